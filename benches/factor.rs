@@ -11,11 +11,13 @@ mod on_stores;
 #[path = "../foundation/iam-webauthn/tests/webauthn/authenticator.rs"]
 mod webauthn;
 
+use std::io::{Write as _, stdout};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use criterion::Criterion;
+use iam_benches::turns::in_turn;
 use iam_benches::{Outcome, PASSWORD, email, new_user, register, settings, sure};
 use iam_core::clock::Clock as _;
 use iam_core::credential::HashingCost;
@@ -38,12 +40,12 @@ fn main() -> Outcome {
 fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore) -> Outcome {
     let bench = runtime.block_on(Bench::new(test))?;
     let name = test.name();
-    criterion.bench_function(&format!("factor/login by password/{name}"), |bencher| {
-        bencher.to_async(runtime).iter(|| async { sure(bench.log_in(WITHOUT).await) });
-    });
-    criterion.bench_function(&format!("factor/login by password and code/{name}"), |bencher| {
-        bencher.to_async(runtime).iter(|| async { sure(bench.log_in_by_code().await) });
-    });
+    let logins = runtime.block_on(in_turn(
+        LOGINS,
+        async || Ok(drop(bench.log_in(WITHOUT).await?)),
+        async || Ok(drop(bench.log_in_by_code().await?)),
+    ))?;
+    writeln!(stdout(), "factor/login by password, and by password and code/{name}: {logins}")?;
     criterion.bench_function(&format!("factor/login by passkey/{name}"), |bencher| {
         bencher.to_async(runtime).iter_custom(|count| {
             let bench = &bench;
@@ -80,6 +82,9 @@ struct Bench {
     passkey: Vec<u8>,
     handle: Vec<u8>,
 }
+
+/// The number of logins of each kind that are compared.
+const LOGINS: usize = 200;
 
 /// The numbers of the two users.
 const WITH_FACTORS: u64 = 0;

@@ -150,7 +150,8 @@ impl World {
         Ok(Self { iam, store, caller, token, users: Arc::new(ids) })
     }
 
-    /// Changes names with this plan's writers, as quickly as they can. With `sequencing`, entries are sequenced meanwhile.
+    /// Changes names with this plan's writers, as quickly as they can. With `sequencing`, entries are sequenced
+    /// meanwhile.
     async fn updates_per_second(&self, iam: &Iam, by: By, plan: Plan, sequencing: bool) -> Outcome<f64> {
         let sequencer = sequencing.then(|| Sequencer::start(self.iam.clone()));
         let (count, begun) = (Arc::new(AtomicU64::new(0)), Instant::now());

@@ -2,6 +2,7 @@
 
 pub mod audit_log;
 pub mod database;
+pub mod turns;
 
 use std::error::Error;
 use std::fmt::Debug;

@@ -18,8 +18,8 @@ use crate::problem::Problem;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PermissionCheck)]
 pub(crate) struct Check {
-    /// A built-in permission or one of the application. A permission that is not registered is not an error: only a role
-    /// with `*` or `<resource>:*` holds it.
+    /// A built-in permission or one of the application. A permission that is not registered is not an error: only a
+    /// role with `*` or `<resource>:*` holds it.
     #[serde(default)]
     #[schema(required, max_length = 120, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "users:read")]
     permission: String,

@@ -18,8 +18,8 @@ pub(crate) struct PasswordChangeDto {
     #[serde(default)]
     #[schema(required, format = Password, min_length = 1)]
     current_password: String,
-    /// By the `passwordPolicy` of the tenant. By default, it must contain an upper-case and a lower-case letter, a digit and
-    /// one of `! @ # $ % ^ & *`.
+    /// By the `passwordPolicy` of the tenant. By default, it must contain an upper-case and a lower-case letter, a
+    /// digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
     #[schema(required, format = Password, min_length = 8, max_length = 128)]
     new_password: String,

@@ -139,8 +139,8 @@ const OF_EVERY_OPERATION: [Kind; 6] = [
 const WITHOUT_FACTOR: &str = "x-allowed-without-second-factor";
 
 /// The extension by which an operation names the kinds that do not follow from the rest of its description. Like
-/// [`WITHOUT_FACTOR`], it is not part of the document: the responses say the same, and utoipa writes several extensions of
-/// an operation in random order.
+/// [`WITHOUT_FACTOR`], it is not part of the document: the responses say the same, and utoipa writes several extensions
+/// of an operation in random order.
 const KINDS: &str = "x-problems";
 
 /// Adds a response for each status that an operation can answer with a problem. `type_base` begins the types of

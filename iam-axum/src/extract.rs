@@ -54,8 +54,8 @@ where
     }
 }
 
-/// The user of the request's bearer token, also if it must set up a second factor first. Only for the operations that such a
-/// user needs.
+/// The user of the request's bearer token, also if it must set up a second factor first. Only for the operations that
+/// such a user needs.
 pub(crate) struct WithoutFactor(pub(crate) Caller);
 
 impl<S> FromRequestParts<S> for WithoutFactor

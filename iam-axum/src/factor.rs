@@ -40,8 +40,8 @@ pub(crate) struct SecondFactorDto {
     credential: Option<serde_json::Value>,
 }
 
-/// A proof by which a session authenticates again. It has a `code` or a `credential`, or a `password` if the user has no
-/// second factor.
+/// A proof by which a session authenticates again. It has a `code` or a `credential`, or a `password` if the user has
+/// no second factor.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = StepUp)]
@@ -167,8 +167,8 @@ pub(crate) struct RecoveryCodesDto {
 
 /// Finish a login by a second factor
 ///
-/// Takes the challenge of the 401 `second-factor-required` that the login has answered. A wrong proof counts like a wrong
-/// password. A challenge can be answered once, for five minutes, and ends with the fifth wrong proof.
+/// Takes the challenge of the 401 `second-factor-required` that the login has answered. A wrong proof counts like a
+/// wrong password. A challenge can be answered once, for five minutes, and ends with the fifth wrong proof.
 #[utoipa::path(
     post,
     path = "/auth/login/second-factor",
@@ -198,8 +198,8 @@ pub(crate) async fn finish_login(
 
 /// Authenticate again
 ///
-/// For operations that need a recent authentication. A user with a second factor authenticates by that; a password alone
-/// is 401. A wrong proof counts like a failed login.
+/// For operations that need a recent authentication. A user with a second factor authenticates by that; a password
+/// alone is 401. A wrong proof counts like a failed login.
 #[utoipa::path(
     post,
     path = "/auth/step-up",
@@ -380,8 +380,8 @@ pub(crate) async fn issue_recovery_codes(
 
 /// Remove all factors of a user
 ///
-/// For a user that has lost its factors. Ends the sessions of the user, and tells it by mail. The caller also needs every
-/// permission that the user's roles give.
+/// For a user that has lost its factors. Ends the sessions of the user, and tells it by mail. The caller also needs
+/// every permission that the user's roles give.
 #[utoipa::path(
     delete,
     path = "/users/{id}/factors",

@@ -205,8 +205,8 @@ pub(crate) struct AcceptanceDto {
     #[serde(default)]
     #[schema(required, min_length = 1)]
     token: String,
-    /// By the `passwordPolicy` of the tenant. By default, it must contain an upper-case and a lower-case letter, a digit and
-    /// one of `! @ # $ % ^ & *`.
+    /// By the `passwordPolicy` of the tenant. By default, it must contain an upper-case and a lower-case letter, a
+    /// digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
     #[schema(required, format = Password, min_length = 8, max_length = 128)]
     password: String,
@@ -251,9 +251,9 @@ pub(crate) async fn list(
 /// Invite a person
 ///
 /// Sends a link with which the person becomes a user with these roles; the link works for 7 days. The caller must also
-/// hold all permissions of the roles, where they apply and for as long. That is checked again when the person accepts. If
-/// the caller holds the permission in organizations only, the invitation needs at least one role, and all of them in these
-/// organizations or below.
+/// hold all permissions of the roles, where they apply and for as long. That is checked again when the person accepts.
+/// If the caller holds the permission in organizations only, the invitation needs at least one role, and all of them in
+/// these organizations or below.
 #[utoipa::path(
     post,
     path = "/invitations",
@@ -302,8 +302,8 @@ pub(crate) async fn get(
 
 /// Send an invitation again
 ///
-/// Sends a new link, which works for 7 days, and ends the one that was sent before. Nothing is sent after three messages
-/// in an hour.
+/// Sends a new link, which works for 7 days, and ends the one that was sent before. Nothing is sent after three
+/// messages in an hour.
 #[utoipa::path(
     post,
     path = "/invitations/{id}/resend",

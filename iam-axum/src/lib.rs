@@ -112,8 +112,8 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 /// Returns everything that the reference server serves.
 ///
 /// The API has the prefix of the [`Settings`] and, as an alias, no prefix. At the root are `/.well-known/jwks.json`
-/// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` with the book, `/metrics`, and the pages under
-/// `/account` to which the links in messages lead.
+/// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` with the book, `/metrics`, and the pages
+/// under `/account` to which the links in messages lead.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let state = ApiState::new(iam, settings.clone());
     let prefixes = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };

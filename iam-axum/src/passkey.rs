@@ -15,8 +15,8 @@ use crate::factor::{FactorDto, assertion, shown};
 use crate::problem::Problem;
 use crate::session::LoggedIn;
 
-/// The options of a ceremony, for `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON` of a
-/// browser.
+/// The options of a ceremony, for `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`
+/// of a browser.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PasskeyOptions, value_type = Object)]
 pub(crate) struct OptionsDto(Value);

@@ -30,8 +30,8 @@ pub(crate) struct PasswordResetDto {
     #[serde(default)]
     #[schema(required, min_length = 1)]
     token: String,
-    /// By the `passwordPolicy` of the tenant. By default, it must contain an upper-case and a lower-case letter, a digit and
-    /// one of `! @ # $ % ^ & *`.
+    /// By the `passwordPolicy` of the tenant. By default, it must contain an upper-case and a lower-case letter, a
+    /// digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
     #[schema(required, format = Password, min_length = 8, max_length = 128)]
     new_password: String,
@@ -62,7 +62,8 @@ pub(crate) async fn forgot(
 
 /// Reset a password
 ///
-/// Takes the token of a link. Ends all sessions and the lockout of the user, and verifies its address. Log in afterwards.
+/// Takes the token of a link. Ends all sessions and the lockout of the user, and verifies its address. Log in
+/// afterwards.
 #[utoipa::path(
     post,
     path = "/auth/password/reset",

@@ -25,9 +25,9 @@ pub(crate) struct RequestState {
     /// The bearer token with its verified signature. [`verify`](crate::extract::verify) writes and reads it, first for
     /// the rate limits and then for the authentication.
     pub(crate) token: Option<VerifiedToken>,
-    /// The authenticated sender. [`authenticate`](crate::extract::authenticate) writes it, for a guard or for a handler.
-    /// Later authentications and the reader of the body read it. A clone of the request that is not authenticated yet
-    /// must not get it: the host program may give that clone another token.
+    /// The authenticated sender. [`authenticate`](crate::extract::authenticate) writes it, for a guard or for a
+    /// handler. Later authentications and the reader of the body read it. A clone of the request that is not
+    /// authenticated yet must not get it: the host program may give that clone another token.
     pub(crate) sender: Option<Sender>,
     /// The first caller that was authenticated. [`authenticate`](crate::extract::authenticate) writes it. The
     /// conventions hold it too, and put the caller into the response when the request is gone.

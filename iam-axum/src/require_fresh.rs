@@ -12,8 +12,8 @@ use crate::problem::Problem;
 /// Lets a request pass only if the session of its bearer token has authenticated recently: at its login, or again by
 /// `POST /auth/step-up`. Otherwise the response is 401 `insufficient-authentication` (RFC 9470).
 ///
-/// For routes of the host program where a stolen token does the most harm, such as a payment. Each request costs one query.
-/// The check is made when the head of the request arrives.
+/// For routes of the host program where a stolen token does the most harm, such as a payment. Each request costs one
+/// query. The check is made when the head of the request arrives.
 ///
 /// ```
 /// use std::time::Duration;

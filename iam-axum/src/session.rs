@@ -141,8 +141,8 @@ pub(crate) struct MeDto {
     session: SessionDto,
     amr: Vec<String>,
     auth_time: Time,
-    /// Until when the caller must set up a second factor. Afterwards, its sessions can only be used to set one up. Absent if
-    /// it need not.
+    /// Until when the caller must set up a second factor. Afterwards, its sessions can only be used to set one up.
+    /// Absent if it need not.
     #[serde(skip_serializing_if = "Option::is_none")]
     enrol_by: Option<Time>,
     roles: Vec<HeldRole>,
@@ -211,9 +211,9 @@ pub(crate) async fn register(
 
 /// Log in
 ///
-/// Without `tenant`, the e-mail and the password decide. If they fit users of several tenants, the response is 409 and lists
-/// these tenants. If the user has a second factor, the response is 401 `second-factor-required` with a challenge, which
-/// `POST /auth/login/second-factor` takes. Too many failed attempts lock the account for a while.
+/// Without `tenant`, the e-mail and the password decide. If they fit users of several tenants, the response is 409 and
+/// lists these tenants. If the user has a second factor, the response is 401 `second-factor-required` with a challenge,
+/// which `POST /auth/login/second-factor` takes. Too many failed attempts lock the account for a while.
 #[utoipa::path(
     post,
     path = "/auth/login",
@@ -345,8 +345,8 @@ pub(crate) async fn list(
 
 /// Log a user out everywhere
 ///
-/// Ends all sessions of a user. A user can always end its own sessions. To end those of another user, the caller
-/// needs the permission. The session must have authenticated within the last ten minutes. The access tokens of the ended
+/// Ends all sessions of a user. A user can always end its own sessions. To end those of another user, the caller needs
+/// the permission. The session must have authenticated within the last ten minutes. The access tokens of the ended
 /// sessions stop working within a second.
 #[utoipa::path(
     post,
@@ -368,8 +368,8 @@ pub(crate) async fn logout_user(
 
 /// End a session
 ///
-/// A user can always end its own sessions. To end those of another user, the caller needs the permission. To end another
-/// session than that of this request, the session must have authenticated within the last ten minutes.
+/// A user can always end its own sessions. To end those of another user, the caller needs the permission. To end
+/// another session than that of this request, the session must have authenticated within the last ten minutes.
 #[utoipa::path(
     delete,
     path = "/sessions/{id}",

@@ -52,8 +52,8 @@ pub struct Settings {
     pub shows_metrics: bool,
     /// Whether [`service`](crate::service) shows `/openapi.json`, Swagger UI at `/docs`, and the book at `/docs/book`.
     pub shows_docs: bool,
-    /// Whether [`service`](crate::service) shows the pages `/account/verify`, `/account/reset` and `/account/invitation`,
-    /// to which the links in messages can lead.
+    /// Whether [`service`](crate::service) shows the pages `/account/verify`, `/account/reset` and
+    /// `/account/invitation`, to which the links in messages can lead.
     pub shows_account_pages: bool,
 }
 
@@ -76,8 +76,9 @@ pub enum Part {
     Verification,
     /// `/auth/password/forgot`, `/auth/password/reset` and `/users/{id}/password-reset`: new passwords by mail.
     Recovery,
-    /// `/auth/factors`, `/auth/login/second-factor`, `/auth/passkeys`, `/auth/step-up/options` and `/users/{id}/factors`:
-    /// second factors. Without it, users who have one cannot log in over HTTP, and tenants should not require one.
+    /// `/auth/factors`, `/auth/login/second-factor`, `/auth/passkeys`, `/auth/step-up/options` and
+    /// `/users/{id}/factors`: second factors. Without it, users who have one cannot log in over HTTP, and tenants
+    /// should not require one.
     Factors,
     /// `/invitations`: people are asked by mail to become users.
     Invitations,

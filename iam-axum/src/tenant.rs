@@ -119,13 +119,13 @@ pub(crate) struct TenantPatchDto {
     /// Unique among all tenants.
     #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     slug: Option<String>,
-    /// For passwords that are set from now on. `seed`: 8 to 128 characters of several kinds. `nist-800-63b-4`: 15 to 128
-    /// characters of any kind. `asvs-5`: 8 to 128 characters of any kind, where 15 are recommended. The last two refuse
-    /// common and breached passwords, and those that consist of the user's own words.
+    /// For passwords that are set from now on. `seed`: 8 to 128 characters of several kinds. `nist-800-63b-4`: 15 to
+    /// 128 characters of any kind. `asvs-5`: 8 to 128 characters of any kind, where 15 are recommended. The last two
+    /// refuse common and breached passwords, and those that consist of the user's own words.
     #[schema(inline)]
     password_policy: Option<PasswordPolicyDto>,
-    /// `OFF`: no factor can be set up, and those that exist are still asked for. `OPTIONAL`: each user decides. `REQUIRED`: a
-    /// user without a factor must set one up within the grace.
+    /// `OFF`: no factor can be set up, and those that exist are still asked for. `OPTIONAL`: each user decides.
+    /// `REQUIRED`: a user without a factor must set one up within the grace.
     #[schema(inline)]
     second_factor: Option<SecondFactorDto>,
     /// Counted for each user from its creation, or from the change to `REQUIRED` if that is later.

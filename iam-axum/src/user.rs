@@ -150,8 +150,8 @@ pub(crate) struct NewUserDto {
     #[serde(default)]
     #[schema(required, format = "email", max_length = 254)]
     email: String,
-    /// By the `passwordPolicy` of the tenant. By default, it must contain an upper-case and a lower-case letter, a digit and
-    /// one of `! @ # $ % ^ & *`.
+    /// By the `passwordPolicy` of the tenant. By default, it must contain an upper-case and a lower-case letter, a
+    /// digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
     #[schema(required, format = Password, min_length = 8, max_length = 128)]
     password: String,
@@ -283,7 +283,8 @@ pub(crate) async fn create(
 
 /// Get a user
 ///
-/// Users of every status are found. If the caller holds the permission in organizations only, it gets only their members.
+/// Users of every status are found. If the caller holds the permission in organizations only, it gets only their
+/// members.
 #[utoipa::path(
     get,
     path = "/users/{id}",

@@ -55,8 +55,8 @@ pub(crate) async fn request(
 
 /// Verify an address
 ///
-/// Takes the token of a link that was sent to the address. If the link was sent to a new address, it replaces the former
-/// one. A token can be used once.
+/// Takes the token of a link that was sent to the address. If the link was sent to a new address, it replaces the
+/// former one. A token can be used once.
 #[utoipa::path(
     post,
     path = "/auth/email/verify",

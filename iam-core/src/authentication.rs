@@ -23,8 +23,8 @@ impl Iam {
     /// # Errors
     ///
     /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`];
-    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user must set up a second factor first;
-    /// [`Error::Store`](crate::Error::Store) when the store fails.
+    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user must set up a second factor
+    /// first; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
         self.authenticate_verified(&self.verify(token).await?, context).await
     }
@@ -67,16 +67,16 @@ impl Iam {
     /// # Errors
     ///
     /// [`Unauthenticated::InvalidToken`] when the session has ended or the key was revoked,
-    /// [`Unauthenticated::ExpiredToken`]; [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user
-    /// must set up a second factor first; [`Error::Store`](crate::Error::Store) when the store fails.
+    /// [`Unauthenticated::ExpiredToken`]; [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the
+    /// user must set up a second factor first; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         let (caller, snapshot) = self.caller_of(token, context).await?;
         snapshot.require_factor(self.0.now())?;
         Ok(caller)
     }
 
-    /// Does the same as [`authenticate_verified`](Self::authenticate_verified), also for a user that must set up a second
-    /// factor first. Only for the calls with which a user sets one up, sees itself, or logs out.
+    /// Does the same as [`authenticate_verified`](Self::authenticate_verified), also for a user that must set up a
+    /// second factor first. Only for the calls with which a user sets one up, sees itself, or logs out.
     ///
     /// # Errors
     ///

@@ -123,8 +123,8 @@ impl Builder {
     /// # Errors
     ///
     /// [`Error::Store`] when the store fails; [`Error::Validation`] when the lifetime of access tokens is not between
-    /// one second and one day, or when the file of breached passwords cannot be used; [`Error::Internal`] when a signing key cannot be decrypted with the configured master
-    /// key, or when Argon2 does not allow the hashing cost.
+    /// one second and one day, or when the file of breached passwords cannot be used; [`Error::Internal`] when a
+    /// signing key cannot be decrypted with the configured master key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
         let Self { store, clock, random, observer, hooks, mail, settings } = self;
         let store = observed(store, observer.as_ref());

@@ -1,8 +1,8 @@
 //! Idempotency keys: a request that is repeated under the same key is executed once (`interface.md` §4.7,
 //! `decisions.md` §7).
 //!
-//! A caller that creates a resource by `create_once` passes a key and the request. The answer is kept for a day. It is stored by the
-//! unit of work that creates the resource, so either both exist or neither.
+//! A caller that creates a resource by `create_once` passes a key and the request. The answer is kept for a day. It is
+//! stored by the unit of work that creates the resource, so either both exist or neither.
 //!
 //! ```
 //! use std::sync::Arc;

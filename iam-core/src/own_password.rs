@@ -1,5 +1,5 @@
-//! The proof that a caller knows its own password, for changes of its credentials. A wrong password counts like a failed
-//! login.
+//! The proof that a caller knows its own password, for changes of its credentials. A wrong password counts like a
+//! failed login.
 
 use iam_model::audit::ResourceType;
 use iam_model::error::{Error, Result};
@@ -28,8 +28,8 @@ impl<'a> Attempt<'a> {
         Self::make(iam, scope, claim, guarded, WhenLocked::Refuse).await
     }
 
-    /// Settles the attempt of a caller. Returns its proof, and the unit of work in which the change follows. A refusal is
-    /// committed here.
+    /// Settles the attempt of a caller. Returns its proof, and the unit of work in which the change follows. A refusal
+    /// is committed here.
     pub(crate) async fn settle_by_caller<'w>(
         self,
         iam: &'w Engine,

@@ -29,12 +29,12 @@ use crate::user::Subject;
 pub struct Recovery<'a>(pub(crate) &'a Engine);
 
 impl Recovery<'_> {
-    /// Sends the person with an address a link with which it chooses a new password. Without a tenant, the message has a
-    /// link for each account with the address: for the verified ones if there are any, at most five. Users who are not
-    /// ACTIVE get none.
+    /// Sends the person with an address a link with which it chooses a new password. Without a tenant, the message has
+    /// a link for each account with the address: for the verified ones if there are any, at most five. Users who are
+    /// not ACTIVE get none.
     ///
-    /// The accounts are looked for when the message is sent. So neither the answer nor its time tells whether an account
-    /// has the address. At most three such messages are sent to an address in an hour.
+    /// The accounts are looked for when the message is sent. So neither the answer nor its time tells whether an
+    /// account has the address. At most three such messages are sent to an address in an hour.
     ///
     /// # Errors
     ///
@@ -61,8 +61,9 @@ impl Recovery<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::MailOff`](crate::Error::MailOff), [`Error::Forbidden`](crate::Error::Forbidden), [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation),
-    /// [`Error::NotFound`](crate::Error::NotFound), [`Conflict::UserNotActive`].
+    /// [`Error::MailOff`](crate::Error::MailOff), [`Error::Forbidden`](crate::Error::Forbidden),
+    /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`](crate::Error::NotFound),
+    /// [`Conflict::UserNotActive`].
     pub async fn start(&self, caller: &Caller, user: UserId) -> Result<()> {
         self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
         self.0.require_mail()?;
@@ -90,8 +91,9 @@ impl Recovery<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`](crate::Error::Validation) which names `newPassword`, or `token` if it is unknown, used, replaced or expired, or if the
-    /// user or its tenant is not ACTIVE; [`Error::Overloaded`](crate::Error::Overloaded). Then the link can still be used.
+    /// [`Error::Validation`](crate::Error::Validation) which names `newPassword`, or `token` if it is unknown, used,
+    /// replaced or expired, or if the user or its tenant is not ACTIVE;
+    /// [`Error::Overloaded`](crate::Error::Overloaded). Then the link can still be used.
     pub async fn reset(&self, context: &RequestContext, token: &LinkToken, new: Password) -> Result<()> {
         let iam = self.0;
         let (link, tenant) = link::find(iam, token, LinkPurpose::Reset).await?;
@@ -131,8 +133,8 @@ impl Recovery<'_> {
 
 /// Issues the links for a request that came in by [`Recovery::forgot`]. Returns them with their accounts.
 ///
-/// If the message is sent a second time, it gets the same links, unless they were used or have expired. An account whose link was replaced by a later request
-/// gets none.
+/// If the message is sent a second time, it gets the same links, unless they were used or have expired. An account
+/// whose link was replaced by a later request gets none.
 pub(crate) async fn links_for_request(iam: &Engine, message: &Message) -> Result<Vec<(User, Tenant, Link)>> {
     let accounts = accounts_of(iam, message).await?;
     let mut links = Vec::with_capacity(accounts.len());
@@ -188,9 +190,9 @@ async fn issue(iam: &Engine, message: &Message, user: &User) -> Result<Option<Li
     }
 }
 
-/// Returns the identifier of the link that an attempt to send a message issues: that of the message, with the number of the
-/// attempt as the last byte. So the token of a link that was used is never valid again, and later requests have greater
-/// identifiers.
+/// Returns the identifier of the link that an attempt to send a message issues: that of the message, with the number of
+/// the attempt as the last byte. So the token of a link that was used is never valid again, and later requests have
+/// greater identifiers.
 fn id_of_attempt(message: &Message) -> LinkId {
     let [attempt, ..] = message.attempts.to_le_bytes();
     Uuid::from_u128(request_of(message.id) | u128::from(attempt)).into()

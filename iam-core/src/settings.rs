@@ -36,19 +36,19 @@ pub struct Settings {
     /// The maximum expected wait of a password in the hash queue: 2 seconds. A call whose expected wait is longer is
     /// refused at once with [`Error::Overloaded`](crate::Error::Overloaded).
     pub password_wait: Duration,
-    /// Whether the policy `seed`, too, refuses common and breached passwords, and those that consist of words of the user.
-    /// The other policies always do.
+    /// Whether the policy `seed`, too, refuses common and breached passwords, and those that consist of words of the
+    /// user. The other policies always do.
     pub refuse_common_passwords: bool,
     /// A file with SHA-1 hashes of breached passwords, in the form that Have I Been Pwned publishes: lines of 40
-    /// hexadecimal digits, a colon and a count, sorted. It is searched without being loaded. To replace it, rename a new
-    /// file over it.
+    /// hexadecimal digits, a colon and a count, sorted. It is searched without being loaded. To replace it, rename a
+    /// new file over it.
     pub breached_passwords: Option<PathBuf>,
     /// The maximum depth of an organization: 5. Roots have depth 0.
     pub max_organization_depth: u32,
     /// Encrypts private keys in the store. Without it, they are stored unencrypted.
     pub master_key: Option<MasterKey>,
-    /// The relying party of passkeys. Without it, no passkey is accepted. Its id can never change: passkeys are bound to
-    /// it.
+    /// The relying party of passkeys. Without it, no passkey is accepted. Its id can never change: passkeys are bound
+    /// to it.
     #[cfg(feature = "passkeys")]
     pub relying_party: Option<RelyingParty>,
     /// The maximum numbers of resources of a tenant.

@@ -89,8 +89,8 @@ impl Verification<'_> {
     /// # Errors
     ///
     /// [`Error::MailOff`], [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh),
-    /// [`Error::Validation`] which names `newEmail` or `currentPassword`, [`Error::AccountLocked`], [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code,
-    /// [`Error::Overloaded`].
+    /// [`Error::Validation`] which names `newEmail` or `currentPassword`, [`Error::AccountLocked`],
+    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code, [`Error::Overloaded`].
     pub async fn change_email(&self, caller: &Caller, new: &str, current: Password) -> Result<()> {
         let iam = self.0;
         caller.require_user()?;

@@ -19,8 +19,8 @@ use uuid::Uuid;
 use crate::message::{Sender, assemble, build};
 use crate::templates::{Templates, Text};
 
-/// Sends messages to a mail server, each over a connection of its own: an attempt that was given up halfway must not leave
-/// a connection on which the answers belong to another message.
+/// Sends messages to a mail server, each over a connection of its own: an attempt that was given up halfway must not
+/// leave a connection on which the answers belong to another message.
 #[derive(Debug)]
 pub struct SmtpMailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,

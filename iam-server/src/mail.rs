@@ -67,7 +67,8 @@ pub(crate) fn pages(all: &Settings, settings: &MailSettings, address: SocketAddr
     })
 }
 
-/// Sends messages until the server stops, and finishes those that it is sending then. The next process sends the others.
+/// Sends messages until the server stops, and finishes those that it is sending then. The next process sends the
+/// others.
 pub(crate) async fn deliver(iam: Iam, metrics: Arc<MailMetrics>, mut stop: watch::Receiver<bool>) {
     let mut is_failing = false;
     while !*stop.borrow() {

@@ -37,8 +37,8 @@ credential_ports! {
         LEFT JOIN iam.tenants t ON t.id = u.tenant_id
         LEFT JOIN iam.credentials c ON c.tenant_id = u.tenant_id AND c.user_id = u.id
     "#,
-    // A row that does not exist cannot be locked, so it is created. An existing row is written unchanged, which locks it
-    // and returns its newest version. The account is found by the returned row, so that it is locked after that row.
+    // A row that does not exist cannot be locked, so it is created. An existing row is written unchanged, which locks
+    // it and returns its newest version. The account is found by the returned row, so that it is locked after that row.
     lock: (
         r#"
         WITH attempts AS (

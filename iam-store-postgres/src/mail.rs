@@ -6,8 +6,8 @@ use crate::transaction::PostgresTransaction;
 mail_ports! {
     PostgresStore,
     PostgresTransaction,
-    // Skips locked rows: another replica claims them. As a subquery, the rows could be selected again for each row of the
-    // outer table, without those that are already claimed, and the limit would not hold.
+    // Skips locked rows: another replica claims them. As a subquery, the rows could be selected again for each row of
+    // the outer table, without those that are already claimed, and the limit would not hold.
     claim: r#"
         WITH due AS MATERIALIZED (
             SELECT tenant_id, id
@@ -37,8 +37,8 @@ mail_ports! {
     "#,
     postpone: "UPDATE iam.messages SET next_attempt_at = $4 WHERE tenant_id = $1 AND id = $2 AND attempts = $3",
     remove: "DELETE FROM iam.messages WHERE tenant_id = $1 AND id = $2 AND attempts = $3",
-    // A row that does not exist cannot be locked, so it is created. An existing row is written unchanged, which locks it
-    // and returns its newest version.
+    // A row that does not exist cannot be locked, so it is created. An existing row is written unchanged, which locks
+    // it and returns its newest version.
     lock_queued: r#"
         INSERT INTO iam.queued_messages AS q (tenant_id, email_key, kind)
         VALUES ($1, $2, $3)

@@ -12,10 +12,10 @@ use crate::transaction::PostgresTransaction;
 organization_ports! {
     PostgresStore,
     PostgresTransaction,
-    // The recursive statements use UNION and not UNION ALL: a row that was found is not followed again. So even a cycle,
-    // which the service never writes, would end. Every step selects whole rows, and each step up has a LIMIT, because
-    // the planner expects the steps to find ten times as many rows as the first part: to join so many, it would read all
-    // organizations of the tenant.
+    // The recursive statements use UNION and not UNION ALL: a row that was found is not followed again. So even a
+    // cycle, which the service never writes, would end. Every step selects whole rows, and each step up has a LIMIT,
+    // because the planner expects the steps to find ten times as many rows as the first part: to join so many, it would
+    // read all organizations of the tenant.
     //
     // The identifiers come from a subquery, whose rows the planner cannot count, so the plan is cached. For an array,
     // the planner would make a new plan every time: the identifiers are fewer than it expects of any array, so a plan

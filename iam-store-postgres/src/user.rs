@@ -26,8 +26,8 @@ user_ports! {
 }
 
 impl UserSearch for PostgresStore {
-    /// No name and no address has a control character. One such character separates the searched fields, and another one
-    /// ends a text.
+    /// No name and no address has a control character. One such character separates the searched fields, and another
+    /// one ends a text.
     fn can_match(search: &str) -> bool {
         !search.contains(char::is_control)
     }

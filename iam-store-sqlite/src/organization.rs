@@ -6,9 +6,9 @@ use crate::transaction::{SqliteTransaction, execute_audited};
 organization_ports! {
     SqliteStore,
     SqliteTransaction,
-    // The recursive statements use UNION and not UNION ALL: a row that was found is not followed again. So even a cycle,
-    // which the service never writes, would end. They use CROSS JOIN, whose order SQLite never changes: in the other
-    // order, it would read all organizations of the tenant at each step.
+    // The recursive statements use UNION and not UNION ALL: a row that was found is not followed again. So even a
+    // cycle, which the service never writes, would end. They use CROSS JOIN, whose order SQLite never changes: in the
+    // other order, it would read all organizations of the tenant at each step.
     lineages: (
         r#"
         WITH RECURSIVE lineage (id) AS (

@@ -62,7 +62,8 @@ impl UserSearch for SqliteStore {
         query.push(")");
     }
 
-    /// Not EXISTS, which would be evaluated for every user of the tenant, even if only few users have such an assignment.
+    /// Not EXISTS, which would be evaluated for every user of the tenant, even if only few users have such an
+    /// assignment.
     fn push_holds(query: &mut QueryBuilder<Sqlite>, tenant: TenantId) {
         query.push(" AND u.id IN (SELECT a.user_id FROM role_assignments a WHERE a.tenant_id = ");
         query.push_bind(tenant.as_uuid());

@@ -40,8 +40,8 @@ impl TestDatabase {
         Self::create_from(&self.name).await
     }
 
-    /// Creates a database with the schema `iam`, without rows. It stays when its process ends, and is removed by a later
-    /// call of this function, in any process.
+    /// Creates a database with the schema `iam`, without rows. It stays when its process ends, and is removed by a
+    /// later call of this function, in any process.
     ///
     /// # Panics
     ///

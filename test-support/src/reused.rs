@@ -38,8 +38,8 @@ struct Open {
     _database: TestDatabase,
 }
 
-/// An empty store, whose database no other test uses at the same time. Only for tests that [`run`] runs, and that do not
-/// change the schema.
+/// An empty store, whose database no other test uses at the same time. Only for tests that [`run`] runs, and that do
+/// not change the schema.
 pub struct ReusedStore {
     store: Arc<PostgresStore>,
     /// `None` only after the drop.

@@ -81,7 +81,8 @@ pub async fn an_uncommitted_message_is_not_sent(store: Arc<dyn Store>) {
     assert!(queued_at(&world, MailKind::Verify, "ada@example.com").await.is_empty());
 }
 
-/// Messages are claimed in the order in which they are due, from the exact millisecond on, at most as many as the limit.
+/// Messages are claimed in the order in which they are due, from the exact millisecond on, at most as many as the
+/// limit.
 pub async fn due_messages_are_claimed_in_order(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;

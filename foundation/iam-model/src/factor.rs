@@ -128,7 +128,8 @@ impl AuthenticationMethods {
         self
     }
 
-    /// Returns the values of the claim `amr` (RFC 8176 §2). A passkey counts as two factors, because its user is verified.
+    /// Returns the values of the claim `amr` (RFC 8176 §2). A passkey counts as two factors, because its user is
+    /// verified.
     #[must_use]
     pub fn amr(&self) -> Vec<&'static str> {
         let has = |method| self.0.contains(&method);

@@ -56,8 +56,8 @@ pub enum TenantStatus {
 
 text_enum! { TenantStatus { Active = "ACTIVE", Suspended = "SUSPENDED" } }
 
-/// The rules for the new passwords of a tenant (`accounts.md`, "Password policies"). Passwords that users have already stay
-/// valid.
+/// The rules for the new passwords of a tenant (`accounts.md`, "Password policies"). Passwords that users have already
+/// stay valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PasswordPolicy {
     /// The rules of `interface.md` §2.1: 8 to 128 characters of several kinds.

@@ -95,8 +95,8 @@ impl<T: StoredMoment> TryFrom<ListedAssignmentRow<T>> for ListedAssignment {
     }
 }
 
-// The list is built at run time, because its conditions vary from call to call. Only text of this file and of the stores
-// is pushed. All values from outside are bound.
+// The list is built at run time, because its conditions vary from call to call. Only text of this file and of the
+// stores is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         a.tenant_id,
@@ -172,8 +172,8 @@ where
 
 /// Implements the ports of role assignments; see [`store`](crate::store).
 ///
-/// The store also has a method `read_grants_of`, and the transaction the methods `read_grants` and `insert_assignments`,
-/// because each database has its own way to read grants and to insert many rows. It needs
+/// The store also has a method `read_grants_of`, and the transaction the methods `read_grants` and
+/// `insert_assignments`, because each database has its own way to read grants and to insert many rows. It needs
 /// [`role_ports!`](crate::role_ports) for the roles that users hold. `list_moment` is the type of moments in lists and
 /// grants: other programs may have written moments that the database's usual type cannot hold.
 #[macro_export]

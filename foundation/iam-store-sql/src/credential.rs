@@ -122,8 +122,8 @@ macro_rules! credential_ports {
             use $crate::store::SqlStore;
 
             impl $store {
-                /// Reads the accounts that have an e-mail. One statement, so that it takes as long for an e-mail that no
-                /// account has.
+                /// Reads the accounts that have an e-mail. One statement, so that it takes as long for an e-mail that
+                /// no account has.
                 pub(crate) async fn candidates(
                     &self,
                     email: &EmailKey,

@@ -60,7 +60,8 @@ where
 
     async fn commit(self) -> Result<(), StoreError> {
         let mut connection = self.shared.take().await.map_err(S::store_error)?;
-        // After a failed statement, PostgreSQL answers a COMMIT with a silent rollback, but this statement with an error.
+        // After a failed statement, PostgreSQL answers a COMMIT with a silent rollback, but this statement with an
+        // error.
         S::Database::execute(&mut connection, "SELECT 1").await.map_err(S::store_error)?;
         SharedTransaction::commit(connection).await.map_err(S::store_error)
     }
@@ -81,8 +82,8 @@ const UNDO: &str = "ROLLBACK TO SAVEPOINT iam; RELEASE SAVEPOINT iam";
 const UNDO_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl<DB: SqlDatabase> SharedTransaction<DB> {
-    /// Shares a transaction. `may_end_by_itself`: whether the database rolls back whole transactions without a statement
-    /// that says so.
+    /// Shares a transaction. `may_end_by_itself`: whether the database rolls back whole transactions without a
+    /// statement that says so.
     pub fn new(transaction: Transaction<'static, DB>, may_end_by_itself: bool) -> Self {
         let state = State { transaction: Some(transaction), is_over: false };
         Self { state: Arc::new(Mutex::new(state)), may_end_by_itself }
@@ -98,8 +99,8 @@ impl<DB: SqlDatabase> SharedTransaction<DB> {
         if state.is_over || state.transaction.is_none() { Err(over()) } else { Ok(HostConnection(state)) }
     }
 
-    /// Returns the connection, if the database has not ended the transaction by itself. Otherwise the next statement would
-    /// be committed on its own: a SAVEPOINT would begin a transaction, and its RELEASE would commit it.
+    /// Returns the connection, if the database has not ended the transaction by itself. Otherwise the next statement
+    /// would be committed on its own: a SAVEPOINT would begin a transaction, and its RELEASE would commit it.
     async fn take_live(&self) -> sqlx::Result<HostConnection<DB>> {
         let mut connection = self.take().await?;
         if self.may_end_by_itself {

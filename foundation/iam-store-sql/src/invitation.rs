@@ -47,8 +47,8 @@ impl<T: StoredMoment> TryFrom<InvitationRow<T>> for Invitation {
     }
 }
 
-// The list is built at run time, because its conditions vary from call to call. Only text of this file and of the stores
-// is pushed. All values from outside are bound.
+// The list is built at run time, because its conditions vary from call to call. Only text of this file and of the
+// stores is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         i.tenant_id,

@@ -1,7 +1,7 @@
 //! What is removed and counted in the background.
 
-/// Implements the port of maintenance; see [`store`](crate::store). The store also has a method `try_to_take_turn`, because each
-/// database has its own way to let only one replica do a job.
+/// Implements the port of maintenance; see [`store`](crate::store). The store also has a method `try_to_take_turn`,
+/// because each database has its own way to let only one replica do a job.
 #[macro_export]
 macro_rules! maintenance_ports {
     (

@@ -44,8 +44,8 @@ impl<T: StoredMoment> TryFrom<OrganizationRow<T>> for Organization {
     }
 }
 
-// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file and
-// of the stores is pushed. All values from outside are bound.
+// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
+// and of the stores is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         o.tenant_id,

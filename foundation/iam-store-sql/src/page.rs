@@ -66,8 +66,8 @@ where
     page_of(rows.into_iter().map(|counted| counted.row).collect(), total, request)
 }
 
-/// Implements the method `page` of a store, which reads a page with the statement that `list` makes. If `is_steady`, the
-/// first page has the same plan for all values.
+/// Implements the method `page` of a store, which reads a page with the statement that `list` makes. If `is_steady`,
+/// the first page has the same plan for all values.
 #[macro_export]
 macro_rules! list_pages {
     ($store:ident) => {

@@ -290,9 +290,9 @@ fn is_starting(error: &sqlx::Error) -> bool {
     }
 }
 
-/// A connection in use. [`give_back`](Self::give_back) returns it to the pool. When it is dropped instead, its last statement was
-/// cancelled or has failed. Then a task returns it as soon as it answers again, so that its answer to that statement
-/// reaches no other statement. If it began a transaction, the task rolls it back.
+/// A connection in use. [`give_back`](Self::give_back) returns it to the pool. When it is dropped instead, its last
+/// statement was cancelled or has failed. Then a task returns it as soon as it answers again, so that its answer to
+/// that statement reaches no other statement. If it began a transaction, the task rolls it back.
 pub struct PooledConnection<DB: SqlDatabase> {
     /// `None` when the connection is returned.
     held: Option<Held<DB>>,

@@ -77,8 +77,9 @@ fn frontier(size: u64, peaks: &[u8]) -> Frontier {
 
 /// Implements the ports that sequence the audit log; see [`store`](crate::store).
 ///
-/// The store also has the methods `write_sequence`, `read_tree_hashes`, `read_sequenced_entries`, `read_pending_entries` and `read_stray_entry`,
-/// because each database has its own way to read entries beside their leaves and to write many rows.
+/// The store also has the methods `write_sequence`, `read_tree_hashes`, `read_sequenced_entries`,
+/// `read_pending_entries` and `read_stray_entry`, because each database has its own way to read entries beside their
+/// leaves and to write many rows.
 #[macro_export]
 macro_rules! sequence_ports {
     (

@@ -118,8 +118,8 @@ macro_rules! select_sessions {
 /// Implements the ports of sessions; see [`store`](crate::store).
 ///
 /// The store also has a method `read_session_snapshot`, and the transaction a method `delete_sessions`, because each
-/// database has its own way to read and to bind many rows. `last_login` is the statement that keeps the time of the login, if `insert`
-/// does not.
+/// database has its own way to read and to bind many rows. `last_login` is the statement that keeps the time of the
+/// login, if `insert` does not.
 #[macro_export]
 macro_rules! session_ports {
     (

@@ -84,8 +84,8 @@ impl<DB: SqlDatabase> Debug for Source<DB> {
     }
 }
 
-/// A connection in use. [`give_back`](Self::give_back) returns it after a use without an error. Dropping it means that its last
-/// statement was cancelled or has failed.
+/// A connection in use. [`give_back`](Self::give_back) returns it after a use without an error. Dropping it means that
+/// its last statement was cancelled or has failed.
 pub enum Acquired<DB: SqlDatabase> {
     /// A connection of the pool.
     Pool(PooledConnection<DB>),

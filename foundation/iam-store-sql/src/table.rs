@@ -1,8 +1,8 @@
 //! One list of columns for each table that several statements read.
 //!
-//! A macro such as [`with_user_columns!`](crate::with_user_columns) contains the list, and passes it to one of the macros
-//! of this file. A line of the list has the field of the row type, its type, how it is converted, the column as a
-//! statement selects it, and the field and the column of a join, where the row may be missing. A second list, such as
+//! A macro such as [`with_user_columns!`](crate::with_user_columns) contains the list, and passes it to one of the
+//! macros of this file. A line of the list has the field of the row type, its type, how it is converted, the column as
+//! a statement selects it, and the field and the column of a join, where the row may be missing. A second list, such as
 //! [`with_written_user_columns!`](crate::with_written_user_columns), has the columns that changes write.
 
 /// Declares the row type of a table, and its conversion.

@@ -54,8 +54,8 @@ macro_rules! select_tenants {
     };
 }
 
-/// Implements the ports of tenants; see [`store`](crate::store). Needs [`credential_ports!`](crate::credential_ports) for the
-/// accounts of a login.
+/// Implements the ports of tenants; see [`store`](crate::store). Needs [`credential_ports!`](crate::credential_ports)
+/// for the accounts of a login.
 #[macro_export]
 macro_rules! tenant_ports {
     (

@@ -44,8 +44,8 @@ with_user_columns! {
     )
 }
 
-// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file and
-// of the stores is pushed. All values from outside are bound.
+// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
+// and of the stores is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = crate::with_user_columns!(column_text());
 
@@ -62,8 +62,8 @@ pub trait UserSearch: SqlStore {
     /// Adds the condition that the user matches a search.
     fn push_search(query: &mut QueryBuilder<Self::Database>, search: &str);
 
-    /// Adds the condition that the user has an assignment `a`. The calling function adds the other conditions of `a`, and
-    /// the closing parenthesis.
+    /// Adds the condition that the user has an assignment `a`. The calling function adds the other conditions of `a`,
+    /// and the closing parenthesis.
     fn push_holds(query: &mut QueryBuilder<Self::Database>, tenant: TenantId);
 }
 
@@ -117,7 +117,8 @@ fn push_filter<S>(
     if let Some(search) = &filter.search {
         S::push_search(query, search);
     }
-    // Two conditions: a user may be a member of the organization by one assignment, and in the visible scope by another.
+    // Two conditions: a user may be a member of the organization by one assignment, and in the visible scope by
+    // another.
     if let Some(organization) = filter.organization {
         S::push_holds(query, tenant);
         S::push_live(query, now);

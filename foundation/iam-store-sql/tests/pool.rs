@@ -189,8 +189,8 @@ async fn a_detached_connection_does_not_return() {
     }
 }
 
-/// Returns which of two connections are left after `pass` and two more uses of the pool: the one that was used first, and
-/// the one that was used last.
+/// Returns which of two connections are left after `pass` and two more uses of the pool: the one that was used first,
+/// and the one that was used last.
 async fn kept_after(pass: Duration, is_remote: bool) -> [bool; 2] {
     const MARK: &str = "CREATE TEMP TABLE mine (c)";
     const IS_MARKED: &str = "SELECT count(*) > 0 FROM sqlite_temp_schema";

@@ -15,8 +15,8 @@ use crate::{AuthenticationResponse, Credential, Refusal, RelyingParty};
 pub struct Authenticated {
     /// The counter to keep: the larger one of those before and after.
     pub counter: u32,
-    /// The counter that the authenticator sent, if it did not increase: a sign, but no proof, that a copy of the passkey
-    /// exists (Level 3 §6.1.1).
+    /// The counter that the authenticator sent, if it did not increase: a sign, but no proof, that a copy of the
+    /// passkey exists (Level 3 §6.1.1).
     pub fell_back_to: Option<u32>,
 }
 

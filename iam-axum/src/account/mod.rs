@@ -1,5 +1,5 @@
-//! `/account`: the pages to which the links in messages lead (`accounts.md`, "Mail"), which work without JavaScript, and the
-//! page for passkeys (`factors.md`), which needs it.
+//! `/account`: the pages to which the links in messages lead (`accounts.md`, "Mail"), which work without JavaScript,
+//! and the page for passkeys (`factors.md`), which needs it.
 //!
 //! A page shows a form with the token of the link. Only sending the form uses the token, because mail programs and
 //! virus scanners open links, too.

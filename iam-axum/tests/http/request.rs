@@ -92,8 +92,8 @@ impl<'a> Request<'a> {
         response
     }
 
-    /// Sends the request without these checks: the answer may be compressed, be a CORS answer to a browser, or come from
-    /// a host program.
+    /// Sends the request without these checks: the answer may be compressed, be a CORS answer to a browser, or come
+    /// from a host program.
     pub(crate) async fn send_packed(self) -> Response {
         self.exchange().await
     }

@@ -284,8 +284,8 @@ async fn an_ended_session_cannot_authenticate_again(app: TestApp) {
 }
 
 impl TestApp {
-    /// Lets the last authentication of a person's session become older than ten minutes, without waiting: its access token
-    /// stays valid.
+    /// Lets the last authentication of a person's session become older than ten minutes, without waiting: its access
+    /// token stays valid.
     pub(crate) async fn age(&self, person: &Person) {
         let caller = Caller::system(person.tenant.parse().unwrap(), "test");
         let mut work = self.store.begin(caller.tenant()).await.unwrap();

@@ -49,8 +49,8 @@ async fn answers_with_tokens_are_never_compressed(app: TestApp) {
 
 async fn a_request_that_takes_too_long_is_503(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    // The login hashes the password again at this cost, which takes far longer than the timeout. The body arrives within
-    // half of the timeout, also while other tests take the processors.
+    // The login hashes the password again at this cost, which takes far longer than the timeout. The body arrives
+    // within half of the timeout, also while other tests take the processors.
     let cost = HashingCost { passes: 100, ..HashingCost::default() };
     let costly = app.with_settings(|settings| settings.hashing_cost = cost).await;
     let hasty = costly.with_http_settings(|settings| settings.request_timeout = Duration::from_millis(200));

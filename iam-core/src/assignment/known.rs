@@ -55,8 +55,8 @@ impl Known {
         self.roles.get(&id).ok_or_else(|| Error::NotFound(ResourceType::ROLE).about(field("roleId")))
     }
 
-    /// Returns the role that an invitation offers, if a user with these rights may offer it. `field` returns the name of a
-    /// field in errors.
+    /// Returns the role that an invitation offers, if a user with these rights may offer it. `field` returns the name
+    /// of a field in errors.
     pub(crate) fn offer(
         &self,
         rights: Rights<'_>,

@@ -133,8 +133,8 @@ impl Credentials<'_> {
     }
 }
 
-/// Sets a new password by a change. Ends the links with which the user could reset the former one or change its address,
-/// the logins that wait for a second factor, and all sessions of the user except one. Tells the user.
+/// Sets a new password by a change. Ends the links with which the user could reset the former one or change its
+/// address, the logins that wait for a second factor, and all sessions of the user except one. Tells the user.
 ///
 /// The account must be locked before.
 pub(crate) async fn replace_password(
@@ -147,8 +147,8 @@ pub(crate) async fn replace_password(
     work.apply(change).await?;
     let subject = user.id.as_uuid();
     work.apply(LinkChange::End { purpose: LinkPurpose::Reset, subject }).await?;
-    // A person who knew the former password may have asked for a link to another address. With it, that person could take
-    // the account over again.
+    // A person who knew the former password may have asked for a link to another address. With it, that person could
+    // take the account over again.
     let pending = work.locks().lock_link(LinkPurpose::Verify, subject).await?;
     if pending.is_some_and(|link| link.email.key() != user.email.key()) {
         work.apply(LinkChange::End { purpose: LinkPurpose::Verify, subject }).await?;

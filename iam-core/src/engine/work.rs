@@ -24,9 +24,9 @@ use crate::engine::locked_rights::LockedRights;
 /// begin → read under locks → decide (pure code) → apply changes → commit
 /// ```
 ///
-/// Every change that is [applied](Self::apply) is written with the audit entries that it defines, and gives no user more
-/// rights than the caller holds. [`commit`](Self::commit) makes the changes and the entries durable. Dropping the unit of
-/// work instead rolls it back.
+/// Every change that is [applied](Self::apply) is written with the audit entries that it defines, and gives no user
+/// more rights than the caller holds. [`commit`](Self::commit) makes the changes and the entries durable. Dropping the
+/// unit of work instead rolls it back.
 #[must_use = "a unit of work that is dropped is rolled back"]
 pub struct UnitOfWork<'a> {
     transaction: Box<dyn Transaction>,
@@ -103,8 +103,8 @@ impl<'a> UnitOfWork<'a> {
     /// Locks the tenant and reads the caller's rights. A change that gives rights needs this.
     ///
     /// The lock serializes changes of rights, of the organization tree and of users' states. Everything that is read
-    /// under the lock stays true until the unit of work ends. The caller's own roles are read again, so that a role that
-    /// was revoked a moment ago has no effect.
+    /// under the lock stays true until the unit of work ends. The caller's own roles are read again, so that a role
+    /// that was revoked a moment ago has no effect.
     pub(crate) async fn lock_rights(&mut self) -> Result<LockedRights> {
         self.locks().lock_tenant().await?;
         let authority = match self.caller.actor() {
@@ -200,8 +200,8 @@ impl<'a> UnitOfWork<'a> {
     async fn write(&mut self, change: &Change, batch: AuditBatch) -> Result<()> {
         self.transaction.write(change, batch).await?;
         if matches!(change, Change::Tenant(TenantChange::Create(_))) {
-            // The tenant is new, and no other unit of work finds it yet. No user holds rights in it, so there is nothing
-            // with which the rights of its first user could be compared.
+            // The tenant is new, and no other unit of work finds it yet. No user holds rights in it, so there is
+            // nothing with which the rights of its first user could be compared.
             self.grantor = Some(LockedRights::new(Authority::everything(), self.now()));
         }
         Ok(())

@@ -80,8 +80,8 @@ impl Factors<'_> {
         Ok(FactorList { factors, recovery_codes_left })
     }
 
-    /// Sets up an authenticator app for the caller. It replaces one that was not confirmed, and proves nothing until it is
-    /// [confirmed](Self::confirm_totp).
+    /// Sets up an authenticator app for the caller. It replaces one that was not confirmed, and proves nothing until it
+    /// is [confirmed](Self::confirm_totp).
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl Factors<'_> {
         Ok(TotpSetup { id, secret, uri })
     }
 
-    /// Confirms an authenticator app by its first code. Returns new recovery codes if the caller has none, and tells the
-    /// caller by mail.
+    /// Confirms an authenticator app by its first code. Returns new recovery codes if the caller has none, and tells
+    /// the caller by mail.
     ///
     /// # Errors
     ///
@@ -170,8 +170,8 @@ impl Factors<'_> {
         Ok(begun.options)
     }
 
-    /// Registers a passkey of the caller by the response of a browser to the [options](Self::passkey_options). Returns it,
-    /// with new recovery codes if the caller has none, and tells the caller by mail.
+    /// Registers a passkey of the caller by the response of a browser to the [options](Self::passkey_options). Returns
+    /// it, with new recovery codes if the caller has none, and tells the caller by mail.
     ///
     /// # Errors
     ///
@@ -310,7 +310,8 @@ impl Factors<'_> {
         work.commit().await
     }
 
-    /// Removes the factors of the user with this e-mail as [`reset`](Self::reset) does. Only trusted code may call this.
+    /// Removes the factors of the user with this e-mail as [`reset`](Self::reset) does. Only trusted code may call
+    /// this.
     ///
     /// # Errors
     ///

@@ -58,8 +58,8 @@ pub(crate) struct LockedAccount {
 }
 
 impl LockedAccount {
-    /// Locks the account of a user as it was read. `None` if its address has changed meanwhile: the failures are counted
-    /// under another one.
+    /// Locks the account of a user as it was read. `None` if its address has changed meanwhile: the failures are
+    /// counted under another one.
     pub(crate) async fn lock(work: &mut UnitOfWork<'_>, user: &User) -> Result<Option<Self>> {
         let key = user.email.key();
         let guarded = work.locks().lock_guarded_account(&key, Some(user.id)).await?;
@@ -91,8 +91,8 @@ impl LockedAccount {
         work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await
     }
 
-    /// Judges a proof. A right one uses up its code and clears the failures; a wrong one counts as a failure. `ceremony` is
-    /// that of the challenge which the proof answers, if it has one.
+    /// Judges a proof. A right one uses up its code and clears the failures; a wrong one counts as a failure.
+    /// `ceremony` is that of the challenge which the proof answers, if it has one.
     ///
     /// The caller must commit the unit of work, also after a refusal.
     pub(crate) async fn judge(
@@ -131,9 +131,9 @@ impl LockedAccount {
         Ok(())
     }
 
-    /// Judges a login by a passkey alone. Only a right response learns that the account is locked or suspended. A wrong one
-    /// is recorded and does not count as a failure: nobody guesses a signature, and a stranger must not lock an account by
-    /// its identifiers.
+    /// Judges a login by a passkey alone. Only a right response learns that the account is locked or suspended. A wrong
+    /// one is recorded and does not count as a failure: nobody guesses a signature, and a stranger must not lock an
+    /// account by its identifiers.
     ///
     /// The caller must commit the unit of work, also after a refusal.
     #[cfg(feature = "passkeys")]

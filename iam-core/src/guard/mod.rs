@@ -1,7 +1,8 @@
-//! The check of a password or a second factor: it is judged under the lock of the failed logins with the e-mail. Every proof of identity by a password or by a second factor goes through this module.
+//! The check of a password or a second factor: it is judged under the lock of the failed logins with the e-mail. Every
+//! proof of identity by a password or by a second factor goes through this module.
 //!
-//! Verifying a password takes long and holds no lock. Its outcome takes effect only under the lock: of concurrent guesses, those
-//! after the fifth failure are refused even when they are right.
+//! Verifying a password takes long and holds no lock. Its outcome takes effect only under the lock: of concurrent
+//! guesses, those after the fifth failure are refused even when they are right.
 
 mod factor;
 #[cfg(test)]

@@ -45,16 +45,16 @@ impl Invitations<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] which names every invalid field, or `token` if it is unknown, used, replaced or expired, or if
-    /// the invitation is not PENDING or its tenant is not ACTIVE; [`Conflict::InvitationOutdated`];
-    /// [`Error::About`] with [`Conflict::EmailTaken`] for an address that a user has
-    /// taken meanwhile; [`Error::Overloaded`]. After an error, the token can still be used.
+    /// [`Error::Validation`] which names every invalid field, or `token` if it is unknown, used, replaced or expired,
+    /// or if the invitation is not PENDING or its tenant is not ACTIVE; [`Conflict::InvitationOutdated`];
+    /// [`Error::About`] with [`Conflict::EmailTaken`] for an address that a user has taken meanwhile;
+    /// [`Error::Overloaded`]. After an error, the token can still be used.
     pub async fn accept(&self, context: &RequestContext, acceptance: Acceptance) -> Result<Registered> {
         self.accept_once(context, acceptance, None).await
     }
 
-    /// Accepts an invitation as [`accept`](Self::accept) does, at most once for an idempotency key. Within a day, the same
-    /// call under the same key logs in. `None` is for clients that may leave out the key.
+    /// Accepts an invitation as [`accept`](Self::accept) does, at most once for an idempotency key. Within a day, the
+    /// same call under the same key logs in. `None` is for clients that may leave out the key.
     ///
     /// # Errors
     ///

@@ -23,21 +23,22 @@ use crate::link::{self, Addressee};
 
 /// Invites people, who become users when they accept; see [`Iam::invitations`](crate::iam::Iam::invitations).
 ///
-/// A permission that is held in organizations is for the invitations that have at least one role, and whose roles are all
-/// in these organizations or below.
+/// A permission that is held in organizations is for the invitations that have at least one role, and whose roles are
+/// all in these organizations or below.
 #[derive(Clone, Copy)]
 pub struct Invitations<'a>(pub(crate) &'a Engine);
 
 impl Invitations<'_> {
-    /// Invites a person: sends a link to its address, which works for 7 days. Needs `invitations:create`, and everything
-    /// that the roles permit, where they apply and for as long. This is checked again when the person accepts.
+    /// Invites a person: sends a link to its address, which works for 7 days. Needs `invitations:create`, and
+    /// everything that the roles permit, where they apply and for as long. This is checked again when the person
+    /// accepts.
     ///
     /// # Errors
     ///
     /// [`Error::MailOff`], [`Error::Forbidden`], [`Forbidden::Escalation`], [`Error::Validation`] which names every
     /// invalid field; [`Error::About`] with [`Error::NotFound`] for a role or an organization that does not exist, with
-    /// [`Error::Rule`] for a role of another scope, with [`Conflict::EmailTaken`] or [`Conflict::AlreadyInvited`] for the
-    /// address; [`Conflict::OrganizationInactive`].
+    /// [`Error::Rule`] for a role of another scope, with [`Conflict::EmailTaken`] or [`Conflict::AlreadyInvited`] for
+    /// the address; [`Conflict::OrganizationInactive`].
     pub async fn create(&self, caller: &Caller, new: NewInvitation) -> Result<Invitation> {
         self.create_once(caller, new, None).await
     }
@@ -109,8 +110,8 @@ impl Invitations<'_> {
         Ok(seen_at(invitation, self.0.now()))
     }
 
-    /// Returns a page of the invitations that pass a filter, newest first. Needs `invitations:read`. If the permission is
-    /// held in organizations, the list is limited to their invitations.
+    /// Returns a page of the invitations that pass a filter, newest first. Needs `invitations:read`. If the permission
+    /// is held in organizations, the list is limited to their invitations.
     ///
     /// # Errors
     ///
@@ -161,7 +162,8 @@ impl Invitations<'_> {
         work.commit().await
     }
 
-    /// Returns what a page shows of an invitation, for a form that uses its token. The token can still be used afterwards.
+    /// Returns what a page shows of an invitation, for a form that uses its token. The token can still be used
+    /// afterwards.
     ///
     /// # Errors
     ///

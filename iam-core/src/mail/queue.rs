@@ -35,8 +35,8 @@ impl Engine {
         queue(work, message, counted_in, None).await.map(drop)
     }
 
-    /// Issues a link and queues the message with it, if mail is on. Beyond the limit for the address it does nothing, so
-    /// that the link in the last message stays valid. Returns whether it issued the link. `grants` are the role
+    /// Issues a link and queues the message with it, if mail is on. Beyond the limit for the address it does nothing,
+    /// so that the link in the last message stays valid. Returns whether it issued the link. `grants` are the role
     /// assignments of the user, if another user asks for the link.
     ///
     /// To be called after everything else that takes a lock, like [`queue_notice`](Self::queue_notice).
@@ -90,7 +90,8 @@ impl Engine {
     }
 }
 
-/// Queues a message after the change that it needs, unless the limit for its address is reached. Returns whether it did.
+/// Queues a message after the change that it needs, unless the limit for its address is reached. Returns whether it
+/// did.
 async fn queue(
     work: &mut UnitOfWork<'_>,
     message: Message,

@@ -30,8 +30,8 @@ pub(crate) fn new_recovery_code(random: &dyn Random) -> RecoveryCode {
 }
 
 /// Returns the digest of a code of a user. The code may be in upper or lower case, with or without separators. A fast
-/// digest is enough: 80 random bits cannot be guessed. The user is part of it, so that a search does not find the codes of
-/// all users at once.
+/// digest is enough: 80 random bits cannot be guessed. The user is part of it, so that a search does not find the codes
+/// of all users at once.
 pub(crate) fn hash_of(user: UserId, code: &RecoveryCode) -> [u8; 32] {
     let is_significant = |character: &char| !character.is_whitespace() && *character != '-';
     let text: Zeroizing<String> =

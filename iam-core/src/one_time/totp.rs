@@ -41,8 +41,8 @@ pub(crate) fn otpauth_uri(secret: &TotpSecret, issuer: &str, account: &str) -> T
         .into()
 }
 
-/// Returns the step of a code: the present one or one beside it, and later than the last step that was used. `None` if the
-/// code is wrong.
+/// Returns the step of a code: the present one or one beside it, and later than the last step that was used. `None` if
+/// the code is wrong.
 pub(crate) fn step_of(secret: &[u8], code: &OneTimeCode, now: Timestamp, used: u64) -> Option<u64> {
     let present = u64::try_from(now.timestamp() / PERIOD).ok()?;
     let typed = code.expose().trim();

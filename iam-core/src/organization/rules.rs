@@ -182,8 +182,8 @@ mod tests {
     use super::*;
     use crate::organization::OrganizationPatch;
 
-    /// `root` is above `branch`, `branch` above `team`, and `team` above `gone`, which was deleted like `lost` below it.
-    /// `other` and `asleep` are also roots. A role is held in each of them, with a permission that names it.
+    /// `root` is above `branch`, `branch` above `team`, and `team` above `gone`, which was deleted like `lost` below
+    /// it. `other` and `asleep` are also roots. A role is held in each of them, with a permission that names it.
     const TREE: [(&str, Option<&str>, OrganizationStatus); 7] = [
         ("root", None, Active),
         ("branch", Some("root"), Active),

@@ -1,15 +1,15 @@
 use aws_lc_rs::digest::{SHA256, digest};
 
 /// The 100,000 most common passwords of at least 8 characters, in lower case, as the first 32 bits of their SHA-256
-/// digests. The first [`COUNTS`] bytes say how many digests have each value of the first 16 bits, 4 bits for each. Then the
-/// other 16 bits of all digests follow, in the order of the digests. `scripts/common-passwords` writes the file and names
-/// the source.
+/// digests. The first [`COUNTS`] bytes say how many digests have each value of the first 16 bits, 4 bits for each. Then
+/// the other 16 bits of all digests follow, in the order of the digests. `scripts/common-passwords` writes the file and
+/// names the source.
 const FILTER: &[u8] = include_bytes!("common.bin");
 
 const COUNTS: usize = 1 << 15;
 
-/// Returns whether a password is one of the most common passwords, in upper or lower case. One of 43,000 other passwords
-/// passes for one, too.
+/// Returns whether a password is one of the most common passwords, in upper or lower case. One of 43,000 other
+/// passwords passes for one, too.
 pub(super) fn is_common(password: &str) -> bool {
     let digest = digest(&SHA256, password.to_lowercase().as_bytes());
     let &[first, second, third, fourth, ..] = digest.as_ref() else { return false };

@@ -1,5 +1,5 @@
-//! New passwords: the policy of the tenant, and what is common, known from a data breach, or made of words that an attacker
-//! knows (`accounts.md`, "Password policies").
+//! New passwords: the policy of the tenant, and what is common, known from a data breach, or made of words that an
+//! attacker knows (`accounts.md`, "Password policies").
 
 mod breached;
 mod common;

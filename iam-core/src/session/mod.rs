@@ -52,8 +52,8 @@ pub struct LoggedIn {
     pub user: User,
     /// The session's first tokens.
     pub tokens: Tokens,
-    /// Until when the user must set up a second factor, if its tenant requires one and it has none. Afterwards its sessions
-    /// can only be used to set one up.
+    /// Until when the user must set up a second factor, if its tenant requires one and it has none. Afterwards its
+    /// sessions can only be used to set one up.
     pub enrol_by: Option<Timestamp>,
 }
 

@@ -65,8 +65,8 @@ impl Sessions<'_> {
         Ok(begun.options)
     }
 
-    /// Returns the options with which a browser logs in by a passkey alone. With a tenant, only its users can log in with
-    /// them. For a tenant that does not exist, the answer is the same, and nobody can log in with it.
+    /// Returns the options with which a browser logs in by a passkey alone. With a tenant, only its users can log in
+    /// with them. For a tenant that does not exist, the answer is the same, and nobody can log in with it.
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ impl Sessions<'_> {
         Ok(logged_in)
     }
 
-    /// Ends the challenge of a login by a passkey alone, and returns it. It was made for the tenant of the user, or for no
-    /// tenant.
+    /// Ends the challenge of a login by a passkey alone, and returns it. It was made for the tenant of the user, or for
+    /// no tenant.
     async fn take_challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Challenge> {
         let iam = self.0;
         let is_open = |challenge: &Challenge| challenge.is_open_for(ChallengePurpose::PasskeyLogin, iam.now());

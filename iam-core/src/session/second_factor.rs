@@ -20,7 +20,8 @@ use crate::token::{new_challenge_token, parse_challenge_token};
 impl Sessions<'_> {
     /// Finishes a login that [`login`](Self::login) has begun, by a second factor.
     ///
-    /// A wrong proof counts like a wrong password. A challenge can be answered once, and ends with the fifth wrong proof.
+    /// A wrong proof counts like a wrong password. A challenge can be answered once, and ends with the fifth wrong
+    /// proof.
     ///
     /// # Errors
     ///

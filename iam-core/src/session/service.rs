@@ -197,7 +197,8 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Unauthenticated::NotFresh`] for another session than the caller's own.
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Unauthenticated::NotFresh`] for another session than the caller's
+    /// own.
     pub async fn terminate(&self, caller: &Caller, id: SessionId) -> Result<()> {
         let is_current = caller.require_user().is_ok_and(|(_, current)| current == id);
         let freshness = if is_current { Ok(()) } else { self.0.require_fresh(caller).await };

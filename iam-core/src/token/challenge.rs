@@ -15,8 +15,8 @@ pub(crate) fn new_challenge_token(tenant: TenantId, random: &dyn Random) -> (Cha
     (encode(PREFIX, tenant, &secret).into(), hash(&secret))
 }
 
-/// Returns the tenant that a token names, and the digest of its secret. `None` when it does not have the format of such a
-/// token.
+/// Returns the tenant that a token names, and the digest of its secret. `None` when it does not have the format of such
+/// a token.
 pub(crate) fn parse_challenge_token(token: &ChallengeToken) -> Option<(TenantId, [u8; 32])> {
     parse(PREFIX, token.expose())
 }

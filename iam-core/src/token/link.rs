@@ -48,8 +48,8 @@ impl LinkKey {
     }
 }
 
-/// Returns the tenant that a token names, and the digest of its secret. `None` when it does not have the format of such a
-/// token.
+/// Returns the tenant that a token names, and the digest of its secret. `None` when it does not have the format of such
+/// a token.
 pub(crate) fn parse_link_token(token: &LinkToken) -> Option<(TenantId, [u8; 32])> {
     parse(PREFIX, token.expose())
 }

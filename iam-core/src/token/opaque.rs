@@ -18,7 +18,8 @@ pub(super) fn encode(prefix: &str, tenant: TenantId, secret: &Secret) -> String 
     format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes.as_slice()))
 }
 
-/// Returns the tenant that a token names, and the SHA-256 digest of its secret. `None` when it does not have this format.
+/// Returns the tenant that a token names, and the SHA-256 digest of its secret. `None` when it does not have this
+/// format.
 pub(super) fn parse(prefix: &str, token: &str) -> Option<(TenantId, [u8; 32])> {
     let encoded = token.strip_prefix(prefix)?;
     let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);

@@ -53,8 +53,8 @@ pub(crate) async fn demo(settings: &Settings) -> Result<(), Failure> {
     print("Everybody knows this password: do not let others reach this server.")
 }
 
-/// Builds the services of the demo. Its people do not exist, so their messages go nowhere, also if the settings name a mail
-/// server.
+/// Builds the services of the demo. Its people do not exist, so their messages go nowhere, also if the settings name a
+/// mail server.
 async fn build(settings: &Settings, set: impl FnOnce(Builder) -> Builder) -> Result<Iam, Failure> {
     let pages = pages().map_err(|error| Failure::new("the demo", &error))?;
     let builder = Iam::builder(store::open(&settings.database).await?).mail(Arc::new(NoMailer), pages);

@@ -24,8 +24,8 @@ pub(crate) struct Settings {
     pub(crate) otlp_endpoint: Option<String>,
     /// From 0 to 1.
     pub(crate) trace_sampling: f64,
-    /// Under which address users reach this server: a URL without a slash at its end. `None` means the address on which it
-    /// listens.
+    /// Under which address users reach this server: a URL without a slash at its end. `None` means the address on which
+    /// it listens.
     pub(crate) public_url: Option<String>,
     /// The origins of the pages that use passkeys. `None` means the server's own.
     pub(crate) webauthn_origins: Option<Vec<String>>,

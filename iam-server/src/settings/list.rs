@@ -195,7 +195,8 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "The proxies whose X-Forwarded-For is trusted: addresses or networks, separated by commas [default: none]",
         |draft, text| put(&mut draft.settings.http.trusted_proxies, networks(text)),
     ),
-    // The master keys have no flag, because the process list shows flags to all users. The end of the help describes them.
+    // The master keys have no flag, because the process list shows flags to all users. The end of the help describes
+    // them.
     Setting::without_flag("master_key", |draft, text| put(&mut draft.settings.iam.master_key, master_key(text))),
     Setting::without_flag("former_master_key", |draft, text| put(&mut draft.former_master_key, master_key(text))),
     Setting::new(

@@ -637,8 +637,8 @@ impl Scene<'_> {
         if let Some(email) = email {
             self.judge_email(v, Some(user.index), email);
             v.after.users[user.index].email.clone_from(email);
-            // A password reset goes to this e-mail, so a change of it can hand over the account with all its rights. These
-            // include the rights that are suspended for now.
+            // A password reset goes to this e-mail, so a change of it can hand over the account with all its rights.
+            // These include the rights that are suspended for now.
             let (rights, is_own) = (self.state.rights_asleep(user.index, self.now), self.user() == Some(user.index));
             let is_covered = |right: &Right| self.has([right.pattern], right.spot, right.until);
             if *email != before.email && !is_own && !rights.iter().all(is_covered) {

@@ -21,8 +21,8 @@ pub const ERASED: &str = "[ERASED]";
 /// The version of the statement's format, in case the format must change.
 const VERSION: &[u8] = b"1";
 
-/// The names of personal fields, in lower case and without underscores. The list is part of the format of the statement:
-/// a changed list changes the digests of stored entries, so it needs a new [`VERSION`].
+/// The names of personal fields, in lower case and without underscores. The list is part of the format of the
+/// statement: a changed list changes the digests of stored entries, so it needs a new [`VERSION`].
 const PERSONAL: [&str; 9] =
     ["email", "firstname", "lastname", "fullname", "displayname", "phone", "phonenumber", "address", "ipaddress"];
 

@@ -353,7 +353,8 @@ fn a_new_permission_is_given_to_roles_with_a_wildcard() {
     assert_eq!(granted(PermissionChange::Delete(permission)), NOTHING);
 }
 
-/// The facts of a change in the test tree. In each of the organizations `read`, a role is held whose permission names it.
+/// The facts of a change in the test tree. In each of the organizations `read`, a role is held whose permission names
+/// it.
 fn activated(after: &Organization, read: &[&str]) -> ActivatedRoles {
     let scene = Scene::new();
     let branch = organization("branch", Some("root"), Active);

@@ -100,7 +100,8 @@ impl UserChange {
         let (before, after, grants) = match self {
             // The user has no roles yet.
             Self::Create { .. } => return Vec::new(),
-            // Only the token identifies the user, who asked for the link itself, with its password if the address is new.
+            // Only the token identifies the user, who asked for the link itself, with its password if the address is
+            // new.
             Self::ConfirmEmail { .. } if author.user().is_none() => return Vec::new(),
             Self::Update { before, after, grants } | Self::ChangeStatus { before, after, grants } => {
                 (before, after, grants.as_deref())

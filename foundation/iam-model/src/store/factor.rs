@@ -25,15 +25,15 @@ pub trait FactorStore {
 #[apply(observed)]
 #[async_trait]
 pub trait FactorTransaction {
-    /// Returns the factors of a user as [`FactorStore::factors`] does. They change only under the lock of the account, so
-    /// they stay valid while the unit of work holds this lock.
+    /// Returns the factors of a user as [`FactorStore::factors`] does. They change only under the lock of the account,
+    /// so they stay valid while the unit of work holds this lock.
     async fn factors(&mut self, user: UserId) -> Result<Vec<Factor>, StoreError>;
 
-    /// Returns the digests of the recovery codes that a user has left, in no particular order. They change only under the
-    /// lock of the account.
+    /// Returns the digests of the recovery codes that a user has left, in no particular order. They change only under
+    /// the lock of the account.
     async fn recovery_codes(&mut self, user: UserId) -> Result<Vec<[u8; 32]>, StoreError>;
 
-    /// Returns the challenge with this digest, also if it cannot be answered any more, and locks it until the unit of work
-    /// ends. Of two concurrent units of work that end one challenge, the second finds none.
+    /// Returns the challenge with this digest, also if it cannot be answered any more, and locks it until the unit of
+    /// work ends. Of two concurrent units of work that end one challenge, the second finds none.
     async fn lock_challenge(&mut self, token_hash: &[u8; 32]) -> Result<Option<Challenge>, StoreError>;
 }

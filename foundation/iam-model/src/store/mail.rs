@@ -28,8 +28,9 @@ pub trait MailStore {
 #[async_trait]
 pub trait MailTransaction {
     /// Returns when messages of a kind were queued for an address, as far as it was
-    /// [kept](crate::change::MailChange::Queue) under a tenant, which may be [`TenantId::NONE`]. Locks this until the unit of work ends, even if there are none yet: of
-    /// two concurrent units of work, the second sees what the first wrote.
+    /// [kept](crate::change::MailChange::Queue) under a tenant, which may be [`TenantId::NONE`]. Locks this until the
+    /// unit of work ends, even if there are none yet: of two concurrent units of work, the second sees what the first
+    /// wrote.
     async fn lock_queued_messages(
         &mut self,
         counted_in: TenantId,
