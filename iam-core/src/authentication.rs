@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use iam_model::clock::monotonic_now;
 use iam_model::context::RequestContext;
-use iam_model::error::{Result, Unauthenticated};
+use iam_model::error::{Forbidden, Result, Unauthenticated};
 use iam_model::store_error::StoreError;
 
-use crate::cache::CachedSession;
 use crate::caller::Caller;
 use crate::iam::Iam;
 use crate::token;
@@ -70,8 +69,8 @@ impl Iam {
     /// [`Unauthenticated::ExpiredToken`]; [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the
     /// user must set up a second factor first; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
-        let (caller, snapshot) = self.caller_of(token, context).await?;
-        snapshot.require_factor(self.0.now())?;
+        let (caller, factor) = self.caller_of(token, context).await?;
+        factor?;
         Ok(caller)
     }
 
@@ -86,7 +85,12 @@ impl Iam {
         Ok(self.caller_of(token, context).await?.0)
     }
 
-    async fn caller_of(&self, token: &VerifiedToken, context: RequestContext) -> Result<(Caller, Arc<CachedSession>)> {
+    /// Returns the caller, and whether its user must set up a second factor first.
+    async fn caller_of(
+        &self,
+        token: &VerifiedToken,
+        context: RequestContext,
+    ) -> Result<(Caller, Result<(), Forbidden>)> {
         let (iam, claims) = (&*self.0, token.claims());
         let now = iam.now();
         // Time may have passed since the first half.
@@ -103,7 +107,7 @@ impl Iam {
         }
         let authority = Arc::clone(&snapshot.authority);
         let caller = Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context);
-        Ok((caller, snapshot))
+        Ok((caller, snapshot.require_factor(now)))
     }
 
     /// Follows the commits of other replicas, so that [`authenticate`](Self::authenticate) can use cached sessions
