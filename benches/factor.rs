@@ -44,11 +44,11 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
         LOGINS,
         async || {
             bench.pass();
-            Ok(drop(bench.log_in(WITHOUT).await?))
+            Ok(bench.log_in(WITHOUT).await?)
         },
         async || {
             bench.pass();
-            Ok(drop(bench.log_in_by_code().await?))
+            bench.log_in_by_code().await
         },
     ))?;
     writeln!(stdout(), "factor/login by password, and by password and code/{name}: {logins}")?;

@@ -27,6 +27,7 @@ GRANT SELECT, INSERT, UPDATE ON
 TO iam_server;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON
+    iam.api_keys,
     iam.login_attempts,
     iam.sessions,
     iam.roles,

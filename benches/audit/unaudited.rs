@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use iam_core::AuditBatch;
 use iam_core::access::*;
+use iam_core::api_key::*;
 use iam_core::assignment::*;
 use iam_core::audit::*;
 use iam_core::clock::Timestamp;
@@ -25,8 +26,8 @@ use iam_core::tenant::*;
 use iam_core::token::*;
 use iam_core::user::*;
 use iam_core::{
-    AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, SessionId, Slug, Store,
-    StoreError, TenantId, Transaction, UserId,
+    ApiKeyId, AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, SessionId,
+    Slug, Store, StoreError, TenantId, Transaction, UserId,
 };
 
 use uuid::Uuid;
@@ -165,6 +166,22 @@ impl FactorStore for Unaudited {
     }
     async fn challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Outcome<Option<Challenge>> {
         self.0.challenge(tenant, token_hash).await
+    }
+}
+
+#[async_trait]
+impl ApiKeyStore for Unaudited {
+    async fn api_key_snapshot(&self, tenant: TenantId, id: ApiKeyId) -> Outcome<Option<ApiKeySnapshot>> {
+        self.0.api_key_snapshot(tenant, id).await
+    }
+    async fn api_key(&self, tenant: TenantId, id: ApiKeyId) -> Outcome<Option<ApiKey>> {
+        self.0.api_key(tenant, id).await
+    }
+    async fn api_keys_of(&self, tenant: TenantId, user: UserId) -> Outcome<Vec<ApiKey>> {
+        self.0.api_keys_of(tenant, user).await
+    }
+    async fn record_api_key_use(&self, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Outcome<()> {
+        self.0.record_api_key_use(tenant, id, now).await
     }
 }
 
@@ -405,6 +422,16 @@ impl FactorTransaction for UnauditedTransaction {
     }
     async fn lock_challenge(&mut self, token_hash: &[u8; 32]) -> Outcome<Option<Challenge>> {
         self.0.lock_challenge(token_hash).await
+    }
+}
+
+#[async_trait]
+impl ApiKeyTransaction for UnauditedTransaction {
+    async fn lock_api_key(&mut self, id: ApiKeyId) -> Outcome<Option<ApiKey>> {
+        self.0.lock_api_key(id).await
+    }
+    async fn lock_api_keys_of(&mut self, user: UserId) -> Outcome<Vec<ApiKey>> {
+        self.0.lock_api_keys_of(user).await
     }
 }
 

@@ -17,10 +17,10 @@ pub struct Turns {
 /// # Errors
 ///
 /// The errors of the operations.
-pub async fn in_turn(
+pub async fn in_turn<A, B>(
     rounds: usize,
-    mut first: impl AsyncFnMut() -> Outcome,
-    mut second: impl AsyncFnMut() -> Outcome,
+    mut first: impl AsyncFnMut() -> Outcome<A>,
+    mut second: impl AsyncFnMut() -> Outcome<B>,
 ) -> Outcome<Turns> {
     let mut turns = Turns::default();
     for round in 0..rounds {
@@ -35,7 +35,7 @@ pub async fn in_turn(
     Ok(turns)
 }
 
-async fn time(operation: &mut impl AsyncFnMut() -> Outcome) -> Outcome<Duration> {
+async fn time<T>(operation: &mut impl AsyncFnMut() -> Outcome<T>) -> Outcome<Duration> {
     let began = Instant::now();
     operation().await?;
     Ok(began.elapsed())

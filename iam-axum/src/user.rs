@@ -190,7 +190,7 @@ pub(crate) struct UserPatchDto {
 impl From<UserPatchDto> for UserPatch {
     fn from(dto: UserPatchDto) -> Self {
         let UserPatchDto { email, first_name, last_name, status } = dto;
-        Self { email, first_name, last_name, status: status.map(UserStatus::from) }
+        Self { email, first_name, last_name, status: status.map(UserStatus::from), ..Self::default() }
     }
 }
 
@@ -252,6 +252,7 @@ pub(crate) async fn list(
         status: params.parse("status", query.status.as_deref()),
         search: query.search,
         organization: params.parse("organizationId", query.organization_id.as_deref()),
+        ..UserFilter::default()
     };
     let by = params.parse::<UserSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
     let order = params.parse_with("sortOrder", query.sort_order.as_deref(), sort_order).unwrap_or_default();

@@ -11,9 +11,10 @@ use crate::caller::Caller;
 use crate::iam::Iam;
 use crate::token;
 use crate::token::VerifiedToken;
+use crate::token::{is_api_key, parse_api_key};
 
 impl Iam {
-    /// Returns the caller that an access token stands for.
+    /// Returns the caller that an access token or an [API key](crate::api_key) stands for.
     ///
     /// The token's signature, issuer, audience and times must be right, and its session must not have ended. A token is
     /// refused as soon as its session ends. If another `Iam` ends the session and this one
@@ -21,11 +22,34 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`];
+    /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`];
     /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user must set up a second factor
     /// first; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
+        if is_api_key(token) {
+            return self.authenticate_by_key(token, context).await;
+        }
         self.authenticate_verified(&self.verify(token).await?, context).await
+    }
+
+    /// Returns the caller that an API key stands for. The key's secret must be right, the key must be neither revoked
+    /// nor expired, and its user ACTIVE. A key is refused as soon as it is revoked, as a session is.
+    async fn authenticate_by_key(&self, token: &str, context: RequestContext) -> Result<Caller> {
+        let iam = &*self.0;
+        let parsed = parse_api_key(token).ok_or(Unauthenticated::ApiKey)?;
+        let snapshot = iam.api_key_snapshot(parsed.tenant, parsed.id).await?.ok_or(Unauthenticated::ApiKey)?;
+        let now = iam.now();
+        if !snapshot.admits(&parsed.secret_hash, now) {
+            return Err(Unauthenticated::ApiKey.into());
+        }
+        if snapshot.take_use(now)
+            && let Err(error) = iam.store.record_api_key_use(parsed.tenant, parsed.id, now).await
+        {
+            // Only the shown time of the last use is too early.
+            tracing::debug!(%error, "the use of an API key was not written");
+        }
+        let key = (snapshot.key.user_id, parsed.id);
+        Ok(Caller::api_key(parsed.tenant, key, Arc::clone(&snapshot.authority), context))
     }
 
     /// Does the first half of [`authenticate`](Self::authenticate): it verifies the token. For code that must decide

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use iam_model::access::Authority;
 use iam_model::context::{Actor, Author, RequestContext};
 use iam_model::error::{Forbidden, Result};
-use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::id::{ApiKeyId, SessionId, TenantId, UserId};
 
 /// The actor of a call, with its tenant, its rights and its request.
 ///
@@ -50,6 +50,16 @@ impl Caller {
         context: RequestContext,
     ) -> Self {
         Self::new(Actor::User { user, session }, tenant, authority, context)
+    }
+
+    /// Returns a caller for an API key that was just verified.
+    pub(crate) fn api_key(
+        tenant: TenantId,
+        (user, key): (UserId, ApiKeyId),
+        authority: Arc<Authority>,
+        context: RequestContext,
+    ) -> Self {
+        Self::new(Actor::ApiKey { user, key }, tenant, authority, context)
     }
 
     /// Returns a caller for the first user of a tenant that is being created.
@@ -98,7 +108,7 @@ impl Caller {
         self.author.tenant
     }
 
-    /// The acting user, if a user acts.
+    /// The acting user, if a user acts, itself or by an API key.
     #[must_use]
     pub fn user(&self) -> Option<UserId> {
         self.author.user()
@@ -108,11 +118,31 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotAUser`] for trusted code and anonymous callers.
+    /// [`Forbidden::NotAUser`] for trusted code and anonymous callers, [`Forbidden::ApiKey`] for a caller by an API key.
     pub fn require_user(&self) -> Result<(UserId, SessionId)> {
         match self.author.actor {
             Actor::User { user, session } => Ok((user, session)),
+            Actor::ApiKey { .. } => Err(Forbidden::ApiKey.into()),
             Actor::System { .. } | Actor::Anonymous => Err(Forbidden::NotAUser.into()),
+        }
+    }
+
+    /// Whether the caller is this user, in a session. What a user may do to itself without a permission, an API key of the
+    /// user may not do.
+    #[must_use]
+    pub fn is_in_session_of(&self, user: UserId) -> bool {
+        matches!(self.author.actor, Actor::User { user: own, .. } if own == user)
+    }
+
+    /// Refuses a caller by an API key.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::ApiKey`].
+    pub(crate) fn refuse_api_key(&self) -> Result<(), Forbidden> {
+        match self.author.actor {
+            Actor::ApiKey { .. } => Err(Forbidden::ApiKey),
+            Actor::User { .. } | Actor::System { .. } | Actor::Anonymous => Ok(()),
         }
     }
 

@@ -4,6 +4,7 @@
 #[macro_use]
 mod doctest_setup;
 pub mod access;
+pub mod api_key;
 pub mod assignment;
 pub mod audit;
 mod authentication;
@@ -50,7 +51,7 @@ pub use iam_model::change::{AuditBatch, Change};
 pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
-    AssignmentId, AuditEntryId, FactorId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId,
+    ApiKeyId, AssignmentId, AuditEntryId, FactorId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId,
     PermissionId, RoleId, SessionId, TenantId, TokenId, UserId,
 };
 pub use iam_model::store::{ChangeFeed, HostTransaction, Locks, News, Schema, Store, Transaction};

@@ -10,7 +10,7 @@ use iam_model::mail::Message;
 use iam_model::permission;
 use iam_model::secret::{LinkToken, Password, PasswordHash};
 use iam_model::tenant::{Tenant, TenantStatus};
-use iam_model::user::{User, UserStatus};
+use iam_model::user::{User, UserKind, UserStatus};
 use iam_model::validate::{Email, Fields};
 use uuid::Uuid;
 
@@ -69,6 +69,9 @@ impl Recovery<'_> {
         self.0.require_mail()?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user, grants, .. } = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await?;
+        if user.kind == UserKind::Service {
+            return Err(Conflict::ServiceAccount.into());
+        }
         if user.status != UserStatus::Active {
             return Err(Conflict::UserNotActive.into());
         }

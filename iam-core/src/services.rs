@@ -4,6 +4,7 @@ use iam_model::clock::Timestamp;
 use iam_model::store_error::StoreError;
 
 use crate::access::Access;
+use crate::api_key::ApiKeys;
 use crate::assignment::Assignments;
 use crate::audit::Audit;
 use crate::credential::Credentials;
@@ -43,6 +44,12 @@ impl Iam {
     #[must_use]
     pub fn factors(&self) -> Factors<'_> {
         Factors(&self.0)
+    }
+
+    /// The service for API keys: makes, reads, changes and revokes them.
+    #[must_use]
+    pub fn api_keys(&self) -> ApiKeys<'_> {
+        ApiKeys(&self.0)
     }
 
     /// The service for the verification of e-mail addresses: sends links, and changes addresses.

@@ -2,6 +2,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use iam_model::api_key::ApiKey;
 use iam_model::assignment::Assignment;
 use iam_model::audit::AuditEntry;
 use iam_model::challenge::Challenge;
@@ -10,7 +11,8 @@ use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
 use iam_model::factor::Factor;
 use iam_model::id::{
-    AssignmentId, FactorId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId,
+    ApiKeyId, AssignmentId, FactorId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId,
+    TenantId, UserId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::invitation::Invitation;
@@ -81,6 +83,7 @@ pub(super) struct TenantState {
     pub(super) factors: BTreeMap<FactorId, Factor>,
     pub(super) recovery_codes: BTreeMap<UserId, BTreeSet<[u8; 32]>>,
     pub(super) challenges: BTreeMap<[u8; 32], Challenge>,
+    pub(super) api_keys: BTreeMap<ApiKeyId, ApiKey>,
 }
 
 impl MemoryStore {

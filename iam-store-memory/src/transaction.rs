@@ -36,6 +36,7 @@ impl Transaction for MemoryTransaction {
             Change::Link(change) => self.draft.write_link(change),
             Change::Factor(change) => self.draft.write_factor(change),
             Change::Challenge(change) => self.draft.write_challenge(change),
+            Change::ApiKey(change) => self.draft.write_api_key(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

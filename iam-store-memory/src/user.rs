@@ -75,7 +75,7 @@ impl TenantState {
                 hold(Constraint::Reference, self.tenant.is_some())?;
                 self.hold_email_unique(user)?;
                 self.users.insert(user.id, user.clone());
-                self.passwords.insert(user.id, password.clone());
+                self.passwords.extend(password.clone().map(|password| (user.id, password)));
             }
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }

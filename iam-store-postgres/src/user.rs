@@ -15,8 +15,14 @@ user_ports! {
     by_ids: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = ANY($2)",
     lock: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = $2 FOR UPDATE",
     insert: (with_password:
-        "$15",
-        "password AS (INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $14))",
+        "$16",
+        r#"
+        password AS (
+            INSERT INTO iam.credentials (tenant_id, user_id, password_hash)
+            SELECT $1, $2, $15
+            WHERE $15::text IS NOT NULL
+        )
+        "#,
         "INSERT INTO iam.users (" columns ") VALUES (" parameters ")"
     ),
     update: (

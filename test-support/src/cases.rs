@@ -99,7 +99,7 @@ fn slug(text: &str) -> iam_core::Slug {
 }
 
 fn create(user: &User) -> Change {
-    UserChange::Create { user: user.clone(), password: PasswordHash::from("hash"), invitation: None }.into()
+    UserChange::Create { user: user.clone(), password: Some(PasswordHash::from("hash")), invitation: None }.into()
 }
 
 fn update_user(after: User) -> Change {

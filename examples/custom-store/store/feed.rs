@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use iam_model::change::{
-    AssignmentChange, Change, FactorChange, OrganizationChange, RoleChange, SessionChange, TenantChange, UserChange,
+    ApiKeyChange, AssignmentChange, Change, FactorChange, OrganizationChange, RoleChange, SessionChange, TenantChange,
+    UserChange,
 };
 use iam_model::store::{ChangeFeed, News};
 use iam_model::store_error::StoreError;
@@ -116,6 +117,10 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         }
         Change::Factor(FactorChange::Confirm(factor) | FactorChange::Register(factor)) => vec![factor.user_id.into()],
         Change::Factor(FactorChange::Remove { user, .. }) => vec![(*user).into()],
+        Change::ApiKey(ApiKeyChange::Update { after, .. } | ApiKeyChange::Rotate { after, .. }) => {
+            vec![after.id.into()]
+        }
+        Change::ApiKey(ApiKeyChange::Delete(keys)) => keys.iter().map(|key| key.id.into()).collect(),
         // Each variant is listed: a new one does not compile until its author has decided what it invalidates.
         Change::User(
             UserChange::Create { .. }
@@ -142,6 +147,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             | FactorChange::IssueRecoveryCodes { .. }
             | FactorChange::UseRecoveryCode { .. },
         )
+        | Change::ApiKey(ApiKeyChange::Create { .. })
         | Change::Challenge(_)
         | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)

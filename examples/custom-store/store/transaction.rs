@@ -16,6 +16,7 @@ use redb::WriteTransaction;
 use uuid::Uuid;
 
 use super::Writing;
+use super::api_key::ApiKeyRow;
 use super::audit::EntryRow;
 use super::credential::{AttemptsRow, PasswordRow};
 use super::factor::{ChallengeRow, FactorRow, RecoveryCodesRow};
@@ -74,6 +75,7 @@ impl Transaction for RedbTransaction {
             Change::Invitation(change) => draft.write_invitation(change),
             Change::Link(change) => draft.write_link(change),
             Change::Mail(change) => draft.write_mail(change),
+            Change::ApiKey(change) => draft.write_api_key(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -112,6 +114,7 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<LinkRow>(rows)?;
     create::<MessageRow>(rows)?;
     create::<QueuedMailRow>(rows)?;
+    create::<ApiKeyRow>(rows)?;
     create::<FactorRow>(rows)?;
     create::<RecoveryCodesRow>(rows)?;
     create::<ChallengeRow>(rows)?;

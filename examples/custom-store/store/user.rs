@@ -95,7 +95,10 @@ impl Draft<'_> {
                 self.hold_tenant()?;
                 self.hold_email(user)?;
                 self.put(user.clone())?;
-                self.put(PasswordRow::new(user.id, password))
+                match password {
+                    Some(password) => self.put(PasswordRow::new(user.id, password)),
+                    None => Ok(()),
+                }
             }
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }

@@ -10,7 +10,8 @@ use iam_model::access::Until;
 use iam_model::assignment::Assignment;
 use iam_model::challenge::{Challenge, ChallengePurpose};
 use iam_model::change::{
-    AssignmentChange, ChallengeChange, Change, FactorChange, RoleChange, SessionChange, TenantChange, UserChange,
+    ApiKeyChange, AssignmentChange, ChallengeChange, Change, FactorChange, RoleChange, SessionChange, TenantChange,
+    UserChange,
 };
 use iam_model::factor::{AuthenticationMethod, Factor};
 use iam_model::organization::{Organization, OrganizationStatus};
@@ -24,7 +25,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::world::{World, assigning, create, expiring, new_passkey, new_totp, requiring, update};
+use crate::world::{World, assigning, create, expiring, new_api_key, new_passkey, new_totp, requiring, update};
 
 /// The feed reports a user when its status changes, when it gets or loses a role, and when the expiry of an
 /// assignment changes.
@@ -122,6 +123,26 @@ pub async fn changed_demands_of_factors_are_reported(store: Arc<dyn Store>) {
         let shown = format!("{after:?}");
         world.commit(before.id, TenantChange::Update { before, after }).await;
         assert!(told(&mut *feed).await.contains(&optional.id.as_uuid()), "{shown}");
+    }
+}
+
+/// The feed reports an API key when it changes and when it is revoked, and not when it is used.
+pub async fn changed_api_keys_are_reported(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let Some(mut feed) = follow(&world).await else { return };
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let key = new_api_key(&world, &user);
+    world.commit(tenant.id, ApiKeyChange::Create { key: key.clone(), grants: None }).await;
+    told(&mut *feed).await;
+    world.store.record_api_key_use(tenant.id, key.id, world.now()).await.unwrap();
+    assert_eq!(told(&mut *feed).await, BTreeSet::new());
+    let update = ApiKeyChange::Update { before: key.clone().into(), after: key.clone(), grants: None };
+    let rotate = ApiKeyChange::Rotate { after: key.clone(), grants: None };
+    for change in [update, rotate, ApiKeyChange::Delete(vec![key.clone()])] {
+        let shown = format!("{change:?}");
+        world.commit(tenant.id, change).await;
+        assert_eq!(told(&mut *feed).await, [key.id.as_uuid()].into(), "{shown}");
     }
 }
 

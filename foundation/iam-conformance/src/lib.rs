@@ -17,6 +17,7 @@
 )]
 
 pub mod account;
+pub mod api_key;
 pub mod assignment;
 pub mod audit;
 pub mod credential;
@@ -117,6 +118,9 @@ macro_rules! conformance_cases {
                 a_passkey_is_registered_once_by_concurrent_tasks, factors_of_a_missing_user_are_refused,
                 a_challenge_is_read_back, ended_challenges_are_gone,
                 a_challenge_is_answered_once_by_concurrent_tasks, expired_challenges_are_removed;
+            api_key: keys_are_read_back_in_order, snapshot_shows_status_and_grants, changes_are_read_back,
+                a_change_to_a_missing_key_is_refused, a_key_of_a_missing_user_is_refused, revoked_keys_are_gone,
+                the_latest_use_is_kept, service_accounts_are_listed;
             permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
                 name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
             role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
@@ -181,7 +185,7 @@ macro_rules! conformance_cases {
                 concurrent_messages_to_an_address_are_all_counted, message_counts_are_removed;
             feed: changed_users_are_reported, ended_sessions_are_reported, changed_roles_are_reported,
                 changed_organizations_are_reported, suspended_tenants_are_reported, changed_factors_are_reported,
-                changed_demands_of_factors_are_reported, revoked_keys_are_reported,
+                changed_demands_of_factors_are_reported, revoked_keys_are_reported, changed_api_keys_are_reported,
                 many_changes_at_once_are_all_reported, every_subscriber_receives_changes_of_every_tenant,
                 changes_without_effect_on_rights_are_not_reported, the_use_of_factors_is_not_reported,
                 uncommitted_changes_are_not_reported,

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_model::access::{Until, VisibleScope};
+use iam_model::api_key::{ApiKey, ApiKeySecret};
 use iam_model::assignment::{Assignment, Grant};
 use iam_model::change::{
     AssignmentChange, AuditBatch, Change, OrganizationChange, PermissionChange, RoleChange, TenantChange, UserChange,
@@ -136,6 +137,7 @@ impl World {
         User {
             id: self.id(),
             tenant_id: tenant.id,
+            kind: iam_model::user::UserKind::Human,
             email: email.parse().unwrap(),
             email_verified_at: None,
             first_name: "Ada".parse().unwrap(),
@@ -375,7 +377,7 @@ impl Work<'_> {
 /// The change that creates a user.
 pub(super) fn create(user: &User) -> Change {
     let password = PasswordHash::from(format!("hash of {}", user.email));
-    UserChange::Create { user: user.clone(), password, invitation: None }.into()
+    UserChange::Create { user: user.clone(), password: Some(password), invitation: None }.into()
 }
 
 /// A TOTP generator of a user that is not confirmed.
@@ -392,6 +394,24 @@ pub(super) fn new_totp(world: &World, user: &User) -> Factor {
         created_at: world.now(),
         confirmed_at: None,
         last_used_at: None,
+    }
+}
+
+/// An API key that is not in the store yet.
+pub(super) fn new_api_key(world: &World, user: &User) -> ApiKey {
+    ApiKey {
+        id: world.id(),
+        tenant_id: user.tenant_id,
+        user_id: user.id,
+        name: "nightly".parse().unwrap(),
+        secret: ApiKeySecret { hash: [1; 32], former: None },
+        permissions: None,
+        organization_id: None,
+        expires_at: world.now() + ApiKey::DEFAULT_LIFETIME,
+        created_at: world.now(),
+        created_by: None,
+        last_used_at: None,
+        version: Version::FIRST,
     }
 }
 

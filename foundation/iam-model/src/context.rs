@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::id::{SessionId, TenantId, UserId};
+use crate::id::{ApiKeyId, SessionId, TenantId, UserId};
 use crate::validate::Invalid;
 
 /// The actor of a call: who makes it.
@@ -20,6 +20,13 @@ pub enum Actor {
         user: UserId,
         /// The session whose token was presented.
         session: SessionId,
+    },
+    /// A program, by an API key of a user.
+    ApiKey {
+        /// The user whose rights the key has.
+        user: UserId,
+        /// The key.
+        key: ApiKeyId,
     },
     /// Trusted code of the application itself.
     System {
@@ -42,11 +49,11 @@ pub struct Author {
 }
 
 impl Author {
-    /// The acting user, if a user acts.
+    /// The acting user, if a user acts, itself or by an API key.
     #[must_use]
     pub fn user(&self) -> Option<UserId> {
         match self.actor {
-            Actor::User { user, .. } => Some(user),
+            Actor::User { user, .. } | Actor::ApiKey { user, .. } => Some(user),
             Actor::System { .. } | Actor::Anonymous => None,
         }
     }

@@ -195,6 +195,9 @@ pub enum Unauthenticated {
     /// The access token is malformed, forged or not yet valid, or its session has ended.
     #[error("The access token is invalid.")]
     InvalidToken,
+    /// The API key is unknown, malformed, expired or revoked, or its user is not ACTIVE.
+    #[error("The API key is invalid.")]
+    ApiKey,
     /// The access token was valid, but has expired.
     #[error("The access token has expired.")]
     ExpiredToken,
@@ -237,6 +240,9 @@ pub enum Forbidden {
     /// Only a user can do this, for instance change its own password. Trusted code without a user cannot.
     #[error("Only a logged-in user can do this.")]
     NotAUser,
+    /// A program cannot do this by an API key.
+    #[error("An API key cannot do this. Log in.")]
+    ApiKey,
     /// Only trusted code can do this, for instance set the password of a user. No permission allows it.
     #[error("Only trusted code can do this.")]
     NotTrusted,
@@ -291,6 +297,9 @@ pub enum Conflict {
     /// Only an ACTIVE user can get a new password.
     #[error("The user is not active.")]
     UserNotActive,
+    /// A service account acts by API keys only.
+    #[error("A service account has no password, second factor or mail.")]
+    ServiceAccount,
     /// The user already holds the role in this resource scope.
     #[error("The user already holds this role in this organization, or tenant-wide.")]
     RoleHeld,
@@ -354,6 +363,9 @@ pub enum Conflict {
     /// The user has as many factors as it may have.
     #[error("You have the maximum number of factors.")]
     TooManyFactors,
+    /// The user has as many API keys as it may have.
+    #[error("The user has the maximum number of API keys. Revoke one first.")]
+    TooManyApiKeys,
     /// The TOTP generator is confirmed already.
     #[error("The factor is confirmed already.")]
     FactorConfirmed,

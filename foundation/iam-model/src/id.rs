@@ -106,6 +106,8 @@ ids! {
     InvitationId;
     /// Identifies a second factor.
     FactorId;
+    /// Identifies an API key.
+    ApiKeyId;
 }
 
 impl TenantId {

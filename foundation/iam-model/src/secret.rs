@@ -57,6 +57,8 @@ secrets! {
     ChallengeToken;
     /// A code of an authenticator app, as a person typed it.
     OneTimeCode;
+    /// An API key, sent as a bearer token (RFC 6750).
+    ApiKeyToken;
     /// A recovery code, which can be used once in place of a second factor.
     RecoveryCode;
     /// The secret of an authenticator app, in base32 (RFC 4648 §6), or the URI that contains it.

@@ -1,4 +1,4 @@
-//! Users: the people of a tenant (`interface.md` §2.1, §3, §4.1).
+//! Users: the people and the service accounts of a tenant (`interface.md` §2.1, §3, §4.1; `machines.md`).
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,10 @@ use crate::page::SortOrder;
 use crate::validate::{Email, PersonName, folded};
 use crate::version::Version;
 
-/// A person who can log in to a tenant.
+/// A person who can log in to a tenant, or a service account.
+///
+/// A service account has no address and only one name. Its [e-mail](Self::email) and its [last name](Self::last_name)
+/// are placeholders, and its [first name](Self::first_name) is [its name](Self::service_name).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
@@ -19,6 +22,9 @@ pub struct User {
     pub id: UserId,
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
+    /// Whether the user is a person.
+    #[serde(default)]
+    pub kind: UserKind,
     /// Unique in the tenant without regard to case, also after the user is deleted.
     pub email: Email,
     /// When it was proven that the user receives mail at this address; `None` if it is not proven (`accounts.md`,
@@ -42,6 +48,18 @@ pub struct User {
     pub version: Version,
 }
 
+/// Whether a user is a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UserKind {
+    /// A person, who logs in.
+    #[default]
+    Human,
+    /// A service account: a program that has API keys. It never logs in, and has no password, factor or mail.
+    Service,
+}
+
+text_enum! { UserKind { Human = "HUMAN", Service = "SERVICE" } }
+
 /// Whether a user can log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UserStatus {
@@ -62,8 +80,17 @@ impl User {
         Self { updated_at: now, version: self.version.next(), ..self }
     }
 
+    /// Returns the name of a service account; `None` for a person.
+    #[must_use]
+    pub fn service_name(&self) -> Option<&PersonName> {
+        (self.kind == UserKind::Service).then_some(&self.first_name)
+    }
+
     /// Returns the fields that the audit log records.
     pub(crate) fn audited(&self) -> Value {
+        if let Some(name) = self.service_name() {
+            return json!({ "kind": self.kind.as_str(), "name": name.as_str(), "status": self.status.as_str() });
+        }
         let mut fields = json!({
             "email": self.email.as_str(),
             "firstName": self.first_name.as_str(),
@@ -82,6 +109,8 @@ impl User {
 pub struct UserFilter {
     /// Users with this status.
     pub status: Option<UserStatus>,
+    /// Users of this kind.
+    pub kind: Option<UserKind>,
     /// Users with this text in the e-mail, the first name or the last name, in upper or lower case: compared as
     /// [`folded`].
     pub search: Option<String>,
@@ -96,6 +125,7 @@ impl UserFilter {
         let search = self.search.as_deref().map(folded);
         let found = |text: &str| search.as_ref().is_none_or(|search| folded(text).contains(search));
         self.status.is_none_or(|status| status == user.status)
+            && self.kind.is_none_or(|kind| kind == user.kind)
             && (found(user.email.as_str()) || found(user.first_name.as_str()) || found(user.last_name.as_str()))
     }
 }

@@ -18,6 +18,7 @@ macro_rules! with_user_columns {
             $arguments
             (tenant_id: Uuid, into, "u.tenant_id", user_tenant_id, r#"u.tenant_id AS "user_tenant_id?""#)
             (id: Uuid, into, "u.id", user_id, r#"u.id AS "user_id?""#)
+            (kind: String, parse, "u.kind", user_kind, r#"u.kind AS "user_kind?""#)
             (email: String, parse, "u.email", user_email, r#"u.email AS "user_email?""#)
             (
                 email_verified_at: Option<T>, moment_optional, "u.email_verified_at",
@@ -114,6 +115,9 @@ fn push_filter<S>(
         // Not a parameter: the planner knows how many users have each status.
         query.push(" AND u.status = '").push(status.as_str()).push("'");
     }
+    if let Some(kind) = filter.kind {
+        query.push(" AND u.kind = '").push(kind.as_str()).push("'");
+    }
     if let Some(search) = &filter.search {
         S::push_search(query, search);
     }
@@ -134,7 +138,7 @@ fn push_filter<S>(
 
 /// Returns the expression for the stored count of exactly these users, if there is one.
 fn stored_count(filter: &UserFilter, is_everywhere: bool) -> Option<&'static str> {
-    if filter.search.is_some() || filter.organization.is_some() || !is_everywhere {
+    if filter.kind.is_some() || filter.search.is_some() || filter.organization.is_some() || !is_everywhere {
         return None;
     }
     Some(match filter.status {
@@ -249,7 +253,7 @@ macro_rules! user_ports {
             impl $transaction {
                 pub(crate) async fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
                     match change {
-                        UserChange::Create { user, password, .. } => self.insert_user(user, password).await,
+                        UserChange::Create { user, password, .. } => self.insert_user(user, password.as_ref()).await,
                         UserChange::Update { after, .. }
                         | UserChange::ChangeStatus { after, .. }
                         | UserChange::VerifyEmail { after, .. }
@@ -258,7 +262,11 @@ macro_rules! user_ports {
                     }
                 }
 
-                async fn insert_user(&mut self, user: &User, password: &PasswordHash) -> Result<(), StoreError> {
+                async fn insert_user(
+                    &mut self,
+                    user: &User,
+                    password: Option<&PasswordHash>,
+                ) -> Result<(), StoreError> {
                     $crate::insert_user!($insert, self, $store, user, password);
                     Ok(())
                 }
@@ -296,11 +304,12 @@ macro_rules! with_written_user_columns {
             ;
             ("last_login_at", "$12", $user.last_login_at.map($store::stored))
             ("created_at", "$13", $store::stored($user.created_at))
+            ("kind", "$14", $user.kind.as_str())
         }
     };
 }
 
-/// Inserts a user and its password, by one statement or by two.
+/// Inserts a user and its password, if it has one, by one statement or by two.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! insert_user {
@@ -312,7 +321,13 @@ macro_rules! insert_user {
             insert_columns,
             $user,
             $store,
-            (($entry, with $insert_password,), ($($insert)+), $transaction, $user.id, $password.expose())
+            (
+                ($entry, with $insert_password,),
+                ($($insert)+),
+                $transaction,
+                $user.id,
+                $password.map(PasswordHash::expose)
+            )
         )?
     };
     (
@@ -325,12 +340,14 @@ macro_rules! insert_user {
             $store,
             ((), ($before columns $middle parameters $after), $transaction, $user.id)
         )?;
-        execute_audited!(
-            $transaction,
-            $insert_password,
-            $transaction.tenant(),
-            $user.id.as_uuid(),
-            $password.expose()
-        )?;
+        if let Some(password) = $password {
+            execute_audited!(
+                $transaction,
+                $insert_password,
+                $transaction.tenant(),
+                $user.id.as_uuid(),
+                password.expose()
+            )?;
+        }
     };
 }

@@ -25,7 +25,7 @@ on_every_store_with_mail![
 ];
 
 /// The resources of the built-in permissions.
-const RESOURCES: [&str; 9] = [
+const RESOURCES: [&str; 10] = [
     "users",
     "role-assignments",
     "roles",
@@ -35,6 +35,7 @@ const RESOURCES: [&str; 9] = [
     "tenants",
     "sessions",
     "invitations",
+    "api-keys",
 ];
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];

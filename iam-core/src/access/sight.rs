@@ -7,8 +7,8 @@ use iam_model::permission::Permission;
 use crate::caller::Caller;
 use crate::engine::Engine;
 
-/// Checks that a caller may see what belongs to a user, and returns the visible scope. A caller may always see all of
-/// its own data. For another user, it needs a permission over this much of the user; see [`Coverage`].
+/// Checks that a caller may see what belongs to a user, and returns the visible scope. A user in a session may always see
+/// all of its own data. For another user, it needs a permission over this much of the user; see [`Coverage`].
 pub(crate) async fn require_sight(
     iam: &Engine,
     caller: &Caller,
@@ -16,7 +16,7 @@ pub(crate) async fn require_sight(
     otherwise: &Permission,
     coverage: Coverage,
 ) -> Result<VisibleScope> {
-    if caller.user() == Some(user) {
+    if caller.is_in_session_of(user) {
         return Ok(VisibleScope::Tenant);
     }
     let visible_scope = require_visible_scope_over(iam, caller, user, otherwise, coverage).await?;

@@ -296,6 +296,7 @@ mod tests {
         User {
             id: Uuid::from_u128(7).into(),
             tenant_id: Uuid::from_u128(2).into(),
+            kind: iam_model::user::UserKind::Human,
             email: email.parse().unwrap(),
             email_verified_at: None,
             first_name: first.parse().unwrap(),

@@ -11,21 +11,25 @@ pub(crate) use crate::cache::ended::EndedSessions;
 pub(crate) use crate::cache::versions::ReadVersion;
 
 use std::hash::Hash;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use iam_model::access::Authority;
-use iam_model::assignment::Grant;
+use iam_model::api_key::ApiKey;
+use iam_model::assignment::{Grant, GrantOrganization};
 use iam_model::clock::Timestamp;
 use iam_model::error::Forbidden;
-use iam_model::id::{OrganizationId, SessionId, TenantId, UserId};
+use iam_model::id::{ApiKeyId, OrganizationId, SessionId, TenantId, UserId};
 use iam_model::organization::{Ancestry, Position};
-use iam_model::store::{ChangeFeed, News, SessionSnapshot};
+use iam_model::permission::PermissionSet;
+use iam_model::store::{ApiKeySnapshot, ChangeFeed, News, SessionSnapshot};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::TenantStatus;
 use iam_model::user::UserStatus;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
 use crate::cache::versions::Versions;
@@ -56,6 +60,7 @@ const SHARDS: usize = 8;
 /// other replicas. While no feed is [followed](Self::follow), or its notifications are late, the cache returns nothing.
 pub(crate) struct SessionCache {
     sessions: Entries<SessionId, CachedSession>,
+    api_keys: Entries<ApiKeyId, CachedApiKey>,
     /// Each organization with its ancestors.
     lineages: Entries<OrganizationId, Ancestry>,
     versions: Versions,
@@ -83,6 +88,16 @@ pub(crate) struct CachedSession {
     pub(crate) grants: Box<[Grant]>,
 }
 
+/// The cached form of an [`ApiKeySnapshot`].
+pub(crate) struct CachedApiKey {
+    pub(crate) key: ApiKey,
+    pub(crate) user_status: UserStatus,
+    pub(crate) tenant_status: TenantStatus,
+    pub(crate) authority: Arc<Authority>,
+    /// When this process has last written the use of the key, in milliseconds since 1970.
+    last_use: AtomicI64,
+}
+
 /// The cache entries of one kind, by tenant and id.
 type Entries<K, T> = Cache<(TenantId, K), Arc<Entry<T>>, BySize>;
 
@@ -99,7 +114,13 @@ struct Entry<T> {
 
 impl Default for SessionCache {
     fn default() -> Self {
-        Self { sessions: entries(), lineages: entries(), versions: Versions::default(), lease: RwLock::default() }
+        Self {
+            sessions: entries(),
+            api_keys: entries(),
+            lineages: entries(),
+            versions: Versions::default(),
+            lease: RwLock::default(),
+        }
     }
 }
 
@@ -115,6 +136,11 @@ impl SessionCache {
     /// Returns a session from the cache, if the entry is current at `at`.
     pub(crate) fn session(&self, tenant: TenantId, session: SessionId, at: Instant) -> Option<Arc<CachedSession>> {
         self.get(&self.sessions, (tenant, session), at)
+    }
+
+    /// Returns an API key from the cache, if the entry is current at `at`.
+    pub(crate) fn api_key(&self, tenant: TenantId, key: ApiKeyId, at: Instant) -> Option<Arc<CachedApiKey>> {
+        self.get(&self.api_keys, (tenant, key), at)
     }
 
     /// Returns an organization with its ancestors from the cache, if the entry is current at `at`.
@@ -148,11 +174,34 @@ impl SessionCache {
         let snapshot = CachedSession::from(read);
         let held = snapshot.grants.iter().flat_map(identifiers);
         let own = [tenant.as_uuid(), session.as_uuid(), snapshot.user_id.as_uuid()];
-        let mut depends_on: Vec<Uuid> = own.into_iter().chain(held).collect();
-        depends_on.sort_unstable();
-        depends_on.dedup();
+        let depends_on = distinct(own.into_iter().chain(held));
         let size = snapshot.size();
         self.keep(&self.sessions, (tenant, session), Entry::new(snapshot, depends_on, as_of, asked, size))
+    }
+
+    /// Caches an API key that was read, with its organization, after the read version `as_of` was taken.
+    pub(crate) fn keep_api_key(
+        &self,
+        read: ApiKeySnapshot,
+        organization: Option<&GrantOrganization>,
+        as_of: ReadVersion,
+        asked: Instant,
+    ) -> Arc<CachedApiKey> {
+        let ApiKeySnapshot { key, user_status, tenant_status, grants } = read;
+        let (tenant, id) = (key.tenant_id, key.id);
+        let own = [tenant.as_uuid(), id.as_uuid(), key.user_id.as_uuid()];
+        let above = organization.into_iter().flat_map(|organization| &organization.lineage);
+        let above = above.map(|organization| organization.as_uuid());
+        let depends_on = distinct(own.into_iter().chain(above).chain(grants.iter().flat_map(identifiers)));
+        let snapshot = CachedApiKey {
+            user_status,
+            tenant_status,
+            authority: Arc::new(Authority::of(&key.narrowed(&grants, organization))),
+            last_use: AtomicI64::new(key.last_used_at.map_or(i64::MIN, |last| last.timestamp_millis())),
+            key,
+        };
+        let size = snapshot.size();
+        self.keep(&self.api_keys, (tenant, id), Entry::new(snapshot, depends_on, as_of, asked, size))
     }
 
     /// Caches the position of an organization that was read after the read version `as_of` was taken.
@@ -248,6 +297,36 @@ impl Drop for Following<'_> {
     }
 }
 
+impl CachedApiKey {
+    /// Whether a secret with this digest is accepted at `now`.
+    pub(crate) fn admits(&self, secret_hash: &[u8; 32], now: Timestamp) -> bool {
+        let secret = &self.key.secret;
+        let is_current = bool::from(secret.hash.ct_eq(secret_hash));
+        let is_former =
+            || secret.former.as_ref().is_some_and(|former| now < former.until && former.hash.ct_eq(secret_hash).into());
+        self.is_valid(now) && (is_current || is_former())
+    }
+
+    /// Whether the key has not expired, and its user and tenant are ACTIVE.
+    pub(crate) fn is_valid(&self, now: Timestamp) -> bool {
+        self.user_status == UserStatus::Active && self.tenant_status == TenantStatus::Active && self.key.is_live(now)
+    }
+
+    /// Whether the use at `now` is to be written. Of several concurrent callers, one is told to.
+    pub(crate) fn take_use(&self, now: Timestamp) -> bool {
+        let last = self.last_use.load(Ordering::Relaxed);
+        let is_due = ApiKey::is_use_due(Timestamp::from_timestamp_millis(last), now);
+        let next = now.timestamp_millis();
+        is_due && self.last_use.compare_exchange(last, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Returns the approximate size in bytes.
+    fn size(&self) -> usize {
+        let patterns = self.key.permissions.iter().flat_map(PermissionSet::iter).map(|pattern| pattern.as_str().len());
+        size_of::<Self>() + self.key.name.as_str().len() + patterns.sum::<usize>() + self.authority.size()
+    }
+}
+
 impl CachedSession {
     /// Whether the session belongs to `user`, and its tokens are accepted at `now`.
     pub(crate) fn admits(&self, user: UserId, now: Timestamp) -> bool {
@@ -305,4 +384,12 @@ impl<K, T> Weighter<K, Arc<Entry<T>>> for BySize {
     fn weight(&self, _: &K, entry: &Arc<Entry<T>>) -> u64 {
         entry.size as u64
     }
+}
+
+/// Returns each id once, in order.
+fn distinct(ids: impl IntoIterator<Item = Uuid>) -> Vec<Uuid> {
+    let mut ids: Vec<Uuid> = ids.into_iter().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }

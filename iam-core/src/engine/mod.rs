@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iam_audit_proof::LogKey;
 use iam_model::access::Rights;
+use iam_model::assignment::GrantOrganization;
 use iam_model::audit::ResourceType;
 use iam_model::clock::{Clock, Timestamp, cut, monotonic_now};
 use iam_model::context::{Actor, RequestContext};
 use iam_model::error::{Result, Unauthenticated};
-use iam_model::id::{IdGenerator, OrganizationId, SessionId, TenantId};
+use iam_model::id::{ApiKeyId, IdGenerator, OrganizationId, SessionId, TenantId};
 use iam_model::observe::Observer;
-use iam_model::organization::Ancestry;
+use iam_model::organization::{Ancestry, Hierarchy};
 use iam_model::random::Random;
 use iam_model::store::{Observed, Store};
 use iam_model::store_error::StoreError;
@@ -38,7 +39,7 @@ pub(crate) use crate::engine::post::Post;
 pub(crate) use crate::engine::precondition::require_version;
 pub(crate) use crate::engine::quota::hold_quota;
 
-use crate::cache::{CachedSession, EndedSessions, SessionCache};
+use crate::cache::{CachedApiKey, CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
 use crate::hashing::PasswordHasher;
 use crate::idempotency::Idempotency;
@@ -159,8 +160,16 @@ impl Engine {
 
     /// Returns the same caller with its current rights, for calls that take long. Trusted code does not change.
     pub(crate) async fn renewed(&self, caller: &Caller) -> Result<Caller> {
-        let Actor::User { user, session } = *caller.actor() else { return Ok(caller.clone()) };
         let now = self.now();
+        let (user, session) = match *caller.actor() {
+            Actor::User { user, session } => (user, session),
+            Actor::ApiKey { key, .. } => {
+                let snapshot = self.api_key_snapshot(caller.tenant(), key).await?;
+                let snapshot = snapshot.filter(|snapshot| snapshot.is_valid(now)).ok_or(Unauthenticated::ApiKey)?;
+                return Ok(caller.clone().with_authority(Arc::clone(&snapshot.authority)));
+            }
+            Actor::System { .. } | Actor::Anonymous => return Ok(caller.clone()),
+        };
         let snapshot = self.session_snapshot(caller.tenant(), session, now).await?;
         let snapshot = snapshot.filter(|snapshot| snapshot.admits(user, now)).ok_or(Unauthenticated::InvalidToken)?;
         snapshot.require_factor(now)?;
@@ -183,6 +192,26 @@ impl Engine {
         let read_version = self.snapshots().read_version();
         let read = self.store.session_snapshot(tenant, session).await?;
         Ok(read.map(|read| self.snapshots().keep_session(tenant, session, read, read_version, asked)))
+    }
+
+    /// Returns the state of an API key, from the cache or from the store.
+    pub(crate) async fn api_key_snapshot(
+        &self,
+        tenant: TenantId,
+        id: ApiKeyId,
+    ) -> Result<Option<Arc<CachedApiKey>>, StoreError> {
+        let asked = monotonic_now();
+        if let Some(cached) = self.snapshots().api_key(tenant, id, asked) {
+            return Ok(Some(cached));
+        }
+        let read_version = self.snapshots().read_version();
+        let Some(read) = self.store.api_key_snapshot(tenant, id).await? else { return Ok(None) };
+        let hierarchy = match read.key.organization_id {
+            Some(organization) => self.store.lineages(tenant, &[organization]).await?.into_iter().collect(),
+            None => Hierarchy::default(),
+        };
+        let organization = read.key.organization_id.and_then(|id| hierarchy.node(id)).map(GrantOrganization::from);
+        Ok(Some(self.snapshots().keep_api_key(read, organization.as_ref(), read_version, asked)))
     }
 
     /// Returns the positions of those of these organizations that exist, from the cache or from the store.

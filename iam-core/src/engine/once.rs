@@ -55,6 +55,7 @@ impl<'a> Once<'a> {
             let tenant = caller.tenant();
             let actor = match caller.actor() {
                 Actor::User { user, .. } => format!("user {user}"),
+                Actor::ApiKey { key, .. } => format!("API key {key}"),
                 Actor::System { reason } => format!("system {reason}"),
                 Actor::Anonymous => "anonymous".to_owned(),
             };

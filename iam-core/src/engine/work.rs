@@ -1,12 +1,13 @@
 //! The unit of work: changes and their audit entries, committed together or not at all.
 
 use iam_model::access::Authority;
+use iam_model::assignment::{Grant, GrantOrganization};
 use iam_model::audit::AuditEntry;
 use iam_model::change::{AuditBatch, Change, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
 use iam_model::context::Actor;
 use iam_model::error::{Error, Result, Unauthenticated};
-use iam_model::id::{IdGenerator, OrganizationId, UserId};
+use iam_model::id::{ApiKeyId, IdGenerator, OrganizationId, UserId};
 use iam_model::organization::Hierarchy;
 use iam_model::random::Random;
 use iam_model::store::{GrantQuery, Locks, Store, Transaction};
@@ -111,6 +112,7 @@ impl<'a> UnitOfWork<'a> {
             Actor::System { .. } => Authority::everything(),
             Actor::Anonymous => Authority::of([]),
             Actor::User { user, .. } => self.authority_of(*user).await?.ok_or(Unauthenticated::InvalidToken)?,
+            Actor::ApiKey { user, key } => self.authority_of_key(*user, *key).await?.ok_or(Unauthenticated::ApiKey)?,
         };
         Ok(self.grant_by(authority))
     }
@@ -128,11 +130,27 @@ impl<'a> UnitOfWork<'a> {
 
     /// Returns the present rights of a user. `None` if the user is not ACTIVE.
     async fn authority_of(&mut self, user: UserId) -> Result<Option<Authority>> {
+        Ok(self.grants_of_active(user).await?.map(|grants| Authority::of(&grants)))
+    }
+
+    /// Returns the present rights of an API key of a user. `None` if the key is not valid, or the user is not ACTIVE.
+    async fn authority_of_key(&mut self, user: UserId, key: ApiKeyId) -> Result<Option<Authority>> {
+        let now = self.clock_now();
+        let key = self.locks().lock_api_key(key).await?.filter(|key| key.is_live(now));
+        let Some(key) = key else { return Ok(None) };
+        let Some(grants) = self.grants_of_active(user).await? else { return Ok(None) };
+        let hierarchy = self.hierarchy_of(key.organization_id.as_slice()).await?;
+        let organization = key.organization_id.and_then(|id| hierarchy.node(id)).map(GrantOrganization::from);
+        Ok(Some(Authority::of(&key.narrowed(&grants, organization.as_ref()))))
+    }
+
+    /// Returns the role assignments of a user. `None` if the user is not ACTIVE.
+    async fn grants_of_active(&mut self, user: UserId) -> Result<Option<Vec<Grant>>> {
         let users = self.locks().users_by_id(&[user]).await?;
         if users.first().is_none_or(|user| user.status != UserStatus::Active) {
             return Ok(None);
         }
-        Ok(Some(Authority::of(&self.locks().grants(GrantQuery::OfUser(user)).await?)))
+        Ok(Some(self.locks().grants(GrantQuery::OfUser(user)).await?))
     }
 
     fn grant_by(&mut self, authority: Authority) -> LockedRights {

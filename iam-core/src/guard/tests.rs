@@ -26,6 +26,7 @@ fn account(email: &str, hash: &str, status: UserStatus) -> Account {
     let user = User {
         id: UserId::from(Uuid::from_u128(7)),
         tenant_id: TenantId::from(Uuid::from_u128(1)),
+        kind: iam_model::user::UserKind::Human,
         email: email.parse().unwrap(),
         email_verified_at: None,
         first_name: "Ada".parse().unwrap(),

@@ -55,7 +55,7 @@ impl Share {
     /// The share of a caller.
     pub(crate) fn of(caller: &Caller) -> Self {
         match caller.actor() {
-            Actor::User { .. } => {
+            Actor::User { .. } | Actor::ApiKey { .. } => {
                 let tenant = Some(caller.tenant());
                 Self { group: Group::Users, tenant, ..Self::of_client(caller.context()) }
             }

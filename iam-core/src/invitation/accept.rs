@@ -137,7 +137,8 @@ async fn create_user(
     hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, grants.len()).await?;
     link::spend(work, link).await?;
     let user = User { email_verified_at: Some(now), ..profile.user(user_id, tenant.id, now) };
-    let create = UserChange::Create { user: user.clone(), password: profile.password, invitation: Some(before.id) };
+    let create =
+        UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: Some(before.id) };
     work.apply(create).await.map_err(|error| error.about_what_it_names("email"))?;
     if !grants.is_empty() {
         work.apply(AssignmentChange::Create(grants)).await?;

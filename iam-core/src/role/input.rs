@@ -9,6 +9,7 @@ use iam_model::validate::{Description, Fields, RoleName};
 use iam_model::version::Version;
 
 use crate::patch::{patch, text, value};
+use crate::permission::{check_patterns, pattern_field};
 
 /// The input for a new role, as typed; see [`Roles::create`](crate::role::Roles::create).
 #[derive(Clone, Debug, Default)]
@@ -81,20 +82,12 @@ fn permissions(fields: &mut Fields, _: &str, texts: &[String]) -> Option<ValidPe
     Some(ValidPermissions::check(fields, texts))
 }
 
-/// The maximum number of permissions of a role.
-const MAX_PERMISSIONS: usize = 1000;
-
 /// The permissions of a role in the order of the input, so that errors can name each of them.
 pub(super) struct ValidPermissions(Vec<PermissionPattern>);
 
 impl ValidPermissions {
     fn check(fields: &mut Fields, texts: &[String]) -> Self {
-        if texts.len() > MAX_PERMISSIONS {
-            fields.reject("permissions", format!("must have at most {MAX_PERMISSIONS} items"));
-            return Self(Vec::new());
-        }
-        let parse = |(number, text): (usize, &String)| fields.check(&field(number), text.parse());
-        Self(texts.iter().enumerate().filter_map(parse).collect())
+        Self(check_patterns(fields, texts))
     }
 
     /// Refuses permissions that are not in the tenant's catalogue. For the wildcard of a resource, the catalogue must
@@ -109,7 +102,7 @@ impl ValidPermissions {
         };
         let mut fields = Fields::default();
         for (number, _) in self.0.iter().enumerate().filter(|(_, pattern)| !is_registered(pattern)) {
-            fields.reject(&field(number), "must be a registered permission");
+            fields.reject(&pattern_field(number), "must be a registered permission");
         }
         Ok(fields.finish()?)
     }
@@ -119,8 +112,4 @@ impl From<ValidPermissions> for PermissionSet {
     fn from(valid: ValidPermissions) -> Self {
         valid.0.into_iter().collect()
     }
-}
-
-fn field(number: usize) -> String {
-    format!("permissions[{number}]")
 }

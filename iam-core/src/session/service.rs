@@ -206,7 +206,7 @@ impl Sessions<'_> {
         let session = work.locks().lock_session(id).await?;
         let now = work.now();
         let session = session.filter(|session| session.is_live(now));
-        let is_own = session.as_ref().is_some_and(|session| Some(session.user_id) == caller.user());
+        let is_own = session.as_ref().is_some_and(|session| caller.is_in_session_of(session.user_id));
         let rights = Rights::new(caller.authority(), now);
         let visible_scope =
             if is_own { VisibleScope::Tenant } else { rights.visible_scope(&permission::SESSIONS_DELETE)? };

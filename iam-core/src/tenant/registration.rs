@@ -251,7 +251,7 @@ impl Creation<'_> {
         };
         let user = self.profile.user(user_id, id, now);
         work.apply(TenantChange::Create(tenant.clone())).await?;
-        work.apply(UserChange::Create { user: user.clone(), password: self.password.clone(), invitation: None })
+        work.apply(UserChange::Create { user: user.clone(), password: Some(self.password.clone()), invitation: None })
             .await?;
         self.make_administrator(work, id, user_id).await?;
         Ok(Founded { tenant, user })

@@ -1,5 +1,6 @@
 //! Access tokens: signed JWTs (RFC 7519, RFC 8037) and the keys behind them (`decisions.md` §2).
 
+mod api_key;
 mod challenge;
 mod encryption;
 mod link;
@@ -13,6 +14,7 @@ pub use crate::token::verified::VerifiedToken;
 pub use iam_model::signing_key::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
 pub use iam_model::store::KeyStore;
 
+pub(crate) use crate::token::api_key::{api_key_prefix, is_api_key, new_api_key, parse_api_key};
 pub(crate) use crate::token::challenge::{new_challenge_token, parse_challenge_token};
 pub(crate) use crate::token::link::{LinkKey, parse_link_token};
 pub(crate) use crate::token::ring::{KeyRing, RETIREMENT, first_or_stored};

@@ -130,7 +130,8 @@ impl Import<'_> {
         let mut work = self.iam.begin(self.caller).await?;
         hold_quota(&self.iam.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = User { status, ..profile.user(self.iam.next_id(), self.caller.tenant(), work.now()) };
-        work.apply(UserChange::Create { user: user.clone(), password: profile.password, invitation: None }).await?;
+        work.apply(UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None })
+            .await?;
         work.commit().await?;
         Ok(Some(user))
     }

@@ -1,8 +1,8 @@
 use iam_model::clock::Timestamp;
-use iam_model::error::Result;
+use iam_model::error::{Error, Result};
 use iam_model::id::{TenantId, UserId};
 use iam_model::secret::Password;
-use iam_model::user::{User, UserStatus};
+use iam_model::user::{User, UserKind, UserStatus};
 use iam_model::validate::{Email, Fields, Invalid, PersonName};
 use iam_model::version::Version;
 
@@ -68,6 +68,7 @@ impl<P> NewProfile<P> {
         User {
             id,
             tenant_id,
+            kind: UserKind::Human,
             email: self.email.clone(),
             email_verified_at: None,
             first_name: self.first_name.clone(),
@@ -81,21 +82,83 @@ impl<P> NewProfile<P> {
     }
 }
 
+/// The input for a new service account, as typed; see
+/// [`Users::create_service_account`](crate::user::Users::create_service_account).
+#[derive(Clone, Debug)]
+pub struct NewServiceAccount {
+    /// 1–100 characters.
+    pub name: String,
+}
+
+impl NewServiceAccount {
+    /// Checks the name.
+    pub(super) fn validate(&self) -> Result<PersonName> {
+        let mut fields = Fields::default();
+        let name = fields.check("name", self.name.parse());
+        name.ok_or_else(|| fields.into_error().into())
+    }
+}
+
+/// Returns a service account, ACTIVE and without keys.
+///
+/// # Errors
+///
+/// [`Error::Internal`] if a placeholder were invalid.
+pub(super) fn service_account(id: UserId, tenant_id: TenantId, name: PersonName, now: Timestamp) -> Result<User> {
+    Ok(User {
+        id,
+        tenant_id,
+        kind: UserKind::Service,
+        // The domain receives no mail (RFC 6761 §6.4).
+        email: placeholder(format!("{id}@service.invalid").parse())?,
+        email_verified_at: None,
+        first_name: name,
+        last_name: placeholder("Service account".parse())?,
+        status: UserStatus::Active,
+        last_login_at: None,
+        created_at: now,
+        updated_at: now,
+        version: Version::FIRST,
+    })
+}
+
+fn placeholder<T>(parsed: Result<T, Invalid>) -> Result<T> {
+    parsed.map_err(|cause| Error::internal("placeholder of a service account", cause))
+}
+
 patch! {
     /// Changes of a user. A field that is `None` stays unchanged.
     UserPatch of User {
-        /// At most 254 characters, unique in the tenant. A new address is not verified.
+        /// At most 254 characters, unique in the tenant. A new address is not verified. Only for a person, as both names.
         email: String => email: Email = text("email"),
         /// 1–100 characters.
         first_name: String => first_name: PersonName = text("firstName"),
         /// 1–100 characters.
         last_name: String => last_name: PersonName = text("lastName"),
+        /// 1–100 characters. Only for a service account.
+        name: String => first_name: PersonName = text("name"),
         /// Any of the three statuses; see [`Users::update`](crate::user::Users::update).
         status: UserStatus => status: UserStatus = value("status"),
     }
 }
 
 impl ValidPatch {
+    /// Checks that the patch has only fields that a user of this kind has.
+    pub(super) fn check_kind(&self, kind: UserKind) -> Result<()> {
+        let mut fields = Fields::default();
+        for (field, is_given, of_kind) in [
+            ("email", self.email.is_some(), UserKind::Human),
+            ("firstName", self.first_name.is_some(), UserKind::Human),
+            ("lastName", self.last_name.is_some(), UserKind::Human),
+            ("name", self.name.is_some(), UserKind::Service),
+        ] {
+            if is_given && kind != of_kind {
+                fields.reject(field, format!("a user of kind {kind} has no such field"));
+            }
+        }
+        Ok(fields.finish()?)
+    }
+
     /// Whether the patch sets the status or the e-mail, which may raise the rights of a user.
     pub(super) fn may_raise_rights(&self) -> bool {
         self.status.is_some() || self.email.is_some()

@@ -6,11 +6,11 @@ mod rules;
 mod service;
 
 pub use crate::user::import::{Import, ImportedUser};
-pub use crate::user::input::{NewUser, UserPatch};
+pub use crate::user::input::{NewServiceAccount, NewUser, UserPatch};
 pub use crate::user::service::Users;
 pub use iam_model::change::UserChange;
 pub use iam_model::store::{UserStore, UserTransaction};
-pub use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+pub use iam_model::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus};
 
 pub(crate) use crate::user::input::NewProfile;
 pub(crate) use crate::user::service::Subject;

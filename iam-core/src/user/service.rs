@@ -1,7 +1,7 @@
 use iam_model::access::{Coverage, Rights, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
-use iam_model::change::{LinkChange, UserChange};
+use iam_model::change::{ApiKeyChange, LinkChange, UserChange};
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::UserId;
@@ -24,8 +24,9 @@ use crate::hashing::Share;
 use crate::idempotency::Idempotency;
 use crate::link::Addressee;
 use crate::session::end_sessions;
+use crate::user::input::service_account;
 use crate::user::rules::StatusMove;
-use crate::user::{NewUser, UserPatch};
+use crate::user::{NewServiceAccount, NewUser, UserPatch};
 
 /// Creates, reads, changes and deletes users; see [`Iam::users`](crate::iam::Iam::users).
 ///
@@ -99,10 +100,48 @@ impl Users<'_> {
         }
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
-        work.apply(UserChange::Create { user: user.clone(), password, invitation: None }).await?;
+        work.apply(UserChange::Create { user: user.clone(), password: Some(password), invitation: None }).await?;
         once.keep(&mut work, &user).await?;
         let to = Addressee::of_user(&user, &user.email);
         self.0.queue_link(&mut work, LinkPurpose::Verify, to, None).await?;
+        work.commit().await?;
+        Ok(user)
+    }
+
+    /// Creates a service account, ACTIVE and without roles and keys. Needs `users:create`. It holds roles as a person
+    /// does, and acts by API keys only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::Validation`] which names `name`.
+    pub async fn create_service_account(&self, caller: &Caller, new: NewServiceAccount) -> Result<User> {
+        self.create_service_account_once(caller, new, None).await
+    }
+
+    /// Creates a service account as [`create_service_account`](Self::create_service_account) does, at most once for an
+    /// [idempotency key](crate::idempotency). `None` is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create_service_account`](Self::create_service_account), [`Error::IdempotencyKeyReused`],
+    /// [`Conflict::StillRunning`].
+    pub async fn create_service_account_once(
+        &self,
+        caller: &Caller,
+        new: NewServiceAccount,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<User> {
+        self.0.rights(caller).require(&permission::USERS_CREATE)?;
+        let name = new.validate()?;
+        let once = self.0.once(caller, idempotency, &ResourceType::USER);
+        let mut work = self.0.begin(caller).await?;
+        if let Some(user) = once.find(&mut work).await? {
+            return Ok(user);
+        }
+        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
+        let user = service_account(self.0.next_id(), caller.tenant(), name, work.now())?;
+        work.apply(UserChange::Create { user: user.clone(), password: None, invitation: None }).await?;
+        once.keep(&mut work, &user).await?;
         work.commit().await?;
         Ok(user)
     }
@@ -180,6 +219,7 @@ impl Users<'_> {
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, grantor } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
+        patch.check_kind(before.kind)?;
         require_version(precondition, before.version)?;
         let mut after = patch.apply(&before, work.now());
         if after == before {
@@ -285,8 +325,8 @@ impl Users<'_> {
         Ok(after)
     }
 
-    /// Soft-deletes a user: it becomes INACTIVE, its sessions and role assignments end, its record is kept, and its
-    /// e-mail stays taken. Needs `users:delete`; a permission that is held in organizations is for members who hold
+    /// Soft-deletes a user: it becomes INACTIVE, its sessions, role assignments and API keys end, its record is kept, and
+    /// its e-mail stays taken. Needs `users:delete`; a permission that is held in organizations is for members who hold
     /// no role elsewhere. Does nothing if the user is INACTIVE.
     ///
     /// # Errors
@@ -364,6 +404,10 @@ async fn apply_consequences(
     }
     if status_move.revokes_roles {
         revoke(work, grants, RevokeReason::UserDeleted).await?;
+        let keys = work.locks().lock_api_keys_of(user).await?;
+        if !keys.is_empty() {
+            work.apply(ApiKeyChange::Delete(keys)).await?;
+        }
     }
     Ok(())
 }

@@ -110,6 +110,14 @@ async fn statements_of_other_programs_send_notifications() {
              FROM iam.users",
             Some(user),
         ),
+        (
+            "INSERT INTO iam.api_keys (tenant_id, id, user_id, name, secret_hash, expires_at, created_at) \
+             SELECT tenant_id, id, id, 'Key', sha256(uuid_send(id)), now(), now() FROM iam.users",
+            None,
+        ),
+        ("UPDATE iam.api_keys SET last_used_at = now()", None),
+        ("UPDATE iam.api_keys SET expires_at = now()", Some(user)),
+        ("DELETE FROM iam.api_keys", Some(user)),
     ] {
         other.execute(statement).await.unwrap();
         assert_eq!(told(&mut *feed).await, BTreeSet::from_iter(expected), "{statement}");
@@ -121,7 +129,9 @@ async fn statements_of_other_programs_send_notifications() {
 async fn a_truncated_table_ends_the_feed() {
     let database = TestDatabase::create().await;
     let store = migrated(database.url()).await;
-    for table in ["sessions", "role_assignments", "role_permissions", "factors", "users CASCADE", "tenants CASCADE"] {
+    for table in
+        ["sessions", "role_assignments", "role_permissions", "factors", "api_keys", "users CASCADE", "tenants CASCADE"]
+    {
         let mut feed = follow(&store).await;
         database.pool().execute(AssertSqlSafe(format!("TRUNCATE iam.{table}"))).await.unwrap();
         expect_end(&mut *feed).await;

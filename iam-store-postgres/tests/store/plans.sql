@@ -110,6 +110,9 @@ INSERT INTO iam.queued_messages SELECT tenant_id, email_key, 'VERIFY', ARRAY['21
 INSERT INTO iam.factors
 SELECT tenant_id, id, id, 'passkey', 'Passkey', '', uuid_send(id), 0, now(), now(), NULL FROM iam.users;
 
+INSERT INTO iam.api_keys (tenant_id, id, user_id, name, secret_hash, expires_at, created_at)
+SELECT tenant_id, id, id, 'Key', sha256(uuid_send(id)), '2100-01-01', now() FROM iam.users;
+
 INSERT INTO iam.recovery_codes SELECT tenant_id, id, sha256(uuid_send(id)) FROM iam.users;
 
 INSERT INTO iam.challenges

@@ -75,6 +75,14 @@ async fn statements_of_other_programs_reach_the_feed() {
             "INSERT INTO factors SELECT tenant_id, id, id, 'passkey', 'Key', x'', x'', 0, 7, 7, NULL FROM users",
             Some(user),
         ),
+        (
+            "INSERT INTO api_keys (tenant_id, id, user_id, name, secret_hash, expires_at, created_at) \
+             SELECT tenant_id, id, id, 'Key', zeroblob(32), 7, 7 FROM users",
+            None,
+        ),
+        ("UPDATE api_keys SET last_used_at = 7", None),
+        ("UPDATE api_keys SET expires_at = 7", Some(user)),
+        ("DELETE FROM api_keys", Some(user)),
     ] {
         other.execute(statement).await.unwrap();
         assert_eq!(told(&mut *feed).await, BTreeSet::from_iter(expected), "{statement}");

@@ -16,7 +16,7 @@ pub enum ResourceScope<'a> {
 
 impl ResourceScope<'_> {
     /// The organization; `None` for the tenant as a whole.
-    pub(super) fn organization(self) -> Option<OrganizationId> {
+    pub(crate) fn organization(self) -> Option<OrganizationId> {
         match self {
             Self::Tenant => None,
             Self::Organization(position) => Some(position.id()),
@@ -25,7 +25,7 @@ impl ResourceScope<'_> {
     }
 
     /// Whether grants in this organization count in the resource scope.
-    pub(super) fn is_within(self, organization: OrganizationId) -> bool {
+    pub(crate) fn is_within(self, organization: OrganizationId) -> bool {
         match self {
             Self::Tenant => false,
             // In a deleted organization, only grants that are tenant-wide count.

@@ -12,6 +12,9 @@ use crate::random::Random;
 /// The member of an entry's metadata that says why trusted code acted.
 pub(super) const SYSTEM: &str = "system";
 
+/// The field of the metadata that names the API key of the caller.
+pub(super) const API_KEY: &str = "apiKeyId";
+
 /// The description of a change for the audit log, without the caller and the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
@@ -124,8 +127,10 @@ impl Record {
         random: &dyn Random,
     ) -> AuditEntry {
         let mut metadata = self.metadata;
-        if let Actor::System { reason } = &author.actor {
-            metadata.insert(SYSTEM.to_owned(), Value::from(reason.as_ref()));
+        match &author.actor {
+            Actor::System { reason } => drop(metadata.insert(SYSTEM.to_owned(), Value::from(reason.as_ref()))),
+            Actor::ApiKey { key, .. } => drop(metadata.insert(API_KEY.to_owned(), json!(key))),
+            Actor::User { .. } | Actor::Anonymous => {}
         }
         AuditEntry {
             id,

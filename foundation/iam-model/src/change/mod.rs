@@ -1,5 +1,6 @@
 //! All changes that can be written, by noun, with the audit records and the granted rights of each.
 
+mod api_key;
 mod assignment;
 mod audit;
 mod batch;
@@ -20,6 +21,7 @@ mod user;
 #[cfg(test)]
 mod tests;
 
+pub use api_key::ApiKeyChange;
 pub use assignment::AssignmentChange;
 pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, ErasedOrigin, GIVEN_UP_UNTIL, SIGNATURE};
 pub use batch::AuditBatch;
@@ -113,6 +115,8 @@ changes! {
     Factor(FactorChange),
     /// A change of challenges.
     Challenge(ChallengeChange),
+    /// A change of API keys.
+    ApiKey(ApiKeyChange),
 }
 
 impl Change {
@@ -136,6 +140,7 @@ impl Change {
             Self::Mail(change) => change.granted_rights(),
             Self::Factor(change) => change.granted_rights(author, now),
             Self::Challenge(change) => change.granted_rights(),
+            Self::ApiKey(change) => change.granted_rights(author, now),
         }
     }
 }

@@ -63,6 +63,7 @@ fn user(status: UserStatus, email: &str) -> User {
     User {
         id: id("user"),
         tenant_id: TenantId::NONE,
+        kind: crate::user::UserKind::Human,
         email: email.parse().unwrap(),
         email_verified_at: None,
         first_name: "Ada".parse().unwrap(),
@@ -130,7 +131,10 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
     let (before, after) = (user(Active, ada), user(Active, eve));
     assert_eq!(granted_to(&anonymous, UserChange::ConfirmEmail { before, after }), NOTHING);
     let password = PasswordHash::from("hash");
-    assert_eq!(granted(UserChange::Create { user: user(Active, ada), password, invitation: None }), NOTHING);
+    assert_eq!(
+        granted(UserChange::Create { user: user(Active, ada), password: Some(password), invitation: None }),
+        NOTHING
+    );
 }
 
 #[test]

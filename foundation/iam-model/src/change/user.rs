@@ -13,12 +13,12 @@ use crate::user::{User, UserStatus};
 /// A change of users.
 #[derive(Clone, Debug)]
 pub enum UserChange {
-    /// A new user with its password.
+    /// A new user.
     Create {
         /// The user.
         user: User,
-        /// The hash of its password.
-        password: PasswordHash,
+        /// The hash of its password; `None` for a service account, which has none.
+        password: Option<PasswordHash>,
         /// The invitation that the user accepted, if it was invited.
         invitation: Option<InvitationId>,
     },
@@ -68,8 +68,10 @@ pub enum UserChange {
 impl UserChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Create { user, invitation, .. } => {
-                let record = of(user, action::CREATE).creating(&with_password(user.audited()));
+            Self::Create { user, password, invitation } => {
+                let fields = user.audited();
+                let fields = if password.is_some() { with_password(fields) } else { fields };
+                let record = of(user, action::CREATE).creating(&fields);
                 vec![match invitation {
                     Some(id) => record.with("invitationId", json!(id)),
                     None => record,

@@ -62,6 +62,10 @@ built_in! {
     INVITATIONS_READ = "invitations:read", "See invitations.";
     INVITATIONS_UPDATE = "invitations:update", "Send invitations again.";
     INVITATIONS_DELETE = "invitations:delete", "Revoke invitations.";
+    API_KEYS_CREATE = "api-keys:create", "Make API keys for other users.";
+    API_KEYS_READ = "api-keys:read", "See the API keys of other users.";
+    API_KEYS_UPDATE = "api-keys:update", "Change and rotate the API keys of other users.";
+    API_KEYS_DELETE = "api-keys:delete", "Revoke the API keys of other users.";
 }
 
 impl Permission {
@@ -266,7 +270,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 9 * 4);
+        assert_eq!(names.len(), 10 * 4);
     }
 
     #[test]

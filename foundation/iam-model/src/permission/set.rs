@@ -65,6 +65,23 @@ impl PermissionSet {
         self.iter().filter(|pattern| !other.covers(pattern)).cloned().collect()
     }
 
+    /// Returns the set that covers what both this set and the other set cover.
+    ///
+    /// ```
+    /// use iam_model::permission::PermissionSet;
+    ///
+    /// let set = |texts: &[&str]| texts.iter().map(|text| text.parse()).collect::<Result<PermissionSet, _>>();
+    /// let both = set(&["users:*", "roles:read"])?.intersection(&set(&["users:read", "roles:*", "tenants:*"])?);
+    /// assert_eq!(both, set(&["roles:read", "users:read"])?);
+    /// # Ok::<(), iam_model::validate::Invalid>(())
+    /// ```
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let of_both = self.iter().filter(|pattern| other.covers(pattern));
+        let of_other = other.iter().filter(|pattern| self.covers(pattern));
+        of_both.chain(of_other).cloned().collect()
+    }
+
     /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -128,6 +145,19 @@ mod tests {
             if let Ok(permission) = wanted.as_str().parse::<Permission>() {
                 prop_assert_eq!(set.allows(&permission), expected);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_intersection_covers_what_both_sets_cover(
+            one in proptest::collection::vec(pattern(), 0..6),
+            other in proptest::collection::vec(pattern(), 0..6),
+            wanted in pattern(),
+        ) {
+            let (one, other): (PermissionSet, PermissionSet) = (one.into_iter().collect(), other.into_iter().collect());
+            let both = one.intersection(&other);
+            prop_assert_eq!(both.covers(&wanted), one.covers(&wanted) && other.covers(&wanted));
         }
     }
 

@@ -5,6 +5,7 @@
 //! each method must do. `docs/custom-store.md` in the repository describes in which order to write a store, and the
 //! typical mistakes.
 
+mod api_key;
 mod assignment;
 mod audit;
 mod credential;
@@ -25,6 +26,7 @@ mod signing_key;
 mod tenant;
 mod user;
 
+pub use api_key::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};
 pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
 pub use audit::{AuditStore, AuditTransaction, SequenceStore};
 pub use credential::{CredentialStore, CredentialTransaction};
@@ -78,6 +80,7 @@ pub trait Store:
     + LinkStore
     + MailStore
     + FactorStore
+    + ApiKeyStore
     + Send
     + Sync
     + 'static
@@ -151,6 +154,7 @@ pub trait Locks:
     + LinkTransaction
     + MailTransaction
     + FactorTransaction
+    + ApiKeyTransaction
     + Send
 {
 }
@@ -170,6 +174,7 @@ impl<T> Locks for T where
         + LinkTransaction
         + MailTransaction
         + FactorTransaction
+        + ApiKeyTransaction
         + Send
 {
 }

@@ -1,0 +1,10 @@
+//! API keys: how programs act as a user (`machines.md`).
+
+mod input;
+mod service;
+
+pub use crate::api_key::input::{ApiKeyPatch, NewApiKey};
+pub use crate::api_key::service::{ApiKeys, IssuedApiKey};
+pub use iam_model::api_key::{ApiKey, ApiKeySecret, FormerSecret};
+pub use iam_model::change::ApiKeyChange;
+pub use iam_model::store::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};

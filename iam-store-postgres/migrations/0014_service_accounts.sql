@@ -1,0 +1,8 @@
+-- Service accounts: users that are programs. They have no row in iam.credentials, and their e-mail is a placeholder.
+
+ALTER TABLE iam.users
+    ADD COLUMN kind text NOT NULL DEFAULT 'HUMAN',
+    ADD CONSTRAINT users_kind_check CHECK (kind IN ('HUMAN', 'SERVICE'));
+
+-- Few users are service accounts, so a list of them reads this index instead of all users.
+CREATE INDEX users_service_idx ON iam.users (tenant_id, created_at DESC, id) WHERE kind = 'SERVICE';
