@@ -80,7 +80,7 @@ impl ApiKeyStore for RedbStore {
     async fn api_key_snapshot(&self, tenant: TenantId, id: ApiKeyId) -> Result<Option<ApiKeySnapshot>, StoreError> {
         self.read(tenant, |view| {
             let Some(found) = view.api_key(id)? else { return Ok(None) };
-            let (user, tenant) = (view.get::<User>(&key(found.user_id))?, view.get::<Tenant>(&key(tenant))?);
+            let (user, tenant) = (view.get::<User>(&key(found.user_id))?, view.get::<Tenant>(&[])?);
             let (Some(user), Some(tenant)) = (user, tenant) else { return Ok(None) };
             Ok(Some(ApiKeySnapshot {
                 user_status: user.status,

@@ -23,7 +23,7 @@ pub struct User {
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
     /// Whether the user is a person.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "UserKind::is_human")]
     pub kind: UserKind,
     /// Unique in the tenant without regard to case, also after the user is deleted.
     pub email: Email,
@@ -59,6 +59,12 @@ pub enum UserKind {
 }
 
 text_enum! { UserKind { Human = "HUMAN", Service = "SERVICE" } }
+
+impl UserKind {
+    fn is_human(&self) -> bool {
+        *self == Self::Human
+    }
+}
 
 /// Whether a user can log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
