@@ -78,6 +78,10 @@ impl Post {
         std::mem::take(&mut self.letters.0.lock().unwrap().1)
     }
 
+    async fn kinds(&self) -> Vec<MailKind> {
+        self.mails().await.iter().map(|mail| mail.kind).collect()
+    }
+
     /// The token in the only message.
     async fn token(&self, kind: MailKind, to: &str) -> LinkToken {
         let mails = self.mails().await;
@@ -533,4 +537,35 @@ async fn a_file_of_breached_passwords_must_be_usable() {
     missing.breached_passwords = Some("/does/not/exist".into());
     let refused = Iam::builder(Arc::new(MemoryStore::new())).settings(missing).build().await;
     assert_eq!(fields(refused.map(drop)), ["breached_passwords"]);
+}
+
+#[tokio::test]
+async fn the_removal_of_confirmed_factors_is_told_to_a_user_that_is_not_deleted() {
+    let post = Post::new().await;
+    let user = post.iam.users().create(&post.ada, new_user(GRACE)).await.unwrap().id;
+    post.mails().await;
+    let login = || Login { email: GRACE.to_owned(), password: PASSWORD.into(), tenant: None };
+    let factors = post.iam.factors();
+    let set_up = async |is_confirmed: bool| {
+        let logged_in = post.iam.sessions().login(&RequestContext::default(), login()).await.unwrap();
+        let access = logged_in.tokens.access.expose();
+        let grace = post.iam.authenticate(access, RequestContext::default()).await.unwrap();
+        let setup = factors.add_totp(&grace, None).await.unwrap();
+        let app = totp_rs::Totp::from_url(setup.uri.expose()).unwrap();
+        let code = app.generate(post.clock.now().timestamp().try_into().unwrap()).to_string();
+        if is_confirmed {
+            factors.confirm_totp(&grace, setup.id, &code.into()).await.unwrap();
+            assert_eq!(post.kinds().await, [MailKind::FactorAdded]);
+        }
+    };
+    set_up(false).await;
+    factors.reset(&post.ada, user).await.unwrap();
+    assert_eq!(post.kinds().await, []);
+    set_up(true).await;
+    factors.reset(&post.ada, user).await.unwrap();
+    assert_eq!(post.kinds().await, [MailKind::FactorRemoved]);
+    set_up(true).await;
+    post.iam.users().delete(&post.ada, user).await.unwrap();
+    factors.reset(&post.ada, user).await.unwrap();
+    assert_eq!(post.kinds().await, []);
 }

@@ -230,6 +230,16 @@ async fn a_code_is_used_once_and_never_after_a_later_one() {
 }
 
 #[tokio::test]
+async fn the_code_that_has_confirmed_an_app_does_not_log_in() {
+    let world = World::new().await;
+    let app = world.set_up(&world.ada).await;
+    world.iam.factors().confirm_totp(&world.ada, app.id, &world.code(&app, 0).into()).await.unwrap();
+    let pending = world.pending(ADA).await;
+    assert_eq!(unauthenticated(world.finish(&pending, &world.proof(&app, 0)).await), Unauthenticated::SecondFactor);
+    world.finish(&pending, &world.proof(&app, 1)).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_recovery_code_is_used_once() {
     let world = World::new().await;
     let app = world.enrol(&world.ada).await;
@@ -543,7 +553,10 @@ async fn a_passkey_logs_in_beside_and_without_the_password() {
     let sessions = world.iam.sessions();
     let options = sessions.second_factor_options(&pending.challenge).await.unwrap();
     let proof = laptop.proof(&options);
+    world.clock.advance(INSTANT);
     world.finish(&pending, &proof).await.unwrap();
+    let used = world.iam.factors().list(&world.ada).await.unwrap().factors[0].last_used_at;
+    assert_eq!(used, Some(world.clock.now()));
     assert_eq!(world.log("LOGIN").await[0].metadata["method"], "password+passkey");
     let options = sessions.passkey_options(None).await.unwrap();
     let answer = laptop.answer(&options);
