@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use argon2::PasswordHasher as _;
 use criterion::Criterion;
 use iam_benches::{CHEAP, Outcome, PASSWORD, argon2id, fill, iam, register, sure};
+use iam_core::api_key::NewApiKey;
+use iam_core::secret::ApiKeyToken;
 use iam_core::{Caller, Iam, RequestContext, TenantId, UserId};
 use test_support::TestStore;
 use tokio::runtime::Runtime;
@@ -33,18 +35,30 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
     let tenant = registered.tenant.id;
     let users = runtime.block_on(fill(&iam, tenant, 1, USERS))?;
     let token = registered.login.tokens.access.expose();
-    measure_authenticate(criterion, runtime, &iam, token, &format!("{}, read", test.name()));
+    let key = runtime.block_on(api_key(&iam, tenant, registered.login.user.id))?;
+    let proofs = [("", token), (" by API key", key.expose())];
+    for (how, token) in proofs {
+        measure_authenticate(criterion, runtime, &iam, token, &format!("{}{how}, read", test.name()));
+    }
     let feed = runtime.spawn({
         let iam = iam.clone();
         async move { iam.follow_changes().await }
     });
     if runtime.block_on(has_feed(&iam, &feed)) {
-        measure_authenticate(criterion, runtime, &iam, token, &format!("{}, cached", test.name()));
+        for (how, token) in proofs {
+            measure_authenticate(criterion, runtime, &iam, token, &format!("{}{how}, cached", test.name()));
+        }
     }
     measure_get(criterion, runtime, &iam, (tenant, &users), test.name());
     measure_create(criterion, runtime, &iam, test.name());
     runtime.block_on(iam.close());
     Ok(())
+}
+
+/// Makes a key of a user.
+async fn api_key(iam: &Iam, tenant: TenantId, user: UserId) -> Outcome<ApiKeyToken> {
+    let new = NewApiKey { name: "benchmark".to_owned(), ..NewApiKey::default() };
+    Ok(iam.api_keys().create(&Caller::system(tenant, "benchmark"), user, new).await?.token)
 }
 
 /// Waits until change notifications are received. Returns false if the store has no change feed.
@@ -58,7 +72,7 @@ async fn has_feed<T>(iam: &Iam, feed: &JoinHandle<T>) -> bool {
     true
 }
 
-/// Measures the part of a request before `get`: a cached token, and its session. The session is read from the store
+/// Measures the part of a request before `get`: a cached token or a key, and its session. The session is read from the store
 /// each time, or it is cached while change notifications are received.
 fn measure_authenticate(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, token: &str, what: &str) {
     criterion.bench_function(&format!("user/authenticate/{what}"), |bencher| {

@@ -6,7 +6,9 @@
 #[path = "../../foundation/iam-webauthn/tests/webauthn/authenticator.rs"]
 mod webauthn;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use iam_core::audit::{AuditEntry, AuditFilter};
@@ -18,8 +20,11 @@ use iam_core::session::{FRESH, FactorProof, LoggedIn, Login, StepUp};
 use iam_core::tenant::{Registration, TenantPatch};
 use iam_core::user::{NewUser, User, UserPatch};
 use iam_core::{Caller, Conflict, Error, FactorId, Forbidden, Iam, RequestContext, Result, Settings, Unauthenticated};
+use iam_model::change::LoginFailure;
 use iam_model::clock::Clock as _;
 use iam_model::clock::testing::FixedClock;
+use iam_model::observe::Observer;
+use iam_model::store_error::StoreError;
 use iam_store_memory::MemoryStore;
 use totp_rs::Totp;
 use webauthn::{Authentication, Key, Registration as NewPasskey};
@@ -35,6 +40,29 @@ struct World {
     iam: Iam,
     clock: FixedClock,
     ada: Caller,
+    meanwhile: Arc<Meanwhile>,
+}
+
+/// Does something once, directly after a query of the store.
+#[derive(Default)]
+struct Meanwhile(Mutex<Option<Interruption>>);
+
+/// The name of the query, and what is done after it.
+type Interruption = (&'static str, Box<dyn FnOnce() + Send>);
+
+impl Observer for Meanwhile {
+    fn store_answered(&self, operation: &'static str, _: Duration, _: Option<&StoreError>) {
+        let taken = self.0.lock().unwrap().take_if(|(expected, _)| *expected == operation);
+        if let Some((_, something)) = taken {
+            thread::spawn(something).join().unwrap();
+        }
+    }
+
+    fn login_failed(&self, _: LoginFailure) {}
+
+    fn password_hashed(&self, _: Duration, _: Duration) {}
+
+    fn password_refused(&self) {}
 }
 
 /// An authenticator app.
@@ -70,11 +98,12 @@ impl World {
         settings.relying_party = Some(webauthn::relying_party());
         set(&mut settings);
         let builder = Iam::builder(Arc::new(MemoryStore::new())).settings(settings).clock(clock.clone());
-        let iam = builder.build().await.unwrap();
+        let meanwhile = Arc::new(Meanwhile::default());
+        let iam = builder.observer(Arc::clone(&meanwhile) as Arc<dyn Observer>).build().await.unwrap();
         let registration = Registration { user: person(ADA), tenant_name: None };
         let registered = iam.tenants().register(&RequestContext::default(), registration).await.unwrap();
         let ada = caller(&iam, &registered.login).await.unwrap();
-        Self { iam, clock, ada }
+        Self { iam, clock, ada, meanwhile }
     }
 
     async fn grace(&self) -> (User, Caller) {
@@ -700,4 +729,19 @@ async fn trusted_code_has_no_factors() {
     assert!(not_a_user(world.iam.factors().add_totp(&system, None).await.map(drop)));
     assert!(not_a_user(world.iam.factors().issue_recovery_codes(&system).await.map(drop)));
     assert!(not_a_user(world.iam.sessions().step_up(&system, StepUp::Password(PASSWORD.into())).await));
+}
+
+#[tokio::test]
+async fn a_factor_that_is_confirmed_during_a_step_up_by_password_is_needed_for_it() {
+    let world = World::new().await;
+    let app = world.set_up(&world.ada).await;
+    let (iam, ada, code) = (world.iam.clone(), world.ada.clone(), world.code(&app, 0));
+    let confirm = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(iam.factors().confirm_totp(&ada, app.id, &code.into())).unwrap();
+    };
+    *world.meanwhile.0.lock().unwrap() = Some(("factors", Box::new(confirm)));
+    let refused = world.iam.sessions().step_up(&world.ada, StepUp::Password(PASSWORD.into())).await;
+    assert_eq!(unauthenticated(refused), Unauthenticated::PasswordAlone);
+    assert!(world.meanwhile.0.lock().unwrap().is_none(), "the factor was confirmed meanwhile");
 }

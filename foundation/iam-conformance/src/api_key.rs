@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use iam_core::RequestContext;
+use iam_core::api_key::{IssuedApiKey, NewApiKey};
 use iam_model::api_key::{ApiKey, ApiKeySecret, FormerSecret};
 use iam_model::change::{ApiKeyChange, UserChange};
+use iam_model::error::{Conflict, Error};
 use iam_model::page::PageRequest;
 use iam_model::permission::PermissionSet;
 use iam_model::store::{ApiKeySnapshot, Store};
@@ -13,6 +16,7 @@ use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_model::version::Version;
 
+use crate::race::{Scene, race};
 use crate::world::{World, assert_conflict, assert_missing, new_api_key};
 
 async fn add(world: &World, key: ApiKey) -> ApiKey {
@@ -206,6 +210,67 @@ pub async fn service_accounts_are_listed(store: Arc<dyn Store>) {
         let found = world.store.users(tenant.id, &filter, &scope, sort, page, world.now()).await.unwrap();
         assert_eq!((sorted_ids(&found.items), found.total), (expected.clone(), expected.len() as u64), "{kind:?}");
     }
+}
+
+/// Of many concurrent requests that make a key of one user, exactly as many succeed as the user may have keys.
+pub async fn concurrent_keys_stay_within_the_maximum(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let user = scene.user("bob@example.com").await.id;
+    let results = race(ApiKey::MAX + 4, |_| {
+        let (iam, system) = (scene.iam.clone(), scene.system.clone());
+        async move { iam.api_keys().create(&system, user, named("key")).await }
+    })
+    .await;
+    let is_over =
+        |result: &Result<IssuedApiKey, Error>| matches!(result, Err(Error::Conflict(Conflict::TooManyApiKeys)));
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), ApiKey::MAX, "{results:?}");
+    assert_eq!(results.iter().filter(|result| is_over(result)).count(), 4, "{results:?}");
+    assert_eq!(scene.iam.api_keys().list(&scene.system, user).await.unwrap().len(), ApiKey::MAX);
+}
+
+/// After many concurrent rotations of a key, one of the secrets is valid.
+pub async fn one_secret_of_concurrent_rotations_is_valid(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let user = scene.user("bob@example.com").await.id;
+    let first = scene.iam.api_keys().create(&scene.system, user, named("key")).await.unwrap();
+    let issued = race(6, |_| {
+        let (iam, system, id) = (scene.iam.clone(), scene.system.clone(), first.key.id);
+        async move { iam.api_keys().rotate(&system, id, TimeDelta::zero()).await.unwrap() }
+    })
+    .await;
+    let mut valid = 0;
+    for issued in issued.iter().chain([&first]) {
+        let caller = scene.iam.authenticate(issued.token.expose(), RequestContext::default()).await;
+        valid += usize::from(caller.is_ok());
+    }
+    assert_eq!(valid, 1);
+}
+
+/// A user that is deleted while keys are made for it has no key afterwards.
+pub async fn a_concurrent_deletion_leaves_no_key(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    for round in 0..6 {
+        let user = scene.user(&format!("user{round}@example.com")).await.id;
+        let results = race(5, |number| {
+            let (iam, system) = (scene.iam.clone(), scene.system.clone());
+            async move {
+                match number {
+                    2 => iam.users().delete(&system, user).await.map(|()| None),
+                    _ => iam.api_keys().create(&system, user, named("key")).await.map(Some),
+                }
+            }
+        })
+        .await;
+        let is_expected = |result: &Result<Option<IssuedApiKey>, Error>| {
+            matches!(result, Ok(_) | Err(Error::Conflict(Conflict::UserNotActive)))
+        };
+        assert!(results.iter().all(is_expected), "{results:?}");
+        assert_eq!(scene.iam.api_keys().list(&scene.system, user).await.unwrap(), []);
+    }
+}
+
+fn named(name: &str) -> NewApiKey {
+    NewApiKey { name: name.to_owned(), ..NewApiKey::default() }
 }
 
 fn sorted_ids<'a>(users: impl IntoIterator<Item = &'a User>) -> Vec<iam_model::id::UserId> {

@@ -120,7 +120,8 @@ macro_rules! conformance_cases {
                 a_challenge_is_answered_once_by_concurrent_tasks, expired_challenges_are_removed;
             api_key: keys_are_read_back_in_order, snapshot_shows_status_and_grants, changes_are_read_back,
                 a_change_to_a_missing_key_is_refused, a_key_of_a_missing_user_is_refused, revoked_keys_are_gone,
-                the_latest_use_is_kept, service_accounts_are_listed;
+                the_latest_use_is_kept, service_accounts_are_listed, concurrent_keys_stay_within_the_maximum,
+                one_secret_of_concurrent_rotations_is_valid, a_concurrent_deletion_leaves_no_key;
             permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
                 name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
             role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,

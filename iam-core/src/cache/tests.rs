@@ -27,6 +27,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::access::Question;
+use crate::api_key::{IssuedApiKey, NewApiKey};
 use crate::assignment::{AssignmentPatch, NewAssignment};
 use crate::cache::*;
 use crate::caller::Caller;
@@ -704,4 +705,77 @@ fn the_weight_of_an_entry_is_about_its_size() {
     // Once in the grant, and once in the authority.
     let least = size_of::<Grant>() + text_and_lineage;
     assert!((least..3 * least).contains(&each), "{each} and {least}");
+}
+
+/// A key of Ada, and how many queries for it an accepted request makes.
+async fn key_of_ada(world: &World) -> (IssuedApiKey, u32) {
+    let new = NewApiKey { name: "key".into(), organization: Some(world.branch), ..NewApiKey::default() };
+    let key = world.here.api_keys().create(&world.admin, world.ada.user.id, new).await.unwrap();
+    let queries = key_queries(world, &key).await;
+    (key, queries)
+}
+
+async fn key_queries(world: &World, key: &IssuedApiKey) -> u32 {
+    world.counter.take();
+    world.here.authenticate(key.token.expose(), RequestContext::default()).await.unwrap();
+    let counts = world.counter.take();
+    counts.iter().filter(|(name, _)| **name != "record_api_key_use").map(|(_, count)| count).sum()
+}
+
+#[tokio::test]
+async fn a_key_is_read_by_one_query_more_than_a_session_and_then_cached() {
+    let world = World::new().await;
+    let _feed = world.follow().await;
+    let (key, queries) = key_of_ada(&world).await;
+    assert_eq!(queries, 2, "the key with the grants, and its organization");
+    assert_eq!(key_queries(&world, &key).await, 0);
+    let everywhere = NewApiKey { name: "key".into(), ..NewApiKey::default() };
+    let key = world.here.api_keys().create(&world.admin, world.ada.user.id, everywhere).await.unwrap();
+    assert_eq!(key_queries(&world, &key).await, 1);
+}
+
+#[tokio::test]
+async fn a_change_here_or_a_notified_one_invalidates_a_key() {
+    let world = World::new().await;
+    let mut feed = world.follow().await;
+    let (key, _) = key_of_ada(&world).await;
+    let user = world.ada.user.id;
+    for id in [key.key.id.as_uuid(), user.as_uuid(), world.role.as_uuid(), world.branch.as_uuid(), world.root.as_uuid()]
+    {
+        assert_eq!(key_queries(&world, &key).await, 0);
+        feed.notify(&[id]).await;
+        assert_eq!(key_queries(&world, &key).await, 2, "{id}");
+    }
+    world.here.api_keys().delete(&world.admin, key.key.id).await.unwrap();
+    let refused = world.here.authenticate(key.token.expose(), RequestContext::default()).await;
+    assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::ApiKey))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_key_that_another_process_revokes_is_refused_once_that_is_notified() {
+    let world = World::new().await;
+    let mut feed = world.follow().await;
+    let (key, _) = key_of_ada(&world).await;
+    world.elsewhere.api_keys().delete(&world.admin, key.key.id).await.unwrap();
+    feed.notify(&[key.key.id.as_uuid()]).await;
+    let refused = world.here.authenticate(key.token.expose(), RequestContext::default()).await;
+    assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::ApiKey))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_cached_key_is_refused_after_its_expiry_and_its_use_is_written_once_an_hour() {
+    let world = World::new().await;
+    let _feed = world.follow().await;
+    let (key, _) = key_of_ada(&world).await;
+    let uses = async || {
+        world.counter.take();
+        world.here.authenticate(key.token.expose(), RequestContext::default()).await.unwrap();
+        world.counter.take().remove("record_api_key_use").unwrap_or(0)
+    };
+    assert_eq!(uses().await, 0, "it was written by the first request");
+    world.clock.advance(TimeDelta::hours(1));
+    assert_eq!((uses().await, uses().await), (1, 0));
+    world.clock.advance(TimeDelta::days(90));
+    let refused = world.here.authenticate(key.token.expose(), RequestContext::default()).await;
+    assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::ApiKey))), "{refused:?}");
 }

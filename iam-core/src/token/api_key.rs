@@ -86,8 +86,13 @@ fn encode<const LENGTH: usize>(number: u128) -> Zeroizing<String> {
 /// Reads a number in base62. `None` for another character, and if it is too large.
 fn decode(text: &str) -> Option<u128> {
     text.bytes().try_fold(0_u128, |number, character| {
-        let digit = DIGITS.iter().position(|digit| *digit == character)?;
-        number.checked_mul(62)?.checked_add(digit as u128)
+        let digit = match character {
+            b'0'..=b'9' => character - b'0',
+            b'A'..=b'Z' => character - b'A' + 10,
+            b'a'..=b'z' => character - b'a' + 36,
+            _ => return None,
+        };
+        number.checked_mul(62)?.checked_add(digit.into())
     })
 }
 
