@@ -241,6 +241,19 @@ mod tests {
     }
 
     #[test]
+    fn a_change_raises_the_version_and_the_audit_log_has_no_secret() {
+        let key = key(Some(&["users:read"]), Some("branch"));
+        assert_eq!(key.clone().changed().version, key.version.next());
+        let expected = json!({
+            "displayName": "nightly",
+            "permissions": ["users:read"],
+            "organizationId": id::<OrganizationId>("branch"),
+            "expiresAt": "1970-01-01T00:00:10.000Z",
+        });
+        assert_eq!(key.audited(), expected);
+    }
+
+    #[test]
     fn debug_does_not_show_the_secret() {
         let shown = format!("{:?}", key(None, None));
         assert!(shown.contains("ApiKeySecret([REDACTED])") && !shown.contains("hash"), "{shown}");

@@ -86,3 +86,35 @@ text_enum! {
         StepUp = "STEP_UP",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock as _;
+    use crate::clock::testing::FixedClock;
+
+    #[test]
+    fn a_challenge_is_open_for_its_purpose_until_its_last_try_and_its_expiry() {
+        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+        let (instant, end) = (TimeDelta::milliseconds(1), now + TimeDelta::minutes(5));
+        let challenge = Challenge::begin(ChallengePurpose::Login, TenantId::NONE, None, [7; 32], now);
+        assert_eq!((challenge.created_at, challenge.expires_at, challenge.tries), (now, end, 0));
+        let after = |tries| Challenge { tries, ..challenge.clone() };
+        for (challenge, purpose, moment, expected) in [
+            (after(0), ChallengePurpose::Login, now, true),
+            (after(4), ChallengePurpose::Login, end - instant, true),
+            (after(4), ChallengePurpose::Login, end, false),
+            (after(4), ChallengePurpose::Login, end + instant, false),
+            (after(5), ChallengePurpose::Login, now, false),
+            (after(6), ChallengePurpose::Login, now, false),
+            (after(0), ChallengePurpose::StepUp, now, false),
+        ] {
+            assert_eq!(challenge.is_open_for(purpose, moment), expected, "{challenge:?} {purpose} {moment}");
+        }
+    }
+
+    #[test]
+    fn debug_does_not_show_the_state_of_a_ceremony() {
+        assert_eq!(format!("{:?}", Ceremony(b"secret".to_vec())), "Ceremony([REDACTED])");
+    }
+}

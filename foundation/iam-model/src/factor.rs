@@ -281,6 +281,29 @@ mod tests {
     }
 
     #[test]
+    fn the_audit_log_has_the_type_and_the_name_of_a_factor_and_not_its_key() {
+        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+        let mut factor = Factor {
+            id: crate::access::testing::id("factor"),
+            tenant_id: TenantId::NONE,
+            user_id: crate::access::testing::id("user"),
+            kind: FactorKind::Totp,
+            name: "Phone".parse().unwrap(),
+            key: FactorKey(b"secret".to_vec()),
+            credential_id: None,
+            counter: 7,
+            created_at: now,
+            confirmed_at: None,
+            last_used_at: None,
+        };
+        assert_eq!(factor.audited(), json!({ "type": "totp", "displayName": "Phone" }));
+        assert!(!factor.is_confirmed());
+        (factor.kind, factor.confirmed_at) = (FactorKind::Passkey, Some(now));
+        assert_eq!(factor.audited(), json!({ "type": "passkey", "displayName": "Phone" }));
+        assert!(factor.is_confirmed());
+    }
+
+    #[test]
     fn debug_does_not_show_the_key() {
         assert_eq!(format!("{:?}", FactorKey(b"secret".to_vec())), "FactorKey([REDACTED])");
     }
