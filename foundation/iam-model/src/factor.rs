@@ -249,6 +249,8 @@ mod tests {
             assert_eq!(text.parse::<AuthenticationMethods>().unwrap().to_string(), text);
         }
         assert_eq!("totp+password".parse::<AuthenticationMethods>().unwrap().to_string(), "password+totp");
+        let both = AuthenticationMethods::only(AuthenticationMethod::Passkey).and(AuthenticationMethod::Totp);
+        assert_eq!(both.to_string(), "totp+passkey");
         for bad in ["", "+", "password+", "pin"] {
             assert!(bad.parse::<AuthenticationMethods>().is_err(), "{bad}");
         }
