@@ -274,6 +274,7 @@ mod tests {
     fn the_grace_is_0_to_90_days_and_begins_with_the_user_or_the_demand() {
         assert!([0, 7, 90].into_iter().all(|days| GraceDays::try_from(days).is_ok()));
         assert!([-1, 91, 1000].into_iter().all(|days| GraceDays::try_from(days).is_err()));
+        assert_eq!(GraceDays::try_from(90).unwrap().days(), 90);
         let now = FixedClock::at("2026-01-31T09:15:00Z").now();
         let (day, grace) = (TimeDelta::days(1), GraceDays::try_from(3).unwrap());
         let demand = FactorDemand { required_at: Some(now), grace };
