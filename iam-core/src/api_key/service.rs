@@ -9,7 +9,6 @@ use iam_model::id::{ApiKeyId, OrganizationId, UserId};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::secret::ApiKeyToken;
-use iam_model::store::GrantQuery;
 use iam_model::user::{User, UserStatus};
 use iam_model::version::Precondition;
 
@@ -69,6 +68,7 @@ impl ApiKeys<'_> {
         caller.refuse_api_key()?;
         let iam = self.0;
         let new = new.validate(iam.now())?;
+        self.admit(caller, Some(user), &permission::API_KEYS_CREATE)?;
         let mut work = iam.begin(caller).await?;
         let Owner { user, grants } = Owner::lock(iam, &mut work, user, &permission::API_KEYS_CREATE).await?;
         if user.status != UserStatus::Active {
@@ -82,7 +82,7 @@ impl ApiKeys<'_> {
         let (token, secret_hash) = new_api_key(caller.tenant(), id, &*iam.random);
         let made = (work.now(), caller.user());
         let key = new.key(id, (caller.tenant(), user.id), secret_hash, made);
-        let grants = Some(key.narrowed(&grants, organization.as_ref()));
+        let grants = grants.map(|grants| key.narrowed(&grants, organization.as_ref()));
         work.apply(ApiKeyChange::Create { key: key.clone(), grants }).await?;
         work.commit().await?;
         Ok(IssuedApiKey { key, token })
@@ -106,14 +106,9 @@ impl ApiKeys<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn get(&self, caller: &Caller, id: ApiKeyId) -> Result<ApiKey> {
-        let found = self.0.store.api_key(caller.tenant(), id).await?;
-        let Some(key) = found.filter(|key| caller.is_in_session_of(key.user_id)) else {
-            self.0.rights(caller).visible_scope(&permission::API_KEYS_READ)?;
-            let key = self.0.store.api_key(caller.tenant(), id).await?.ok_or_else(not_found)?;
-            let sight = require_sight(self.0, caller, key.user_id, &permission::API_KEYS_READ, Coverage::Part).await;
-            sight.map_err(of_key)?;
-            return Ok(key);
-        };
+        let key = self.find(caller, id, &permission::API_KEYS_READ).await?;
+        let sight = require_sight(self.0, caller, key.user_id, &permission::API_KEYS_READ, Coverage::Part).await;
+        sight.map_err(of_key)?;
         Ok(key)
     }
 
@@ -150,8 +145,9 @@ impl ApiKeys<'_> {
         if after == before {
             return Ok(before);
         }
+        let grants = narrowed(&mut work, &before, grants).await?;
         let before = Box::new(before);
-        work.apply(ApiKeyChange::Update { before, after: after.clone(), grants: Some(grants) }).await?;
+        work.apply(ApiKeyChange::Update { before, after: after.clone(), grants }).await?;
         work.commit().await?;
         Ok(after)
     }
@@ -168,11 +164,12 @@ impl ApiKeys<'_> {
         check_overlap(overlap)?;
         let mut work = self.0.begin(caller).await?;
         let (before, grants) = self.lock(&mut work, id, &permission::API_KEYS_UPDATE).await?;
+        let grants = narrowed(&mut work, &before, grants).await?;
         let (token, hash) = new_api_key(caller.tenant(), id, &*self.0.random);
         let until = work.now() + overlap;
         let former = (overlap > TimeDelta::zero()).then_some(FormerSecret { hash: before.secret.hash, until });
         let key = ApiKey { secret: ApiKeySecret { hash, former }, ..before }.changed();
-        work.apply(ApiKeyChange::Rotate { after: key.clone(), grants: Some(grants) }).await?;
+        work.apply(ApiKeyChange::Rotate { after: key.clone(), grants }).await?;
         work.commit().await?;
         Ok(IssuedApiKey { key, token })
     }
@@ -196,31 +193,39 @@ impl ApiKeys<'_> {
         api_key_prefix(id)
     }
 
-    /// Locks a key of a user that the caller may manage. Returns it with what it has of the grants of its user.
+    /// Refuses a caller that is not the user and holds the permission nowhere, before anything is locked or revealed.
+    fn admit(&self, caller: &Caller, user: Option<UserId>, permission: &Permission) -> Result<()> {
+        if user.is_some_and(|user| caller.is_in_session_of(user)) {
+            return Ok(());
+        }
+        self.0.rights(caller).visible_scope(permission).map(drop)
+    }
+
+    async fn find(&self, caller: &Caller, id: ApiKeyId, permission: &Permission) -> Result<ApiKey> {
+        let found = self.0.store.api_key(caller.tenant(), id).await?;
+        self.admit(caller, found.as_ref().map(|key| key.user_id), permission)?;
+        found.ok_or_else(not_found)
+    }
+
+    /// Locks a key of a user that the caller may manage. Returns it with the grants of an [`Owner`].
     async fn lock(
         &self,
         work: &mut UnitOfWork<'_>,
         id: ApiKeyId,
         permission: &Permission,
-    ) -> Result<(ApiKey, Vec<Grant>)> {
-        let found = self.0.store.api_key(work.caller().tenant(), id).await?;
-        let is_own = found.as_ref().is_some_and(|key| work.caller().is_in_session_of(key.user_id));
-        if !is_own {
-            self.0.rights(work.caller()).visible_scope(permission)?;
-        }
-        let user = found.ok_or_else(not_found)?.user_id;
+    ) -> Result<(ApiKey, Option<Vec<Grant>>)> {
+        let user = self.find(work.caller(), id, permission).await?.user_id;
         let owner = Owner::lock(self.0, work, user, permission).await.map_err(of_key)?;
         let key = work.locks().lock_api_key(id).await?.ok_or_else(not_found)?;
-        let organization = organization_of(work, key.organization_id).await?;
-        let grants = key.narrowed(&owner.grants, organization.as_ref());
-        Ok((key, grants))
+        Ok((key, owner.grants))
     }
 }
 
-/// A user whose keys change, with its role assignments.
+/// A user whose keys change.
 struct Owner {
     user: User,
-    grants: Vec<Grant>,
+    /// Its role assignments. `None` if the caller is this user, because its keys give it no rights.
+    grants: Option<Vec<Grant>>,
 }
 
 impl Owner {
@@ -229,16 +234,13 @@ impl Owner {
     async fn lock(iam: &Engine, work: &mut UnitOfWork<'_>, user: UserId, permission: &Permission) -> Result<Self> {
         let caller = work.caller();
         if !caller.is_in_session_of(user) {
-            iam.rights(caller).visible_scope(permission)?;
             let Subject { user, grants, .. } = Subject::lock(work, user, permission, true).await?;
-            return Ok(Self { user, grants });
+            return Ok(Self { user, grants: Some(grants) });
         }
         iam.require_fresh(caller).await?;
         work.lock_rights().await?;
         let locked = work.locks().lock_user(user).await?;
-        let user = locked.ok_or(Error::NotFound(ResourceType::USER))?;
-        let grants = work.locks().grants(GrantQuery::OfUser(user.id)).await?;
-        Ok(Self { user, grants })
+        Ok(Self { user: locked.ok_or(Error::NotFound(ResourceType::USER))?, grants: None })
     }
 }
 
@@ -251,10 +253,10 @@ async fn organization(work: &mut UnitOfWork<'_>, id: Option<OrganizationId>) -> 
     Ok(Some(node.ok_or(Error::NotFound(ResourceType::ORGANIZATION))?.into()))
 }
 
-/// Returns the organization of a key.
-async fn organization_of(work: &mut UnitOfWork<'_>, id: Option<OrganizationId>) -> Result<Option<GrantOrganization>> {
-    let Some(id) = id else { return Ok(None) };
-    Ok(work.hierarchy_of(&[id]).await?.node(id).map(GrantOrganization::from))
+/// Returns what a key has of the grants of its user, if they were read.
+async fn narrowed(work: &mut UnitOfWork<'_>, key: &ApiKey, grants: Option<Vec<Grant>>) -> Result<Option<Vec<Grant>>> {
+    let Some(grants) = grants else { return Ok(None) };
+    Ok(Some(work.narrowed(key, &grants).await?))
 }
 
 fn not_found() -> Error {

@@ -1,6 +1,7 @@
 //! The unit of work: changes and their audit entries, committed together or not at all.
 
 use iam_model::access::Authority;
+use iam_model::api_key::ApiKey;
 use iam_model::assignment::{Grant, GrantOrganization};
 use iam_model::audit::AuditEntry;
 use iam_model::change::{AuditBatch, Change, TenantChange};
@@ -139,9 +140,14 @@ impl<'a> UnitOfWork<'a> {
         let key = self.locks().lock_api_key(key).await?.filter(|key| key.is_live(now));
         let Some(key) = key else { return Ok(None) };
         let Some(grants) = self.grants_of_active(user).await? else { return Ok(None) };
+        Ok(Some(Authority::of(&self.narrowed(&key, &grants).await?)))
+    }
+
+    /// Returns what a key has of the grants of its user.
+    pub(crate) async fn narrowed(&mut self, key: &ApiKey, grants: &[Grant]) -> Result<Vec<Grant>> {
         let hierarchy = self.hierarchy_of(key.organization_id.as_slice()).await?;
         let organization = key.organization_id.and_then(|id| hierarchy.node(id)).map(GrantOrganization::from);
-        Ok(Some(Authority::of(&key.narrowed(&grants, organization.as_ref()))))
+        Ok(key.narrowed(grants, organization.as_ref()))
     }
 
     /// Returns the role assignments of a user. `None` if the user is not ACTIVE.

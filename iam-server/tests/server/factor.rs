@@ -1,6 +1,7 @@
 //! Second factors, with an authenticator app of another implementation: pyotp.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -18,6 +19,12 @@ if left < 5:
     time.sleep(left)
 print(app.at(int(time.time()) + int(sys.argv[2]) * app.interval))
 ";
+
+/// The Python that has the authenticators.
+pub(crate) fn python() -> Command {
+    let python = std::env::var_os("IAM_TEST_AUTHENTICATOR_PYTHON");
+    clean_command(Path::new(&python.expect("run scripts/test or scripts/with-authenticator")))
+}
 
 /// An authenticator app with the secret of one factor.
 pub(crate) struct Authenticator {
@@ -55,9 +62,7 @@ impl Authenticator {
 
     /// The code that the app shows, some steps after the present one.
     pub(crate) fn code(&self, steps: i64) -> String {
-        let python = std::env::var_os("IAM_TEST_AUTHENTICATOR_PYTHON");
-        let python = python.expect("run scripts/test or scripts/with-authenticator");
-        let ended = clean_command(Path::new(&python)).args(["-c", PROGRAM, &self.uri, &steps.to_string()]).output();
+        let ended = python().args(["-c", PROGRAM, &self.uri, &steps.to_string()]).output();
         let ended = ended.unwrap();
         assert!(ended.status.success(), "{ended:?}");
         String::from_utf8(ended.stdout).unwrap().trim().to_owned()

@@ -7,8 +7,8 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, text};
-use crate::factor::challenge;
-use crate::process::{Home, Server, clean_command};
+use crate::factor::{challenge, python};
+use crate::process::{Home, Server};
 use crate::store::Store;
 
 /// The origin of the pages of the application.
@@ -38,9 +38,7 @@ impl Authenticator {
     }
 
     fn run(&self, options: &Value, arguments: &[&str], fault: Option<&str>) -> Value {
-        let python = std::env::var_os("IAM_TEST_AUTHENTICATOR_PYTHON");
-        let python = python.expect("run scripts/test or scripts/with-authenticator");
-        let mut command = clean_command(Path::new(&python));
+        let mut command = python();
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/authenticator.py"));
         command.arg(&self.passkey).args(arguments).args(fault);
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
