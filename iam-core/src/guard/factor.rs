@@ -132,7 +132,7 @@ impl LockedAccount {
     }
 
     /// Judges a login by a passkey alone. Only a right response learns that the account is locked or suspended. A wrong
-    /// one is recorded and does not count as a failure: nobody guesses a signature, and a stranger must not lock an
+    /// one is recorded and does not count as a failure: a signature cannot be guessed, and a stranger must not lock an
     /// account by its identifiers.
     ///
     /// The caller must commit the unit of work, also after a refusal.

@@ -66,7 +66,7 @@ impl Sessions<'_> {
     }
 
     /// Returns the options with which a browser logs in by a passkey alone. With a tenant, only its users can log in
-    /// with them. For a tenant that does not exist, the answer is the same, and nobody can log in with it.
+    /// with them. For a tenant that does not exist, the answer is the same, and no login succeeds with it.
     ///
     /// # Errors
     ///
