@@ -12,7 +12,8 @@ use iam_core::clock::Timestamp;
 use iam_core::organization::OrganizationSummary;
 use iam_core::permission::PermissionSet;
 use iam_core::role::RoleSummary;
-use iam_core::{AssignmentId, Iam, OrganizationId, UserId};
+use iam_core::user::UserSummary;
+use iam_core::{AssignmentId, Iam, OrganizationId, PersonName, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -120,13 +121,27 @@ pub(crate) struct ListedAssignmentDto {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AssignedUser {
     id: Uuid,
-    email: String,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    email: Option<String>,
+    /// The name of a service account. Absent for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name: Option<String>,
+}
+
+impl AssignedUser {
+    fn new(id: UserId, UserSummary { email, service_name }: UserSummary) -> Self {
+        let email = service_name.is_none().then(|| email.into());
+        Self { id: id.as_uuid(), email, name: service_name.map(PersonName::into) }
+    }
 }
 
 impl From<ListedAssignment> for ListedAssignmentDto {
     fn from(listed: ListedAssignment) -> Self {
         Self {
-            user: AssignedUser { id: listed.assignment.user_id.as_uuid(), email: listed.email.into() },
+            user: AssignedUser::new(listed.assignment.user_id, listed.user),
             assignment: listed.assignment.into(),
             role: listed.role.into(),
             organization: listed.organization.map(Named::from),

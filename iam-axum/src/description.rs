@@ -21,12 +21,13 @@ pub(crate) const ORGANIZATIONS: &str = "Organizations";
 pub(crate) const INVITATIONS: &str = "Invitations";
 pub(crate) const AUTHORIZATION: &str = "Authorization";
 pub(crate) const SESSIONS: &str = "Sessions";
+pub(crate) const API_KEYS: &str = "API keys";
 pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 12] = [
+const TAGS: [(&str, &str, &str); 13] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -82,6 +83,13 @@ const TAGS: [(&str, &str, &str); 12] = [
         "Authenticator apps, passkeys and recovery codes: what proves the identity of a user beside the password. A \
          tenant can require them.",
         "http-api#second-factors",
+    ),
+    (
+        API_KEYS,
+        "How programs act as a user: a key is sent as bearer token, in place of an access token. It may do what its user \
+         may do, within its own permissions and its own organization. For a program, create a service account and give \
+         it roles.",
+        "http-api#api-keys",
     ),
     (
         TENANTS,

@@ -115,12 +115,8 @@ pub(crate) async fn verify(parts: &mut Parts, iam: &Iam) -> Result<VerifiedToken
     Ok(token)
 }
 
-/// Whether the request carries a bearer token, valid or not.
-pub(crate) fn has_token(headers: &HeaderMap) -> bool {
-    bearer_token(headers).is_some()
-}
-
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+/// Returns the bearer token that the request carries, valid or not.
+pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
@@ -244,7 +240,7 @@ where
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        if !is_json(request.headers()) {
+        if !is_of_type(request.headers(), JSON) {
             return Err(Problem::new(Kind::UnsupportedMediaType));
         }
         parse(&whole_body(request, state).await?).map(Self)
@@ -288,22 +284,53 @@ where
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let (iam, (mut parts, body)) = (Iam::from_ref(state), request.into_parts());
-        let caller = authenticate(&mut parts, &iam).await?;
-        if !is_json(&parts.headers) {
-            return Err(Problem::new(Kind::UnsupportedMediaType));
-        }
-        let demands = RequestState::of_mut(&mut parts.extensions).demands.clone();
-        let Arrived { bytes, renewed, .. } = read(Request::from_parts(parts, body), state).await?;
-        let caller = match renewed {
-            Some(renewed) => {
-                demands.check(&iam, &renewed).await?;
-                renewed
-            }
-            None => caller,
-        };
+        let (caller, bytes) = call(request, state, JSON).await?;
         parse(&bytes).map(|body| Self(caller, body))
     }
+}
+
+/// As [`Call`], for an operation that also takes the fields as a form.
+pub(crate) struct CallWithForm<T>(pub(crate) Caller, pub(crate) T);
+
+impl<S, T> FromRequest<S> for CallWithForm<T>
+where
+    S: Send + Sync,
+    T: DeserializeOwned,
+    Iam: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_of_type(request.headers(), FORM) {
+            return Call::from_request(request, state).await.map(|Call(caller, body)| Self(caller, body));
+        }
+        let (caller, bytes) = call(request, state, FORM).await?;
+        let body = serde_urlencoded::from_bytes(&bytes).map_err(|error| fault(".", &error.to_string()))?;
+        Ok(Self(caller, body))
+    }
+}
+
+/// Authenticates the sender of a request, and reads its body of this type.
+async fn call<S>(request: Request, state: &S, media_type: &str) -> Result<(Caller, Bytes), Problem>
+where
+    S: Send + Sync,
+    Iam: FromRef<S>,
+{
+    let (iam, (mut parts, body)) = (Iam::from_ref(state), request.into_parts());
+    let caller = authenticate(&mut parts, &iam).await?;
+    if !is_of_type(&parts.headers, media_type) {
+        return Err(Problem::new(Kind::UnsupportedMediaType));
+    }
+    let demands = RequestState::of_mut(&mut parts.extensions).demands.clone();
+    let Arrived { bytes, renewed, .. } = read(Request::from_parts(parts, body), state).await?;
+    let caller = match renewed {
+        Some(renewed) => {
+            demands.check(&iam, &renewed).await?;
+            renewed
+        }
+        None => caller,
+    };
+    Ok((caller, bytes))
 }
 
 /// Reads a body, which must not be too large and must arrive in time.
@@ -376,12 +403,14 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
     let Some(content_type) = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
         return false;
     };
-    let media_type = content_type.split(';').next().unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case("application/json")
+    content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
 /// Parses a JSON object. An error names the invalid field.

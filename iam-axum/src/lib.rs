@@ -4,6 +4,7 @@
 mod accept;
 mod access;
 mod account;
+mod api_key;
 mod assignment;
 mod audit;
 mod book;
@@ -18,6 +19,7 @@ mod factor;
 mod guarded;
 mod health;
 mod idempotency;
+mod introspection;
 mod invitation;
 mod metrics;
 mod openapi;

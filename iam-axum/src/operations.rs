@@ -16,8 +16,8 @@ use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
-    access, assignment, audit, credential, factor, health, invitation, organization, permission, recovery, role,
-    session, tenant, token, user, verification,
+    access, api_key, assignment, audit, credential, factor, health, introspection, invitation, organization,
+    permission, recovery, role, session, tenant, token, user, verification,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -35,6 +35,7 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(session::logout_all),
             routes!(credential::change_password),
             routes!(session::me),
+            routes!(introspection::introspect),
             routes!(factor::step_up),
         ],
         Part::Verification => {
@@ -51,10 +52,18 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
         ],
         Part::Users => vec![
             once(routes!(user::list, user::create)),
+            once(routes!(user::create_service_account)),
             conditional(routes!(user::get)),
             conditional(routes!(user::update, user::delete)),
             routes!(user::suspend),
             routes!(user::reactivate),
+        ],
+        Part::ApiKeys => vec![
+            with_tokens(routes!(api_key::list, api_key::create)),
+            conditional(routes!(api_key::get)),
+            conditional(routes!(api_key::update)),
+            routes!(api_key::delete),
+            with_tokens(routes!(api_key::rotate)),
         ],
         Part::Sessions => vec![routes!(session::list), routes!(session::logout_user), routes!(session::terminate)],
         Part::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],

@@ -43,7 +43,9 @@ enum Challenge {
 impl Challenge {
     fn of(reason: Unauthenticated) -> Self {
         Self::Header(match reason {
-            Unauthenticated::InvalidToken | Unauthenticated::ExpiredToken => r#"Bearer error="invalid_token""#.into(),
+            Unauthenticated::InvalidToken | Unauthenticated::ExpiredToken | Unauthenticated::ApiKey => {
+                r#"Bearer error="invalid_token""#.into()
+            }
             // RFC 9470 §3.
             Unauthenticated::NotFresh { max_age } => {
                 let seconds = max_age.as_secs();

@@ -8,11 +8,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use iam_core::token::VerifiedToken;
 
 use crate::context::context_of;
-use crate::extract::{has_token, verify};
+use crate::extract::{bearer_token, verify};
 use crate::problem::Problem;
-use crate::rate_limit::{Client, Limited, Taken};
+use crate::rate_limit::{Client, Limited, RateLimiter, Taken};
 use crate::settings::{Settings, api_path};
 use crate::state::ApiState;
 
@@ -46,10 +47,9 @@ const UNLIMITED: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];
 pub(crate) async fn limit(State(state): State<ApiState>, request: Request, next: Next) -> Response {
     let Some(limiter) = &state.settings.rate_limiter else { return next.run(request).await };
     let (mut parts, body) = request.into_parts();
-    let who = group_of(&mut parts, &state).await;
+    let taken = count(&**limiter, &mut parts, &state).await;
     let request = Request::from_parts(parts, body);
-    let Some(who) = who else { return next.run(request).await };
-    let taken = limiter.take(who).await;
+    let Some(taken) = taken else { return next.run(request).await };
     let mut response = match taken.retry_after {
         None => next.run(request).await,
         Some(after) => too_many(after).into_response(),
@@ -68,8 +68,8 @@ fn too_many(retry_after: Duration) -> Problem {
     Problem::rate_limited(whole_seconds(retry_after).max(1))
 }
 
-/// Returns the group that a request is counted in; `None` for a request without a rate limit.
-async fn group_of(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
+/// Counts a request in its group; `None` for a request without a rate limit.
+async fn count(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -> Option<Taken> {
     let path = api_path(parts.uri.path(), &state.settings).to_owned();
     let is_below = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     if UNLIMITED.iter().any(is_below) {
@@ -77,21 +77,38 @@ async fn group_of(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
     }
     let client = context_of(parts).ip_address.map(Client::from);
     if AUTHENTICATION.contains(&path.as_str()) {
-        return client.map(Limited::Authentication);
+        return take(limiter, client.map(Limited::Authentication)).await;
     }
-    if has_token(&parts.headers) {
-        // The signature alone identifies the user, so that a request over the limit costs no query. A token whose
-        // session has ended is counted for the user only once in each process: after that, the process knows that the
-        // session has ended.
-        match verify(parts, &state.iam).await {
-            Ok(token) => return Some(Limited::User(token.user())),
-            // A client with an invalid token is anonymous.
-            Err(problem) if problem.is_of_the_client() => {}
-            // The store is unavailable, and so are the keys. The user cannot be identified; the operation reports it.
-            Err(_) => return None,
-        }
+    let anonymous = client.map(Limited::Anonymous);
+    let Some(token) = bearer_token(&parts.headers) else { return take(limiter, anonymous).await };
+    // Strangers can invent API keys, and each would cost a query. So an unknown one first counts for the client.
+    let is_unknown = !state.iam.knows_token(token);
+    let taken = if is_unknown { take(limiter, anonymous).await } else { None };
+    if taken.is_some_and(|taken| taken.retry_after.is_some()) {
+        return taken;
     }
-    client.map(Limited::Anonymous)
+    // The signature alone identifies the user, so that a request over the limit costs no query. A token whose session
+    // has ended is counted for the user only once in each process: after that, the process knows that the session has
+    // ended.
+    match verify(parts, &state.iam).await {
+        Ok(token) => take(limiter, Some(group_of(&token))).await,
+        // A client with an invalid token is anonymous.
+        Err(problem) if problem.is_of_the_client() && is_unknown => taken,
+        Err(problem) if problem.is_of_the_client() => take(limiter, anonymous).await,
+        // The store is unavailable, and so are the keys. The user cannot be identified; the operation reports it.
+        Err(_) => None,
+    }
+}
+
+async fn take(limiter: &dyn RateLimiter, who: Option<Limited>) -> Option<Taken> {
+    match who {
+        Some(who) => Some(limiter.take(who).await),
+        None => None,
+    }
+}
+
+fn group_of(token: &VerifiedToken) -> Limited {
+    token.api_key().map_or(Limited::User(token.user()), Limited::ApiKey)
 }
 
 fn add_headers(headers: &mut HeaderMap, taken: &Taken) {

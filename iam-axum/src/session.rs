@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use iam_core::secret::RefreshToken;
-use iam_core::session::{self, Login, Me, Session, Tokens};
+use iam_core::session::{self, AuthenticatedBy, Login, Me, Session, Tokens};
 use iam_core::tenant::{self, Registration};
 use iam_core::user::NewUser;
 use iam_core::{Iam, SessionId, UserId};
@@ -138,15 +138,31 @@ impl From<tenant::Registered> for Registered {
 pub(crate) struct MeDto {
     user: UserDto,
     tenant: TenantDto,
-    session: SessionDto,
+    #[schema(required)]
+    session: Option<SessionDto>,
+    /// The API key of this request. Absent for a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    api_key: Option<CallingApiKey>,
+    /// How the session has authenticated (RFC 8176). Empty for an API key.
     amr: Vec<String>,
-    auth_time: Time,
+    #[schema(required)]
+    auth_time: Option<Time>,
     /// Until when the caller must set up a second factor. Afterwards, its sessions can only be used to set one up.
     /// Absent if it need not.
     #[serde(skip_serializing_if = "Option::is_none")]
     enrol_by: Option<Time>,
     roles: Vec<HeldRole>,
     permissions: HeldPermissions,
+}
+
+/// The API key that a request was authenticated by.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CallingApiKey {
+    id: Uuid,
+    name: String,
+    expires_at: Time,
 }
 
 /// A login that has not ended.
@@ -296,7 +312,8 @@ pub(crate) async fn logout_all(
 
 /// Get the caller
 ///
-/// Returns the caller's user, tenant and session, with its current roles and permissions.
+/// Returns the caller's user, tenant, and session or API key, with its current roles and permissions. For an API key,
+/// these are what the key may do.
 #[utoipa::path(
     get,
     path = "/auth/me",
@@ -306,15 +323,27 @@ pub(crate) async fn logout_all(
     extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
 )]
 pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFactor) -> Result<Json<MeDto>, Problem> {
-    let Me { user, tenant, session, grants, enrol_by, .. } = iam.sessions().me(&caller).await?;
-    let current = session.id;
+    let Me { user, tenant, by, grants, enrol_by, .. } = iam.sessions().me(&caller).await?;
+    let (session, api_key) = match by {
+        AuthenticatedBy::Session(session) => (Some(session), None),
+        AuthenticatedBy::ApiKey(key) => (None, Some(key)),
+    };
+    let amr = session.as_ref().map(|session| session.methods.amr()).unwrap_or_default();
     Ok(Json(MeDto {
         user: user.into(),
         tenant: tenant.into(),
-        amr: session.methods.amr().into_iter().map(str::to_owned).collect(),
-        auth_time: Time(session.authenticated_at),
+        amr: amr.into_iter().map(str::to_owned).collect(),
+        auth_time: session.as_ref().map(|session| Time(session.authenticated_at)),
         enrol_by: enrol_by.map(Time),
-        session: SessionDto::seen_from(session, Some(current)),
+        session: session.map(|session| {
+            let current = session.id;
+            SessionDto::seen_from(session, Some(current))
+        }),
+        api_key: api_key.map(|key| CallingApiKey {
+            id: key.id.as_uuid(),
+            name: key.name.into(),
+            expires_at: Time(key.expires_at),
+        }),
         permissions: HeldPermissions::at(iam.now(), &grants),
         roles: grants.into_iter().map(HeldRole::from).collect(),
     }))

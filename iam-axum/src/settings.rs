@@ -82,8 +82,10 @@ pub enum Part {
     Factors,
     /// `/invitations`: people are asked by mail to become users.
     Invitations,
-    /// `/users`.
+    /// `/users` and `/service-accounts`.
     Users,
+    /// `/users/{id}/api-keys` and `/api-keys`: programs act as users. Keys that exist are accepted without it, too.
+    ApiKeys,
     /// `/users/{id}/sessions`, `/users/{id}/logout-all` and `/sessions`.
     Sessions,
     /// `/permissions`.
@@ -106,7 +108,7 @@ pub enum Part {
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
@@ -114,6 +116,7 @@ impl Part {
         Self::Factors,
         Self::Invitations,
         Self::Users,
+        Self::ApiKeys,
         Self::Sessions,
         Self::Permissions,
         Self::Roles,

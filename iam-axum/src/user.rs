@@ -3,7 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use iam_core::user::{NewUser, User, UserFilter, UserPatch, UserSort, UserSortKey, UserStatus};
+use iam_core::user::{
+    NewServiceAccount, NewUser, User, UserFilter, UserKind, UserPatch, UserSort, UserSortKey, UserStatus,
+};
 use iam_core::{Iam, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -17,18 +19,33 @@ use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;
 
-/// A person who can log in to a tenant.
+/// A person who can log in to a tenant, or a service account, as which programs act by API keys.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = User)]
 pub(crate) struct UserDto {
     id: Uuid,
-    email: String,
+    #[schema(inline)]
+    kind: KindDto,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    email: Option<String>,
     /// When it was proven that the user receives mail at this address. Null means not yet.
     #[schema(required)]
     email_verified_at: Option<Time>,
-    first_name: String,
-    last_name: String,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    first_name: Option<String>,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    last_name: Option<String>,
+    /// The name of a service account. Absent for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name: Option<String>,
     tenant_id: Uuid,
     #[schema(inline)]
     status: StatusDto,
@@ -44,9 +61,24 @@ pub(crate) struct UserDto {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UserListItem {
     id: Uuid,
-    email: String,
-    first_name: String,
-    last_name: String,
+    #[schema(inline)]
+    kind: KindDto,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    email: Option<String>,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    first_name: Option<String>,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    last_name: Option<String>,
+    /// The name of a service account. Absent for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name: Option<String>,
     #[schema(inline)]
     status: StatusDto,
     /// When the user last logged in. Null means never.
@@ -59,12 +91,67 @@ pub(crate) struct UserListItem {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UpdatedUser {
     id: Uuid,
-    email: String,
-    first_name: String,
-    last_name: String,
+    #[schema(inline)]
+    kind: KindDto,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    email: Option<String>,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    first_name: Option<String>,
+    /// Absent for a service account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    last_name: Option<String>,
+    /// The name of a service account. Absent for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name: Option<String>,
     #[schema(inline)]
     status: StatusDto,
     updated_at: Time,
+}
+
+/// Whether a user is a person or a program.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum KindDto {
+    Human,
+    Service,
+}
+
+impl From<UserKind> for KindDto {
+    fn from(kind: UserKind) -> Self {
+        match kind {
+            UserKind::Human => Self::Human,
+            UserKind::Service => Self::Service,
+        }
+    }
+}
+
+/// By what a user is known: a person by e-mail and names, a service account by its name.
+#[derive(Default)]
+struct Identity {
+    email: Option<String>,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    name: Option<String>,
+}
+
+impl Identity {
+    fn of(user: &User) -> Self {
+        match user.service_name() {
+            Some(name) => Self { name: Some(name.as_str().to_owned()), ..Self::default() },
+            None => Self {
+                email: Some(user.email.as_str().to_owned()),
+                first_name: Some(user.first_name.as_str().to_owned()),
+                last_name: Some(user.last_name.as_str().to_owned()),
+                name: None,
+            },
+        }
+    }
 }
 
 /// Whether a user can log in.
@@ -98,12 +185,15 @@ impl From<StatusDto> for UserStatus {
 
 impl From<User> for UserDto {
     fn from(user: User) -> Self {
+        let Identity { email, first_name, last_name, name } = Identity::of(&user);
         Self {
             id: user.id.as_uuid(),
-            email: user.email.into(),
+            kind: user.kind.into(),
+            email,
             email_verified_at: user.email_verified_at.map(Time),
-            first_name: user.first_name.into(),
-            last_name: user.last_name.into(),
+            first_name,
+            last_name,
+            name,
             tenant_id: user.tenant_id.as_uuid(),
             status: user.status.into(),
             last_login_at: user.last_login_at.map(Time),
@@ -115,11 +205,14 @@ impl From<User> for UserDto {
 
 impl From<User> for UserListItem {
     fn from(user: User) -> Self {
+        let Identity { email, first_name, last_name, name } = Identity::of(&user);
         Self {
             id: user.id.as_uuid(),
-            email: user.email.into(),
-            first_name: user.first_name.into(),
-            last_name: user.last_name.into(),
+            kind: user.kind.into(),
+            email,
+            first_name,
+            last_name,
+            name,
             status: user.status.into(),
             last_login_at: user.last_login_at.map(Time),
         }
@@ -128,11 +221,14 @@ impl From<User> for UserListItem {
 
 impl From<User> for UpdatedUser {
     fn from(user: User) -> Self {
+        let Identity { email, first_name, last_name, name } = Identity::of(&user);
         Self {
             id: user.id.as_uuid(),
-            email: user.email.into(),
-            first_name: user.first_name.into(),
-            last_name: user.last_name.into(),
+            kind: user.kind.into(),
+            email,
+            first_name,
+            last_name,
+            name,
             status: user.status.into(),
             updated_at: Time(user.updated_at),
         }
@@ -170,6 +266,16 @@ impl From<NewUserDto> for NewUser {
     }
 }
 
+/// The service account to create.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewServiceAccount)]
+pub(crate) struct NewServiceAccountDto {
+    #[serde(default)]
+    #[schema(required, min_length = 1, max_length = 100)]
+    name: String,
+}
+
 /// The changes to a user. Fields that are absent or null stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -181,6 +287,9 @@ pub(crate) struct UserPatchDto {
     first_name: Option<String>,
     #[schema(min_length = 1, max_length = 100)]
     last_name: Option<String>,
+    /// Only for a service account, which has no other name and no e-mail.
+    #[schema(min_length = 1, max_length = 100)]
+    name: Option<String>,
     /// A change to INACTIVE deletes the user and also needs `users:delete`. A change from INACTIVE restores the user
     /// and also needs `users:create`.
     #[schema(inline)]
@@ -189,8 +298,8 @@ pub(crate) struct UserPatchDto {
 
 impl From<UserPatchDto> for UserPatch {
     fn from(dto: UserPatchDto) -> Self {
-        let UserPatchDto { email, first_name, last_name, status } = dto;
-        Self { email, first_name, last_name, status: status.map(UserStatus::from), ..Self::default() }
+        let UserPatchDto { email, first_name, last_name, name, status } = dto;
+        Self { email, first_name, last_name, name, status: status.map(UserStatus::from) }
     }
 }
 
@@ -202,7 +311,11 @@ pub(crate) struct UserQuery {
     /// Users with this status only.
     #[param(value_type = Option<StatusDto>, inline)]
     status: Option<String>,
-    /// Users with this text in the e-mail, the first name or the last name. Upper and lower case make no difference.
+    /// Users of this kind only.
+    #[param(value_type = Option<KindDto>, inline)]
+    kind: Option<String>,
+    /// Users with this text in the e-mail, the first name or the last name, or in the name of a service account. Upper
+    /// and lower case make no difference.
     search: Option<String>,
     /// Users with an unexpired role in exactly this organization.
     #[param(value_type = Option<Uuid>)]
@@ -250,9 +363,9 @@ pub(crate) async fn list(
     let page = page.request_among(&mut params);
     let filter = UserFilter {
         status: params.parse("status", query.status.as_deref()),
+        kind: params.parse("kind", query.kind.as_deref()),
         search: query.search,
         organization: params.parse("organizationId", query.organization_id.as_deref()),
-        ..UserFilter::default()
     };
     let by = params.parse::<UserSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
     let order = params.parse_with("sortOrder", query.sort_order.as_deref(), sort_order).unwrap_or_default();
@@ -280,6 +393,29 @@ pub(crate) async fn create(
 ) -> Result<(StatusCode, Json<UserDto>), Problem> {
     let user = iam.users().create_once(&caller, body.into(), key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(user.into())))
+}
+
+/// Create a service account
+///
+/// A user that is a program. It holds roles as a person does, but has no e-mail, no password and no second factor, and
+/// never logs in. Programs act as it by API keys.
+#[utoipa::path(
+    post,
+    path = "/service-accounts",
+    operation_id = "createServiceAccount",
+    tag = USERS,
+    request_body = NewServiceAccountDto,
+    responses((status = 201, description = "The new service account", body = UserDto), Problems),
+    extensions(("x-required-permission" = json!("users:create"))),
+)]
+pub(crate) async fn create_service_account(
+    State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
+    Call(caller, body): Call<NewServiceAccountDto>,
+) -> Result<(StatusCode, Json<UserDto>), Problem> {
+    let new = NewServiceAccount { name: body.name };
+    let account = iam.users().create_service_account_once(&caller, new, key.as_ref()).await?;
+    Ok((StatusCode::CREATED, Json(account.into())))
 }
 
 /// Get a user

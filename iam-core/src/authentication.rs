@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iam_model::clock::monotonic_now;
+use iam_model::clock::{Timestamp, monotonic_now};
 use iam_model::context::RequestContext;
 use iam_model::error::{Forbidden, Result, Unauthenticated};
 use iam_model::store_error::StoreError;
@@ -10,8 +10,7 @@ use iam_model::store_error::StoreError;
 use crate::caller::Caller;
 use crate::iam::Iam;
 use crate::token;
-use crate::token::VerifiedToken;
-use crate::token::{is_api_key, parse_api_key};
+use crate::token::{SignedToken, TokenKind, VerifiedApiKey, VerifiedToken, is_api_key, parse_api_key};
 
 impl Iam {
     /// Returns the caller that an access token or an [API key](crate::api_key) stands for.
@@ -26,62 +25,65 @@ impl Iam {
     /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user must set up a second factor
     /// first; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
-        if is_api_key(token) {
-            return self.authenticate_by_key(token, context).await;
-        }
         self.authenticate_verified(&self.verify(token).await?, context).await
     }
 
-    /// Returns the caller that an API key stands for. The key's secret must be right, the key must be neither revoked
-    /// nor expired, and its user ACTIVE. A key is refused as soon as it is revoked, as a session is.
-    async fn authenticate_by_key(&self, token: &str, context: RequestContext) -> Result<Caller> {
-        let iam = &*self.0;
-        let parsed = parse_api_key(token).ok_or(Unauthenticated::ApiKey)?;
-        let snapshot = iam.api_key_snapshot(parsed.tenant, parsed.id).await?.ok_or(Unauthenticated::ApiKey)?;
-        let now = iam.now();
-        if !snapshot.admits(&parsed.secret_hash, now) {
-            return Err(Unauthenticated::ApiKey.into());
-        }
-        if snapshot.take_use(now)
-            && let Err(error) = iam.store.record_api_key_use(parsed.tenant, parsed.id, now).await
-        {
-            // Only the shown time of the last use is too early.
-            tracing::debug!(%error, "the use of an API key was not written");
-        }
-        let key = (snapshot.key.user_id, parsed.id);
-        Ok(Caller::api_key(parsed.tenant, key, Arc::clone(&snapshot.authority), context))
-    }
-
     /// Does the first half of [`authenticate`](Self::authenticate): it verifies the token. For code that must decide
-    /// before the store is queried for the session, such as a rate limit. Only the signing keys are read from the
-    /// store, and only from time to time.
+    /// before the store is queried, such as a rate limit. An access token is verified by its signature, and only the
+    /// signing keys are read from the store, from time to time. An API key is read from the store, unless this process
+    /// [knows](Self::knows_token) it.
     ///
     /// # Errors
     ///
-    /// The same as [`authenticate`](Self::authenticate). But a session that has ended is an error only if this process
-    /// already knows that it has ended.
+    /// The same as [`authenticate`](Self::authenticate). But a session that has ended and a key that was revoked are
+    /// errors only if this process already knows that.
     pub async fn verify(&self, token: &str) -> Result<VerifiedToken> {
-        let iam = &*self.0;
-        let now = iam.now();
+        let (iam, now) = (&*self.0, self.0.now());
         let cached = iam.verified_tokens.get(token);
-        let kid = cached.as_ref().map_or_else(|| token::key_of(token), |cached| Ok(cached.key()))?;
-        let key = iam
-            .keys
-            .verifying_key(&*iam.store, iam.snapshots(), kid, now)
-            .await?
-            .ok_or(Unauthenticated::InvalidToken)?;
-        let verified = match &cached {
-            Some(cached) => cached.clone(),
-            None => VerifiedToken::new(kid, token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience)?),
+        let is_new = cached.is_none();
+        let verified = match cached {
+            Some(cached) => cached,
+            None if is_api_key(token) => self.verify_api_key(token, now).await?,
+            None => self.verify_signature(token, now).await?,
         };
-        verified.claims().check_times(now)?;
-        if iam.ended_sessions.contains(verified.claims().sid, now) {
-            return Err(Unauthenticated::InvalidToken.into());
+        if let TokenKind::Access(SignedToken { key, claims }) = verified.kind() {
+            claims.check_times(now)?;
+            let is_accepted = is_new || iam.keys.accepts(&*iam.store, iam.snapshots(), *key, now).await?;
+            if !is_accepted || iam.ended_sessions.contains(claims.sid, now) {
+                return Err(Unauthenticated::InvalidToken.into());
+            }
         }
-        if cached.is_none() {
+        if is_new {
             iam.verified_tokens.keep(token, verified.clone());
         }
         Ok(verified)
+    }
+
+    /// Whether this process can [verify](Self::verify) a token without a query for it: it is an access token, or an API
+    /// key that was verified before and not refused since.
+    ///
+    /// Strangers can invent any number of API keys. So a rate limit counts an unknown key for the client's address
+    /// before it is verified.
+    #[must_use]
+    pub fn knows_token(&self, token: &str) -> bool {
+        !is_api_key(token) || self.0.verified_tokens.get(token).is_some()
+    }
+
+    async fn verify_signature(&self, token: &str, now: Timestamp) -> Result<VerifiedToken> {
+        let iam = &*self.0;
+        let kid = token::key_of(token)?;
+        let key = iam.keys.verifying_key(&*iam.store, iam.snapshots(), kid, now).await?;
+        let key = key.ok_or(Unauthenticated::InvalidToken)?;
+        let claims = token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience)?;
+        Ok(VerifiedToken::access(kid, claims))
+    }
+
+    async fn verify_api_key(&self, token: &str, now: Timestamp) -> Result<VerifiedToken> {
+        let parsed = parse_api_key(token).ok_or(Unauthenticated::ApiKey)?;
+        let snapshot = self.0.api_key_snapshot(parsed.tenant, parsed.id).await?;
+        let snapshot = snapshot.filter(|snapshot| snapshot.admits(&parsed.secret_hash, now));
+        let user = snapshot.ok_or(Unauthenticated::ApiKey)?.key.user_id;
+        Ok(VerifiedToken::of_api_key(token, &parsed, user))
     }
 
     /// Does the second half of [`authenticate`](Self::authenticate): it checks the session. Call it again to check
@@ -89,8 +91,8 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::InvalidToken`] when the session has ended or the key was revoked,
-    /// [`Unauthenticated::ExpiredToken`]; [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the
+    /// [`Unauthenticated::InvalidToken`] when the session has ended or the signing key was revoked,
+    /// [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`]; [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the
     /// user must set up a second factor first; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         let (caller, factor) = self.caller_of(token, context).await?;
@@ -103,8 +105,9 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::InvalidToken`] when the session has ended or the key was revoked,
-    /// [`Unauthenticated::ExpiredToken`]; [`Error::Store`](crate::Error::Store) when the store fails.
+    /// [`Unauthenticated::InvalidToken`] when the session has ended or the signing key was revoked,
+    /// [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`]; [`Error::Store`](crate::Error::Store) when the
+    /// store fails.
     pub async fn authenticate_without_factor(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         Ok(self.caller_of(token, context).await?.0)
     }
@@ -115,11 +118,21 @@ impl Iam {
         token: &VerifiedToken,
         context: RequestContext,
     ) -> Result<(Caller, Result<(), Forbidden>)> {
-        let (iam, claims) = (&*self.0, token.claims());
-        let now = iam.now();
+        match token.kind() {
+            TokenKind::Access(token) => self.caller_of_session(token, context).await,
+            TokenKind::ApiKey(key) => Ok((self.caller_of_api_key(key, context).await?, Ok(()))),
+        }
+    }
+
+    async fn caller_of_session(
+        &self,
+        SignedToken { key, claims }: &SignedToken,
+        context: RequestContext,
+    ) -> Result<(Caller, Result<(), Forbidden>)> {
+        let (iam, now) = (&*self.0, self.0.now());
         // Time may have passed since the first half.
         claims.check_times(now)?;
-        if !iam.keys.accepts(&*iam.store, iam.snapshots(), token.key(), now).await? {
+        if !iam.keys.accepts(&*iam.store, iam.snapshots(), *key, now).await? {
             return Err(Unauthenticated::InvalidToken.into());
         }
         let Some(snapshot) = iam.session_snapshot(claims.tenant_id, claims.sid, now).await? else {
@@ -132,6 +145,24 @@ impl Iam {
         let authority = Arc::clone(&snapshot.authority);
         let caller = Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context);
         Ok((caller, snapshot.require_factor(now)))
+    }
+
+    /// Returns the caller that an API key stands for. The key must be neither revoked nor expired, and its user ACTIVE.
+    /// A key is refused as soon as it is revoked, as a session is.
+    async fn caller_of_api_key(&self, key: &VerifiedApiKey, context: RequestContext) -> Result<Caller> {
+        let (iam, now) = (&*self.0, self.0.now());
+        let snapshot = iam.api_key_snapshot(key.tenant, key.id).await?;
+        let Some(snapshot) = snapshot.filter(|snapshot| snapshot.admits(&key.secret_hash, now)) else {
+            iam.verified_tokens.forget(key);
+            return Err(Unauthenticated::ApiKey.into());
+        };
+        if snapshot.take_use(now)
+            && let Err(error) = iam.store.record_api_key_use(key.tenant, key.id, now).await
+        {
+            // Only the shown time of the last use is too early.
+            tracing::debug!(%error, "the use of an API key was not written");
+        }
+        Ok(Caller::api_key(key.tenant, (key.user, key.id), Arc::clone(&snapshot.authority), context))
     }
 
     /// Follows the commits of other replicas, so that [`authenticate`](Self::authenticate) can use cached sessions

@@ -18,6 +18,7 @@ mod guard;
 mod hashing;
 mod iam;
 pub mod idempotency;
+mod introspection;
 pub mod invitation;
 mod joined;
 pub mod link;
@@ -60,5 +61,6 @@ pub use iam_model::validate::{
     Description, Email, EmailKey, FieldError, Invalid, InvalidFields, Name, PersonName, RoleName, Slug, folded,
 };
 pub use iam_model::{clock, observe, page, random, secret, store, version};
+pub use introspection::{IntrospectedToken, Introspection};
 pub use joined::Joined;
 pub use settings::Settings;

@@ -132,7 +132,7 @@ impl TenantState {
     fn listed(&self, assignment: Assignment) -> Option<ListedAssignment> {
         let organization = assignment.organization_id.and_then(|id| self.organizations.get(&id));
         Some(ListedAssignment {
-            email: self.users.get(&assignment.user_id)?.email.clone(),
+            user: self.users.get(&assignment.user_id)?.summary(),
             role: self.roles.get(&assignment.role_id)?.summary(),
             organization: organization
                 .map(|found| OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() }),

@@ -150,7 +150,7 @@ impl View<'_> {
         let role: Option<Role> = self.get(&key(assignment.role_id))?;
         let summary = |found: &Organization| OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() };
         Ok(ListedAssignment {
-            email: user.ok_or_else(|| StoreError::corrupt("assignments.user_id", assignment.user_id))?.email,
+            user: user.ok_or_else(|| StoreError::corrupt("assignments.user_id", assignment.user_id))?.summary(),
             role: role.ok_or_else(|| StoreError::corrupt("assignments.role_id", assignment.role_id))?.summary(),
             organization: assignment.organization_id.and_then(|id| organizations.get(id)).map(summary),
             assignment,

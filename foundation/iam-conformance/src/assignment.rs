@@ -19,7 +19,7 @@ use iam_model::role::Role;
 use iam_model::store::{GrantQuery, Store};
 use iam_model::store_error::Constraint;
 use iam_model::tenant::Tenant;
-use iam_model::user::{User, UserStatus};
+use iam_model::user::{User, UserKind, UserStatus};
 
 use crate::world::{
     World, assert_conflict, assert_missing, assert_pages, assigning, everything, expiring, named, sorted, within,
@@ -397,11 +397,16 @@ pub async fn list_shows_email_role_and_organization(store: Arc<dyn Store>) {
     world.tick();
     let scoped = world.give(&user, &bare, Some(&branch)).await;
     let organization = Some(OrganizationSummary { id: branch.id, name: branch.name.as_str().to_owned() });
-    let email = user.email;
-    let expected = [
-        ListedAssignment { assignment: scoped, email: email.clone(), role: bare.summary(), organization },
-        ListedAssignment { assignment: wide, email, role: role.summary(), organization: None },
+    let mut expected = vec![
+        ListedAssignment { assignment: scoped, user: user.summary(), role: bare.summary(), organization },
+        ListedAssignment { assignment: wide, user: user.summary(), role: role.summary(), organization: None },
     ];
+    let robot = User { kind: UserKind::Service, ..world.new_user(&tenant, "robot@service.invalid") };
+    let robot = world.add(robot).await;
+    assert_eq!(robot.summary().service_name, Some(robot.first_name.clone()));
+    let assignment = world.give(&robot, &bare, None).await;
+    expected
+        .insert(0, ListedAssignment { assignment, user: robot.summary(), role: bare.summary(), organization: None });
     let filter = AssignmentFilter { include_expired: true, ..AssignmentFilter::default() };
     assert_eq!(list(&world, &tenant, &filter, &VisibleScope::Tenant).await, expected);
 }

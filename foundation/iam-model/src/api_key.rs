@@ -75,7 +75,7 @@ impl fmt::Debug for FormerSecret {
 }
 
 impl ApiKey {
-    /// The maximum number of keys of a user that have not expired.
+    /// The maximum number of keys of a user, also expired ones.
     pub const MAX: usize = 20;
 
     /// How long a key is valid if nothing else is said: 90 days.

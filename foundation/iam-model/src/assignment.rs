@@ -10,7 +10,7 @@ use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use crate::organization::{Node, OrganizationSummary};
 use crate::permission::PermissionSet;
 use crate::role::{Role, RoleSummary, TENANT_ADMIN};
-use crate::validate::Email;
+use crate::user::UserSummary;
 
 /// The maximum number of assignments that one call makes (`decisions.md` §4).
 pub const MAX_BULK: usize = 500;
@@ -155,8 +155,8 @@ pub struct OfferedRole {
 pub struct ListedAssignment {
     /// The assignment.
     pub assignment: Assignment,
-    /// Its user's e-mail.
-    pub email: Email,
+    /// Its user.
+    pub user: UserSummary,
     /// Its role.
     pub role: RoleSummary,
     /// Its organization, when it is not tenant-wide.

@@ -86,6 +86,12 @@ impl User {
         Self { updated_at: now, version: self.version.next(), ..self }
     }
 
+    /// Returns what lists of other things show of the user.
+    #[must_use]
+    pub fn summary(&self) -> UserSummary {
+        UserSummary { email: self.email.clone(), service_name: self.service_name().cloned() }
+    }
+
     /// Returns the name of a service account; `None` for a person.
     #[must_use]
     pub fn service_name(&self) -> Option<&PersonName> {
@@ -108,6 +114,15 @@ impl User {
         }
         fields
     }
+}
+
+/// What lists of other things show of a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserSummary {
+    /// The e-mail. That of a service account receives no mail.
+    pub email: Email,
+    /// The name of a service account; `None` for a person.
+    pub service_name: Option<PersonName>,
 }
 
 /// Which users a list shows. Every field that is set must match.

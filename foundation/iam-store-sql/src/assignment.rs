@@ -10,6 +10,7 @@ use iam_model::organization::OrganizationSummary;
 use iam_model::page::PageRequest;
 use iam_model::role::{Role, RoleSummary};
 use iam_model::store_error::StoreError;
+use iam_model::user::UserSummary;
 use serde::Deserialize;
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
@@ -76,6 +77,7 @@ pub struct ListedAssignmentRow<T> {
     #[sqlx(flatten)]
     pub assignment: AssignmentRow<T>,
     pub email: String,
+    pub service_name: Option<String>,
     pub role_name: String,
     pub organization_name: Option<String>,
 }
@@ -87,7 +89,10 @@ impl<T: StoredMoment> TryFrom<ListedAssignmentRow<T>> for ListedAssignment {
         let assignment = Assignment::try_from(row.assignment)?;
         let organization = assignment.organization_id.zip(row.organization_name);
         Ok(Self {
-            email: parse("users.email", &row.email)?,
+            user: UserSummary {
+                email: parse("users.email", &row.email)?,
+                service_name: row.service_name.as_deref().map(|name| parse("users.first_name", name)).transpose()?,
+            },
             role: RoleSummary { id: assignment.role_id, name: parse("roles.name", &row.role_name)? },
             organization: organization.map(|(id, name)| OrganizationSummary { id, name }),
             assignment,
@@ -108,6 +113,7 @@ const LIST_COLUMNS: &str = "
         a.created_at,
         a.created_by,
         u.email,
+        CASE WHEN u.kind = 'SERVICE' THEN u.first_name END AS service_name,
         r.name AS role_name,
         o.name AS organization_name";
 

@@ -11,12 +11,12 @@ use governor::nanos::Nanos;
 use governor::state::StateStore;
 use governor::{InsufficientCapacity, Quota};
 use iam_core::clock::Clock;
-use iam_core::{TenantId, UserId};
+use iam_core::{ApiKeyId, TenantId, UserId};
 use lru::LruCache;
 
 use super::{Client, Limited, MINUTE, RateLimiter, RateLimits, Taken};
 
-/// How many users, tenants, and clients of each kind, are remembered. Beyond that, the limiter forgets those whose
+/// How many users, API keys, tenants, and clients of each kind, are remembered. Beyond that, the limiter forgets those whose
 /// last request is the oldest. So a flood of requests from ever new addresses fills some megabytes of memory, and no
 /// more.
 const REMEMBERED: usize = 1 << 16;
@@ -27,6 +27,7 @@ const SHARDS: usize = 16;
 pub struct MemoryRateLimiter {
     limits: RateLimits,
     users: Limiter<UserId>,
+    api_keys: Limiter<ApiKeyId>,
     authentication: Limiter<Client>,
     anonymous: Limiter<Client>,
     events: Limiter<TenantId>,
@@ -57,6 +58,7 @@ impl MemoryRateLimiter {
         Self {
             limits,
             users: limiter(limits.user, watch),
+            api_keys: limiter(limits.user, watch),
             authentication: limiter(limits.authentication, watch),
             anonymous: limiter(limits.anonymous, watch),
             events: limiter(limits.events, watch),
@@ -74,6 +76,7 @@ impl RateLimiter for MemoryRateLimiter {
         let cost = cost.min(self.limits.of(who));
         match who {
             Limited::User(user) => charge(&self.users, user, cost),
+            Limited::ApiKey(key) => charge(&self.api_keys, key, cost),
             Limited::Authentication(client) => charge(&self.authentication, client, cost),
             Limited::Anonymous(client) => charge(&self.anonymous, client, cost),
             Limited::Events(tenant) => charge(&self.events, tenant, cost),

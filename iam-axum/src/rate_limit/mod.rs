@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use iam_core::{TenantId, UserId};
+use iam_core::{ApiKeyId, TenantId, UserId};
 
 pub use memory::MemoryRateLimiter;
 #[cfg(feature = "redis")]
@@ -22,7 +22,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// How many requests a minute are answered. After a minute without requests, the same number may come at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// The requests of one user: 1,000 by default.
+    /// The requests of one user, and those by one API key: 1,000 by default.
     pub user: NonZeroU32,
     /// The requests of one client to log in, to register and to refresh tokens, counted together: 60 by default.
     pub authentication: NonZeroU32,
@@ -47,7 +47,7 @@ impl Default for RateLimits {
 impl RateLimits {
     fn of(&self, who: Limited) -> NonZeroU32 {
         match who {
-            Limited::User(_) => self.user,
+            Limited::User(_) | Limited::ApiKey(_) => self.user,
             Limited::Authentication(_) => self.authentication,
             Limited::Anonymous(_) => self.anonymous,
             Limited::Events(_) => self.events,
@@ -60,6 +60,8 @@ impl RateLimits {
 pub enum Limited {
     /// The requests of a user, in all sessions and from all addresses.
     User(UserId),
+    /// The requests by an API key, from all addresses.
+    ApiKey(ApiKeyId),
     /// The requests of a client to log in, to register or to refresh tokens.
     Authentication(Client),
     /// All other requests of a client without a valid access token.

@@ -128,6 +128,7 @@ impl RateLimiter for RedisRateLimiter {
 fn key(who: Limited) -> String {
     match who {
         Limited::User(user) => format!("iam:rate:user:{user}"),
+        Limited::ApiKey(key) => format!("iam:rate:api-key:{key}"),
         Limited::Authentication(client) => format!("iam:rate:authentication:{client}"),
         Limited::Anonymous(client) => format!("iam:rate:anonymous:{client}"),
         Limited::Events(tenant) => format!("iam:rate:events:{tenant}"),

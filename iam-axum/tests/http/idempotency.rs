@@ -54,6 +54,7 @@ async fn every_creating_post_takes_effect_once(app: TestApp) {
     // A request, and what another request with the same key has instead.
     for (path, body, other) in [
         ("/users", profile("carol@example.com"), json!({ "email": "dave@example.com" })),
+        ("/service-accounts", json!({ "name": "Importer" }), json!({ "name": "Exporter" })),
         ("/organizations", json!({ "name": "Leaf", "parentId": branch["id"] }), json!({ "name": "Other" })),
         (
             "/permissions",

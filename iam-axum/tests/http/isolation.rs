@@ -22,6 +22,7 @@ async fn ids_of_another_tenant_are_not_found_on_any_path(app: TestApp) {
     let permission = app.post("/permissions").by(&ada).json(&json!({ "name": "orders:refund" })).send().await.created();
     let permission = permission["id"].as_str().unwrap();
     app.sequence().await;
+    let key = app.key(&ada, user, &json!({})).await["id"].as_str().unwrap().to_owned();
     let before = (app.user(&ada, user).await, app.audit(&ada, &[]).await);
     let entry = before.1[0]["id"].as_str().unwrap();
     let requests = [
@@ -33,6 +34,12 @@ async fn ids_of_another_tenant_are_not_found_on_any_path(app: TestApp) {
         (Method::GET, format!("/users/{user}/sessions")),
         (Method::GET, format!("/users/{user}/roles")),
         (Method::DELETE, format!("/sessions/{session}")),
+        (Method::GET, format!("/users/{user}/api-keys")),
+        (Method::POST, format!("/users/{user}/api-keys")),
+        (Method::GET, format!("/api-keys/{key}")),
+        (Method::PATCH, format!("/api-keys/{key}")),
+        (Method::DELETE, format!("/api-keys/{key}")),
+        (Method::POST, format!("/api-keys/{key}/rotate")),
         (Method::GET, format!("/tenants/{tenant}")),
         (Method::PATCH, format!("/tenants/{tenant}")),
         (Method::GET, format!("/roles/{role}")),
@@ -52,7 +59,9 @@ async fn ids_of_another_tenant_are_not_found_on_any_path(app: TestApp) {
     ];
     for (method, path) in requests {
         let request = app.request(method.clone(), &format!("/api/v1{path}")).by(&eve);
-        let request = if method == Method::PATCH { request.json(&json!({})) } else { request };
+        let body = if path.ends_with("/api-keys") { json!({ "name": "key" }) } else { json!({}) };
+        let has_body = method == Method::PATCH || path.contains("api-keys") && method == Method::POST;
+        let request = if has_body { request.json(&body) } else { request };
         request.send().await.problem("not-found");
     }
     assert!(app.knows(&victim).await);

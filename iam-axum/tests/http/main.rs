@@ -36,6 +36,7 @@ macro_rules! on_stores {
 }
 
 mod administrator;
+mod api_key;
 mod app;
 mod assignment;
 mod attack;
@@ -56,6 +57,7 @@ mod factor_demand;
 mod hashes;
 mod health;
 mod idempotency;
+mod introspection;
 mod invitation;
 mod isolation;
 mod limiter;

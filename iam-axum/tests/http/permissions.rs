@@ -102,6 +102,7 @@ impl Scene {
                 let owner = scene.administrator.clone();
                 scene.set_up_factor(app, operation, &owner).await;
             }
+            "/auth/introspect" => scene.token = scene.other.access.clone(),
             "/auth/email/verify" => scene.token = app.token(MailKind::Verify, &scene.other.email).await,
             "/auth/password/reset" => {
                 let body = json!({ "email": scene.other.email });
@@ -145,6 +146,10 @@ impl Scene {
             "users" => self.other.user.clone(),
             "sessions" => self.other.session.clone(),
             "tenants" => self.other.tenant.clone(),
+            "api-keys" => {
+                let key = app.key(&self.administrator, &self.other.user, &json!({ "permissions": [] })).await;
+                key["id"].as_str().unwrap().to_owned()
+            }
             "roles" => app.role(&self.administrator, "SOME_ROLE", &[]).await,
             "permissions" => made("/permissions", json!({ "name": "things:do" })).await,
             "organizations" => made("/organizations", json!({ "name": "Branch" })).await,

@@ -10,8 +10,9 @@ use iam_axum::rate_limit::MemoryRateLimiter;
 use iam_core::StoreError;
 use iam_core::credential::LoginFailure;
 use iam_core::observe::Observer;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::api_key::text;
 use crate::app::TestApp;
 use crate::limiter::limits;
 use crate::people::{PASSWORD, Person};
@@ -25,6 +26,8 @@ on_every_store![
     requests_without_a_valid_token_are_counted_by_address,
     the_token_of_an_ended_session_does_not_use_up_the_users_limit,
     a_rate_limited_request_does_not_call_the_store,
+    a_key_has_a_limit_of_its_own,
+    an_unknown_key_counts_for_the_address_before_it_is_looked_for,
     an_ipv6_network_of_64_bits_is_one_client,
     only_trusted_proxies_set_the_client_address_of_a_request,
     health_and_documents_are_not_limited,
@@ -204,6 +207,46 @@ async fn a_rate_limited_request_does_not_call_the_store(app: TestApp) {
         by(token).await.problem("rate-limited");
     }
     assert_eq!(*calls.0.lock().unwrap(), [""; 0]);
+}
+
+async fn a_key_has_a_limit_of_its_own(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let [one, other] = [app.key(&ada, &ada.user, &json!({})).await, app.key(&ada, &ada.user, &json!({})).await];
+    let app = limited(&app, 3, 100, 100);
+    let by = async |key: &Value, address| app.get("/auth/me").from(address).bearer(text(key)).send().await;
+    for (left, address) in [(2, ADDRESS), (1, "198.51.100.2"), (0, ADDRESS)] {
+        assert_eq!(remaining(&by(&one, address).await), left);
+    }
+    by(&one, "198.51.100.3").await.problem("rate-limited");
+    assert_eq!(remaining(&by(&other, ADDRESS).await), 2);
+    assert_eq!(remaining(&me(&app, &ada).await), 2);
+}
+
+async fn an_unknown_key_counts_for_the_address_before_it_is_looked_for(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let [key, revoked] = [app.key(&ada, &ada.user, &json!({})).await, app.key(&ada, &ada.user, &json!({})).await];
+    let calls = Arc::new(StoreCalls::default());
+    let app = app.observed(Arc::clone(&calls) as Arc<dyn Observer>, limiting(&app, 100, 100, 4)).await;
+    let by = async |key: &str, address| app.get("/auth/me").from(address).bearer(key).send().await;
+    by(text(&key), ADDRESS).await.ok();
+    by(text(&revoked), ADDRESS).await.ok();
+    app.delete(&format!("/api-keys/{}", revoked["id"].as_str().unwrap())).by(&ada).send().await.no_content();
+    // The first request finds out that the key was revoked, and counts for the key.
+    let found = by(text(&revoked), ADDRESS).await;
+    found.problem("unauthorized");
+    assert_eq!(says(&found).unwrap().0, 100);
+    for left in [1, 0] {
+        let answer = by(text(&revoked), ADDRESS).await;
+        answer.problem("unauthorized");
+        assert_eq!(says(&answer).map(|(limit, remaining, _)| (limit, remaining)), Some((4, left)));
+    }
+    calls.0.lock().unwrap().clear();
+    for unknown in [text(&revoked), "iamk_x"] {
+        by(unknown, ADDRESS).await.problem("rate-limited");
+    }
+    assert_eq!(*calls.0.lock().unwrap(), [""; 0]);
+    by(text(&key), ADDRESS).await.ok();
+    by("iamk_x", "198.51.100.2").await.problem("unauthorized");
 }
 
 async fn an_ipv6_network_of_64_bits_is_one_client(app: TestApp) {

@@ -47,7 +47,8 @@ async fn answers_201_with_tenant_user_and_tokens(app: TestApp) {
     assert_eq!(
         *user,
         json!({
-            "id": user["id"], "email": "Ada@Example.com", "emailVerifiedAt": null, "firstName": "Ada", "lastName": "Lovelace",
+            "id": user["id"], "kind": "HUMAN", "email": "Ada@Example.com", "emailVerifiedAt": null, "firstName": "Ada",
+            "lastName": "Lovelace",
             "tenantId": tenant["id"], "status": "ACTIVE", "lastLoginAt": now, "createdAt": now, "updatedAt": now,
         })
     );

@@ -90,7 +90,7 @@ async fn suspend_and_reactivate_answer_200_with_the_update_shape(app: TestApp) {
     for (action, status) in [("suspend", "SUSPENDED"), ("reactivate", "ACTIVE")] {
         app.pass(chrono::TimeDelta::minutes(1));
         let expected = json!({
-            "id": bob, "email": "bob@example.com", "firstName": "Ada", "lastName": "Lovelace",
+            "id": bob, "kind": "HUMAN", "email": "bob@example.com", "firstName": "Ada", "lastName": "Lovelace",
             "status": status, "updatedAt": app.now(),
         });
         assert_eq!(act(&app, &ada, &bob, action).await.ok(), expected);

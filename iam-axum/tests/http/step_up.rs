@@ -66,6 +66,12 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
     let passkey = app.new_passkey(ada).await;
     let (authenticator, pending) = (app.enrol(ada).await, app.set_up(ada).await);
     let code = pending.code(app, 0);
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        let key = app.key(ada, &ada.user, &json!({})).await;
+        keys.push(format!("/api-keys/{}", key["id"].as_str().unwrap()));
+    }
+    let [changed, rotated, revoked] = [0, 1, 2].map(|number: usize| keys[number].clone());
     let password = json!({ "currentPassword": PASSWORD, "newPassword": "N3w&Password" });
     let email = json!({ "newEmail": "new@example.com", "currentPassword": PASSWORD });
     let post = |path: &str, body: Option<Value>| (Method::POST, path.to_owned(), body);
@@ -85,6 +91,10 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         post("/auth/factors/recovery-codes", None),
         delete(format!("/auth/factors/{}", authenticator.id)),
         delete(format!("/users/{}/factors", grace.user)),
+        post(&format!("/users/{}/api-keys", ada.user), Some(json!({ "name": "key" }))),
+        post(&format!("{rotated}/rotate"), Some(json!({}))),
+        delete(revoked),
+        (Method::PATCH, changed, Some(json!({ "name": "changed" }))),
         (Method::PATCH, format!("/users/{}", grace.user), Some(json!({ "email": "hopper@example.com" }))),
     ]
 }

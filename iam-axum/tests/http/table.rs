@@ -89,6 +89,16 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("GET /invitations/{id}", EVERYWHERE),
     ("DELETE /invitations/{id}", EVERYWHERE),
     ("POST /invitations/{id}/resend", EVERYWHERE),
+    ("POST /service-accounts", NONE),
+    ("PATCH /users/{id} (service account)", EVERYWHERE),
+    ("GET /users/{id}/api-keys", PERSONS),
+    ("POST /users/{id}/api-keys", PERSONS),
+    ("POST /users/{id}/api-keys (without permissions)", PERSONS),
+    ("GET /api-keys/{id}", PERSONS),
+    ("PATCH /api-keys/{id}", PERSONS),
+    ("DELETE /api-keys/{id}", PERSONS),
+    ("POST /api-keys/{id}/rotate", PERSONS),
+    ("POST /auth/introspect", TENANTS),
     ("GET /users/{id}/sessions", PERSONS),
     ("POST /users/{id}/logout-all", PERSONS),
     ("DELETE /sessions/{id}", PERSONS),
@@ -320,6 +330,8 @@ impl<'a> World<'a> {
                 id
             }
             "users" if target == Oneself => by.user.clone(),
+            "users" if row.ends_with("(service account)") => self.service_account(target).await,
+            "api-keys" => self.api_key(target, by).await,
             "users" => {
                 let user = self.user(target).await;
                 match row {
@@ -423,6 +435,15 @@ impl<'a> World<'a> {
             }
             "POST /auth/email" => json!({ "newEmail": fresh_email(), "currentPassword": PASSWORD }),
             "PATCH /users/{id} (e-mail)" => json!({ "email": fresh_email() }),
+            "POST /service-accounts" => json!({ "name": fresh("Robot ") }),
+            "PATCH /users/{id} (service account)" => json!({ "name": fresh("Robot ") }),
+            "POST /users/{id}/api-keys" => {
+                json!({ "name": "key", "permissions": ["users:read"], "organizationId": organization })
+            }
+            "POST /users/{id}/api-keys (without permissions)" => json!({ "name": "key", "permissions": [] }),
+            "PATCH /api-keys/{id}" => json!({ "permissions": [] }),
+            "POST /api-keys/{id}/rotate" => json!({}),
+            "POST /auth/introspect" => json!({ "token": owner.access }),
             "PATCH /users/{id} (name)" => json!({ "firstName": fresh("Grace ") }),
             "PATCH /users/{id} (suspend)" => json!({ "status": "SUSPENDED" }),
             "PATCH /users/{id} (delete)" => json!({ "status": "INACTIVE" }),
@@ -486,6 +507,26 @@ impl<'a> World<'a> {
         let user = self.app.add_user(owner, &fresh_email()).await;
         self.app.assign(owner, &user, "MEMBER", self.organization_of(target), None).await;
         user
+    }
+
+    /// A service account that has only the role MEMBER at the target.
+    async fn service_account(&self, target: Target) -> String {
+        let owner = self.owner_of(target);
+        let body = json!({ "name": fresh("Robot ") });
+        let account = self.app.post("/service-accounts").by(owner).json(&body).send().await.created();
+        let account = account["id"].as_str().unwrap().to_owned();
+        self.app.assign(owner, &account, "MEMBER", self.organization_of(target), None).await;
+        account
+    }
+
+    /// A key of the caller, or of a service account at the target.
+    async fn api_key(&self, target: Target, by: &Person) -> String {
+        let (maker, user) = match target {
+            Oneself => (by, by.user.clone()),
+            _ => (self.owner_of(target), self.service_account(target).await),
+        };
+        let key = self.app.key(maker, &user, &json!({ "permissions": ["users:read"] })).await;
+        key["id"].as_str().unwrap().to_owned()
     }
 
     async fn assignment(&self, target: Target, expires: bool) -> String {

@@ -46,7 +46,7 @@ async fn create_answers_201_with_the_full_user(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let user = create(&app, &ada, &json!({ "email": "Bob@Example.com" })).await.created();
     let expected = json!({
-        "id": user["id"], "email": "Bob@Example.com", "emailVerifiedAt": null, "firstName": "Ada", "lastName": "Lovelace",
+        "id": user["id"], "kind": "HUMAN", "email": "Bob@Example.com", "emailVerifiedAt": null, "firstName": "Ada", "lastName": "Lovelace",
         "tenantId": ada.tenant, "status": "ACTIVE", "lastLoginAt": null, "createdAt": app.now(), "updatedAt": app.now(),
     });
     assert_eq!(user, expected);
@@ -152,7 +152,7 @@ async fn patch_answers_200_with_the_update_shape(app: TestApp) {
     let bob = app.add_user(&ada, "bob@example.com").await;
     app.pass(TimeDelta::minutes(1));
     let change = json!({ "firstName": "Rob", "lastName": "Roy", "email": "Rob@example.com", "status": "SUSPENDED" });
-    let expected = with(change.clone(), &json!({ "id": bob, "updatedAt": app.now() }));
+    let expected = with(change.clone(), &json!({ "id": bob, "kind": "HUMAN", "updatedAt": app.now() }));
     assert_eq!(patch(&app, &ada, &bob, &change).await.ok(), expected);
     let user = app.user(&ada, &bob).await;
     assert_eq!(with(user.clone(), &expected), user);
@@ -259,5 +259,5 @@ async fn patch_of_an_unknown_user_is_not_found(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     patch(&app, &ada, &ada.tenant, &json!({ "firstName": "Rob" })).await.problem("not-found");
     assert_eq!(patch(&app, &ada, "17", &json!({})).await.invalid_fields(), ["id"]);
-    assert_eq!(members(&patch(&app, &ada, &ada.user, &json!({})).await.ok()).len(), 6);
+    assert_eq!(members(&patch(&app, &ada, &ada.user, &json!({})).await.ok()).len(), 7);
 }

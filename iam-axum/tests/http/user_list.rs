@@ -61,7 +61,7 @@ async fn items_have_only_the_list_fields(app: TestApp) {
     let body = app.get("/users").by(&ada).send().await.ok();
     assert_eq!(members(&body), ["data", "pagination"]);
     let expected = json!({
-        "id": ada.user, "email": "ada@example.com", "firstName": "Ada", "lastName": "Lovelace",
+        "id": ada.user, "kind": "HUMAN", "email": "ada@example.com", "firstName": "Ada", "lastName": "Lovelace",
         "status": "ACTIVE", "lastLoginAt": app.now(),
     });
     assert_eq!(body["data"], json!([expected]));

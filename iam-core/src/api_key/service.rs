@@ -250,7 +250,8 @@ async fn organization(work: &mut UnitOfWork<'_>, id: Option<OrganizationId>) -> 
     let hierarchy = work.hierarchy_of(&[id]).await?;
     let rights = Rights::new(work.caller().authority(), work.now());
     let node = hierarchy.node(id).filter(|node| rights.sees(node.scope()));
-    Ok(Some(node.ok_or(Error::NotFound(ResourceType::ORGANIZATION))?.into()))
+    let unknown = || Error::NotFound(ResourceType::ORGANIZATION).about("organizationId");
+    Ok(Some(node.ok_or_else(unknown)?.into()))
 }
 
 /// Returns what a key has of the grants of its user, if they were read.

@@ -94,6 +94,8 @@ pub(crate) struct CachedApiKey {
     pub(crate) user_status: UserStatus,
     pub(crate) tenant_status: TenantStatus,
     pub(crate) authority: Arc<Authority>,
+    /// What the key has of the role assignments of its user, including expired ones.
+    pub(crate) grants: Box<[Grant]>,
     /// When this process has last written the use of the key, in milliseconds since 1970.
     last_use: AtomicI64,
 }
@@ -193,10 +195,12 @@ impl SessionCache {
         let above = organization.into_iter().flat_map(|organization| &organization.lineage);
         let above = above.map(|organization| organization.as_uuid());
         let depends_on = distinct(own.into_iter().chain(above).chain(grants.iter().flat_map(identifiers)));
+        let grants = key.narrowed(&grants, organization);
         let snapshot = CachedApiKey {
             user_status,
             tenant_status,
-            authority: Arc::new(Authority::of(&key.narrowed(&grants, organization))),
+            authority: Arc::new(Authority::of(&grants)),
+            grants: grants.into(),
             last_use: AtomicI64::new(key.last_used_at.map_or(i64::MIN, |last| last.timestamp_millis())),
             key,
         };
@@ -323,7 +327,8 @@ impl CachedApiKey {
     /// Returns the approximate size in bytes.
     fn size(&self) -> usize {
         let patterns = self.key.permissions.iter().flat_map(PermissionSet::iter).map(|pattern| pattern.as_str().len());
-        size_of::<Self>() + self.key.name.as_str().len() + patterns.sum::<usize>() + self.authority.size()
+        let grants = self.authority.size() + self.grants.iter().map(Grant::size).sum::<usize>();
+        size_of::<Self>() + self.key.name.as_str().len() + patterns.sum::<usize>() + grants
     }
 }
 

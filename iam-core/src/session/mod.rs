@@ -26,11 +26,21 @@ pub(crate) use crate::session::service::{end_all_sessions, end_sessions};
 
 use std::time::Duration;
 
+use iam_model::api_key::ApiKey;
 use iam_model::assignment::Grant;
 use iam_model::clock::Timestamp;
 use iam_model::secret::{AccessToken, RefreshToken};
 use iam_model::tenant::Tenant;
 use iam_model::user::User;
+
+/// What proves who a caller is.
+#[derive(Clone, Debug)]
+pub enum AuthenticatedBy {
+    /// The user has logged in.
+    Session(Session),
+    /// A program sends an API key of the user.
+    ApiKey(ApiKey),
+}
 
 /// A pair of tokens.
 #[derive(Clone, Debug)]
@@ -57,7 +67,7 @@ pub struct LoggedIn {
     pub enrol_by: Option<Timestamp>,
 }
 
-/// The caller with its tenant, session and grants; see [`Sessions::me`].
+/// The caller with its tenant, its session or API key, and its grants; see [`Sessions::me`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Me {
@@ -65,9 +75,9 @@ pub struct Me {
     pub user: User,
     /// The caller's tenant.
     pub tenant: Tenant,
-    /// The caller's session.
-    pub session: Session,
-    /// The caller's role assignments that have not expired.
+    /// The caller's session or API key.
+    pub by: AuthenticatedBy,
+    /// The caller's role assignments that have not expired. For an API key, what it has of its user's.
     pub grants: Vec<Grant>,
     /// Until when the caller must set up a second factor; see [`LoggedIn::enrol_by`].
     pub enrol_by: Option<Timestamp>,

@@ -3,7 +3,7 @@ use iam_model::audit::ResourceType;
 use iam_model::change::SessionChange;
 use iam_model::context::{Actor, RequestContext};
 use iam_model::error::{Error, Forbidden, Result, Unauthenticated};
-use iam_model::id::{SessionId, UserId};
+use iam_model::id::{ApiKeyId, SessionId, UserId};
 use iam_model::permission;
 use iam_model::secret::RefreshToken;
 use iam_model::session::{EndReason, Session};
@@ -16,7 +16,7 @@ use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
 use crate::session::refresh::{Judgement, Presented};
 use crate::session::tokens::tokens_for;
-use crate::session::{Me, Tokens, refresh};
+use crate::session::{AuthenticatedBy, Me, Tokens, refresh};
 
 /// Begins, refreshes, lists and ends sessions; see [`Iam::sessions`](crate::iam::Iam::sessions).
 ///
@@ -227,12 +227,15 @@ impl Sessions<'_> {
         work.commit().await
     }
 
-    /// Returns the caller with its tenant, session and grants.
+    /// Returns the caller with its tenant, its session or API key, and its grants.
     ///
     /// # Errors
     ///
     /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
     pub async fn me(&self, caller: &Caller) -> Result<Me> {
+        if let Actor::ApiKey { key, .. } = *caller.actor() {
+            return self.me_by_key(caller, key).await;
+        }
         let (_, id) = caller.require_user()?;
         let now = self.0.now();
         // A session that is missing here has ended since the token was checked.
@@ -241,7 +244,18 @@ impl Sessions<'_> {
         let snapshot = self.0.session_snapshot(caller.tenant(), id, now).await?.ok_or_else(gone)?;
         let SessionDetails { session, user, tenant } = details;
         let grants = snapshot.grants.iter().filter(|grant| grant.assignment.is_live(now)).cloned().collect();
-        Ok(Me { user, tenant, session, grants, enrol_by: snapshot.enrol_by })
+        Ok(Me { user, tenant, by: AuthenticatedBy::Session(session), grants, enrol_by: snapshot.enrol_by })
+    }
+
+    async fn me_by_key(&self, caller: &Caller, id: ApiKeyId) -> Result<Me> {
+        let (iam, tenant, now) = (self.0, caller.tenant(), self.0.now());
+        // A key that is missing here was revoked since it was verified.
+        let gone = || Error::from(Unauthenticated::ApiKey);
+        let snapshot = iam.api_key_snapshot(tenant, id).await?.ok_or_else(gone)?;
+        let user = iam.store.user(tenant, snapshot.key.user_id).await?.ok_or_else(gone)?;
+        let tenant = iam.store.tenant(tenant).await?.ok_or_else(gone)?;
+        let grants = snapshot.grants.iter().filter(|grant| grant.assignment.is_live(now)).cloned().collect();
+        Ok(Me { user, tenant, by: AuthenticatedBy::ApiKey(snapshot.key.clone()), grants, enrol_by: None })
     }
 }
 

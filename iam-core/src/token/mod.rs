@@ -14,12 +14,12 @@ pub use crate::token::verified::VerifiedToken;
 pub use iam_model::signing_key::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
 pub use iam_model::store::KeyStore;
 
-pub(crate) use crate::token::api_key::{api_key_prefix, is_api_key, new_api_key, parse_api_key};
+pub(crate) use crate::token::api_key::{ParsedApiKey, api_key_prefix, is_api_key, new_api_key, parse_api_key};
 pub(crate) use crate::token::challenge::{new_challenge_token, parse_challenge_token};
 pub(crate) use crate::token::link::{LinkKey, parse_link_token};
 pub(crate) use crate::token::ring::{KeyRing, RETIREMENT, first_or_stored};
 pub(crate) use crate::token::signing_key::{pair, reencrypted};
-pub(crate) use crate::token::verified::VerifiedTokens;
+pub(crate) use crate::token::verified::{SignedToken, TokenKind, VerifiedApiKey, VerifiedTokens};
 
 use std::borrow::Cow;
 

@@ -1,48 +1,92 @@
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use iam_model::id::{KeyId, UserId};
+use iam_model::id::{ApiKeyId, KeyId, TenantId, UserId};
 use quick_cache::sync::Cache;
 
-use crate::token::Claims;
+use crate::token::{Claims, ParsedApiKey};
 
 /// The maximum number of cached tokens. One takes about 400 bytes.
 const CAPACITY: usize = 10_000;
 
-/// An access token that this installation has signed for a user, and that has not expired. Its session may have ended,
-/// so it is not a caller and gives no rights.
+/// A bearer token that this installation has issued to a user: an access token with a right signature that has not
+/// expired, or an API key with a right secret. Its session may have ended, and its key may have been revoked since, so it
+/// is not a caller and gives no rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken(Arc<Verified>);
 
 #[derive(Debug, PartialEq, Eq)]
-struct Verified {
-    key: KeyId,
-    claims: Claims,
+enum Verified {
+    Access(SignedToken),
+    ApiKey(VerifiedApiKey),
+}
+
+/// What a verified token is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TokenKind<'a> {
+    Access(&'a SignedToken),
+    ApiKey(&'a VerifiedApiKey),
+}
+
+/// An access token with a right signature.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SignedToken {
+    /// The key with which it was signed.
+    pub(crate) key: KeyId,
+    pub(crate) claims: Claims,
+}
+
+/// An API key whose secret was right.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct VerifiedApiKey {
+    pub(crate) tenant: TenantId,
+    pub(crate) user: UserId,
+    pub(crate) id: ApiKeyId,
+    pub(crate) secret_hash: [u8; 32],
+    /// The digest of its text, by which it is cached.
+    digest: [u8; 32],
 }
 
 impl VerifiedToken {
-    /// Returns the user for whom the token was signed.
+    /// Returns the user to whom the token was issued.
     #[must_use]
     pub fn user(&self) -> UserId {
-        self.0.claims.sub
+        match self.kind() {
+            TokenKind::Access(token) => token.claims.sub,
+            TokenKind::ApiKey(key) => key.user,
+        }
     }
 
-    pub(crate) fn new(key: KeyId, claims: Claims) -> Self {
-        Self(Arc::new(Verified { key, claims }))
+    /// Returns the [API key](crate::api_key) that the token is. `None` for an access token.
+    #[must_use]
+    pub fn api_key(&self) -> Option<ApiKeyId> {
+        match self.kind() {
+            TokenKind::Access(_) => None,
+            TokenKind::ApiKey(key) => Some(key.id),
+        }
     }
 
-    /// Returns the key with which the token was signed.
-    pub(crate) fn key(&self) -> KeyId {
-        self.0.key
+    pub(crate) fn access(key: KeyId, claims: Claims) -> Self {
+        Self(Arc::new(Verified::Access(SignedToken { key, claims })))
     }
 
-    pub(crate) fn claims(&self) -> &Claims {
-        &self.0.claims
+    pub(crate) fn of_api_key(text: &str, parsed: &ParsedApiKey, user: UserId) -> Self {
+        let ParsedApiKey { tenant, id, secret_hash } = *parsed;
+        let digest = sha256(text);
+        Self(Arc::new(Verified::ApiKey(VerifiedApiKey { tenant, user, id, secret_hash, digest })))
+    }
+
+    pub(crate) fn kind(&self) -> TokenKind<'_> {
+        match &*self.0 {
+            Verified::Access(token) => TokenKind::Access(token),
+            Verified::ApiKey(key) => TokenKind::ApiKey(key),
+        }
     }
 }
 
-/// The cache of tokens with a verified signature, so that the signature is not verified again for each request. It
-/// holds only the digest and the claims of a token. Strangers cannot fill it, because they cannot sign tokens.
+/// The cache of verified tokens, so that the signature of an access token is not verified again for each request, and
+/// the sender of an API key is known without a query. It holds only digests and claims. Strangers cannot fill it, because
+/// they cannot make tokens.
 pub(crate) struct VerifiedTokens(Cache<[u8; 32], VerifiedToken>);
 
 impl Default for VerifiedTokens {
@@ -52,14 +96,19 @@ impl Default for VerifiedTokens {
 }
 
 impl VerifiedTokens {
-    /// Returns the cached token with this exact text. The caller must check its times and its key again: the token may
-    /// have expired, and its key may be retired.
+    /// Returns the cached token with this exact text. The caller must check it again: an access token may have expired
+    /// and its key may be retired, an API key may have been revoked.
     pub(crate) fn get(&self, token: &str) -> Option<VerifiedToken> {
         self.0.get(&sha256(token))
     }
 
     pub(crate) fn keep(&self, token: &str, verified: VerifiedToken) {
         self.0.insert(sha256(token), verified);
+    }
+
+    /// Forgets an API key that was refused. Requests by it then count as those of a stranger.
+    pub(crate) fn forget(&self, key: &VerifiedApiKey) {
+        self.0.remove(&key.digest);
     }
 }
 
@@ -129,12 +178,15 @@ mod tests {
         let tokens = VerifiedTokens::default();
         let made = 2 * CAPACITY;
         for number in 0..made {
-            let verified = VerifiedToken::new(Uuid::from_u128(4).into(), claims(number as u128));
+            let verified = VerifiedToken::access(Uuid::from_u128(4).into(), claims(number as u128));
             tokens.keep(&number.to_string(), verified);
         }
         let kept = (0..made).filter_map(|number| Some((number, tokens.get(&number.to_string())?)));
         let kept: Vec<_> = kept.collect();
         assert!((1..=CAPACITY + CAPACITY / 10).contains(&kept.len()), "{}", kept.len());
-        assert!(kept.iter().all(|(number, token)| *token.claims() == claims(*number as u128)));
+        for (number, token) in kept {
+            let is_same = matches!(token.kind(), TokenKind::Access(token) if token.claims == claims(number as u128));
+            assert!(is_same, "{number} {token:?}");
+        }
     }
 }

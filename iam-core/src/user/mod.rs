@@ -10,7 +10,7 @@ pub use crate::user::input::{NewServiceAccount, NewUser, UserPatch};
 pub use crate::user::service::Users;
 pub use iam_model::change::UserChange;
 pub use iam_model::store::{UserStore, UserTransaction};
-pub use iam_model::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus};
+pub use iam_model::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus, UserSummary};
 
 pub(crate) use crate::user::input::NewProfile;
 pub(crate) use crate::user::service::Subject;

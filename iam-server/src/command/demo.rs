@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
+use iam_core::api_key::NewApiKey;
 use iam_core::assignment::NewAssignment;
 use iam_core::clock::{Clock, Timestamp};
 use iam_core::invitation::{InvitedRole, NewInvitation};
@@ -15,8 +16,8 @@ use iam_core::permission::NewPermission;
 use iam_core::random::Random;
 use iam_core::role::{NewRole, Role, RoleScope};
 use iam_core::tenant::NewTenant;
-use iam_core::user::{NewUser, User};
-use iam_core::{Builder, Caller, Error, Iam, Invalid, OrganizationId};
+use iam_core::user::{NewServiceAccount, NewUser, User};
+use iam_core::{Builder, Caller, Error, Iam, Invalid, OrganizationId, UserId};
 
 use crate::command::output::{print, refused};
 use crate::failure::Failure;
@@ -43,9 +44,9 @@ pub(crate) async fn demo(settings: &Settings) -> Result<(), Failure> {
     let iam = build(settings, |builder| builder.clock(clock.clone()).random(DemoRandom)).await?;
     let created = create(&iam, &clock).await;
     iam.close().await;
-    let invitation = created.map_err(|error| refused("creating the tenant".to_owned(), &error))?;
+    let created = created.map_err(|error| refused("creating the tenant".to_owned(), &error))?;
     let iam = build(settings, |builder| builder).await?;
-    let invited = invite(&iam, invitation).await;
+    let invited = add_what_expires(&iam, created).await;
     iam.close().await;
     invited.map_err(|error| refused("inviting".to_owned(), &error))?;
     print("Tenant analytical-engines is created. Start the server, open /docs and log in:")?;
@@ -62,8 +63,20 @@ async fn build(settings: &Settings, set: impl FnOnce(Builder) -> Builder) -> Res
     iam.map_err(|error| Failure::new("starting", &error))
 }
 
-/// Invites a person now: an invitation of the demo's own time would have expired.
-async fn invite(iam: &Iam, (caller, role): (Caller, InvitedRole)) -> Result<(), Error> {
+/// What the demo has created at its own time.
+struct Created {
+    caller: Caller,
+    /// The role of the person to invite.
+    role: InvitedRole,
+    /// The service account.
+    robot: UserId,
+}
+
+/// Invites a person, and makes an API key, now: those of the demo's own time would have expired. The key is random and
+/// shown to nobody.
+async fn add_what_expires(iam: &Iam, Created { caller, role, robot }: Created) -> Result<(), Error> {
+    let key = NewApiKey { name: "cron".to_owned(), ..NewApiKey::default() };
+    iam.api_keys().create(&caller, robot, key).await?;
     let new = NewInvitation {
         email: "mary@example.com".to_owned(),
         first_name: Some("Mary".to_owned()),
@@ -75,12 +88,12 @@ async fn invite(iam: &Iam, (caller, role): (Caller, InvitedRole)) -> Result<(), 
     Ok(())
 }
 
-/// Creates everything but the invitation. Returns who invites, and with which role.
-async fn create(iam: &Iam, clock: &DemoClock) -> Result<(Caller, InvitedRole), Error> {
+/// Creates everything that does not expire.
+async fn create(iam: &Iam, clock: &DemoClock) -> Result<Created, Error> {
     let demo = Demo { iam, clock, caller: found(iam).await? };
-    let role = demo.create().await?;
+    let (role, robot) = demo.create().await?;
     while iam.deliver_mail().await?.more {}
-    Ok((demo.caller, role))
+    Ok(Created { caller: demo.caller, role, robot })
 }
 
 async fn found(iam: &Iam) -> Result<Caller, Error> {
@@ -100,7 +113,7 @@ struct Demo<'a> {
 }
 
 impl Demo<'_> {
-    async fn create(&self) -> Result<InvitedRole, Error> {
+    async fn create(&self) -> Result<(InvitedRole, UserId), Error> {
         let headquarters = self.organization("Headquarters", None).await?;
         let south = self.organization("Southern branch", Some(headquarters.id)).await?;
         let port = self.organization("Portsmouth", Some(south.id)).await?;
@@ -135,7 +148,11 @@ impl Demo<'_> {
         self.iam.users().suspend(&self.caller, alan.id).await?;
         self.clock.advance();
         self.iam.users().delete(&self.caller, dorothy.id).await?;
-        Ok(InvitedRole { role_id: clerk.id, organization_id: Some(south.id), expires_at: None })
+        self.clock.advance();
+        let robot = NewServiceAccount { name: "Nightly import".to_owned() };
+        let robot = self.iam.users().create_service_account(&self.caller, robot).await?;
+        self.assignment(&robot, &clerk, Some(south.id)).await?;
+        Ok((InvitedRole { role_id: clerk.id, organization_id: Some(south.id), expires_at: None }, robot.id))
     }
 
     async fn organization(&self, name: &str, parent: Option<OrganizationId>) -> Result<Organization, Error> {

@@ -1,5 +1,6 @@
 //! The command line: its commands, and what each of them does.
 
+mod api_key;
 mod audit;
 mod config;
 mod demo;
@@ -16,6 +17,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use iam_core::Schema;
 
+use crate::command::api_key::ApiKey;
 use crate::command::audit::Audit;
 use crate::command::keys::Keys;
 use crate::command::mail::Mail;
@@ -81,6 +83,11 @@ enum Command {
         #[command(subcommand)]
         action: Session,
     },
+    /// Manage API keys, by which programs act as users
+    ApiKey {
+        #[command(subcommand)]
+        action: ApiKey,
+    },
     /// Manage the keys that sign access tokens and checkpoints
     Keys {
         #[command(subcommand)]
@@ -111,6 +118,7 @@ impl CommandLine {
             Command::Tenant { action } => tenant::tenant(action, &settings).await,
             Command::User { action } => user::user(action, &settings).await,
             Command::Session { action } => session::session(action, &settings).await,
+            Command::ApiKey { action } => api_key::api_key(action, &settings).await,
             Command::Keys { action } => keys::keys(action, &settings).await,
             Command::Mail { action } => mail::mail(action, &settings).await,
             Command::Audit { action } => audit::audit(action, &settings).await,

@@ -91,15 +91,10 @@ pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failu
     result
 }
 
-async fn create(iam: &Iam, tenant: &str, person: &Person, mut roles: Vec<String>) -> Result<(), Failure> {
+async fn create(iam: &Iam, tenant: &str, person: &Person, roles: Vec<String>) -> Result<(), Failure> {
     let caller = tenant::find(iam, tenant, "user create command").await?;
-    roles.sort();
-    roles.dedup();
-    let mut found = Vec::with_capacity(roles.len());
     // Finds all roles before it creates the user.
-    for name in &roles {
-        found.push(tenant_wide_role(iam, &caller, name).await?);
-    }
+    let found = tenant_wide_roles(iam, &caller, roles).await?;
     let password = person.password.password(iam)?;
     let new = person.with_password(password.clone());
     let doing = format!("creating the user {}", new.email);
@@ -113,7 +108,23 @@ async fn create(iam: &Iam, tenant: &str, person: &Person, mut roles: Vec<String>
     let assignments: Vec<NewAssignment> = found.iter().map(assignment).collect();
     let given = iam.assignments().create_all(&caller, &assignments).await;
     given.map_err(|error| refused(format!("assigning roles to the user {}", user.email), &error))?;
-    print(&format!("Roles: {}", roles.join(", ")))
+    let names: Vec<&str> = found.iter().map(|role| role.name.as_str()).collect();
+    print(&format!("Roles: {}", names.join(", ")))
+}
+
+/// Returns the roles with these names, each once.
+pub(crate) async fn tenant_wide_roles(
+    iam: &Iam,
+    caller: &Caller,
+    mut names: Vec<String>,
+) -> Result<Vec<Role>, Failure> {
+    names.sort();
+    names.dedup();
+    let mut roles = Vec::with_capacity(names.len());
+    for name in &names {
+        roles.push(tenant_wide_role(iam, caller, name).await?);
+    }
+    Ok(roles)
 }
 
 async fn tenant_wide_role(iam: &Iam, caller: &Caller, name: &str) -> Result<Role, Failure> {

@@ -24,11 +24,12 @@ fn the_demo_is_a_small_tenant_to_look_around_in() {
         let server = store.serve();
         let ada = logged_in(&server.client(), "ada@example.com");
         let total = |path: &str| ada.get(&format!("/api/v1/{path}")).expect(200)["pagination"]["total"].clone();
-        assert_eq!(total("users"), 6);
+        assert_eq!(total("users"), 7);
+        assert_eq!(total("users?kind=SERVICE"), 1);
         assert_eq!(total("users?status=SUSPENDED"), 1);
         assert_eq!(total("users?status=INACTIVE"), 1);
         assert_eq!(total("organizations"), 4);
-        assert_eq!(total("role-assignments"), 5);
+        assert_eq!(total("role-assignments"), 6);
         assert_eq!(total("invitations?status=PENDING"), 1);
         let entries = ada.audit_entries("&action=CREATE");
         assert!(entries.iter().all(|entry| entry["metadata"]["system"] == "demo command"), "{entries:?}");
@@ -63,8 +64,8 @@ fn the_demo_is_refused_on_a_database_with_a_tenant() {
 const BY_PASSKEY: [&str; 4] = ["addPasskey", "getSecondFactorOptions", "getStepUpOptions", "logInByPasskey"];
 
 /// Every example is sent as it stands, by the administrator of the demo. A change is sent to a server of its own. What
-/// is random comes from the server: a refresh token, a challenge, a code, and the ids of a session, of the invitation
-/// and of a factor.
+/// is random comes from the server: a refresh token, a challenge, a code, and the ids of a session, of the invitation,
+/// of a factor and of the API key.
 #[test]
 fn the_example_of_every_request_succeeds_in_the_demo() {
     let demo = Home::new();
@@ -162,7 +163,8 @@ impl<'a> Ada<'a> {
         if !body.is_null() && operation["operationId"] == "refresh" {
             body["refreshToken"] = self.refresh.clone();
         }
-        if !body["token"].is_null() {
+        // An introspection takes any text.
+        if !body["token"].is_null() && operation["operationId"] != "introspect" {
             body["token"] = self.token(&text(&operation["operationId"])).into();
         }
         let mut url = path.to_owned();
@@ -171,7 +173,13 @@ impl<'a> Ada<'a> {
             if parameter["in"] == "path" {
                 let own = || self.client.get("/api/v1/auth/me").expect(200)["session"]["id"].clone();
                 let invitation = || self.client.get("/api/v1/invitations").expect(200)["data"][0]["id"].clone();
+                let key = || {
+                    let robot = self.client.get("/api/v1/users?kind=SERVICE").expect(200)["data"][0]["id"].clone();
+                    self.client.get(&format!("/api/v1/users/{}/api-keys", text(&robot))).expect(200)["data"][0]["id"]
+                        .clone()
+                };
                 let value = match path {
+                    _ if path.starts_with("/api-keys") => key(),
                     _ if path.starts_with("/sessions") => own(),
                     _ if path.starts_with("/invitations") => invitation(),
                     _ if path.starts_with("/auth/factors") => factor.clone().into(),

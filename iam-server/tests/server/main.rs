@@ -1,6 +1,7 @@
 //! The server as an operator sees it: a process that has settings, a log and an address, and that ends.
 #![cfg(test)]
 
+mod api_key;
 mod audit;
 mod browser;
 mod client;

@@ -5,6 +5,7 @@
 
 mod access;
 mod account;
+mod api_key;
 mod audit;
 mod factor;
 mod invitation;
@@ -66,6 +67,13 @@ async fn check_entries(scene: &Scene<'_>) {
         "POST /invitations/{id}/resend" => invitation::resend(scene).await,
         "POST /users/{id}/logout-all" => session::logout_user(scene).await,
         "DELETE /sessions/{id}" => session::terminate(scene).await,
+        "POST /service-accounts" => api_key::create_account(scene).await,
+        "POST /users/{id}/api-keys" => api_key::create(scene).await,
+        "PATCH /api-keys/{id}" => api_key::update(scene).await,
+        "DELETE /api-keys/{id}" => api_key::delete(scene).await,
+        "POST /api-keys/{id}/rotate" => api_key::rotate(scene).await,
+        // An introspection is a POST only to keep the token out of the URI. It changes nothing.
+        "POST /auth/introspect" => api_key::introspect(scene).await,
         "POST /users" => user::create(scene).await,
         "PATCH /users/{id}" => user::update(scene).await,
         "DELETE /users/{id}" => user::delete(scene).await,
