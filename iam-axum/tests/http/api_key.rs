@@ -23,6 +23,7 @@ on_every_store![
     a_key_does_what_its_user_may_do_at_that_moment,
     a_key_has_no_more_than_its_permissions,
     a_key_counts_only_in_its_organization_and_below,
+    a_question_by_a_key_is_about_the_key,
     a_key_cannot_manage_sessions_credentials_or_keys,
     the_caller_by_key_is_told_so,
     a_key_gets_narrower_but_never_wider,
@@ -332,6 +333,21 @@ async fn a_key_counts_only_in_its_organization_and_below(app: TestApp) {
     app.delete(&format!("/organizations/{team}")).by(&ada).send().await.no_content();
     app.delete(&format!("/organizations/{branch}")).by(&ada).send().await.no_content();
     assert_eq!(get(&app, "/users", &key).await.ok()["data"], json!([]));
+}
+
+async fn a_question_by_a_key_is_about_the_key(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let narrow = app.key(&ada, &ada.user, &json!({ "permissions": ["users:read"] })).await;
+    let reader = app.key(&ada, &ada.user, &json!({ "permissions": ["role-assignments:read"] })).await;
+    let ask = async |key: &Value, user: Option<&str>| {
+        let body = json!({ "permission": "roles:read", "userId": user });
+        app.post("/authz/check").bearer(text(key)).json(&body).send().await
+    };
+    assert_eq!(ask(&narrow, None).await.ok()["allowed"], false);
+    // Its user is another user for it.
+    ask(&narrow, Some(&ada.user)).await.lacks("role-assignments:read");
+    assert_eq!(ask(&reader, None).await.ok()["allowed"], false);
+    assert_eq!(ask(&reader, Some(&ada.user)).await.ok()["allowed"], true);
 }
 
 async fn a_key_cannot_manage_sessions_credentials_or_keys(app: TestApp) {

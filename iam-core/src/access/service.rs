@@ -84,9 +84,10 @@ impl Access<'_> {
 
     /// Decides whether a user may do something, and why.
     ///
-    /// A question about another user needs `role-assignments:read` in the same resource scope. A caller that holds this
-    /// permission in organizations only is not told what the user holds elsewhere. It is told that the user is not
-    /// ACTIVE only if the user holds the permission of the question in that scope.
+    /// A question without a user is about the caller; for an API key, about what the key may do. A question about another
+    /// user needs `role-assignments:read` in the same resource scope; so does one by a key about its own user. A caller
+    /// that holds this permission in organizations only is not told what the user holds elsewhere. It is told that the
+    /// user is not ACTIVE only if the user holds the permission of the question in that scope.
     ///
     /// # Errors
     ///
@@ -123,7 +124,7 @@ impl Access<'_> {
             may_ask(rights, caller, question, &ancestry)
                 .map_err(|error| error.about_what_it_names(field(number, "organizationId")))?;
         }
-        let other = |question: &Question| question.user.filter(|user| Some(*user) != caller.user());
+        let other = |question: &Question| question.user.filter(|user| !caller.is_in_session_of(*user));
         let mut others: Vec<UserId> = questions.iter().filter_map(other).collect();
         others.sort_unstable();
         others.dedup();
@@ -168,7 +169,7 @@ impl Access<'_> {
 /// Checks that the caller may ask a question. A question about the caller itself needs any role in the organization,
 /// and needs nothing if it is tenant-wide. A question about another user needs `role-assignments:read`.
 fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, ancestry: &Ancestry) -> Result<()> {
-    let is_about_itself = question.user.is_none_or(|user| Some(user) == caller.user());
+    let is_about_itself = question.user.is_none_or(|user| caller.is_in_session_of(user));
     match (question.organization, is_about_itself) {
         (None, true) => Ok(()),
         (None, false) => rights.require(&permission::ROLE_ASSIGNMENTS_READ),

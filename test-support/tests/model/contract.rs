@@ -13,10 +13,12 @@ pub(crate) const MAX_DEPTH: usize = 5;
 /// The time after an authentication in which its session can change credentials, in milliseconds.
 const FRESH: Moment = 600_000;
 
-/// The actor: a user of the tenant, or trusted code.
+/// The actor: a user of the tenant, a key, or trusted code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
     User(usize),
+    /// The user that [`Tenant::with_key`] adds.
+    Key(usize),
     System,
 }
 
@@ -67,14 +69,14 @@ impl Scene<'_> {
     pub(crate) fn may(&self, permission: &str, spot: Spot) -> bool {
         match self.actor {
             Actor::System => true,
-            Actor::User(user) => self.state.may(user, permission, spot, self.now),
+            Actor::User(user) | Actor::Key(user) => self.state.may(user, permission, spot, self.now),
         }
     }
 
     /// The acting user. `None` for trusted code.
     fn user(&self) -> Option<usize> {
         match self.actor {
-            Actor::User(user) => Some(user),
+            Actor::User(user) | Actor::Key(user) => Some(user),
             Actor::System => None,
         }
     }
@@ -261,6 +263,7 @@ impl Scene<'_> {
                 }
             }
             Operation::StepUp if self.user().is_none() => v.refusals.push("NotAUser"),
+            Operation::StepUp if matches!(self.actor, Actor::Key(_)) => v.refusals.push("ApiKey"),
             Operation::StepUp | Operation::Sweep | Operation::Wait { .. } | Operation::Read(_) => {}
         }
         verdict
@@ -645,7 +648,7 @@ impl Scene<'_> {
                 v.refusals.push("Escalation");
             }
             if *email != before.email && !self.is_fresh() {
-                v.refusals.push("NotFresh");
+                v.refusals.push(if matches!(self.actor, Actor::Key(_)) { "ApiKey" } else { "NotFresh" });
             }
         }
         if let Some(first_name) = first_name {

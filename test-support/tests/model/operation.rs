@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 
-use crate::state::{Moment, NEVER, Scope, Status, Tenant};
+use crate::state::{Key, Moment, NEVER, Scope, Status, Tenant};
 
 /// An item of a tenant, by its index. It can belong to the other tenant: then it must look as if it did not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +207,14 @@ impl Chooser<'_> {
         chosen.sort_unstable();
         chosen.dedup();
         chosen
+    }
+
+    /// Chooses the limits of a key of a user.
+    pub(crate) fn key(&mut self, user: usize) -> Key {
+        let permissions = self.maybe(2, Self::permissions);
+        let limit = if self.random.bool() { None } else { self.organization() };
+        let limit = limit.filter(|it| it.tenant == self.tenant && !self.tenants[it.tenant].is_inactive(it.index));
+        Key { user, permissions, limit: limit.map(|it| it.index) }
     }
 
     fn scope(&mut self) -> Scope {

@@ -81,6 +81,17 @@ pub(crate) struct Tenant {
     pub(crate) assignments: Vec<Assignment>,
     /// When the sessions of users authenticated, by the index of the user.
     pub(crate) authenticated: BTreeMap<usize, Moment>,
+    /// The assignments that are in force also where an organization is suspended: what a key limited to an organization
+    /// has of an assignment above.
+    pub(crate) from_above: BTreeSet<usize>,
+}
+
+/// An API key: what limits it.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub(crate) user: usize,
+    pub(crate) permissions: Option<Vec<&'static str>>,
+    pub(crate) limit: Spot,
 }
 
 /// Lists the existing items, one on each line, for failure messages.
@@ -187,8 +198,41 @@ impl Tenant {
         }
     }
 
-    fn awake_spot(&self, spot: Spot) -> bool {
-        spot.is_none_or(|organization| self.is_awake(organization))
+    /// Whether no organization makes the assignment count less.
+    fn is_in_force(&self, number: usize) -> bool {
+        let spot = self.assignments[number].spot;
+        self.from_above.contains(&number) || spot.is_none_or(|organization| self.is_awake(organization))
+    }
+
+    /// The tenant with one more user, who has the rights of a key: of each assignment of its user what is within the
+    /// limits of the key. Returns this user, too.
+    pub(crate) fn with_key(&self, key: &Key) -> (Self, usize) {
+        let mut with = self.clone();
+        let user = with.users.len();
+        with.users.push(self.users[key.user].clone());
+        for (number, assignment) in self.assignments.iter().enumerate().filter(|(_, it)| it.user == key.user) {
+            let spot = match (key.limit, assignment.spot) {
+                (None, spot) => spot,
+                (Some(limit), Some(held)) if self.lineage(held).contains(&limit) => Some(held),
+                (Some(limit), held) if held.is_none_or(|held| self.lineage(limit).contains(&held)) => Some(limit),
+                _ => continue,
+            };
+            let role = &self.roles[assignment.role];
+            let within = |pattern: &&'static str| -> Vec<&'static str> {
+                let Some(limits) = &key.permissions else { return vec![*pattern] };
+                let both = |limit: &&'static str| {
+                    if covers(pattern, limit) { Some(*limit) } else { covers(limit, pattern).then_some(*pattern) }
+                };
+                limits.iter().filter_map(both).collect()
+            };
+            let permissions = role.permissions.iter().flat_map(within).collect();
+            if spot != assignment.spot && self.is_in_force(number) {
+                with.from_above.insert(with.assignments.len());
+            }
+            with.assignments.push(Assignment { user, role: with.roles.len(), spot, ..assignment.clone() });
+            with.roles.push(Role { name: format!("of a key: {}", role.name), permissions, gone: true, ..role.clone() });
+        }
+        (with, user)
     }
 
     fn spots(&self) -> Vec<Spot> {
@@ -203,8 +247,8 @@ impl Tenant {
         if self.users[user].status != Status::Active && !asleep {
             return rights;
         }
-        for assignment in &self.assignments {
-            if assignment.user != user || !live(assignment, now) || !(asleep || self.awake_spot(assignment.spot)) {
+        for (number, assignment) in self.assignments.iter().enumerate() {
+            if assignment.user != user || !live(assignment, now) || !(asleep || self.is_in_force(number)) {
                 continue;
             }
             for spot in self.spots() {
@@ -241,7 +285,7 @@ impl Tenant {
         self.holding(user, permission)
             .filter(|number| {
                 let assignment = &self.assignments[*number];
-                live(assignment, now) && self.reaches(assignment.spot, spot) && self.awake_spot(assignment.spot)
+                live(assignment, now) && self.reaches(assignment.spot, spot) && self.is_in_force(*number)
             })
             .collect()
     }
@@ -250,7 +294,7 @@ impl Tenant {
     pub(crate) fn holds_here(&self, user: usize, permission: &str, spot: Spot, now: Moment) -> bool {
         self.holding(user, permission).any(|number| {
             let assignment = &self.assignments[number];
-            live(assignment, now) && self.reaches(assignment.spot, spot) && self.awake_spot(assignment.spot)
+            live(assignment, now) && self.reaches(assignment.spot, spot) && self.is_in_force(number)
         })
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use fastrand::Rng;
 use iam_core::access::{Authority, Decision, Question, Snapshot};
+use iam_core::api_key::NewApiKey;
 use iam_core::assignment::{AssignmentFilter, AssignmentPatch, NewAssignment};
 use iam_core::clock::testing::FixedClock;
 use iam_core::clock::{Clock as _, Timestamp};
@@ -29,7 +30,7 @@ use iam_core::{
 use crate::contract::{Actor, Scene, Verdict};
 use crate::operation::{ASKED, Chooser, FOUNDING, Item, Operation, Read, Ref};
 use crate::state::{
-    Assignment, Moment, NEVER, Organization, Registered, Role, Scope, Spot, Status, Tenant, User, uncovered_growth,
+    Assignment, Key, Moment, NEVER, Organization, Registered, Role, Scope, Spot, Status, Tenant, User, uncovered_growth,
 };
 
 const PASSWORD: &str = "Passw0rd!";
@@ -79,6 +80,8 @@ struct Names {
     organizations: Vec<OrganizationId>,
     assignments: Vec<AssignmentId>,
     tokens: BTreeMap<usize, String>,
+    /// The API keys, with their text.
+    keys: Vec<(Key, String)>,
 }
 
 struct World<'a> {
@@ -194,12 +197,54 @@ impl World<'_> {
         Caller::system(self.ids[tenant], "test")
     }
 
-    async fn actor_with_caller(&mut self, tenant: usize) -> (Actor, Caller) {
-        let actor = self.actor(tenant);
-        match actor {
-            Actor::System => (actor, self.system(tenant)),
-            Actor::User(user) => (actor, self.caller(tenant, user).await),
+    /// Chooses an actor. Returns the state in which it is judged: for a key, the tenant with the user that it is.
+    async fn actor_with_caller(&mut self, tenant: usize) -> (Actor, Caller, Tenant) {
+        if self.random.u8(..4) == 0
+            && let Some((key, text)) = self.key(tenant).await
+        {
+            let caller = self.iam().authenticate(&text, RequestContext::default()).await.unwrap();
+            let (state, user) = self.states[tenant].with_key(&key);
+            self.note(&key);
+            return (Actor::Key(user), caller, state);
         }
+        let actor = self.actor(tenant);
+        let caller = match actor {
+            Actor::User(user) => self.caller(tenant, user).await,
+            Actor::Key(_) | Actor::System => self.system(tenant),
+        };
+        (actor, caller, self.states[tenant].clone())
+    }
+
+    /// Chooses a key that is accepted, now and then a new one.
+    async fn key(&mut self, tenant: usize) -> Option<(Key, String)> {
+        let state = &self.states[tenant];
+        // The keys of a deleted user are gone, also after its restoration. A key of a deleted organization has nothing.
+        let is_kept = |key: &Key| {
+            state.users[key.user].status != Status::Inactive && key.limit.is_none_or(|it| !state.is_inactive(it))
+        };
+        let is_active = |user: usize| state.users[user].status == Status::Active;
+        self.names[tenant].keys.retain(|(key, _)| is_kept(key));
+        let active: Vec<usize> = (0..state.users.len()).filter(|user| is_active(*user)).collect();
+        let accepted: Vec<usize> = (0..self.names[tenant].keys.len())
+            .filter(|number| is_active(self.names[tenant].keys[*number].0.user))
+            .collect();
+        if accepted.len() < 6 && self.random.u8(..3) == 0 {
+            let user = active[self.random.usize(..active.len())];
+            let mut chooser = Chooser { random: &mut self.random, tenants: &self.states, tenant, now: self.now };
+            let key = chooser.key(user);
+            let new = NewApiKey {
+                name: "key".to_owned(),
+                permissions: key.permissions.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
+                organization: key.limit.map(|index| self.organization(Ref { tenant, index })),
+                expires_at: None,
+            };
+            let made = self.iam().api_keys().create(&self.system(tenant), self.names[tenant].users[user], new).await;
+            let text = made.unwrap().token.expose().to_owned();
+            self.names[tenant].keys.push((key.clone(), text.clone()));
+            return Some((key, text));
+        }
+        let number = accepted.get(self.random.usize(..accepted.len().max(1)))?;
+        self.names[tenant].keys.get(*number).cloned()
     }
 
     /// The caller that a user's token authenticates. Logs the user in if there is no valid token.
@@ -227,12 +272,12 @@ impl World<'_> {
         let founding = step < FOUNDING;
         let mut tenant = if founding { step % 2 } else { self.random.usize(..2) };
         let is_stale = !founding && self.random.u8(..20) == 0 && !self.stale.is_empty();
-        let (actor, caller) = if founding {
-            (Actor::System, self.system(tenant))
+        let (actor, caller, state) = if founding {
+            (Actor::System, self.system(tenant), self.states[tenant].clone())
         } else if is_stale {
             let (of, user, caller) = self.stale[self.random.usize(..self.stale.len())].clone();
             tenant = of;
-            (Actor::User(user), caller)
+            (Actor::User(user), caller, self.states[tenant].clone())
         } else {
             self.actor_with_caller(tenant).await
         };
@@ -257,15 +302,15 @@ impl World<'_> {
                 let shown = self.read(tenant, &caller, *read).await;
                 self.note(&shown);
                 if !is_stale {
-                    self.check_read(tenant, actor, *read, shown);
+                    self.check_read(tenant, actor, &state, *read, shown);
                 }
             }
-            _ => has_changed = self.change(tenant, actor, &caller, is_stale, &operation).await,
+            _ => has_changed = self.change(tenant, actor, &state, &caller, is_stale, &operation).await,
         }
         // The rights of the caller may have changed, so the question gets a new one.
-        let (actor, caller) =
-            if is_stale || has_changed { self.actor_with_caller(tenant).await } else { (actor, caller) };
-        self.ask(tenant, actor, &caller).await;
+        let (actor, caller, state) =
+            if is_stale || has_changed { self.actor_with_caller(tenant).await } else { (actor, caller, state) };
+        self.ask(tenant, actor, &state, &caller).await;
         if step.is_multiple_of(3) {
             self.check_random_snapshot(tenant).await;
         }
@@ -303,12 +348,12 @@ impl World<'_> {
         &mut self,
         tenant: usize,
         actor: Actor,
+        before: &Tenant,
         caller: &Caller,
         is_stale: bool,
         operation: &Operation,
     ) -> bool {
-        let before = self.states[tenant].clone();
-        let scene = Scene { tenant, state: &before, actor, now: self.now };
+        let scene = Scene { tenant, state: before, actor, now: self.now };
         let verdict = scene.judge(operation);
         let answer = self.execute(tenant, caller, operation).await;
         self.note(&answer.as_ref().map(|_| ()).map_err(full_text));
@@ -325,13 +370,13 @@ impl World<'_> {
         );
         let Ok(new) = answer else { return false };
         // Trusted code passes every permission check, so its verdict contains the state after the operation.
-        let after = Scene { actor: Actor::System, ..scene }.judge(operation).after;
-        if let Actor::User(author) = actor {
-            let growth = uncovered_growth(&before, &after, Some(author), self.now, false);
+        let trusted = Scene { actor: Actor::System, ..scene };
+        if let Actor::User(author) | Actor::Key(author) = actor {
+            let growth = uncovered_growth(before, &trusted.judge(operation).after, Some(author), self.now, false);
             assert!(growth.is_empty(), "{}the author could not grant {growth:?}\n{before}", self.story());
         }
         self.learn(tenant, new);
-        self.states[tenant] = after;
+        self.states[tenant] = Scene { state: &self.states[tenant], ..trusted }.judge(operation).after;
         if let (Operation::StepUp, Actor::User(user)) = (operation, actor) {
             self.states[tenant].authenticated.insert(user, self.now);
         }
@@ -559,10 +604,18 @@ impl World<'_> {
         shown.map_err(|error| kind(&error))
     }
 
-    fn check_read(&self, tenant: usize, actor: Actor, read: Read, shown: Result<Vec<usize>, String>) {
-        let state = &self.states[tenant];
+    fn check_read(&self, tenant: usize, actor: Actor, state: &Tenant, read: Read, shown: Result<Vec<usize>, String>) {
         let scene = Scene { tenant, state, actor, now: self.now };
-        let (gate, expected, in_order) = scene.shows(read);
+        let (gate, mut expected, in_order) = scene.shows(read);
+        // The user that a key is, and its assignments, are in no list.
+        let real = match read {
+            Read::Users | Read::Members(_) => self.states[tenant].users.len(),
+            Read::Assignments | Read::RolesOf(_) => self.states[tenant].assignments.len(),
+            _ => usize::MAX,
+        };
+        if let Some(expected) = &mut expected {
+            expected.retain(|number| *number < real);
+        }
         let story = || format!("{}gate {gate:?}, expected {expected:?}\n{state}", self.story());
         match shown {
             Ok(mut shown) => {
@@ -577,7 +630,7 @@ impl World<'_> {
     }
 
     /// Asks the service a question, and checks the answer and its reason.
-    async fn ask(&mut self, tenant: usize, actor: Actor, caller: &Caller) {
+    async fn ask(&mut self, tenant: usize, actor: Actor, state: &Tenant, caller: &Caller) {
         let mut chooser = Chooser { random: &mut self.random, tenants: &self.states, tenant, now: self.now };
         let about = (chooser.random.u8(..3) > 0).then(|| chooser.user());
         let organization = if chooser.random.u8(..4) > 0 { chooser.organization() } else { None };
@@ -593,7 +646,6 @@ impl World<'_> {
             Err(error) => kind(error),
         };
         self.note(&format!("{actor:?}: {about:?} {permission} {organization:?}? {shown}"));
-        let state = &self.states[tenant];
         let scene = Scene { tenant, state, actor, now: self.now };
         let gate = scene.question_gate(about, organization);
         let story = || format!("{}gate {gate:?}\n{state}", self.story());
@@ -607,12 +659,15 @@ impl World<'_> {
                 decision
             }
         };
+        let spot = organization.map(|organization| organization.index);
         let asked = match (about, actor) {
             (Some(user), _) => user.index,
             (None, Actor::User(user)) => user,
+            (None, Actor::Key(_)) => {
+                return assert_eq!(decision.is_allowed(), scene.may(permission, spot), "{}", story());
+            }
             (None, Actor::System) => return assert!(decision.is_allowed(), "{}", story()),
         };
-        let spot = organization.map(|organization| organization.index);
         let knows_all = actor == Actor::User(asked) || scene.may("role-assignments:read", None);
         if !knows_all && !state.holds_here(asked, permission, spot, self.now) {
             // Not every caller may learn what the user holds in other scopes, and which status the user has.
