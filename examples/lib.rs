@@ -6,5 +6,8 @@ mod custom_store {}
 #[doc = include_str!("../docs/embedding.md")]
 mod embedding {}
 
+#[doc = include_str!("../docs/integrating.md")]
+mod integrating {}
+
 #[doc = include_str!("../examples/mount/README.md")]
 mod mount {}

@@ -2,8 +2,10 @@
 //! [`after_commit`](iam_core::Builder::after_commit) is simpler, but it misses entries if the process crashes after a
 //! commit.
 
+use std::time::Duration;
+
 use iam_core::audit::AuditEntry;
-use iam_core::{Store, TenantId};
+use iam_core::{Caller, Error, Iam, TenantId};
 
 use crate::Result;
 use crate::billing::Billing;
@@ -13,30 +15,36 @@ const BATCH: u32 = 100;
 /// Delivers every new entry to the other system, and stores the new position after that. So a crash can deliver some
 /// entries twice: the other system ignores an entry if it already has its [`id`](AuditEntry::id).
 pub(crate) async fn forward(
-    store: &dyn Store,
+    iam: &Iam,
     billing: &Billing,
     deliver: &mut impl AsyncFnMut(&AuditEntry) -> Result<()>,
 ) -> Result<()> {
-    for tenant in store.audited_tenants().await? {
-        while forward_batch(store, billing, tenant, deliver).await? {}
+    for tenant in iam.audited_tenants().await? {
+        while forward_batch(iam, billing, tenant, deliver).await? {}
     }
     Ok(())
 }
 
 async fn forward_batch(
-    store: &dyn Store,
+    iam: &Iam,
     billing: &Billing,
     tenant: TenantId,
     deliver: &mut impl AsyncFnMut(&AuditEntry) -> Result<()>,
 ) -> Result<bool> {
-    // In the order of the sequence numbers, and not by time: an entry that is committed late can have an earlier time
-    // than an entry that was forwarded before, but it gets a later sequence number.
-    let sequenced = store.sequenced_entries(tenant, billing.position(tenant).await?, BATCH).await?;
-    let Some(last) = sequenced.last() else { return Ok(false) };
-    // An entry that the retention has removed is missing, but its sequence number stays.
-    for entry in sequenced.iter().filter_map(|sequenced| sequenced.entry.as_ref()) {
-        deliver(entry).await?;
+    let caller = Caller::system(tenant, "forward the log");
+    let position = billing.position(tenant).await?;
+    // The worker runs in rounds, and does not wait. A worker for one tenant would call `next`.
+    let page = match iam.audit().follow(&caller, Some(position), BATCH).next_within(Duration::ZERO).await {
+        Err(Error::EventsRemoved { first }) => {
+            tracing::warn!(%tenant, "retention has removed entries that were not forwarded");
+            billing.move_to(tenant, first - 1).await?;
+            return Ok(true);
+        }
+        page => page?,
+    };
+    for event in &page.events {
+        deliver(&event.entry).await?;
     }
-    billing.move_to(tenant, last.leaf.sequence + 1).await?;
-    Ok(true)
+    billing.move_to(tenant, page.next).await?;
+    Ok(!page.events.is_empty())
 }

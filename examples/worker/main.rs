@@ -19,7 +19,7 @@ use chrono::{Days, NaiveDate};
 use iam_core::audit::AuditEntry;
 use iam_core::tenant::NewTenant;
 use iam_core::user::NewUser;
-use iam_core::{Iam, Store, TenantId};
+use iam_core::{Iam, TenantId};
 use iam_store_sqlite::SqliteStore;
 use tokio::time::interval;
 
@@ -39,7 +39,6 @@ async fn main() -> Result<()> {
 }
 
 struct Worker {
-    store: Arc<dyn Store>,
     iam: Iam,
     billing: Billing,
 }
@@ -48,9 +47,8 @@ impl Worker {
     async fn open(directory: &Path) -> Result<Self> {
         let store = SqliteStore::open(&format!("sqlite://{}", directory.join("iam.db").display())).await?;
         store.migrate().await?;
-        let store: Arc<dyn Store> = Arc::new(store);
-        let iam = Iam::builder(Arc::clone(&store)).build().await?;
-        Ok(Self { store, iam, billing: Billing::open(&directory.join("billing.db")).await? })
+        let iam = Iam::builder(Arc::new(store)).build().await?;
+        Ok(Self { iam, billing: Billing::open(&directory.join("billing.db")).await? })
     }
 
     /// Runs rounds at this interval until `stop` completes. It finishes the current round before it stops.
@@ -78,7 +76,7 @@ impl Worker {
         job::close_overdue(&self.iam, &self.billing, self.today()).await?;
         // Several processes may sequence the entries. If a server runs on this database, it already does so.
         while self.iam.sequence_audit_logs().await?.more {}
-        forward::forward(&*self.store, &self.billing, deliver).await
+        forward::forward(&self.iam, &self.billing, deliver).await
     }
 
     fn today(&self) -> NaiveDate {

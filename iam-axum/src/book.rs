@@ -22,11 +22,12 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 12] = pages![
+const PAGES: [(&str, &str); 13] = pages![
     "introduction",
     "design",
     "embedding",
     "http-api",
+    "integrating",
     "versioning",
     "audit",
     "security",

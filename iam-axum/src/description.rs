@@ -24,10 +24,11 @@ pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const API_KEYS: &str = "API keys";
 pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";
+pub(crate) const EVENTS: &str = "Events";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 13] = [
+const TAGS: [(&str, &str, &str); 14] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -102,6 +103,12 @@ const TAGS: [(&str, &str, &str); 13] = [
          application, export the log, and prove that nobody has changed it: the log is a Merkle tree with signed \
          checkpoints.",
         "audit",
+    ),
+    (
+        EVENTS,
+        "What happens in the tenant, as a feed: pull the entries of the audit log in their order, without gaps, wait for the \
+         next ones, or receive them as a stream of server-sent events.",
+        "integrating",
     ),
     (
         HEALTH,

@@ -14,6 +14,7 @@ mod credential;
 mod demand;
 mod deprecation;
 mod description;
+mod event;
 mod extract;
 mod factor;
 mod guarded;
@@ -61,7 +62,7 @@ use iam_core::Iam;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{Predicate as _, SizeAbove};
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
 
@@ -141,7 +142,9 @@ fn with_layers(router: Router, state: ApiState) -> Router {
     router.fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") }).layer((
         conventions(Arc::clone(&state.settings)),
         option_layer(cors(&state.settings.cors_origins)),
-        CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(may_be_compressed)),
+        CompressionLayer::new()
+            .gzip(true)
+            .compress_when(SizeAbove::new(1024).and(NotForContentType::SSE).and(may_be_compressed)),
         // Outside of the rate limits: these may query the store to identify the user, and the store may not answer.
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout),
         option_layer(limits.then(|| from_fn_with_state(state.clone(), rate_limiting::limit))),
@@ -174,6 +177,7 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
             "idempotency-key",
             "if-match",
             "if-none-match",
+            "last-event-id",
             "traceparent",
             "tracestate",
             "x-correlation-id",

@@ -16,7 +16,7 @@ use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
-    access, api_key, assignment, audit, credential, factor, health, introspection, invitation, organization,
+    access, api_key, assignment, audit, credential, event, factor, health, introspection, invitation, organization,
     permission, recovery, role, session, tenant, token, user, verification,
 };
 
@@ -102,6 +102,7 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(audit::get),
             routes!(audit::proof::inclusion),
         ],
+        Part::Events => vec![routes!(event::list)],
         Part::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
     }
 }

@@ -26,9 +26,18 @@ pub struct Problem {
     status: StatusCode,
     detail: String,
     errors: Vec<FieldError>,
-    retry_after: Option<u64>,
+    next: Option<Next>,
     challenge: Option<Challenge>,
     extra: Map<String, Value>,
+}
+
+/// How the client can go on.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// Try again after this number of seconds.
+    RetryAfter(u64),
+    /// Continue at the event with this number.
+    Event(u64),
 }
 
 /// How to authenticate.
@@ -129,6 +138,8 @@ kinds! {
     NotFound = "not-found", "Not Found", NOT_FOUND, "There is no such resource.";
     /// The present state does not allow it.
     Conflict = "conflict", "Conflict", CONFLICT, "The present state does not allow this.";
+    /// Retention has removed it; `firstSequence` is the number of the first event that is left.
+    Gone = "gone", "Gone", GONE, "It was removed.";
     /// The resource has changed since the client read it.
     PreconditionFailed = "precondition-failed", "Precondition Failed", PRECONDITION_FAILED, "The resource has changed since it was read.";
     /// The body took too long to arrive.
@@ -158,7 +169,7 @@ impl Problem {
             status: kind.status(),
             detail: kind.detail().to_owned(),
             errors: Vec::new(),
-            retry_after: None,
+            next: None,
             challenge: None,
             extra: Map::new(),
         }
@@ -180,7 +191,7 @@ impl Problem {
 
     /// Something does not answer. A second attempt after a moment may succeed.
     pub(crate) fn unavailable() -> Self {
-        Self { retry_after: Some(1), ..Self::new(Kind::Unavailable) }
+        Self { next: Some(Next::RetryAfter(1)), ..Self::new(Kind::Unavailable) }
     }
 
     /// The tenant requires a second factor, and the caller has none.
@@ -191,7 +202,7 @@ impl Problem {
     /// Too many requests. After this number of seconds, another request is answered.
     pub(crate) fn rate_limited(seconds: u64) -> Self {
         let detail = format!("Too many requests. Try again in {seconds} seconds.");
-        Self { retry_after: Some(seconds), detail, ..Self::new(Kind::RateLimited) }
+        Self { next: Some(Next::RetryAfter(seconds)), detail, ..Self::new(Kind::RateLimited) }
     }
 
     /// Invalid fields.
@@ -242,7 +253,7 @@ impl Problem {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(seconds) = self.retry_after {
+        if let Some(seconds) = self.retry_after() {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         let challenge = self.challenge.as_ref().map(|challenge| match challenge {
@@ -253,6 +264,13 @@ impl Problem {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
+    }
+
+    fn retry_after(&self) -> Option<u64> {
+        match self.next {
+            Some(Next::RetryAfter(seconds)) => Some(seconds),
+            _ => None,
+        }
     }
 
     fn document(&self, type_base: &str, request: Option<(&str, &str)>) -> ProblemDocument {
@@ -272,7 +290,11 @@ impl Problem {
             instance: request.map(|(path, _)| path.to_owned()),
             correlation_id: request.map(|(_, correlation_id)| correlation_id.to_owned()),
             errors: is_about_fields.then(|| self.errors.iter().map(error).collect()),
-            retry_after: self.retry_after,
+            retry_after: self.retry_after(),
+            first_sequence: match self.next {
+                Some(Next::Event(first)) => Some(first),
+                _ => None,
+            },
             challenge: login.map(|login| login.challenge.expose().to_owned()),
             methods: login.map(|login| login.methods.iter().map(|method| method.as_str()).collect()),
             expires_in: login.map(|login| login.expires_in.as_secs()),
@@ -308,10 +330,10 @@ impl From<Error> for Problem {
             Error::Forbidden(Forbidden::SecondFactorRequired) => Self::second_factor_missing(),
             Error::Forbidden(_) => Self::new(Kind::Forbidden),
             Error::AccountLocked { retry_after } => {
-                Self { retry_after: Some(retry_after.as_secs()), ..Self::new(Kind::AccountLocked) }
+                Self { next: Some(Next::RetryAfter(retry_after.as_secs())), ..Self::new(Kind::AccountLocked) }
             }
             Error::Overloaded { retry_after } => {
-                Self { retry_after: Some(retry_after.as_secs()), ..Self::new(Kind::Unavailable) }
+                Self { next: Some(Next::RetryAfter(retry_after.as_secs())), ..Self::new(Kind::Unavailable) }
             }
             Error::MailOff | Error::PasskeysOff => Self::new(Kind::Unavailable),
             Error::NotFound(_) => Self::new(Kind::NotFound),
@@ -320,9 +342,10 @@ impl From<Error> for Problem {
                 Self::new(Kind::Conflict).with("tenants", tenants.iter().map(tenant).collect())
             }
             Error::PreconditionFailed => Self::new(Kind::PreconditionFailed),
+            Error::EventsRemoved { first } => Self { next: Some(Next::Event(first)), ..Self::new(Kind::Gone) },
             Error::IdempotencyKeyReused => Self::new(Kind::IdempotencyKeyReused),
             Error::Conflict(Conflict::NotSequenced | Conflict::StillRunning) => {
-                Self { retry_after: Some(1), ..Self::new(Kind::Conflict) }
+                Self { next: Some(Next::RetryAfter(1)), ..Self::new(Kind::Conflict) }
             }
             Error::Conflict(_) => Self::new(Kind::Conflict),
             Error::Store(StoreError::Unavailable(cause)) => {
@@ -349,8 +372,9 @@ pub(crate) fn example(kind: Kind, status: StatusCode, type_base: &str) -> Value 
         }
         Kind::ValidationError => Problem::invalid_field("name", "must have 1 to 100 characters"),
         Kind::RateLimited => Problem::rate_limited(7),
+        Kind::Gone => Problem { next: Some(Next::Event(1_001)), ..Problem::new(kind) },
         Kind::Unavailable => Problem::unavailable(),
-        Kind::AccountLocked => Problem { retry_after: Some(840), ..Problem::new(kind) },
+        Kind::AccountLocked => Problem { next: Some(Next::RetryAfter(840)), ..Problem::new(kind) },
         kind => Problem::new(kind),
     };
     let request = ("/api/v1/organizations", "01a2107e-5c11-7000-8000-3f9a6e0b7c1d");
@@ -402,6 +426,10 @@ pub(crate) struct ProblemDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_after: Option<u64>,
+    /// The number of the first event that is left, for `gone`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 1_001)]
+    first_sequence: Option<u64>,
     /// Continues the login, for `second-factor-required` with the status 401.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

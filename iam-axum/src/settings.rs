@@ -102,13 +102,15 @@ pub enum Part {
     Tenants,
     /// `/audit-logs`.
     AuditLogs,
+    /// `/events`: the audit log as a feed.
+    Events,
     /// `/health`.
     Health,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
@@ -125,6 +127,7 @@ impl Part {
         Self::Authorization,
         Self::Tenants,
         Self::AuditLogs,
+        Self::Events,
         Self::Health,
     ];
 }

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use crate::error::store_error;
 
-/// The channel of the triggers.
-const CHANGES: &str = "iam_changes";
+/// The channel of the triggers, and of the sequencer.
+pub(crate) const CHANGES: &str = "iam_changes";
 /// The payload of the triggers when they cannot name the changed rows.
 const EVERYTHING: &str = "everything";
 /// The time between two heartbeats.

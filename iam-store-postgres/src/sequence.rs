@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 use iam_model::audit::{
-    AuditEntry, Digest, Leaf, Pending, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeSpan,
+    AuditEntry, Digest, Leaf, Pending, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeSpan, log_id,
 };
 use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
@@ -15,6 +15,7 @@ use crate::PostgresStore;
 use crate::audit::AuditEntryRow;
 use crate::column::Moment;
 use crate::error::{has_no_partition, is_unique_violation, store_error};
+use crate::feed::CHANGES;
 use crate::transaction::PostgresTransaction;
 
 sequence_ports! {
@@ -355,7 +356,15 @@ async fn try_to_sequence(connection: &mut PgConnection, batches: &[SequencedBatc
         return Ok(false);
     }
     insert_nodes(connection, batches).await?;
+    notify(connection, batches).await?;
     Ok(true)
+}
+
+/// Tells the change feeds which logs are continued.
+async fn notify(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<(), sqlx::Error> {
+    let logs: Vec<Uuid> = batches.iter().map(|batch| log_id(batch.tenant_id)).collect();
+    let notified = sqlx::query!("SELECT pg_notify($1, log::text) FROM unnest($2::uuid[]) log", CHANGES, &logs);
+    notified.execute(connection).await.map(drop)
 }
 
 /// Tries to take the sequencing lock, without waiting. Only one replica sequences at a time: two that continue

@@ -1,4 +1,6 @@
-use iam_model::audit::{AuditEntry, Leaf, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan};
+use iam_model::audit::{
+    AuditEntry, Leaf, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan, log_id,
+};
 use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store_error::StoreError;
@@ -290,6 +292,8 @@ async fn write_batch(batch: &SequencedBatch, connection: &mut SqliteConnection) 
     for chunk in batch.nodes.chunks(CHUNK) {
         execute(&mut insert_nodes(tenant, chunk), chunk.len(), connection).await?;
     }
+    let notified = sqlx::query!("INSERT INTO changes (changed) VALUES (?1)", log_id(batch.tenant_id));
+    notified.execute(connection).await.map_err(store_error)?;
     Ok(true)
 }
 

@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashSet};
 use async_trait::async_trait;
 use iam_model::audit::{
     Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch,
-    SequencedEntry, TreeHash, TreeNode, TreeSpan,
+    SequencedEntry, TreeHash, TreeNode, TreeSpan, log_id,
 };
 use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
@@ -141,7 +141,9 @@ impl SequenceStore for RedbStore {
     // It holds the lock of the one writer, as a unit of work does. So nothing that it has checked can change before it
     // ends.
     async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
-        self.write(|rows| {
+        // A batch that is not written is reported, too: that costs a query.
+        let logs = batches.iter().map(|batch| log_id(batch.tenant_id)).collect();
+        self.write_and_notify(logs, |rows| {
             for batch in batches {
                 if !View::new(rows, batch.tenant_id).can_be_continued_by(batch)? {
                     return Ok(false);

@@ -29,3 +29,32 @@ export async function given<T>(answer: Promise<{ data?: T; error?: Problem }>): 
   }
   return data as T;
 }
+
+export type Event = components["schemas"]["Event"];
+
+/**
+ * Every event after the one with this number, as it happens. It ends when the server ends the stream: call it again,
+ * with the number of the last event that was handled.
+ */
+export async function* events(iam: Iam, after?: number): AsyncGenerator<Event> {
+  const stream = await given<ReadableStream<Uint8Array> | null>(
+    iam.GET("/events", {
+      params: { query: after === undefined ? {} : { after } },
+      headers: { Accept: "text/event-stream" },
+      parseAs: "stream",
+    }),
+  );
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of stream ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const data = block.split("\n").find((line) => line.startsWith("data:"));
+      if (data !== undefined) {
+        yield JSON.parse(data.slice("data:".length)) as Event;
+      }
+    }
+  }
+}

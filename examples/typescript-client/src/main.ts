@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 
-import { connect, given, type Iam } from "./client.js";
+import { connect, events, given, type Iam } from "./client.js";
 
 const address = process.env["IAM_URL"] ?? "http://localhost:8080/api/v1";
 const password = "Passw0rd!";
@@ -102,3 +102,15 @@ assert.deepEqual(recorded, [
   "ROLE_ASSIGNED ROLE_ASSIGNMENT",
 ]);
 console.log(`recorded: ${recorded.join(", ")}`);
+
+// The same as a feed, oldest first. It goes on as things happen: a program that reads it waits here for the next event.
+const followed: string[] = [];
+for await (const { type } of events(ada)) {
+  followed.push(type);
+  if (type === "ROLE.CREATE") {
+    await given(ada.POST("/permissions", { body: { name: "orders:cancel" } }));
+  } else if (followed.filter((type) => type === "PERMISSION.CREATE").length === 2) {
+    break;
+  }
+}
+console.log(`followed: ${followed.join(", ")}`);

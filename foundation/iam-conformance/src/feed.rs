@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_model::access::Until;
 use iam_model::assignment::Assignment;
+use iam_model::audit::log_id;
 use iam_model::challenge::{Challenge, ChallengePurpose};
 use iam_model::change::{
     ApiKeyChange, AssignmentChange, ChallengeChange, Change, FactorChange, RoleChange, SessionChange, TenantChange,
@@ -227,6 +228,26 @@ pub async fn every_subscriber_receives_changes_of_every_tenant(store: Arc<dyn St
             assert!(told(&mut **feed).await.contains(&user.id.as_uuid()), "{slug}");
         }
     }
+}
+
+/// A log that gets new sequence numbers is reported by an id of its own, and its tenant is not: sequencing changes no
+/// rights.
+pub async fn continued_logs_are_reported(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let Some(mut feed) = follow(&world).await else { return };
+    let [acme, other] = [world.tenant("acme").await, world.tenant("other").await];
+    for tenant in [&acme, &other] {
+        world.record(world.new_entries(tenant.id, 3)).await;
+    }
+    world.sequence().await;
+    let logs = [&acme, &other].map(|tenant| log_id(tenant.id));
+    assert!(told(&mut *feed).await.is_superset(&logs.into()));
+    world.record(world.new_entries(acme.id, 3)).await;
+    assert_eq!(told(&mut *feed).await, BTreeSet::new());
+    world.sequence().await;
+    assert_eq!(told(&mut *feed).await, BTreeSet::from([log_id(acme.id)]));
+    let ids = [acme.id.as_uuid(), other.id.as_uuid(), logs[0], logs[1]];
+    assert_eq!(BTreeSet::from(ids).len(), 4, "a log has an id of its own");
 }
 
 /// The feed does not report what happens at every login and every refresh, nor changes that neither give nor take

@@ -187,6 +187,7 @@ macro_rules! conformance_cases {
             feed: changed_users_are_reported, ended_sessions_are_reported, changed_roles_are_reported,
                 changed_organizations_are_reported, suspended_tenants_are_reported, changed_factors_are_reported,
                 changed_demands_of_factors_are_reported, revoked_keys_are_reported, changed_api_keys_are_reported,
+                continued_logs_are_reported,
                 many_changes_at_once_are_all_reported, every_subscriber_receives_changes_of_every_tenant,
                 changes_without_effect_on_rights_are_not_reported, the_use_of_factors_is_not_reported,
                 uncommitted_changes_are_not_reported,

@@ -81,6 +81,12 @@ pub enum Error {
     /// The resource no longer has the version that the caller expects: another caller has changed it.
     #[error("The resource has changed since it was read.")]
     PreconditionFailed,
+    /// Retention has removed entries of the audit log that the caller asks for.
+    #[error("Retention has removed these entries. The first one that is left has the sequence number {first}.")]
+    EventsRemoved {
+        /// The sequence number of the first entry that is left, counted from one.
+        first: u64,
+    },
     /// Another request was made under the same idempotency key.
     #[error("The Idempotency-Key was used for another request.")]
     IdempotencyKeyReused,

@@ -51,6 +51,7 @@ mod compatibility;
 mod conditional;
 mod conventions;
 mod deprecation;
+mod event;
 mod expiry;
 mod factor;
 mod factor_demand;

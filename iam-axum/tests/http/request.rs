@@ -354,6 +354,7 @@ pub(crate) fn status_of(kind: &str) -> u16 {
         "not-found" => 404,
         "method-not-allowed" => 405,
         "conflict" => 409,
+        "gone" => 410,
         "payload-too-large" => 413,
         "precondition-failed" => 412,
         "request-timeout" => 408,

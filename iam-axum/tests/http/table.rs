@@ -144,6 +144,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("GET /audit-logs/export", TENANTS),
     ("GET /audit-logs/checkpoint", NONE),
     ("GET /audit-logs/consistency-proof", NONE),
+    ("GET /events", NONE),
     ("GET /audit-logs/retention", NONE),
     ("PUT /audit-logs/retention", NONE),
     ("POST /audit-logs/retention/apply", NONE),

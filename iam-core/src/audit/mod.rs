@@ -5,20 +5,22 @@
 //! of a Merkle tree, so a client that keeps a signed checkpoint can detect later changes to any of them.
 
 mod erase;
+mod feed;
 mod proof;
 mod retention;
 mod sequence;
 mod service;
 mod verify;
 
+pub use crate::audit::feed::{EventFeed, EventPage, LogEvent};
 pub use crate::audit::proof::{ConsistencyProof, InclusionProof, LogState};
 pub use crate::audit::sequence::Sequenced;
 pub use crate::audit::service::{Audit, AuditExport};
 pub use iam_audit_proof::{Checkpoint, CheckpointError, Finding, SignedCheckpoint, Tampering, Verification, tenant_of};
 pub use iam_model::audit::{
-    ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Digest, Event, Export, Frontier, Leaf, LogHead,
-    NewEvent, Opening, Openings, Pending, PendingEntry, PendingRetention, RESOURCE_TYPES, Recorded, ResourceType,
-    Retention, STRIDE, Salt, Salts, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan, action,
+    ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Digest, Event, EventPattern, Export, Frontier,
+    Leaf, LogHead, NewEvent, Opening, Openings, Pending, PendingEntry, PendingRetention, RESOURCE_TYPES, Recorded,
+    ResourceType, Retention, STRIDE, Salt, Salts, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan, action,
 };
 pub use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
 pub use iam_model::store::{AuditStore, AuditTransaction, SequenceStore};

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use iam_audit_proof::LogKey;
-use iam_model::audit::{Leaf, LogHead, Pending, SequencedBatch, TreeHash};
+use iam_model::audit::{Leaf, LogHead, Pending, SequencedBatch, TreeHash, log_id};
 use iam_model::clock::Timestamp;
 use iam_model::error::Result;
 use iam_model::id::TenantId;
 use iam_model::store_error::StoreError;
+use uuid::Uuid;
 
 use crate::engine::Engine;
 use crate::iam::Iam;
@@ -89,7 +90,15 @@ impl Iam {
 
 impl Engine {
     async fn sequence_all(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
-        if batches.is_empty() { Ok(true) } else { self.store.sequence(batches).await }
+        if batches.is_empty() {
+            return Ok(true);
+        }
+        let sequenced = self.store.sequence(batches).await?;
+        if sequenced {
+            let logs: Vec<Uuid> = batches.iter().map(|batch| log_id(batch.tenant_id)).collect();
+            self.snapshots().invalidate(&logs);
+        }
+        Ok(sequenced)
     }
 
     /// Sequences each log separately, so that a log that cannot be continued does not block the others. Returns how
@@ -97,7 +106,7 @@ impl Engine {
     async fn sequence_one_by_one(&self, batches: &[SequencedBatch]) -> (usize, Vec<TenantId>) {
         let (mut entries, mut failed) = (0, Vec::new());
         for batch in batches {
-            match self.store.sequence(std::slice::from_ref(batch)).await {
+            match self.sequence_all(std::slice::from_ref(batch)).await {
                 Ok(true) => entries += batch.leaves.len(),
                 Ok(false) => failed.push(batch.tenant_id),
                 Err(error) => {

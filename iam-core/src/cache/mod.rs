@@ -1,6 +1,7 @@
 //! The cache of sessions and of positions of organizations. It avoids a query for each request.
 
 mod ended;
+mod log_watches;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
@@ -32,6 +33,7 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
+use crate::cache::log_watches::LogWatches;
 use crate::cache::versions::Versions;
 
 /// How long the cache may be used after the change feed was complete. So a commit of another replica takes effect here
@@ -63,6 +65,7 @@ pub(crate) struct SessionCache {
     api_keys: Entries<ApiKeyId, CachedApiKey>,
     /// Each organization with its ancestors.
     lineages: Entries<OrganizationId, Ancestry>,
+    log_watches: LogWatches,
     versions: Versions,
     lease: RwLock<Option<Lease>>,
 }
@@ -120,6 +123,7 @@ impl Default for SessionCache {
             sessions: entries(),
             api_keys: entries(),
             lineages: entries(),
+            log_watches: LogWatches::default(),
             versions: Versions::default(),
             lease: RwLock::default(),
         }
@@ -236,6 +240,12 @@ impl SessionCache {
     /// told of the commit.
     pub(crate) fn invalidate(&self, changed: &[Uuid]) {
         self.versions.invalidate(changed);
+        self.log_watches.wake(changed);
+    }
+
+    /// Those who wait for new entries of a log.
+    pub(crate) fn log_watches(&self) -> &LogWatches {
+        &self.log_watches
     }
 
     /// Whether `id` has changed after the read version `since`, as far as this process knows.

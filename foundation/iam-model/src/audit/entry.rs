@@ -37,3 +37,11 @@ pub struct AuditEntry {
     /// The salts that keep its personal fields from being guessed from its hash.
     pub salts: Salts,
 }
+
+impl AuditEntry {
+    /// Returns the type of the event: its resource type and its action, such as `USER.CREATE`.
+    #[must_use]
+    pub fn event_type(&self) -> String {
+        format!("{}.{}", self.resource_type.as_str(), self.action)
+    }
+}

@@ -86,7 +86,7 @@ fn is_bounded(metadata: &Map<String, Value>) -> bool {
     serde_json::to_string(metadata).is_ok_and(|text| text.len() <= MAX_METADATA)
 }
 
-fn check_word(word: &str) -> Result<(), Invalid> {
+pub(super) fn check_word(word: &str) -> Result<(), Invalid> {
     let may_follow = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let starts_with_letter = word.starts_with(|first: char| first.is_ascii_uppercase());
     if starts_with_letter && word.len() <= 64 && word.bytes().all(may_follow) {

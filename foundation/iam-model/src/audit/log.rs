@@ -1,4 +1,5 @@
 use chrono::TimeDelta;
+use uuid::Uuid;
 
 use crate::audit::{AuditEntry, Digest, Frontier, TreeHash, TreeNode};
 use crate::clock::Timestamp;
@@ -77,6 +78,15 @@ impl Retention {
             _ => self,
         }
     }
+}
+
+/// Returns the id by which a [`ChangeFeed`](crate::store::ChangeFeed) names the log of a tenant. It differs from the id of
+/// the tenant, which names changes of rights.
+#[must_use]
+pub fn log_id(tenant: TenantId) -> Uuid {
+    // A UUID of version 8 (RFC 9562 §5.8). All other ids have version 7.
+    const VERSION: u128 = 0xf << 76;
+    Uuid::from_u128(tenant.as_uuid().as_u128() & !VERSION | 8 << 76)
 }
 
 /// Entries that continue a tenant's log.

@@ -8,6 +8,7 @@ mod cursor;
 mod digest;
 mod entry;
 mod event;
+mod event_type;
 mod export;
 mod field_name;
 mod filter;
@@ -24,9 +25,12 @@ pub use cursor::Cursor;
 pub use digest::{ERASED, Opening, Openings};
 pub use entry::AuditEntry;
 pub use event::{Event, NewEvent};
+pub use event_type::EventPattern;
 pub use export::Export;
 pub use filter::{AuditFilter, AuditPage};
-pub use log::{Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch, SequencedEntry};
+pub use log::{
+    Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch, SequencedEntry, log_id,
+};
 pub(crate) use record::{Attribution, Record};
 pub use salt::{Digest, Salt, Salts};
 pub use tree::{Frontier, ProofPlan, STRIDE, TreeHash, TreeNode, TreeSpan};

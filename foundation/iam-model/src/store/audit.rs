@@ -46,7 +46,8 @@ pub trait SequenceStore {
 
     /// Writes the new leaves and their trees, all or nothing, if every log still has the size from which it is
     /// continued and every entry is still pending. Returns whether that was so: of several calls that sequence the
-    /// same entries, or continue the same log, one succeeds.
+    /// same entries, or continue the same log, one succeeds. The [`ChangeFeed`](crate::store::ChangeFeed) names each log
+    /// that was continued.
     async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError>;
 
     /// Returns the sequence number of an entry; `None` while it is pending.

@@ -40,6 +40,7 @@ fn every_block_of_the_documents_is_checked() {
             "docs/audit.md" => audit(&mut document),
             "docs/deploying.md" => deploying(&mut document),
             "docs/http-api.md" => http_api(&mut document),
+            "docs/integrating.md" => integrating(&mut document),
             "docs/operating.md" => operating(&mut document),
             "docs/releasing.md" => releasing(&mut document),
             _ => {}
@@ -225,6 +226,40 @@ fn http_api(document: &mut Document) {
     let invalid = json!({ "email": "grace", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
     assert_shown(&document.take("{\n  \"type\""), &post("/users", invalid).expect(400));
     second_factors(document, &server, &token);
+
+    let helpers = [
+        r#"field() { sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'; }"#,
+        r#"post() { curl -s -X POST "$API/$1" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d "$2"; }"#,
+    ];
+    let key = document.take("ROBOT=");
+    let made = said(&shell.with("MEMBER", text(&member["id"])).run(&format!("{}\n{}", helpers.join("\n"), key.text)));
+    assert_shown(&document.take("{\"key\":\"iamk_"), made.last().unwrap());
+    let introspection = post("/auth/introspect", json!({ "token": token })).expect(200);
+    assert_shown(&document.take("{\"active\":true"), &introspection);
+}
+
+/// Makes a key, and reads the feed with it.
+fn integrating(document: &mut Document) {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let (ada, token) = administrator(&server);
+    wait_until_sequenced(&ada);
+    let slug = text(&ada.get("/api/v1/auth/me").expect(200)["tenant"]["slug"]);
+    let first = document.take("iam-server api-key create");
+    let output = Shell::new(store.home().path()).run(&first.text.replace("analytical-engines", &slug));
+    assert!(output.contains("Key: iamk_"), "{output}");
+
+    let shell = Shell::new(store.home().path()).with("TOKEN", token.as_str());
+    let shell = shell.with("API", format!("http://{}/api/v1", server.address));
+    let key = shell.run(&format!("{}\necho \"$KEY\"", document.take("field() {").text));
+    let shell = shell.with("KEY", key.lines().last().unwrap());
+    let page = said(&shell.run(&document.take("curl -s \"$API/events?limit=2\"").text)).pop().unwrap();
+    assert_shown(&document.take("{\"data\":[{\"sequence\":1"), &page);
+    for endless in ["NEXT=0", "curl -sN"] {
+        store.home().file("endless.sh", document.take(endless).text);
+        let output = shell.run("timeout 3 bash endless.sh || test $? = 124");
+        assert!(output.contains("USER.CREATE"), "{endless}: {output}");
+    }
 }
 
 /// Sets an app up, logs in with it and authenticates again. Each code is that of another step.

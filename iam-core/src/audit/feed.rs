@@ -1,0 +1,218 @@
+//! The feed: the entries of a log in the order of its leaves (`events.md`).
+//!
+//! Nothing is written for it. Its order is that of the sequencer, so a reader that keeps the number of the last entry
+//! misses no entry and sees none twice.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use iam_model::audit::{AuditEntry, EventPattern, LogHead, SequencedEntry};
+use iam_model::clock::monotonic_now;
+use iam_model::error::{Error, Result};
+use iam_model::permission;
+use iam_model::validate::Fields;
+use tokio::time::{Instant, timeout_at};
+
+use crate::audit::Audit;
+use crate::caller::Caller;
+use crate::engine::Engine;
+
+/// An entry of the log with its number in the sequence.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LogEvent {
+    /// The number of the entry in the log of its tenant, counted from one. Numbers have no gaps.
+    pub sequence: u64,
+    /// The entry.
+    pub entry: AuditEntry,
+}
+
+/// Consecutive events of a log.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EventPage {
+    /// The events, in the order of the sequence.
+    pub events: Vec<LogEvent>,
+    /// After which number the next page starts. To keep until the events are processed.
+    pub next: u64,
+}
+
+/// Follows the log of the caller's tenant; see [`Audit::follow`].
+pub struct EventFeed<'a> {
+    iam: &'a Engine,
+    caller: Caller,
+    after: Option<u64>,
+    patterns: Vec<EventPattern>,
+    limit: u32,
+}
+
+/// The maximum number of events in a page.
+pub(crate) const MAX_EVENTS: u32 = 500;
+
+/// How many entries are read at once. An entry has some 50 KiB at most.
+const CHUNK: u32 = 100;
+
+/// How many entries one page skips at most, because they match no pattern.
+const SKIPPED: u64 = 10_000;
+
+/// How often a caller that waits must still have the permission.
+const RECHECK: Duration = Duration::from_secs(5);
+
+/// How often the store is queried while the notifications of other replicas do not arrive.
+const POLL: Duration = Duration::from_secs(1);
+
+impl<'a> Audit<'a> {
+    /// Follows the log of the caller's tenant: its entries in the order of the sequence, from after the number `after`
+    /// on, or from the first one that retention has left. A page has at most `limit` (1–500) events.
+    ///
+    /// An entry appears in the feed when it is [sequenced](crate::Iam::sequence_audit_logs), which some task must do. A
+    /// waiting feed makes no query while nothing happens, if this process
+    /// [follows](crate::Iam::follow_changes) the changes of others.
+    ///
+    /// Needs `audit-logs:read` tenant-wide, at each page. Trusted code can follow every tenant with a
+    /// [`Caller::system`] of that tenant.
+    ///
+    /// ```
+    #[doc = doctest_setup!()]
+    /// let mut feed = iam.audit().follow(&ada, None, 100);
+    /// # iam.sequence_audit_logs().await?;
+    /// let page = feed.next().await?;
+    /// for event in &page.events {
+    ///     println!("{} {}", event.sequence, event.entry.event_type());
+    /// }
+    /// let kept = page.next; // to keep with the result of the work, for `follow` after a restart
+    /// # assert_eq!(kept, page.events.len() as u64);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn follow(&self, caller: &Caller, after: Option<u64>, limit: u32) -> EventFeed<'a> {
+        EventFeed { iam: self.0, caller: caller.clone(), after, patterns: Vec::new(), limit }
+    }
+}
+
+impl EventFeed<'_> {
+    /// Shows only events that match one of these patterns. Without any, it shows all.
+    #[must_use]
+    pub fn only(self, patterns: Vec<EventPattern>) -> Self {
+        Self { patterns, ..self }
+    }
+
+    /// Waits until there are events, and returns them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`next_within`](Self::next_within).
+    pub async fn next(&mut self) -> Result<EventPage> {
+        loop {
+            let page = self.next_within(Duration::from_secs(60)).await?;
+            if !page.events.is_empty() {
+                return Ok(page);
+            }
+        }
+    }
+
+    /// Returns the next events as soon as there are some, but none after this time has passed. Then the page starts
+    /// where it ended; but if a pattern has skipped more than 10,000 entries, it starts after those.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`]; [`Error::Unauthenticated`] when the caller's session has ended or its API key was revoked;
+    /// [`Error::EventsRemoved`] when retention has removed the next entries; [`Error::Validation`] which names `limit`.
+    pub async fn next_within(&mut self, wait: Duration) -> Result<EventPage> {
+        let mut fields = Fields::default();
+        if !(1..=MAX_EVENTS).contains(&self.limit) {
+            fields.reject("limit", format!("must be 1 to {MAX_EVENTS}"));
+        }
+        fields.finish()?;
+        let snapshots = self.iam.snapshots();
+        let watch = snapshots.log_watches().of(self.caller.tenant());
+        let until = Instant::now() + wait;
+        let mut scanned = None;
+        loop {
+            let mut continued = pin!(watch.notified());
+            // Before the log is read: what is sequenced afterwards wakes this feed.
+            continued.as_mut().enable();
+            let read_version = snapshots.read_version();
+            self.require().await?;
+            let page = self.read(scanned).await?;
+            if !page.events.is_empty() || page.has_more || Instant::now() >= until {
+                self.after = Some(page.next);
+                let Page { events, next, .. } = page;
+                return Ok(EventPage { events, next });
+            }
+            scanned = Some(page.scanned);
+            loop {
+                let pause = if snapshots.are_trusted(monotonic_now()) { RECHECK } else { POLL };
+                let is_woken = timeout_at(until.min(Instant::now() + pause), continued.as_mut()).await.is_ok();
+                let has_missed = !snapshots.has_received_all(read_version, monotonic_now());
+                if is_woken || has_missed || Instant::now() >= until {
+                    break;
+                }
+                self.require().await?;
+            }
+        }
+    }
+
+    /// Reads the caller's rights again, from the cache if possible, and requires the permission.
+    async fn require(&mut self) -> Result<()> {
+        self.caller = self.iam.renewed(&self.caller).await?;
+        self.iam.rights(&self.caller).require(&permission::AUDIT_LOGS_READ)
+    }
+
+    /// Reads a page. `scanned` is up to where an earlier attempt has found nothing.
+    async fn read(&self, scanned: Option<u64>) -> Result<Page> {
+        let head = self.head().await?;
+        let start = self.after.unwrap_or(head.removed);
+        let mut from = scanned.unwrap_or(start).max(start);
+        if from < head.removed {
+            return Err(Error::EventsRemoved { first: head.removed + 1 });
+        }
+        let (first, mut events) = (from, Vec::new());
+        loop {
+            let chunk = self.iam.store.sequenced_entries(self.caller.tenant(), from, CHUNK).await?;
+            let is_last = chunk.len() < CHUNK as usize;
+            for SequencedEntry { leaf, entry } in chunk {
+                let Some(entry) = entry else { return Err(self.missing(leaf.sequence).await?) };
+                from = leaf.sequence + 1;
+                if self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(&entry)) {
+                    events.push(LogEvent { sequence: from, entry });
+                }
+                if events.len() == self.limit as usize {
+                    return Ok(Page { events, next: from, scanned: from, has_more: false });
+                }
+            }
+            let has_more = !is_last && from - first >= SKIPPED;
+            if is_last || has_more {
+                // A reader that found nothing asks again from the same place.
+                let next = if events.is_empty() && !has_more { start } else { from };
+                return Ok(Page { events, next, scanned: from, has_more });
+            }
+        }
+    }
+
+    async fn head(&self) -> Result<LogHead> {
+        let tenant = self.caller.tenant();
+        let heads = self.iam.store.log_heads(&[tenant]).await?;
+        Ok(heads.into_iter().next().unwrap_or_else(|| LogHead::empty(tenant)))
+    }
+
+    /// Returns why an entry with a leaf is missing: retention has removed it a moment ago, or the log was changed.
+    async fn missing(&self, sequence: u64) -> Result<Error> {
+        let head = self.head().await?;
+        if sequence < head.removed {
+            return Ok(Error::EventsRemoved { first: head.removed + 1 });
+        }
+        Ok(Error::internal("audit log", format!("the entry with the sequence number {} is missing", sequence + 1)))
+    }
+}
+
+/// What one attempt has read.
+struct Page {
+    events: Vec<LogEvent>,
+    next: u64,
+    /// Up to which number the attempt has looked.
+    scanned: u64,
+    /// Whether the attempt has skipped so much that it stopped before the end.
+    has_more: bool,
+}
