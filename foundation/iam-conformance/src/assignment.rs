@@ -405,8 +405,8 @@ pub async fn list_shows_email_role_and_organization(store: Arc<dyn Store>) {
     let robot = world.add(robot).await;
     assert_eq!(robot.summary().service_name, Some(robot.first_name.clone()));
     let assignment = world.give(&robot, &bare, None).await;
-    expected
-        .insert(0, ListedAssignment { assignment, user: robot.summary(), role: bare.summary(), organization: None });
+    let of_robot = ListedAssignment { assignment, user: robot.summary(), role: bare.summary(), organization: None };
+    expected.insert(1, of_robot);
     let filter = AssignmentFilter { include_expired: true, ..AssignmentFilter::default() };
     assert_eq!(list(&world, &tenant, &filter, &VisibleScope::Tenant).await, expected);
 }
