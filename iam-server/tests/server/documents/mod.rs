@@ -160,7 +160,7 @@ fn assert_no_problem(answers: &[Value]) {
 #[track_caller]
 fn assert_shown(block: &Block, answer: &Value) {
     let differences = differences(&shown(&block.text), answer);
-    assert!(differences.is_empty(), "{} is not the answer of the server: {differences:#?}", block.place);
+    assert!(differences.is_empty(), "{} is not the answer of the server: {differences:#?}\n{answer}", block.place);
 }
 
 /// Registers an administrator. Returns its client and its access token.
@@ -251,7 +251,7 @@ fn integrating(document: &mut Document) {
 
     let shell = Shell::new(store.home().path()).with("TOKEN", token.as_str());
     let shell = shell.with("API", format!("http://{}/api/v1", server.address));
-    let key = shell.run(&format!("{}\necho \"$KEY\"", document.take("field() {").text));
+    let key = shell.run(&format!("{}\necho\necho \"$KEY\"", document.take("field() {").text));
     let shell = shell.with("KEY", key.lines().last().unwrap());
     let page = said(&shell.run(&document.take("curl -s \"$API/events?limit=2\"").text)).pop().unwrap();
     assert_shown(&document.take("{\"data\":[{\"sequence\":1"), &page);
