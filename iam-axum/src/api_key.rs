@@ -13,9 +13,10 @@ use uuid::Uuid;
 
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{API_KEYS, Problems};
-use crate::extract::{Authenticated, Call, Params, PathId};
+use crate::extract::{Authenticated, Call, Params, PathId, whole_number};
 use crate::page::List;
 use crate::problem::Problem;
+use crate::role::PermissionPatternDto;
 use crate::time::{Time, moment};
 
 /// A key by which a program acts as a user.
@@ -88,7 +89,7 @@ pub(crate) struct NewApiKeyDto {
     name: String,
     /// The only permissions of the key: permissions, `<resource>:*`, or `*`. Those that its user does not hold give
     /// nothing until it does. Absent or null means all permissions of its user.
-    #[schema(max_items = 1_000)]
+    #[schema(max_items = 1_000, inline, value_type = Option<Vec<PermissionPatternDto>>)]
     permissions: Option<Vec<String>>,
     /// The organization in which, and below which, the key has its permissions. Absent or null means everywhere.
     #[schema(value_type = Option<Uuid>)]
@@ -106,7 +107,7 @@ pub(crate) struct ApiKeyPatchDto {
     #[schema(min_length = 1, max_length = 120)]
     name: Option<String>,
     /// Permissions that the present ones cover.
-    #[schema(max_items = 1_000)]
+    #[schema(max_items = 1_000, inline, value_type = Option<Vec<PermissionPatternDto>>)]
     permissions: Option<Vec<String>>,
     /// Not later than the present expiry.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -120,8 +121,8 @@ pub(crate) struct ApiKeyPatchDto {
 pub(crate) struct RotationDto {
     /// For how many seconds the former key is still accepted: none if it is absent.
     #[serde(default)]
-    #[schema(minimum = 0, maximum = 86_400)]
-    overlap_seconds: u32,
+    #[schema(value_type = u32, minimum = 0, maximum = 86_400)]
+    overlap_seconds: f64,
 }
 
 /// List a user's API keys
@@ -258,7 +259,8 @@ pub(crate) async fn rotate(
     PathId(id): PathId<ApiKeyId>,
     Call(caller, body): Call<RotationDto>,
 ) -> Result<Json<IssuedApiKeyDto>, Problem> {
-    let issued = iam.api_keys().rotate(&caller, id, TimeDelta::seconds(body.overlap_seconds.into())).await?;
+    let overlap = TimeDelta::seconds(whole_number("overlapSeconds", body.overlap_seconds)?.into());
+    let issued = iam.api_keys().rotate(&caller, id, overlap).await?;
     Ok(Json(IssuedApiKeyDto::new(&iam, issued)))
 }
 

@@ -1,6 +1,9 @@
 //! `GET /events`: the audit log as a feed (`events.md`).
 
 use std::convert::Infallible;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,7 +61,10 @@ pub(crate) struct EventQuery {
     #[param(value_type = Option<u64>, minimum = 0)]
     after: Option<String>,
     /// Events of these types only, joined by commas: `USER.CREATE`, or `USER.*` for all actions on a resource type.
-    #[param(example = "USER.*,ROLE.CREATE")]
+    #[param(
+        example = "USER.*,ROLE.CREATE",
+        pattern = "^[A-Z][A-Z0-9_]{0,63}[.]([*]|[A-Z][A-Z0-9_]{0,63})(,[A-Z][A-Z0-9_]{0,63}[.]([*]|[A-Z][A-Z0-9_]{0,63}))*$"
+    )]
     types: Option<String>,
     /// How many events a page holds at most.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 500, default = 100)]
@@ -68,7 +74,20 @@ pub(crate) struct EventQuery {
     wait: Option<String>,
 }
 
+/// Where a client continues that reads a stream again.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "only its schema is used; the handler reads the header")]
+pub(crate) struct LastEvent {
+    /// As `after`, which it replaces.
+    #[param(rename = "Last-Event-ID", value_type = u64, required = false, minimum = 0)]
+    last_event_id: Option<String>,
+}
+
 const MAX_WAIT: u32 = 30;
+
+/// The greatest number of an event: that of the format `int64`.
+const MAX_SEQUENCE: u64 = i64::MAX.unsigned_abs();
 
 /// What is left of the time limit for a request after a wait.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -88,7 +107,7 @@ const MARGIN: Duration = Duration::from_secs(2);
     path = "/events",
     operation_id = "listEvents",
     tag = EVENTS,
-    params(EventQuery, ("Last-Event-ID" = Option<u64>, Header, description = "As `after`, which it replaces.")),
+    params(EventQuery, LastEvent),
     responses(
         (
             status = 200,
@@ -107,12 +126,13 @@ pub(crate) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let mut params = Params::default();
-    let after = params.parse("after", query.after.as_deref());
+    let sequence = |text: &str| number(text, 0..=MAX_SEQUENCE);
+    let after = params.parse_with("after", query.after.as_deref(), sequence);
     let patterns = params.parse_with("types", query.types.as_deref(), patterns).unwrap_or_default();
     let limit = params.parse_with("limit", query.limit.as_deref(), |text| number(text, 1..=500)).unwrap_or(100);
     let wait = params.parse_with("wait", query.wait.as_deref(), |text| number(text, 0..=MAX_WAIT)).unwrap_or(0);
     let last = headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
-    let last: Option<u64> = params.parse("Last-Event-ID", last);
+    let last = params.parse_with("Last-Event-ID", last, sequence);
     params.finish()?;
     let mut reader = Reader { iam, caller, after: last.or(after), patterns, limit };
     if prefers(&headers, "text/event-stream", "application/json") {
@@ -131,7 +151,7 @@ fn patterns(text: &str) -> Result<Vec<EventPattern>, String> {
     text.split(',').map(|pattern| pattern.trim().parse().map_err(|error: Invalid| error.to_string())).collect()
 }
 
-fn number(text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
+fn number<T: FromStr + PartialOrd + Display>(text: &str, range: RangeInclusive<T>) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| range.contains(number));
     number.ok_or_else(|| format!("must be {} to {}", range.start(), range.end()))
 }

@@ -413,6 +413,16 @@ fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
     content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
+/// Converts a number of a body that is whole and not negative to the nearest `u32`. The field is no integer type, because
+/// 365.0 is an integer for JSON Schema, too.
+pub(crate) fn whole_number(field: &str, number: f64) -> Result<u32, Problem> {
+    if number.fract() == 0.0 && number >= 0.0 {
+        Ok(number as u32)
+    } else {
+        Err(Problem::invalid_field(field, "must be a whole number that is not negative"))
+    }
+}
+
 /// Parses a JSON object. An error names the invalid field.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // serde would also accept an array for a struct, with one item for each field.

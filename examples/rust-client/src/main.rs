@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let grace = client.create_user(Some(&key), new.clone()).await?;
     assert_eq!(client.create_user(Some(&key), new.clone()).await?.id, grace.id);
 
-    let found = client.list_users(None, None, None, Some("hopper"), no_key, None, None).await?;
+    let found = client.list_users(None, None, None, None, Some("hopper"), no_key, None, None).await?;
     assert_eq!(found.data.iter().map(|user| user.id).collect::<Vec<_>>(), [grace.id]);
 
     match client.create_user(no_key, new.clone()).await {

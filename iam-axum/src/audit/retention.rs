@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::description::{AUDIT_LOGS, Problems};
-use crate::extract::{Authenticated, Call, nullable};
+use crate::extract::{Authenticated, Call, nullable, whole_number};
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -100,17 +100,8 @@ pub(crate) async fn set(
     let Some(retention_days) = retention_days else {
         return Err(Problem::invalid_field("retentionDays", "is required; null keeps entries forever"));
     };
-    let retention_days = retention_days.map(whole_days).transpose()?;
+    let retention_days = retention_days.map(|days| whole_number("retentionDays", days)).transpose()?;
     Ok(Json(iam.audit().set_retention(&caller, retention_days).await?.into()))
-}
-
-/// Converts a number without a fraction to the nearest `u32`. A number that is out of bounds stays out of bounds.
-fn whole_days(days: f64) -> Result<u32, Problem> {
-    if days.fract() == 0.0 {
-        Ok(days as u32)
-    } else {
-        Err(Problem::invalid_field("retentionDays", "must be a whole number"))
-    }
 }
 
 /// Apply the retention

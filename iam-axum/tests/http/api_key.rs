@@ -34,6 +34,8 @@ on_every_store![
     the_keys_of_a_deleted_user_are_gone,
     a_repeated_creation_of_a_service_account_makes_one,
     a_key_sends_a_body_with_its_present_rights,
+    an_id_that_is_no_uuid_is_named,
+    service_accounts_count_towards_the_quota_of_users,
 ];
 
 impl TestApp {
@@ -523,4 +525,18 @@ async fn a_key_sends_a_body_with_its_present_rights(app: TestApp) {
     let request = app.post("/users").bearer(text(&key)).json(&profile("eve@example.com"));
     let revoke = async || app.delete(&format!("/api-keys/{}", id(&key))).by(&ada).send().await.no_content();
     request.send_after(revoke()).await.problem("unauthorized");
+}
+
+async fn an_id_that_is_no_uuid_is_named(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for path in ["/api-keys/x", "/users/x/api-keys"] {
+        assert_eq!(app.get(path).by(&ada).send().await.invalid_fields(), ["id"], "{path}");
+    }
+}
+
+async fn service_accounts_count_towards_the_quota_of_users(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let full = app.with_settings(|settings| settings.quota.users = 1).await;
+    let create = full.post("/service-accounts").by(&ada).json(&json!({ "name": "Importer" })).send();
+    full.unrecorded(&ada, create).await.problem("conflict");
 }

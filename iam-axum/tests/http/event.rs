@@ -139,7 +139,7 @@ async fn types_select_events(app: TestApp) {
 async fn invalid_parameters_are_named(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (name, values) in [
-        ("after", &["-1", "x", "1.5", ""][..]),
+        ("after", &["-1", "x", "1.5", "", "9223372036854775808"][..]),
         ("types", &["", "USER", "user.create", "USER.CREATE,", "*", "USER.CREATE.X"]),
         ("limit", &["0", "501", "x"]),
         ("wait", &["31", "-1", "x"]),
@@ -150,6 +150,7 @@ async fn invalid_parameters_are_named(app: TestApp) {
     }
     let all = events(&app, &ada, &[("after", "x"), ("types", "x"), ("limit", "x"), ("wait", "x")]).await;
     assert_eq!(all.invalid_fields(), ["after", "types", "limit", "wait"]);
+    assert_eq!(events(&app, &ada, &[("after", "9223372036854775807")]).await.ok()["data"], json!([]));
     let request = app.get("/events").by(&ada).header("last-event-id", "x");
     assert_eq!(request.send().await.invalid_fields(), ["Last-Event-ID"]);
     let limit = events(&app, &ada, &[("limit", "500"), ("wait", "0")]).await;
