@@ -37,7 +37,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.factors,
     iam.challenges,
     iam.messages,
-    iam.queued_messages
+    iam.queued_messages,
+    iam.webhooks,
+    iam.webhook_deliveries
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON

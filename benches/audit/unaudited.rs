@@ -25,9 +25,11 @@ use iam_core::session::*;
 use iam_core::tenant::*;
 use iam_core::token::*;
 use iam_core::user::*;
+use iam_core::version::Version;
+use iam_core::webhook::{Delivery, *};
 use iam_core::{
     ApiKeyId, AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, SessionId,
-    Slug, Store, StoreError, TenantId, Transaction, UserId,
+    Slug, Store, StoreError, TenantId, Transaction, UserId, WebhookId,
 };
 
 use uuid::Uuid;
@@ -137,6 +139,9 @@ impl MaintenanceStore for Unaudited {
     async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Outcome<u64> {
         self.0.remove_message_counts(before, limit).await
     }
+    async fn remove_ended_deliveries(&self, before: Timestamp, limit: u32) -> Outcome<u64> {
+        self.0.remove_ended_deliveries(before, limit).await
+    }
 }
 
 #[async_trait]
@@ -166,6 +171,45 @@ impl FactorStore for Unaudited {
     }
     async fn challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Outcome<Option<Challenge>> {
         self.0.challenge(tenant, token_hash).await
+    }
+}
+
+#[async_trait]
+impl WebhookStore for Unaudited {
+    async fn webhook(&self, tenant: TenantId, id: WebhookId) -> Outcome<Option<Webhook>> {
+        self.0.webhook(tenant, id).await
+    }
+    async fn webhooks(&self, tenant: TenantId) -> Outcome<Vec<Webhook>> {
+        self.0.webhooks(tenant).await
+    }
+    async fn deliveries(&self, tenant: TenantId, webhook: WebhookId, limit: u32) -> Outcome<Vec<Delivery>> {
+        self.0.deliveries(tenant, webhook, limit).await
+    }
+    async fn due_webhooks(&self, now: Timestamp) -> Outcome<Vec<DueWebhook>> {
+        self.0.due_webhooks(now).await
+    }
+    async fn webhook_work(
+        &self,
+        tenant: TenantId,
+        id: WebhookId,
+        now: Timestamp,
+        limit: u32,
+    ) -> Outcome<Option<WebhookWork>> {
+        self.0.webhook_work(tenant, id, now, limit).await
+    }
+    async fn record_deliveries(
+        &self,
+        tenant: TenantId,
+        id: WebhookId,
+        version: Version,
+        before: u64,
+        progress: &DeliveryProgress,
+        deliveries: &[Delivery],
+    ) -> Outcome<bool> {
+        self.0.record_deliveries(tenant, id, version, before, progress, deliveries).await
+    }
+    async fn webhook_backlog(&self) -> Outcome<WebhookBacklog> {
+        self.0.webhook_backlog().await
     }
 }
 
@@ -422,6 +466,16 @@ impl FactorTransaction for UnauditedTransaction {
     }
     async fn lock_challenge(&mut self, token_hash: &[u8; 32]) -> Outcome<Option<Challenge>> {
         self.0.lock_challenge(token_hash).await
+    }
+}
+
+#[async_trait]
+impl WebhookTransaction for UnauditedTransaction {
+    async fn lock_webhook(&mut self, id: WebhookId) -> Outcome<Option<Webhook>> {
+        self.0.lock_webhook(id).await
+    }
+    async fn count_webhooks(&mut self) -> Outcome<u64> {
+        self.0.count_webhooks().await
     }
 }
 

@@ -11,6 +11,7 @@ mod credential;
 mod factor;
 mod idempotency;
 mod invitation;
+mod kept_webhook;
 mod link;
 mod log;
 mod mail;
@@ -24,6 +25,7 @@ mod state;
 mod tenant;
 mod transaction;
 mod user;
+mod webhook;
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
-use iam_model::store::{MaintenanceStore, OnlyTurn, Totals, Turn};
+use iam_model::store::{MaintenanceStore, Totals, Turn};
 use iam_model::store_error::StoreError;
 
 use crate::state::{MemoryStore, TenantState};
@@ -80,8 +80,21 @@ impl MaintenanceStore for MemoryStore {
         }))
     }
 
-    async fn take_turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
-        Ok(Some(Box::new(OnlyTurn)))
+    async fn remove_ended_deliveries(&self, before: Timestamp, _limit: u32) -> Result<u64, StoreError> {
+        let remove = |state: &mut TenantState| {
+            let mut removed = 0;
+            for webhook in state.webhooks.values_mut() {
+                let all = webhook.deliveries.len();
+                webhook.deliveries.retain(|_, kept| kept.next_attempt_at.is_some() || kept.started_at >= before);
+                removed += all - webhook.deliveries.len();
+            }
+            removed
+        };
+        Ok(self.remove_from_all_tenants(remove).await)
+    }
+
+    async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
+        Ok(self.turns.take(job))
     }
 }
 

@@ -12,7 +12,7 @@ use iam_model::credential::LoginAttempts;
 use iam_model::factor::Factor;
 use iam_model::id::{
     ApiKeyId, AssignmentId, FactorId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId,
-    TenantId, UserId,
+    TenantId, UserId, WebhookId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::invitation::Invitation;
@@ -25,6 +25,7 @@ use iam_model::role::Role;
 use iam_model::secret::PasswordHash;
 use iam_model::session::Session;
 use iam_model::signing_key::SigningKey;
+use iam_model::store::LocalTurns;
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::tenant::Tenant;
 use iam_model::user::User;
@@ -32,6 +33,7 @@ use iam_model::validate::EmailKey;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
+use crate::kept_webhook::KeptWebhook;
 use crate::log::AuditLog;
 
 /// A store in memory. Clones share its content.
@@ -53,6 +55,7 @@ use crate::log::AuditLog;
 pub struct MemoryStore {
     state: Arc<RwLock<State>>,
     pub(super) writer: Arc<Mutex<()>>,
+    pub(super) turns: LocalTurns,
 }
 
 /// The committed state of all tenants.
@@ -84,6 +87,7 @@ pub(super) struct TenantState {
     pub(super) recovery_codes: BTreeMap<UserId, BTreeSet<[u8; 32]>>,
     pub(super) challenges: BTreeMap<[u8; 32], Challenge>,
     pub(super) api_keys: BTreeMap<ApiKeyId, ApiKey>,
+    pub(super) webhooks: BTreeMap<WebhookId, KeptWebhook>,
 }
 
 impl MemoryStore {

@@ -37,6 +37,7 @@ impl Transaction for MemoryTransaction {
             Change::Factor(change) => self.draft.write_factor(change),
             Change::Challenge(change) => self.draft.write_challenge(change),
             Change::ApiKey(change) => self.draft.write_api_key(change),
+            Change::Webhook(change) => self.draft.write_webhook(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

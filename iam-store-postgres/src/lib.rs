@@ -28,6 +28,7 @@ mod store;
 mod tenant;
 mod transaction;
 mod user;
+mod webhook;
 mod written_entry;
 
 use async_trait::async_trait;

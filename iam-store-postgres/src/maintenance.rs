@@ -101,6 +101,19 @@ maintenance_ports! {
         USING stale
         WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key AND d.kind = stale.kind
     "#,
+    ended_deliveries: r#"
+        WITH stale AS MATERIALIZED (
+            SELECT tenant_id, webhook_id, sequence
+            FROM iam.webhook_deliveries
+            WHERE next_attempt_at IS NULL AND started_at < $1
+            ORDER BY started_at
+            LIMIT $2
+            FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM iam.webhook_deliveries d
+        USING stale
+        WHERE d.tenant_id = stale.tenant_id AND d.webhook_id = stale.webhook_id AND d.sequence = stale.sequence
+    "#,
 }
 
 impl PostgresStore {
@@ -127,6 +140,10 @@ struct PostgresTurn(Transaction<Postgres>);
 
 #[async_trait]
 impl Turn for PostgresTurn {
+    async fn is_held(&mut self) -> bool {
+        (&mut *self.0).execute("SELECT 1").await.is_ok()
+    }
+
     async fn end(self: Box<Self>) {
         // If the rollback fails, the connection is closed, and the lock ends with it.
         let _ = self.0.rollback().await;

@@ -71,7 +71,8 @@ impl SqliteStore {
         // SQLite itself rolls back the whole transaction in some cases, for instance if the disk is full.
         let shared = SharedTransaction::new(transaction, true);
         let source = Source::Host(shared.clone());
-        let store = Self { writer: source.clone(), readers: source, follower: self.follower.clone() };
+        let follower = self.follower.clone();
+        let store = Self { writer: source.clone(), readers: source, follower, turns: self.turns.clone() };
         Ok(HostTransaction::new(shared, store))
     }
 }

@@ -28,6 +28,7 @@ mod store;
 mod tenant;
 mod transaction;
 mod user;
+mod webhook;
 
 use async_trait::async_trait;
 use iam_model::id::TenantId;

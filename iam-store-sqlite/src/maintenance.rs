@@ -1,4 +1,4 @@
-use iam_model::store::{OnlyTurn, Turn};
+use iam_model::store::Turn;
 use iam_model::store_error::StoreError;
 use iam_store_sql::maintenance_ports;
 
@@ -51,11 +51,21 @@ maintenance_ports! {
             LIMIT ?2
         )
     "#,
+    ended_deliveries: r#"
+        DELETE FROM webhook_deliveries
+        WHERE rowid IN (
+            SELECT rowid
+            FROM webhook_deliveries
+            WHERE next_attempt_at IS NULL AND started_at < ?1
+            ORDER BY started_at
+            LIMIT ?2
+        )
+    "#,
 }
 
 impl SqliteStore {
-    /// Only one server uses the file, so it can always do the job.
-    pub(crate) async fn try_to_take_turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
-        Ok(Some(Box::new(OnlyTurn)))
+    /// Only one server uses the file.
+    pub(crate) async fn try_to_take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
+        Ok(self.turns.take(job))
     }
 }

@@ -2,6 +2,7 @@ use iam_model::access::VisibleScope;
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::page::{PageRequest, SortOrder};
+use iam_model::store::LocalTurns;
 use iam_model::store_error::StoreError;
 use iam_store_sql::list_pages;
 use iam_store_sql::page::offset;
@@ -21,6 +22,7 @@ pub struct SqliteStore {
     pub(crate) writer: Source<Sqlite>,
     pub(crate) readers: Source<Sqlite>,
     pub(crate) follower: Source<Sqlite>,
+    pub(crate) turns: LocalTurns,
 }
 
 impl SqliteStore {
@@ -36,7 +38,7 @@ impl SqliteStore {
         // The writer first: the readers can neither create the database nor turn on its write-ahead log.
         let writer = open::writer(options.clone()).await?;
         let readers = open::readers(options.clone()).await?;
-        Ok(Self { writer, readers, follower: open::follower(options) })
+        Ok(Self { writer, readers, follower: open::follower(options), turns: LocalTurns::default() })
     }
 
     pub(crate) fn reads(&self) -> Source<Sqlite> {

@@ -148,6 +148,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             | FactorChange::UseRecoveryCode { .. },
         )
         | Change::ApiKey(ApiKeyChange::Create { .. })
+        | Change::Webhook(_)
         | Change::Challenge(_)
         | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)

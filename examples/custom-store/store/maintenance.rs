@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use iam_model::clock::Timestamp;
-use iam_model::store::{MaintenanceStore, OnlyTurn, Totals, Turn};
+use iam_model::store::{MaintenanceStore, Totals, Turn};
 use iam_model::store_error::StoreError;
 use redb::WriteTransaction;
 
@@ -13,6 +13,7 @@ use super::mail::QueuedMailRow;
 use super::rows::{Draft, Row, everywhere};
 use super::sequence::QueuedRow;
 use super::session::SessionRow;
+use super::webhook::DeliveryRow;
 
 #[async_trait]
 impl MaintenanceStore for RedbStore {
@@ -63,9 +64,14 @@ impl MaintenanceStore for RedbStore {
         Ok(self.write(|rows| remove(rows, limit, is_old)).await?.len() as u64)
     }
 
+    async fn remove_ended_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let is_old = |row: &DeliveryRow| row.kept.next_attempt_at.is_none() && row.kept.started_at < before;
+        Ok(self.write(|rows| remove(rows, limit, is_old)).await?.len() as u64)
+    }
+
     // redb locks the file, so no other process can have it open.
-    async fn take_turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
-        Ok(Some(Box::new(OnlyTurn)))
+    async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
+        Ok(self.turns.take(job))
     }
 }
 

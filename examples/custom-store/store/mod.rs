@@ -24,6 +24,7 @@ mod signing_key;
 mod tenant;
 mod transaction;
 mod user;
+mod webhook;
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -33,7 +34,7 @@ use async_trait::async_trait;
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::page::{Page, PageRequest};
-use iam_model::store::{ChangeFeed, Store, Transaction};
+use iam_model::store::{ChangeFeed, LocalTurns, Store, Transaction};
 use iam_model::store_error::{Constraint, StoreError};
 use redb::{Database, ReadableDatabase as _, WriteTransaction};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -50,6 +51,7 @@ pub(crate) struct RedbStore {
     /// The lock of the one writer. redb has such a lock, too, but a writer that waits for redb's lock blocks a thread.
     writer: Arc<Mutex<()>>,
     feed: Feed,
+    turns: LocalTurns,
 }
 
 /// The lock of the one writer, and the writes under it. The order of the fields matters: the lock is released last.
@@ -62,7 +64,8 @@ impl RedbStore {
     /// Opens a file, or creates it.
     pub(crate) async fn open(path: &Path) -> Result<Self, StoreError> {
         let database = Arc::new(Database::create(path).map_err(failed)?);
-        let store = Self { database: RwLock::new(Some(database)), writer: Arc::default(), feed: Feed::default() };
+        let database = RwLock::new(Some(database));
+        let store = Self { database, writer: Arc::default(), feed: Feed::default(), turns: LocalTurns::default() };
         store.write(transaction::create_tables).await?;
         Ok(store)
     }

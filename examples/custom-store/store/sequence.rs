@@ -71,7 +71,7 @@ impl Row for LeafRow {
     }
 }
 
-fn leaf_key(sequence: u64) -> Vec<u8> {
+pub(super) fn leaf_key(sequence: u64) -> Vec<u8> {
     sequence.to_be_bytes().to_vec()
 }
 
@@ -242,7 +242,7 @@ impl View<'_> {
         self.get(&[])
     }
 
-    fn log_head(self) -> Result<Option<LogHead>, StoreError> {
+    pub(super) fn log_head(self) -> Result<Option<LogHead>, StoreError> {
         let Some(row) = self.head()? else { return Ok(None) };
         let peaks = row.peaks.into_iter().map(TreeHash).collect();
         Ok(Some(LogHead {

@@ -28,6 +28,7 @@ use super::rows::{Draft, View, create};
 use super::sequence::{HeadRow, LeafRow, NodeRow, QueuedRow};
 use super::session::SessionRow;
 use super::signing_key::KeyRow;
+use super::webhook::{DeliveryRow, WebhookRow};
 
 /// A unit of work. Nothing else writes until it ends, so everything that it reads is locked.
 pub(super) struct RedbTransaction {
@@ -76,6 +77,7 @@ impl Transaction for RedbTransaction {
             Change::Link(change) => draft.write_link(change),
             Change::Mail(change) => draft.write_mail(change),
             Change::ApiKey(change) => draft.write_api_key(change),
+            Change::Webhook(change) => draft.write_webhook(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -108,6 +110,8 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<QueuedRow>(rows)?;
     create::<LeafRow>(rows)?;
     create::<NodeRow>(rows)?;
+    create::<WebhookRow>(rows)?;
+    create::<DeliveryRow>(rows)?;
     create::<HeadRow>(rows)?;
     create::<AnswerRow>(rows)?;
     create::<Invitation>(rows)?;

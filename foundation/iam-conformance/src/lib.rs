@@ -44,6 +44,7 @@ pub mod signing_key;
 pub mod tenant;
 mod tree;
 pub mod user;
+pub mod webhook;
 pub mod work;
 mod world;
 
@@ -122,6 +123,11 @@ macro_rules! conformance_cases {
                 a_change_to_a_missing_key_is_refused, a_key_of_a_missing_user_is_refused, revoked_keys_are_gone,
                 the_latest_use_is_kept, service_accounts_are_listed, concurrent_keys_stay_within_the_maximum,
                 one_secret_of_concurrent_rotations_is_valid, a_concurrent_deletion_leaves_no_key;
+            webhook: webhooks_are_read_back_in_order, changes_are_read_back, deliveries_are_read_back_in_order,
+                a_webhook_is_due_when_it_has_something_to_do, due_deliveries_come_in_the_order_of_the_log,
+                a_replay_goes_back_and_is_not_undone, deliveries_after_a_replay_are_not_due,
+                a_change_is_not_passed_by_a_record_from_before, the_backlog_is_that_of_the_last_webhook,
+                ended_deliveries_are_removed;
             permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
                 name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
             role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
@@ -168,7 +174,7 @@ macro_rules! conformance_cases {
                 each_part_of_an_entry_is_erased_separately, an_erasure_keeps_the_queue_and_the_leaves,
                 an_erasure_skips_removed_entries, restored_personal_data_is_found, an_unknown_user_is_not_erased;
             maintenance: totals_count_all_tenants, expired_sessions_are_removed, stale_login_attempts_are_removed,
-                the_service_removes_sessions_and_attempts, a_turn_can_be_taken_again;
+                the_service_removes_sessions_and_attempts, one_task_has_a_job_until_its_turn_ends;
             idempotency: an_answer_is_read_back, a_later_answer_replaces_an_expired_one,
                 a_dropped_unit_of_work_stores_no_answer, old_answers_are_removed, concurrent_repeats_create_one_user,
                 a_key_belongs_to_one_request, failures_are_not_kept, a_key_is_locked_until_the_unit_of_work_ends,

@@ -105,9 +105,11 @@ pub async fn the_service_removes_sessions_and_attempts(store: Arc<dyn Store>) {
     assert_eq!(iam.remove_stale_login_attempts().await.unwrap(), 1);
 }
 
-/// A turn for a job can be taken again after it has ended. A turn for another job can be taken at the same time.
-pub async fn a_turn_can_be_taken_again(store: Arc<dyn Store>) {
-    let turn = store.take_turn("sweep").await.unwrap().unwrap();
+/// One task has the turn for a job until it ends it. A turn for another job can be taken at the same time.
+pub async fn one_task_has_a_job_until_its_turn_ends(store: Arc<dyn Store>) {
+    let mut turn = store.take_turn("sweep").await.unwrap().unwrap();
+    assert!(turn.is_held().await);
+    assert!(store.take_turn("sweep").await.unwrap().is_none());
     turn.end().await;
     let (again, other) = (store.take_turn("sweep").await.unwrap(), store.take_turn("other").await.unwrap());
     again.unwrap().end().await;

@@ -103,6 +103,9 @@ pub enum Error {
     /// The call needs passkeys, and this installation accepts none.
     #[error("This installation accepts no passkeys. The operator can turn them on.")]
     PasskeysOff,
+    /// The call needs webhooks, and this installation sends none.
+    #[error("This installation sends no webhooks. The operator can turn them on.")]
+    WebhooksOff,
     /// One of the other errors, caused by one field of the input.
     #[error("{error}")]
     About {
@@ -372,6 +375,9 @@ pub enum Conflict {
     /// The user has as many API keys as it may have.
     #[error("The user has the maximum number of API keys. Revoke one first.")]
     TooManyApiKeys,
+    /// The tenant has as many webhooks as it may have.
+    #[error("The tenant has the maximum number of webhooks. Remove one first.")]
+    TooManyWebhooks,
     /// The TOTP generator is confirmed already.
     #[error("The factor is confirmed already.")]
     FactorConfirmed,

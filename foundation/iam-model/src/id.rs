@@ -108,6 +108,8 @@ ids! {
     FactorId;
     /// Identifies an API key.
     ApiKeyId;
+    /// Identifies a webhook.
+    WebhookId;
 }
 
 impl TenantId {

@@ -35,3 +35,4 @@ pub mod tenant;
 pub mod user;
 pub mod validate;
 pub mod version;
+pub mod webhook;

@@ -1,9 +1,11 @@
-//! The port of an [`Observer`] of the operations of a store and of password hashing, for instance for metrics.
+//! The port of an [`Observer`] of the operations of a store, of password hashing and of webhooks, for instance for
+//! metrics.
 
 use std::time::Duration;
 
 use crate::change::LoginFailure;
 use crate::store_error::StoreError;
+use crate::webhook::DeliveryStatus;
 
 /// Receives reports. It is called during every request, so it must not wait for anything.
 pub trait Observer: Send + Sync + 'static {
@@ -21,4 +23,7 @@ pub trait Observer: Send + Sync + 'static {
     /// A password was not hashed, because too many passwords already wait; see
     /// [`Error::Overloaded`](crate::error::Error::Overloaded).
     fn password_refused(&self);
+
+    /// A webhook has sent an event, or has failed to do so. `status` is the state of the delivery after this attempt.
+    fn webhook_attempted(&self, status: DeliveryStatus);
 }

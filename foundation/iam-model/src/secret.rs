@@ -59,6 +59,8 @@ secrets! {
     OneTimeCode;
     /// An API key, sent as a bearer token (RFC 6750).
     ApiKeyToken;
+    /// The secret with which the requests of a webhook are signed, as Standard Webhooks writes it: `whsec_` and base64.
+    WebhookSecret;
     /// A recovery code, which can be used once in place of a second factor.
     RecoveryCode;
     /// The secret of an authenticator app, in base32 (RFC 4648 §6), or the URI that contains it.

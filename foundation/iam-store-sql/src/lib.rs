@@ -28,3 +28,4 @@ pub mod store;
 pub mod table;
 pub mod tenant;
 pub mod user;
+pub mod webhook;

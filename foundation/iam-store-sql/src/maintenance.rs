@@ -12,7 +12,8 @@ macro_rules! maintenance_ports {
         idempotency_records: $idempotency_records:literal,
         expired_links: $expired_links:literal,
         expired_challenges: $expired_challenges:literal,
-        message_counts: $message_counts:literal $(,)?
+        message_counts: $message_counts:literal,
+        ended_deliveries: $ended_deliveries:literal $(,)?
     ) => {
         const _: () = {
             use iam_model::clock::Timestamp;
@@ -65,6 +66,11 @@ macro_rules! maintenance_ports {
 
                 async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
                     let deleted = sqlx::query!($message_counts, $store::stored(before), i64::from(limit));
+                    Ok(self.answer(deleted.execute(&self.writes())).await?.rows_affected())
+                }
+
+                async fn remove_ended_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+                    let deleted = sqlx::query!($ended_deliveries, $store::stored(before), i64::from(limit));
                     Ok(self.answer(deleted.execute(&self.writes())).await?.rows_affected())
                 }
 

@@ -32,7 +32,7 @@ use crate::explained::{self, Explained, one_line};
 const SMALL: [&str; 4] = ["audit_unsealed", "signing_keys", "_migrations", "pg_"];
 
 /// Statements that may read a whole table or index, by their beginning.
-const WHOLE: [&str; 9] = [
+const WHOLE: [&str; 11] = [
     // The first one or two rows are enough.
     "SELECT NOT EXISTS (SELECT 1 FROM iam.tenants)",
     "SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1)",
@@ -40,6 +40,9 @@ const WHOLE: [&str; 9] = [
     "SELECT id AS \"tenant_id!\" FROM iam.tenants UNION",
     // The index contains only logs with entries that must still be purged.
     "SELECT * FROM iam.audit_logs g WHERE g.purged < g.removed",
+    // The delivery of events looks at every webhook.
+    "SELECT w.tenant_id, w.id, w.failures > 0 AS \"is_failing!\" FROM iam.webhooks w JOIN iam.tenants t",
+    "SELECT coalesce(max(g.size - greatest(w.attempted, g.removed)), 0)",
     // A month is read once before it is dropped.
     "SELECT EXISTS ( SELECT FROM iam.audit_entries_",
     // `maintenance.rs` gives the reasons.

@@ -113,6 +113,17 @@ SELECT tenant_id, id, id, 'passkey', 'Passkey', '', uuid_send(id), 0, now(), now
 INSERT INTO iam.api_keys (tenant_id, id, user_id, name, secret_hash, expires_at, created_at)
 SELECT tenant_id, id, id, 'Key', sha256(uuid_send(id)), '2100-01-01', now() FROM iam.users;
 
+INSERT INTO iam.webhooks (tenant_id, id, url, types, description, enabled, salt, created_at, attempted)
+SELECT tenant_id, id, 'https://example.com', 'USER.*', '', false, sha256(''), now(), 0 FROM iam.users;
+
+INSERT INTO iam.webhook_deliveries
+SELECT tenant_id, id, n, id, 'USER.CREATE', 1, 'DELIVERED', 204, NULL, '2100-01-01', 1, NULL
+FROM iam.users
+CROSS JOIN generate_series(1, 2) n;
+
+INSERT INTO iam.webhook_deliveries
+SELECT tenant_id, id, 3, id, 'USER.CREATE', 1, 'PENDING', 500, NULL, '2100-01-01', 1, '2100-01-02' FROM iam.users;
+
 INSERT INTO iam.recovery_codes SELECT tenant_id, id, sha256(uuid_send(id)) FROM iam.users;
 
 INSERT INTO iam.challenges

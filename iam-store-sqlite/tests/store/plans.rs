@@ -13,13 +13,16 @@ use test_support::sqlite::TestFile;
 
 /// Statements that may read a whole table, by their beginning: they are about all tenants or all expired rows, and run
 /// in the background; or they stop at the first row.
-const WHOLE: [&str; 9] = [
+const WHOLE: [&str; 11] = [
     "SELECT (SELECT count(*) FROM sessions",
     "DELETE FROM sessions WHERE rowid IN",
     "DELETE FROM login_attempts WHERE rowid IN",
     "DELETE FROM queued_messages WHERE rowid IN",
     "SELECT tenant_id, purged, removed FROM audit_logs WHERE purged < removed",
     "SELECT g.tenant_id AS \"tenant_id!: Uuid\" FROM audit_logs g UNION",
+    // The delivery of events looks at every webhook.
+    "SELECT w.tenant_id, w.id, w.failures > 0 AS \"is_failing!: bool\" FROM webhooks w CROSS JOIN tenants t",
+    "SELECT coalesce(max(g.size - max(w.attempted, g.removed)), 0) AS \"entries!: i64\"",
     "SELECT NOT EXISTS (SELECT 1 FROM tenants)",
     "SELECT EXISTS (SELECT 1 FROM tenants LIMIT 1 OFFSET 1)",
     "SELECT id AS \"id!\" FROM changes ORDER BY id DESC LIMIT 1",

@@ -27,6 +27,8 @@ impl ResourceType {
     pub const FACTOR: Self = Self(Cow::Borrowed("FACTOR"));
     /// An API key of a user.
     pub const API_KEY: Self = Self(Cow::Borrowed("API_KEY"));
+    /// A webhook of the tenant.
+    pub const WEBHOOK: Self = Self(Cow::Borrowed("WEBHOOK"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -112,7 +114,7 @@ pub struct Recorded {
 }
 
 /// Everything that the service records (`decisions.md` §6).
-pub const CATALOGUE: [Recorded; 11] = {
+pub const CATALOGUE: [Recorded; 12] = {
     use action::{
         ACCEPTED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
         PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED,
@@ -149,6 +151,7 @@ pub const CATALOGUE: [Recorded; 11] = {
         of(ResourceType::INVITATION, &[CREATE, UPDATE, DELETE, ACCEPTED]),
         of(ResourceType::FACTOR, &[CREATE, UPDATE, DELETE, PASSKEY_COUNTER]),
         of(ResourceType::API_KEY, &[CREATE, UPDATE, DELETE]),
+        of(ResourceType::WEBHOOK, &[CREATE, UPDATE, DELETE]),
     ]
 };
 

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use crate::audit::AuditEntry;
 use crate::audit::event::check_word;
 use crate::validate::Invalid;
@@ -19,6 +21,18 @@ impl EventPattern {
     pub fn matches(&self, entry: &AuditEntry) -> bool {
         *self.resource_type == *entry.resource_type.as_str()
             && self.action.as_deref().is_none_or(|action| *action == *entry.action)
+    }
+}
+
+impl Serialize for EventPattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for EventPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

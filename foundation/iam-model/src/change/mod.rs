@@ -17,6 +17,7 @@ mod role;
 mod session;
 mod tenant;
 mod user;
+mod webhook;
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ pub use role::RoleChange;
 pub use session::SessionChange;
 pub use tenant::TenantChange;
 pub use user::UserChange;
+pub use webhook::WebhookChange;
 
 use uuid::Uuid;
 
@@ -117,6 +119,8 @@ changes! {
     Challenge(ChallengeChange),
     /// A change of API keys.
     ApiKey(ApiKeyChange),
+    /// A change of webhooks.
+    Webhook(WebhookChange),
 }
 
 impl Change {
@@ -141,6 +145,7 @@ impl Change {
             Self::Factor(change) => change.granted_rights(author, now),
             Self::Challenge(change) => change.granted_rights(),
             Self::ApiKey(change) => change.granted_rights(author, now),
+            Self::Webhook(change) => change.granted_rights(),
         }
     }
 }

@@ -66,6 +66,10 @@ built_in! {
     API_KEYS_READ = "api-keys:read", "See the API keys of other users.";
     API_KEYS_UPDATE = "api-keys:update", "Change and rotate the API keys of other users.";
     API_KEYS_DELETE = "api-keys:delete", "Revoke the API keys of other users.";
+    WEBHOOKS_CREATE = "webhooks:create", "Make webhooks.";
+    WEBHOOKS_READ = "webhooks:read", "See webhooks and their deliveries.";
+    WEBHOOKS_UPDATE = "webhooks:update", "Change, test and replay webhooks, and rotate their secrets.";
+    WEBHOOKS_DELETE = "webhooks:delete", "Remove webhooks.";
 }
 
 impl Permission {
@@ -270,7 +274,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 10 * 4);
+        assert_eq!(names.len(), 11 * 4);
     }
 
     #[test]

@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use async_trait::async_trait;
 use macro_rules_attribute::apply;
 
@@ -48,6 +51,9 @@ pub trait MaintenanceStore {
     /// how many.
     async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
 
+    /// Removes the deliveries of webhooks that ended before `before`, at most `limit`. Returns how many.
+    async fn remove_ended_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
+
     /// Takes the turn for a job, which only one process over the same store can have. Returns `None` if another process
     /// has it. The turn ends with the process at the latest.
     async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError>;
@@ -56,15 +62,60 @@ pub trait MaintenanceStore {
 /// The turn of a process for a job. No other process does the job until the turn ends.
 #[async_trait]
 pub trait Turn: Send {
+    /// Whether the process still has the turn. It can lose it with its connection to the store.
+    async fn is_held(&mut self) -> bool;
+
     /// Ends the turn, so that another process can do the job.
     async fn end(self: Box<Self>);
 }
 
-/// The turn of a store that only one process uses.
-#[derive(Clone, Copy, Debug)]
-pub struct OnlyTurn;
+/// The turns of a store that only one process uses: one task of the process has the turn for a job.
+#[derive(Clone, Debug, Default)]
+pub struct LocalTurns(Arc<Mutex<BTreeSet<&'static str>>>);
+
+impl LocalTurns {
+    /// Takes the turn for a job. It ends when it is dropped. Returns `None` while another task has it.
+    #[must_use]
+    pub fn take(&self, job: &'static str) -> Option<Box<dyn Turn>> {
+        let is_free = self.lock().insert(job);
+        is_free.then(|| Box::new(LocalTurn { turns: self.clone(), job }) as Box<dyn Turn>)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct LocalTurn {
+    turns: LocalTurns,
+    job: &'static str,
+}
 
 #[async_trait]
-impl Turn for OnlyTurn {
+impl Turn for LocalTurn {
+    async fn is_held(&mut self) -> bool {
+        true
+    }
+
     async fn end(self: Box<Self>) {}
+}
+
+impl Drop for LocalTurn {
+    fn drop(&mut self) {
+        self.turns.lock().remove(self.job);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_of_a_process_ends_when_it_is_dropped() {
+        let turns = LocalTurns::default();
+        let turn = turns.take("sweep");
+        assert!(turn.is_some() && turns.clone().take("sweep").is_none() && turns.take("other").is_some());
+        drop(turn);
+        assert!(turns.take("sweep").is_some());
+    }
 }

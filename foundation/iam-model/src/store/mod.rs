@@ -25,6 +25,7 @@ mod session;
 mod signing_key;
 mod tenant;
 mod user;
+mod webhook;
 
 pub use api_key::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};
 pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
@@ -37,7 +38,7 @@ pub use idempotency::IdempotencyTransaction;
 pub use invitation::{InvitationStore, InvitationTransaction};
 pub use link::{LinkStore, LinkTransaction};
 pub use mail::{MailStore, MailTransaction};
-pub use maintenance::{MaintenanceStore, OnlyTurn, Totals, Turn};
+pub use maintenance::{LocalTurns, MaintenanceStore, Totals, Turn};
 pub use observed::Observed;
 pub use organization::{OrganizationStore, OrganizationTransaction};
 pub use permission::{PermissionStore, PermissionTransaction};
@@ -46,6 +47,7 @@ pub use session::{SessionDetails, SessionSnapshot, SessionStore, SessionTransact
 pub use signing_key::KeyStore;
 pub use tenant::{Directory, TenantStore, TenantTransaction};
 pub use user::{UserStore, UserTransaction};
+pub use webhook::{WebhookStore, WebhookTransaction};
 
 use std::sync::Arc;
 
@@ -81,6 +83,7 @@ pub trait Store:
     + MailStore
     + FactorStore
     + ApiKeyStore
+    + WebhookStore
     + Send
     + Sync
     + 'static
@@ -155,6 +158,7 @@ pub trait Locks:
     + MailTransaction
     + FactorTransaction
     + ApiKeyTransaction
+    + WebhookTransaction
     + Send
 {
 }
@@ -175,6 +179,7 @@ impl<T> Locks for T where
         + MailTransaction
         + FactorTransaction
         + ApiKeyTransaction
+        + WebhookTransaction
         + Send
 {
 }
