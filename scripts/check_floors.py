@@ -17,7 +17,7 @@ from pathlib import Path
 FLOORS = [
     ["iam-model"],
     ["iam-audit-proof", "iam-webauthn", "iam-store-sql"],
-    ["iam-store-memory", "iam-store-sqlite", "iam-store-postgres", "iam-mail"],
+    ["iam-store-memory", "iam-store-sqlite", "iam-store-postgres", "iam-mail", "iam-webhook"],
     ["iam-core"],
     ["iam-conformance", "iam-axum"],
     ["iam-server"],
