@@ -11,6 +11,7 @@ use iam_model::observe::Observer;
 use iam_model::random::{Random, SystemRandom};
 use iam_model::signing_key::KeyPurpose;
 use iam_model::store::Store;
+use iam_model::webhook::WebhookSender;
 use tokio::sync::Notify;
 
 use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, Post, observed};
@@ -20,7 +21,7 @@ use crate::link_pages::LinkPages;
 use crate::one_time::TotpCipher;
 use crate::password::PasswordRules;
 use crate::settings::Settings;
-use crate::token::{KeyRing, LinkKey, RETIREMENT, first_or_stored, pair};
+use crate::token::{KeyRing, LinkKey, RETIREMENT, WebhookKey, first_or_stored, pair};
 
 /// Builds an [`Iam`]; see [`Iam::builder`].
 pub struct Builder {
@@ -30,6 +31,7 @@ pub struct Builder {
     observer: Option<Arc<dyn Observer>>,
     hooks: Vec<Hook>,
     mail: Option<(Arc<dyn Mailer>, LinkPages)>,
+    webhooks: Option<Arc<dyn WebhookSender>>,
     settings: Settings,
 }
 
@@ -64,7 +66,16 @@ impl Builder {
         self
     }
 
-    /// Reports the operations of the store, and the hashing of passwords, to an observer.
+    /// Sends the events of webhooks by this sender. By default, webhooks are off.
+    ///
+    /// A task of the program must call [`Iam::deliver_webhooks`]; see [`webhook`](crate::webhook).
+    #[must_use]
+    pub fn webhooks(mut self, sender: Arc<dyn WebhookSender>) -> Self {
+        self.webhooks = Some(sender);
+        self
+    }
+
+    /// Reports the operations of the store, the hashing of passwords, and the deliveries of webhooks, to an observer.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = Some(observer);
@@ -126,7 +137,7 @@ impl Builder {
     /// one second and one day, or when the file of breached passwords cannot be used; [`Error::Internal`] when a
     /// signing key cannot be decrypted with the configured master key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
-        let Self { store, clock, random, observer, hooks, mail, settings } = self;
+        let Self { store, clock, random, observer, hooks, mail, webhooks, settings } = self;
         let store = observed(store, observer.as_ref());
         if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
             return Err(Error::field("access_token_lifetime", "must be between one second and one day"));
@@ -144,6 +155,7 @@ impl Builder {
         let log_key = LogKey::new(pair(log_key, master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
         let link_key = LinkKey::new(log_key.derive("links"));
+        let webhook_key = WebhookKey::new(log_key.derive("webhooks"));
         let totp_cipher = TotpCipher::new(log_key.derive("totp"))?;
         let post = mail.map(|(mailer, pages)| Arc::new(Post { mailer, pages, queued: Notify::new() }));
         let passwords =
@@ -152,6 +164,7 @@ impl Builder {
             store,
             after_commit: AfterCommit::immediate(hooks, post.clone()),
             in_flight: InFlight::default(),
+            webhook_tests: Arc::default(),
             random,
             passwords: Arc::new(passwords),
             password_rules: Arc::new(password_rules),
@@ -164,7 +177,9 @@ impl Builder {
             keys: Arc::new(keys),
             link_key: Arc::new(link_key),
             totp_cipher: Arc::new(totp_cipher),
+            webhook_key: Arc::new(webhook_key),
             post,
+            webhooks,
             verified_tokens: Arc::default(),
             ended_sessions: Arc::default(),
             has_several_tenants: Arc::default(),
@@ -196,6 +211,7 @@ impl Iam {
             observer: None,
             hooks: Vec::new(),
             mail: None,
+            webhooks: None,
             settings: Settings::default(),
         }
     }

@@ -43,6 +43,7 @@ pub mod tenant;
 pub mod token;
 pub mod user;
 pub mod verification;
+pub mod webhook;
 
 pub use builder::Builder;
 pub use caller::Caller;
@@ -53,7 +54,7 @@ pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserA
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
     ApiKeyId, AssignmentId, AuditEntryId, FactorId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId,
-    PermissionId, RoleId, SessionId, TenantId, TokenId, UserId,
+    PermissionId, RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
 };
 pub use iam_model::store::{ChangeFeed, HostTransaction, Locks, News, Schema, Store, Transaction};
 pub use iam_model::store_error::{BoxError, Constraint, StoreError};

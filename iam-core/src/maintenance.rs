@@ -1,9 +1,10 @@
 //! Maintenance that no request does: counts rows, and removes rows that are not needed any more.
 
+use chrono::TimeDelta;
 use iam_model::clock::Timestamp;
 use iam_model::error::Result;
 use iam_model::mail::LIMIT_WINDOW;
-pub use iam_model::store::{MaintenanceStore, OnlyTurn, Totals, Turn};
+pub use iam_model::store::{LocalTurns, MaintenanceStore, Totals, Turn};
 use iam_model::store_error::StoreError;
 
 use crate::iam::Iam;
@@ -11,6 +12,9 @@ use crate::idempotency::KEPT;
 
 /// The maximum number of rows that are removed at once, so that no transaction waits long for a lock.
 const BATCH: u32 = 1_000;
+
+/// How long deliveries of webhooks are kept after their end.
+const DELIVERIES_KEPT: TimeDelta = TimeDelta::days(7);
 
 impl Iam {
     /// Returns counts over all tenants, for metrics.
@@ -78,6 +82,15 @@ impl Iam {
     /// [`Error::Store`](iam_model::error::Error::Store). Rows that were removed before stay removed.
     pub async fn remove_message_counts(&self) -> Result<u64> {
         in_batches(|| self.0.store.remove_message_counts(self.now() - LIMIT_WINDOW, BATCH)).await
+    }
+
+    /// Removes the deliveries of webhooks that ended more than seven days ago, and returns how many. For a periodic job.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](iam_model::error::Error::Store). Rows that were removed before stay removed.
+    pub async fn remove_ended_deliveries(&self) -> Result<u64> {
+        in_batches(|| self.0.store.remove_ended_deliveries(self.now() - DELIVERIES_KEPT, BATCH)).await
     }
 
     /// Takes the turn for a job, which only one process over the same store can have. Returns `None` if another process

@@ -20,6 +20,7 @@ use crate::settings::Settings;
 use crate::tenant::Tenants;
 use crate::user::Users;
 use crate::verification::Verification;
+use crate::webhook::Webhooks;
 
 impl Iam {
     /// The service for tenants: creates, reads and changes them.
@@ -50,6 +51,12 @@ impl Iam {
     #[must_use]
     pub fn api_keys(&self) -> ApiKeys<'_> {
         ApiKeys(&self.0)
+    }
+
+    /// The service for webhooks: makes, reads, changes, tests and removes them.
+    #[must_use]
+    pub fn webhooks(&self) -> Webhooks<'_> {
+        Webhooks(&self.0)
     }
 
     /// The service for the verification of e-mail addresses: sends links, and changes addresses.

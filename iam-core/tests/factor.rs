@@ -63,6 +63,8 @@ impl Observer for Meanwhile {
     fn password_hashed(&self, _: Duration, _: Duration) {}
 
     fn password_refused(&self) {}
+
+    fn webhook_attempted(&self, _: iam_core::webhook::DeliveryStatus) {}
 }
 
 /// An authenticator app.

@@ -25,6 +25,7 @@ impl Observer for Operations {
     fn password_hashed(&self, _: Duration, _: Duration) {}
 
     fn password_refused(&self) {}
+    fn webhook_attempted(&self, _: iam_core::webhook::DeliveryStatus) {}
 }
 
 #[tokio::test]

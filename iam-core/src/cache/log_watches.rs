@@ -10,12 +10,15 @@ use uuid::Uuid;
 
 /// The logs that are waited for, by their [`log_id`]. A log that nothing waits for takes no memory for long.
 #[derive(Default)]
-pub(crate) struct LogWatches(Mutex<HashMap<Uuid, Weak<Notify>>>);
+pub(crate) struct LogWatches {
+    logs: Mutex<HashMap<Uuid, Weak<Notify>>>,
+    any: Notify,
+}
 
 impl LogWatches {
     /// Returns what is notified when the log of a tenant continues.
     pub(crate) fn of(&self, tenant: TenantId) -> Arc<Notify> {
-        let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watches = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let log = log_id(tenant);
         if let Some(watch) = watches.get(&log).and_then(Weak::upgrade) {
             return watch;
@@ -26,6 +29,11 @@ impl LogWatches {
         watch
     }
 
+    /// Waits until a log continues. Returns at once if one did since the last call. Only one task can wait.
+    pub(crate) async fn any(&self) {
+        self.any.notified().await;
+    }
+
     /// Wakes all who wait for one of these logs. Other ids are ignored.
     pub(super) fn wake(&self, changed: &[Uuid]) {
         // Nearly all ids are those of resources, and every commit comes here.
@@ -33,7 +41,8 @@ impl LogWatches {
         if logs.peek().is_none() {
             return;
         }
-        let watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.any.notify_one();
+        let watches = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         for watch in logs.filter_map(|log| watches.get(log)?.upgrade()) {
             watch.notify_waiters();
         }
@@ -63,11 +72,23 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_continues_wakes_the_one_who_waits_for_any_log() {
+        let watches = LogWatches::default();
+        let continues = || watches.any().now_or_never().is_some();
+        assert!(!continues());
+        watches.wake(&[Uuid::from_u128(1)]);
+        assert!(!continues());
+        watches.wake(&[log_id(TenantId::NONE)]);
+        watches.wake(&[log_id(TenantId::NONE)]);
+        assert!(continues() && !continues());
+    }
+
+    #[test]
     fn logs_without_waiters_are_forgotten() {
         let watches = LogWatches::default();
         for id in 0..100 {
             watches.of(Uuid::from_u128(id).into());
         }
-        assert_eq!(watches.0.lock().unwrap().len(), 1);
+        assert_eq!(watches.logs.lock().unwrap().len(), 1);
     }
 }

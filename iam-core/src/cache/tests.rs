@@ -67,6 +67,7 @@ impl Observer for QueryCounter {
     fn password_hashed(&self, _: Duration, _: Duration) {}
 
     fn password_refused(&self) {}
+    fn webhook_attempted(&self, _: iam_model::webhook::DeliveryStatus) {}
 }
 
 /// A feed that sends the notifications of a test. It ends when the test drops the other end.

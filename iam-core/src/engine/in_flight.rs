@@ -1,4 +1,4 @@
-//! The limit of concurrent units of work of one tenant.
+//! The limit of concurrent units of work of one tenant, and of concurrent tests of its webhooks.
 //!
 //! Units of work of one tenant often wait for a lock of that tenant, and occupy a connection meanwhile. Without a
 //! limit, one tenant could occupy all connections, so that every other tenant would wait, too.

@@ -27,6 +27,7 @@ use iam_model::store::{Observed, Store};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
 use iam_model::validate::Slug;
+use iam_model::webhook::WebhookSender;
 use uuid::Uuid;
 
 pub use crate::engine::work::UnitOfWork;
@@ -46,7 +47,7 @@ use crate::idempotency::Idempotency;
 use crate::one_time::TotpCipher;
 use crate::password::PasswordRules;
 use crate::settings::Settings;
-use crate::token::{KeyRing, LinkKey, VerifiedTokens};
+use crate::token::{KeyRing, LinkKey, VerifiedTokens, WebhookKey};
 
 /// The state that all services share. The parts behind an [`Arc`] are the same inside and outside of host
 /// transactions.
@@ -54,6 +55,7 @@ pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) after_commit: AfterCommit,
     pub(crate) in_flight: InFlight,
+    pub(crate) webhook_tests: Arc<InFlight>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) passwords: Arc<PasswordHasher>,
     pub(crate) password_rules: Arc<PasswordRules>,
@@ -66,8 +68,11 @@ pub(crate) struct Engine {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) link_key: Arc<LinkKey>,
     pub(crate) totp_cipher: Arc<TotpCipher>,
+    pub(crate) webhook_key: Arc<WebhookKey>,
     /// What sends mail. `None` if mail is off.
     pub(crate) post: Option<Arc<Post>>,
+    /// What sends the events of webhooks. `None` if webhooks are off.
+    pub(crate) webhooks: Option<Arc<dyn WebhookSender>>,
     pub(crate) verified_tokens: Arc<VerifiedTokens>,
     pub(crate) ended_sessions: Arc<EndedSessions>,
     /// Whether there was more than one tenant at the last query.
@@ -89,6 +94,7 @@ impl Engine {
             // Its own: a unit of work inside a host transaction must not wait for units of work that wait for this
             // transaction.
             in_flight: InFlight::default(),
+            webhook_tests: Arc::clone(&self.webhook_tests),
             random: Arc::clone(&self.random),
             passwords: Arc::clone(&self.passwords),
             password_rules: Arc::clone(&self.password_rules),
@@ -101,7 +107,9 @@ impl Engine {
             keys: Arc::clone(&self.keys),
             link_key: Arc::clone(&self.link_key),
             totp_cipher: Arc::clone(&self.totp_cipher),
+            webhook_key: Arc::clone(&self.webhook_key),
             post: self.post.clone(),
+            webhooks: self.webhooks.clone(),
             verified_tokens: Arc::clone(&self.verified_tokens),
             ended_sessions: Arc::clone(&self.ended_sessions),
             has_several_tenants: Arc::clone(&self.has_several_tenants),

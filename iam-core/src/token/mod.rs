@@ -8,6 +8,7 @@ mod opaque;
 mod ring;
 mod signing_key;
 mod verified;
+mod webhook;
 
 pub use crate::token::encryption::{MasterKey, MasterKeyError};
 pub use crate::token::verified::VerifiedToken;
@@ -20,6 +21,7 @@ pub(crate) use crate::token::link::{LinkKey, parse_link_token};
 pub(crate) use crate::token::ring::{KeyRing, RETIREMENT, first_or_stored};
 pub(crate) use crate::token::signing_key::{pair, reencrypted};
 pub(crate) use crate::token::verified::{SignedToken, TokenKind, VerifiedApiKey, VerifiedTokens};
+pub(crate) use crate::token::webhook::WebhookKey;
 
 use std::borrow::Cow;
 
