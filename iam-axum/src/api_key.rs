@@ -259,7 +259,8 @@ pub(crate) async fn rotate(
     PathId(id): PathId<ApiKeyId>,
     Call(caller, body): Call<RotationDto>,
 ) -> Result<Json<IssuedApiKeyDto>, Problem> {
-    let overlap = TimeDelta::seconds(whole_number("overlapSeconds", body.overlap_seconds)?.into());
+    let seconds = i64::try_from(whole_number("overlapSeconds", body.overlap_seconds)?).ok();
+    let overlap = seconds.and_then(TimeDelta::try_seconds).unwrap_or(TimeDelta::MAX);
     let issued = iam.api_keys().rotate(&caller, id, overlap).await?;
     Ok(Json(IssuedApiKeyDto::new(&iam, issued)))
 }

@@ -25,10 +25,11 @@ pub(crate) const API_KEYS: &str = "API keys";
 pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";
 pub(crate) const EVENTS: &str = "Events";
+pub(crate) const WEBHOOKS: &str = "Webhooks";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 14] = [
+const TAGS: [(&str, &str, &str); 15] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -109,6 +110,12 @@ const TAGS: [(&str, &str, &str); 14] = [
         "What happens in the tenant, as a feed: pull the entries of the audit log in their order, without gaps, wait for the \
          next ones, or receive them as a stream of server-sent events.",
         "integrating",
+    ),
+    (
+        WEBHOOKS,
+        "What happens in the tenant, sent to your own systems by Standard Webhooks 1.0: each request is signed, and an \
+         event is sent again until the receiver accepts it.",
+        "integrating#a-program-is-told-what-happens",
     ),
     (
         HEALTH,

@@ -53,6 +53,12 @@ pub(crate) struct EventsDto {
     next: u64,
 }
 
+/// The type of an event: a resource type and an action, or `*` for all actions.
+#[derive(ToSchema)]
+#[schema(value_type = String, max_length = 129, pattern = "^[A-Z][A-Z0-9_]{0,63}[.]([*]|[A-Z][A-Z0-9_]{0,63})$")]
+#[expect(dead_code, reason = "only its schema is used; the domain parses the text")]
+pub(crate) struct EventPatternDto(String);
+
 /// Which events to show.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -413,11 +413,11 @@ fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
     content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
-/// Converts a number of a body that is whole and not negative to the nearest `u32`. The field is no integer type, because
+/// Converts a number of a body that is whole and not negative to the nearest `u64`. The field is no integer type, because
 /// 365.0 is an integer for JSON Schema, too.
-pub(crate) fn whole_number(field: &str, number: f64) -> Result<u32, Problem> {
+pub(crate) fn whole_number(field: &str, number: f64) -> Result<u64, Problem> {
     if number.fract() == 0.0 && number >= 0.0 {
-        Ok(number as u32)
+        Ok(number as u64)
     } else {
         Err(Problem::invalid_field(field, "must be a whole number that is not negative"))
     }

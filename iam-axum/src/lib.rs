@@ -48,6 +48,7 @@ mod time;
 mod token;
 mod user;
 mod verification;
+mod webhook;
 
 use std::any::Any;
 use std::sync::Arc;

@@ -9,8 +9,10 @@ use axum::extract::State;
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use futures_util::future::try_join;
 use iam_core::credential::LoginFailure;
 use iam_core::observe::Observer;
+use iam_core::webhook::DeliveryStatus;
 use iam_core::{Iam, StoreError};
 use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT,
@@ -21,8 +23,8 @@ use crate::problem::{Kind, Problem};
 
 /// The metrics of the service. Clones share them.
 ///
-/// To measure requests, put the metrics into the [`Settings`](crate::Settings). To measure the store and passwords,
-/// make the metrics the observer of the [`Iam`]:
+/// To measure requests, put the metrics into the [`Settings`](crate::Settings). To measure the store, passwords and
+/// webhooks, make the metrics the observer of the [`Iam`]:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -55,6 +57,9 @@ struct Collectors {
     passwords_waiting: IntGauge,
     active_sessions: IntGauge,
     pending_entries: IntGauge,
+    webhook_attempts: IntCounterVec,
+    webhook_backlog: IntGauge,
+    webhook_backlog_age: IntGauge,
     /// When the totals in the store were last counted.
     counted: tokio::sync::Mutex<Option<Instant>>,
 }
@@ -128,6 +133,21 @@ impl Metrics {
                 "audit_unsealed_entries",
                 "Pending audit entries, with no sequence number yet; of the whole store, so the same in every replica",
             )?,
+            webhook_attempts: IntCounterVec::new(
+                Opts::new(
+                    "webhook_attempts_total",
+                    "Attempts to send an event of a webhook, by the state of the delivery after them, in this process",
+                ),
+                &["outcome"],
+            )?,
+            webhook_backlog: IntGauge::new(
+                "webhook_backlog_entries",
+                "Events that the webhook furthest behind has not attempted; the same in every replica",
+            )?,
+            webhook_backlog_age: IntGauge::new(
+                "webhook_backlog_seconds",
+                "Age of the oldest event that a webhook has not attempted; the same in every replica",
+            )?,
             registry,
             counted: tokio::sync::Mutex::default(),
         };
@@ -141,9 +161,15 @@ impl Metrics {
         registry.register(Box::new(collectors.passwords_waiting.clone()))?;
         registry.register(Box::new(collectors.active_sessions.clone()))?;
         registry.register(Box::new(collectors.pending_entries.clone()))?;
+        registry.register(Box::new(collectors.webhook_attempts.clone()))?;
+        registry.register(Box::new(collectors.webhook_backlog.clone()))?;
+        registry.register(Box::new(collectors.webhook_backlog_age.clone()))?;
         // An alert on a rate needs the zero before the first failure.
         for reason in FAILURES {
             collectors.failed_logins.with_label_values(&[reason.as_str()]);
+        }
+        for status in [DeliveryStatus::Delivered, DeliveryStatus::Pending, DeliveryStatus::Failed] {
+            collectors.webhook_attempts.with_label_values(&[outcome(status)]);
         }
         Ok(Self(Arc::new(collectors)))
     }
@@ -190,6 +216,18 @@ impl Observer for Metrics {
     fn password_refused(&self) {
         self.0.passwords_refused.inc();
     }
+
+    fn webhook_attempted(&self, status: DeliveryStatus) {
+        self.0.webhook_attempts.with_label_values(&[outcome(status)]).inc();
+    }
+}
+
+fn outcome(status: DeliveryStatus) -> &'static str {
+    match status {
+        DeliveryStatus::Delivered => "delivered",
+        DeliveryStatus::Pending => "pending",
+        DeliveryStatus::Failed => "failed",
+    }
 }
 
 fn millis(duration: Duration) -> f64 {
@@ -208,10 +246,13 @@ impl Collectors {
         if counted.is_some_and(|counted| counted.elapsed() < MIN_COUNT_INTERVAL) {
             return;
         }
-        match iam.totals().await {
-            Ok(totals) => {
+        match try_join(iam.totals(), iam.webhook_backlog()).await {
+            Ok((totals, backlog)) => {
                 self.active_sessions.set(i64::try_from(totals.active_sessions).unwrap_or(i64::MAX));
                 self.pending_entries.set(i64::try_from(totals.pending_entries).unwrap_or(i64::MAX));
+                self.webhook_backlog.set(i64::try_from(backlog.entries).unwrap_or(i64::MAX));
+                let age = backlog.since.map_or(0, |since| (iam.now() - since).num_seconds());
+                self.webhook_backlog_age.set(age.max(0));
             }
             // While the store is unavailable, the other metrics are even more important.
             Err(error) => tracing::warn!(error = %crate::problem::chain(&error), "the totals cannot be counted"),

@@ -17,7 +17,7 @@ use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
     access, api_key, assignment, audit, credential, event, factor, health, introspection, invitation, organization,
-    permission, recovery, role, session, tenant, token, user, verification,
+    permission, recovery, role, session, tenant, token, user, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -103,6 +103,15 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(audit::proof::inclusion),
         ],
         Part::Events => vec![routes!(event::list)],
+        Part::Webhooks => vec![
+            with_tokens(once(routes!(webhook::list, webhook::create))),
+            conditional(routes!(webhook::get)),
+            conditional(routes!(webhook::update, webhook::delete)),
+            with_tokens(routes!(webhook::rotate_secret)),
+            routes!(webhook::test),
+            routes!(webhook::deliveries),
+            routes!(webhook::replay),
+        ],
         Part::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
     }
 }

@@ -335,7 +335,7 @@ impl From<Error> for Problem {
             Error::Overloaded { retry_after } => {
                 Self { next: Some(Next::RetryAfter(retry_after.as_secs())), ..Self::new(Kind::Unavailable) }
             }
-            Error::MailOff | Error::PasskeysOff => Self::new(Kind::Unavailable),
+            Error::MailOff | Error::PasskeysOff | Error::WebhooksOff => Self::new(Kind::Unavailable),
             Error::NotFound(_) => Self::new(Kind::NotFound),
             Error::Conflict(Conflict::SeveralTenants(tenants)) => {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });

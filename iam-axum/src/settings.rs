@@ -104,13 +104,15 @@ pub enum Part {
     AuditLogs,
     /// `/events`: the audit log as a feed.
     Events,
+    /// `/webhooks`: events are sent to other systems.
+    Webhooks,
     /// `/health`.
     Health,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
@@ -128,6 +130,7 @@ impl Part {
         Self::Tenants,
         Self::AuditLogs,
         Self::Events,
+        Self::Webhooks,
         Self::Health,
     ];
 }

@@ -101,6 +101,7 @@ pub(crate) async fn set(
         return Err(Problem::invalid_field("retentionDays", "is required; null keeps entries forever"));
     };
     let retention_days = retention_days.map(|days| whole_number("retentionDays", days)).transpose()?;
+    let retention_days = retention_days.map(|days| u32::try_from(days).unwrap_or(u32::MAX));
     Ok(Json(iam.audit().set_retention(&caller, retention_days).await?.into()))
 }
 

@@ -9,12 +9,14 @@ use iam_core::clock::testing::FixedClock;
 use iam_core::clock::{Clock, Timestamp};
 use iam_core::credential::HashingCost;
 use iam_core::observe::Observer;
+use iam_core::webhook::WebhookSender;
 use iam_core::{Builder, Iam, Store};
 use test_support::TestStore;
 
 use crate::mail::{self, TestMailer};
 use crate::request::Request;
 use crate::webauthn;
+use crate::webhook::TestReceiver;
 
 /// The prefix of the canonical paths.
 pub(crate) const PREFIX: &str = "/api/v1";
@@ -26,6 +28,8 @@ pub(crate) struct TestApp {
     pub(crate) iam: Iam,
     /// What keeps the messages, in services that send mail.
     pub(crate) mailer: Option<TestMailer>,
+    /// What receives the events of webhooks.
+    pub(crate) receiver: TestReceiver,
     pub(crate) router: Router,
     /// The owner of the store's file or database, which is removed when the last service over it is dropped.
     test_store: Arc<TestStore>,
@@ -36,14 +40,16 @@ impl TestApp {
         let store = test_store.store();
         // A date in the past, so that code that reads the system's clock fails the tests.
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
-        let iam = Self::build(Iam::builder(Arc::clone(&store)), clock.clone(), |_| {}).await;
+        let receiver = TestReceiver::default();
+        let builder = Iam::builder(Arc::clone(&store)).webhooks(Arc::new(receiver.clone()));
+        let iam = Self::build(builder, clock.clone(), |_| {}).await;
         let router = iam_axum::service(iam.clone(), unlimited());
-        Self { store, clock, iam, mailer: None, router, test_store: Arc::new(test_store) }
+        Self { store, clock, iam, mailer: None, receiver, router, test_store: Arc::new(test_store) }
     }
 
     /// A builder of another process over the same store, which sends mail if this one does.
     fn builder(&self) -> Builder {
-        let builder = Iam::builder(Arc::clone(&self.store));
+        let builder = Iam::builder(Arc::clone(&self.store)).webhooks(Arc::new(self.receiver.clone()));
         match &self.mailer {
             Some(mailer) => builder.mail(Arc::new(mailer.clone()), mail::pages()),
             None => builder,
@@ -88,6 +94,18 @@ impl TestApp {
         Self { mailer: None, ..self.serving(iam, unlimited()) }
     }
 
+    /// Another process over the same store and clock, which sends no events of webhooks.
+    pub(crate) async fn without_webhooks(&self) -> Self {
+        let iam = Self::build(Iam::builder(Arc::clone(&self.store)), self.clock.clone(), |_| {}).await;
+        self.serving(iam, unlimited())
+    }
+
+    /// Another process over the same store and clock, which sends the events of webhooks by this sender.
+    pub(crate) async fn sending(&self, sender: Arc<dyn WebhookSender>) -> Self {
+        let iam = Self::build(self.builder().webhooks(sender), self.clock.clone(), |_| {}).await;
+        self.serving(iam, unlimited())
+    }
+
     /// Another process over the same store and clock, with an observer and other HTTP settings.
     pub(crate) async fn observed(
         &self,
@@ -109,8 +127,8 @@ impl TestApp {
     fn serving(&self, iam: Iam, settings: iam_axum::Settings) -> Self {
         let router = iam_axum::service(iam.clone(), settings);
         let (store, test_store) = (Arc::clone(&self.store), Arc::clone(&self.test_store));
-        let mailer = self.mailer.clone();
-        Self { store, clock: self.clock.clone(), iam, mailer, router, test_store }
+        let (mailer, receiver) = (self.mailer.clone(), self.receiver.clone());
+        Self { store, clock: self.clock.clone(), iam, mailer, receiver, router, test_store }
     }
 
     pub(crate) fn get(&self, path: &str) -> Request<'_> {

@@ -27,6 +27,7 @@ impl Observer for Operations {
     fn password_hashed(&self, _: Duration, _: Duration) {}
 
     fn password_refused(&self) {}
+    fn webhook_attempted(&self, _: iam_core::webhook::DeliveryStatus) {}
 }
 
 async fn a_read_by_a_cached_caller_needs_one_store_operation(app: TestApp) {

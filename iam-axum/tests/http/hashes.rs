@@ -28,4 +28,5 @@ impl Observer for Hashes {
     }
 
     fn password_refused(&self) {}
+    fn webhook_attempted(&self, _: iam_core::webhook::DeliveryStatus) {}
 }

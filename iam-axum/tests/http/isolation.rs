@@ -23,6 +23,9 @@ async fn ids_of_another_tenant_are_not_found_on_any_path(app: TestApp) {
     let permission = permission["id"].as_str().unwrap();
     app.sequence().await;
     let key = app.key(&ada, user, &json!({})).await["id"].as_str().unwrap().to_owned();
+    let webhook = json!({ "url": "https://example.com", "types": ["USER.*"] });
+    let webhook = app.post("/webhooks").by(&ada).json(&webhook).send().await.created();
+    let webhook = webhook["id"].as_str().unwrap();
     let before = (app.user(&ada, user).await, app.audit(&ada, &[]).await);
     let entry = before.1[0]["id"].as_str().unwrap();
     let requests = [
@@ -40,6 +43,12 @@ async fn ids_of_another_tenant_are_not_found_on_any_path(app: TestApp) {
         (Method::PATCH, format!("/api-keys/{key}")),
         (Method::DELETE, format!("/api-keys/{key}")),
         (Method::POST, format!("/api-keys/{key}/rotate")),
+        (Method::GET, format!("/webhooks/{webhook}")),
+        (Method::PATCH, format!("/webhooks/{webhook}")),
+        (Method::DELETE, format!("/webhooks/{webhook}")),
+        (Method::POST, format!("/webhooks/{webhook}/rotate-secret")),
+        (Method::POST, format!("/webhooks/{webhook}/test")),
+        (Method::GET, format!("/webhooks/{webhook}/deliveries")),
         (Method::GET, format!("/tenants/{tenant}")),
         (Method::PATCH, format!("/tenants/{tenant}")),
         (Method::GET, format!("/roles/{role}")),
@@ -77,7 +86,7 @@ async fn lists_show_only_the_callers_tenant(app: TestApp) {
     app.role(&ada, "CLERK", &[]).await;
     app.organization(&ada, "sales").await;
     app.post("/permissions").by(&ada).json(&json!({ "name": "orders:refund" })).send().await.created();
-    for (path, total) in [("/roles", 4), ("/permissions", 40), ("/role-assignments", 1), ("/organizations", 0)] {
+    for (path, total) in [("/roles", 4), ("/permissions", 44), ("/role-assignments", 1), ("/organizations", 0)] {
         assert_eq!(app.get(path).by(&eve).send().await.ok()["pagination"]["total"], total, "{path}");
         assert_ne!(app.get(path).by(&ada).send().await.ok()["data"], app.get(path).by(&eve).send().await.ok()["data"]);
     }

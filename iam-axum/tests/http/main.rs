@@ -108,3 +108,4 @@ mod verification;
 #[expect(dead_code, reason = "these tests need fewer of its parts than those of the crate that has it")]
 #[path = "../../../foundation/iam-webauthn/tests/webauthn/authenticator.rs"]
 mod webauthn;
+mod webhook;

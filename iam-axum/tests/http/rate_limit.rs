@@ -186,6 +186,7 @@ impl Observer for StoreCalls {
     fn password_hashed(&self, _: Duration, _: Duration) {}
 
     fn password_refused(&self) {}
+    fn webhook_attempted(&self, _: iam_core::webhook::DeliveryStatus) {}
 }
 
 async fn a_rate_limited_request_does_not_call_the_store(app: TestApp) {

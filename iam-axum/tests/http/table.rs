@@ -10,8 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::TimeDelta;
-use iam_core::OrganizationId;
 use iam_core::mail::MailKind;
+use iam_core::{Caller, OrganizationId};
 use serde_json::{Value, json};
 
 use crate::app::{PREFIX, TestApp, shown};
@@ -145,6 +145,16 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("GET /audit-logs/checkpoint", NONE),
     ("GET /audit-logs/consistency-proof", NONE),
     ("GET /events", NONE),
+    ("GET /webhooks", NONE),
+    ("POST /webhooks", NONE),
+    ("GET /webhooks/{id}", TENANTS),
+    ("PATCH /webhooks/{id}", TENANTS),
+    ("PATCH /webhooks/{id} (address)", TENANTS),
+    ("DELETE /webhooks/{id}", TENANTS),
+    ("POST /webhooks/{id}/rotate-secret", TENANTS),
+    ("POST /webhooks/{id}/test", TENANTS),
+    ("GET /webhooks/{id}/deliveries", TENANTS),
+    ("POST /webhooks/{id}/replay", TENANTS),
     ("GET /audit-logs/retention", NONE),
     ("PUT /audit-logs/retention", NONE),
     ("POST /audit-logs/retention/apply", NONE),
@@ -353,6 +363,7 @@ impl<'a> World<'a> {
             "role-assignments" => self.assignment(target, row.ends_with("(extend)")).await,
             "audit-logs" => self.sequenced_entry(owner).await,
             "invitations" => self.invitation(target).await,
+            "webhooks" => self.webhook(owner).await,
             "organizations" => {
                 let organization = self.organization(target).await;
                 if row.ends_with("(restore)") {
@@ -445,6 +456,13 @@ impl<'a> World<'a> {
             "PATCH /api-keys/{id}" => json!({ "permissions": [] }),
             "POST /api-keys/{id}/rotate" => json!({}),
             "POST /auth/introspect" => json!({ "token": owner.access }),
+            "POST /webhooks" => {
+                self.remove_webhooks(by).await;
+                json!({ "url": "https://example.com", "types": ["USER.*"] })
+            }
+            "PATCH /webhooks/{id}" => json!({ "enabled": false }),
+            "PATCH /webhooks/{id} (address)" => json!({ "url": "https://example.org" }),
+            "POST /webhooks/{id}/replay" => json!({ "fromSequence": 1 }),
             "PATCH /users/{id} (name)" => json!({ "firstName": fresh("Grace ") }),
             "PATCH /users/{id} (suspend)" => json!({ "status": "SUSPENDED" }),
             "PATCH /users/{id} (delete)" => json!({ "status": "INACTIVE" }),
@@ -528,6 +546,22 @@ impl<'a> World<'a> {
         };
         let key = self.app.key(maker, &user, &json!({ "permissions": ["users:read"] })).await;
         key["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The only webhook of a tenant, which may have no more than 20.
+    async fn webhook(&self, owner: &Person) -> String {
+        self.remove_webhooks(owner).await;
+        let body = json!({ "url": "https://example.com", "types": ["USER.*"] });
+        let made = self.app.post("/webhooks").by(owner).json(&body).send().await.created();
+        self.app.sequence().await;
+        made["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn remove_webhooks(&self, person: &Person) {
+        let system = Caller::system(person.tenant.parse().unwrap(), "test");
+        for webhook in self.app.iam.webhooks().list(&system).await.unwrap() {
+            self.app.iam.webhooks().delete(&system, webhook.id).await.unwrap();
+        }
     }
 
     async fn assignment(&self, target: Target, expires: bool) -> String {

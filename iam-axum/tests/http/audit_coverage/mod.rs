@@ -12,6 +12,7 @@ mod invitation;
 mod organization;
 mod session;
 mod user;
+mod webhook;
 
 use axum::http::Method;
 use iam_core::Caller;
@@ -99,6 +100,12 @@ async fn check_entries(scene: &Scene<'_>) {
         "PUT /audit-logs/retention" => audit::set_retention(scene).await,
         "POST /audit-logs/retention/apply" => audit::apply_retention(scene).await,
         "POST /audit-logs/erasures" => audit::erase(scene).await,
+        "POST /webhooks" => webhook::create(scene).await,
+        "PATCH /webhooks/{id}" => webhook::update(scene).await,
+        "DELETE /webhooks/{id}" => webhook::delete(scene).await,
+        "POST /webhooks/{id}/rotate-secret" => webhook::rotate_secret(scene).await,
+        "POST /webhooks/{id}/test" => webhook::test(scene).await,
+        "POST /webhooks/{id}/replay" => webhook::replay(scene).await,
         other => panic!("the test does not know what {other} records"),
     }
 }
