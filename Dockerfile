@@ -14,6 +14,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
 # The same Debian: a binary does not run on an older C library than the one that it was linked with.
 FROM debian:bookworm-slim@sha256:3783cc01769c7b2b1b83a5c5ad96c815348e28ed7da68e2e3687004faa906251
 COPY --from=build /usr/local/bin/iam-server /usr/local/bin/
+# By these, the server trusts receivers of webhooks and mail servers.
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY deploy/healthcheck /usr/local/bin/
 # For the migration: the grants must be those of the release that migrates.
 COPY iam-store-postgres/grants.sql /usr/local/share/iam-server/

@@ -17,6 +17,7 @@ mod store;
 mod sweep;
 mod trace;
 mod trace_context;
+mod webhook;
 
 use std::fmt;
 use std::io::Write as _;

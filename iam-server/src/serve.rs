@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join;
 use iam_axum::Metrics;
 use iam_core::Iam;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -21,11 +23,19 @@ use crate::services::build_at;
 use crate::settings::{Database, LONGEST_REQUEST, MailRoute, Settings};
 use crate::sweep::{SweepMetrics, sweep};
 use crate::trace::Traces;
-use crate::{net, store};
+use crate::{net, store, webhook};
 
 /// How long a server that stops waits for requests in flight: the longest time of a request, and two seconds to write
 /// its answer.
 const STOP_TIMEOUT: Duration = LONGEST_REQUEST.saturating_add(Duration::from_secs(2));
+
+/// Allows as many open files as the system permits: each client and each receiver of a webhook has a connection.
+fn raise_open_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::warn!(%error, "the limit of open files cannot be raised");
+    }
+}
 
 /// Migrates the database and serves until a SIGTERM or SIGINT. Then finishes the requests in flight.
 pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
@@ -33,6 +43,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
         Some((certificates, key)) => Some(net::tls(certificates, key)?),
         None => None,
     };
+    raise_open_files();
     let listener = listen(settings.listen).await?;
     let metrics_listener = match settings.metrics_listen {
         Some(address) => Some(listen(address).await?),
@@ -46,7 +57,11 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let store = store::open(&settings.database).await?;
     let traces = Traces::new(&settings)?;
     let observer = traces.observer(metrics.clone(), store.kind());
-    let iam = build_at(Iam::builder(store).observer(observer), &settings, address).await?;
+    let mut builder = Iam::builder(store).observer(observer);
+    if let Some(sender) = webhook::sender(settings.webhooks_allow_private) {
+        builder = builder.webhooks(sender);
+    }
+    let iam = build_at(builder, &settings, address).await?;
     let stop = stop_signal()?;
     announce(&settings, address, &iam).await;
     let (followed, stopped) = (iam.clone(), stop.clone());
@@ -57,6 +72,8 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
     let (mailed, stopped, deliveries) = (iam.clone(), stop.clone(), Arc::new(deliveries));
     let mailing = keep_running("mail", move || deliver(mailed.clone(), Arc::clone(&deliveries), stopped.clone()));
+    let (sending, stopped) = (iam.clone(), stop.clone());
+    let sending = keep_running("webhooks", move || webhook::deliver(sending.clone(), stopped.clone()));
     let mut api = settings.http;
     let clients = Clients::new(settings.client_connections, api.trusted_proxies.clone());
     if let Some(listener) = metrics_listener {
@@ -69,8 +86,8 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let serving = net::serve(listener, router, tls, clients, until_stopped(stop.clone(), pending()));
     let finished = async {
         serving.await;
-        // A message that is being sent would otherwise be sent twice.
-        let _ended = mailing.await;
+        // What is being sent would otherwise be sent twice.
+        let _ended = join(mailing, sending).await;
     };
     run(finished, iam, stop).await;
     traces.finish().await;
@@ -98,6 +115,9 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
             tracing::info!("messages are written into {} and not sent", directory.display());
         }
         Some(MailRoute::Smtp(_)) => {}
+    }
+    if settings.webhooks_allow_private {
+        tracing::warn!("webhooks_allow_private is on: webhooks can reach the network of this server");
     }
     if !matches!(iam.is_empty().await, Ok(true)) {
         return;

@@ -49,6 +49,7 @@ async fn round(iam: &Iam, metrics: &SweepMetrics) {
     metrics.note("expired_links", iam.remove_expired_links().await);
     metrics.note("expired_challenges", iam.remove_expired_challenges().await);
     metrics.note("message_counts", iam.remove_message_counts().await);
+    metrics.note("ended_deliveries", iam.remove_ended_deliveries().await);
     metrics.note("key_rotations", iam.rotate_keys_when_due().await.map(|key| key.map_or(0, |key| rotated(&key))));
     metrics.note("replaced_keys", iam.erase_replaced_keys().await);
 }

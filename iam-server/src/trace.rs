@@ -13,6 +13,7 @@ use axum::response::Response;
 use iam_axum::{Metrics, TraceId};
 use iam_core::credential::LoginFailure;
 use iam_core::observe::Observer;
+use iam_core::webhook::DeliveryStatus;
 use iam_core::{Caller, RequestContext, StoreError};
 use ipnet::IpNet;
 use opentelemetry::trace::{
@@ -225,6 +226,10 @@ impl Observer for Traced {
 
     fn password_refused(&self) {
         self.metrics.password_refused();
+    }
+
+    fn webhook_attempted(&self, status: DeliveryStatus) {
+        self.metrics.webhook_attempted(status);
     }
 }
 

@@ -345,6 +345,12 @@ pub(crate) static SETTINGS: &[Setting] = &[
          server]",
         |draft, text| put(&mut draft.link_invitation, page(text).map(Some)),
     ),
+    Setting::new(
+        "webhooks_allow_private",
+        "WORD",
+        "Whether webhooks may reach private addresses, and use http, to try them out: on or off [default: off]",
+        |draft, text| put(&mut draft.settings.webhooks_allow_private, on_or_off(text)),
+    ),
     Setting::new("log", "FILTER", "Which events are logged, as a tracing filter [default: info]", |draft, text| {
         put(&mut draft.settings.log, log_filter(text))
     }),

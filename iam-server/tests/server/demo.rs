@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::audit::wait_until_sequenced;
 use crate::client::{Client, text};
 use crate::factor::{Authenticator, challenge};
 use crate::mail::{wait_for_mail, with_mail};
@@ -65,7 +66,7 @@ const BY_PASSKEY: [&str; 4] = ["addPasskey", "getSecondFactorOptions", "getStepU
 
 /// Every example is sent as it stands, by the administrator of the demo. A change is sent to a server of its own. What
 /// is random comes from the server: a refresh token, a challenge, a code, and the ids of a session, of the invitation,
-/// of a factor and of the API key.
+/// of a factor, of the API key and of a webhook.
 #[test]
 fn the_example_of_every_request_succeeds_in_the_demo() {
     let demo = Home::new();
@@ -178,8 +179,15 @@ impl<'a> Ada<'a> {
                     self.client.get(&format!("/api/v1/users/{}/api-keys", text(&robot))).expect(200)["data"][0]["id"]
                         .clone()
                 };
+                // The command that makes the demo has no sender.
+                let webhook = || {
+                    wait_until_sequenced(&self.client);
+                    let body = json!({ "url": "https://warehouse.example.com/hook", "types": ["USER.*"] });
+                    self.client.post("/api/v1/webhooks", &body).expect(201)["id"].clone()
+                };
                 let value = match path {
                     _ if path.starts_with("/api-keys") => key(),
+                    _ if path.starts_with("/webhooks") => webhook(),
                     _ if path.starts_with("/sessions") => own(),
                     _ if path.starts_with("/invitations") => invitation(),
                     _ if path.starts_with("/auth/factors") => factor.clone().into(),

@@ -34,3 +34,4 @@ mod tenant;
 mod trace;
 mod user;
 mod webdriver;
+mod webhook;

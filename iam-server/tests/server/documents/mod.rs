@@ -18,8 +18,9 @@ use url::Url;
 use crate::audit::wait_until_sequenced;
 use crate::client::{Client, PASSWORD, text};
 use crate::factor::Authenticator;
-use crate::process::{Home, Launch, Server};
+use crate::process::{Home, Launch, Server, TIMEOUT, wait_for};
 use crate::store::Store;
+use crate::webhook::Receiver;
 
 use answer::{assert_lines, differences, is_problem, said, shown};
 use block::{Block, Document, repository};
@@ -241,7 +242,7 @@ fn http_api(document: &mut Document) {
 /// Makes a key, and reads the feed with it.
 fn integrating(document: &mut Document) {
     let store = Store::sqlite();
-    let server = store.serve();
+    let server = store.iam_server().env("IAM_WEBHOOKS_ALLOW_PRIVATE", "on").serve();
     let (ada, token) = administrator(&server);
     wait_until_sequenced(&ada);
     let slug = text(&ada.get("/api/v1/auth/me").expect(200)["tenant"]["slug"]);
@@ -251,7 +252,8 @@ fn integrating(document: &mut Document) {
 
     let shell = Shell::new(store.home().path()).with("TOKEN", token.as_str());
     let shell = shell.with("API", format!("http://{}/api/v1", server.address));
-    let key = shell.run(&format!("{}\necho\necho \"$KEY\"", document.take("field() {").text));
+    let functions = document.take("field() {");
+    let key = shell.run(&format!("{}\necho\necho \"$KEY\"", functions.text));
     let shell = shell.with("KEY", key.lines().last().unwrap());
     let page = said(&shell.run(&document.take("curl -s \"$API/events?limit=2\"").text)).pop().unwrap();
     assert_shown(&document.take("{\"data\":[{\"sequence\":1"), &page);
@@ -260,6 +262,19 @@ fn integrating(document: &mut Document) {
         let output = shell.run("timeout 3 bash endless.sh || test $? = 124");
         assert!(output.contains("USER.CREATE"), "{endless}: {output}");
     }
+
+    let rehearsal = Rehearsal::new();
+    for beginning in ["IAM_WEBHOOKS_ALLOW_PRIVATE=on", "WEBHOOK_SECRET="] {
+        rehearsal.run(&document.take(beginning));
+    }
+    let receiver = Receiver::new();
+    let here =
+        |block: Block| Block { text: block.text.replace("127.0.0.1:9000", &receiver.address.to_string()), ..block };
+    let session = ["HOOK=", "{\"secret\":", "ID=", "{\"httpStatus\":", "curl -s \"$API/webhooks"];
+    let session = session.map(|beginning| here(document.take(beginning)));
+    converse(&server, &shell, &[&[functions], &session[..]].concat());
+    let created = || receiver.resources().len() > 1;
+    wait_for("the event of a new user", TIMEOUT, || created().then_some(()));
 }
 
 /// Sets an app up, logs in with it and authenticates again. Each code is that of another step.
