@@ -33,6 +33,13 @@ pub(crate) async fn ask(
     if answer.body.is_empty() { Ok(Value::Null) } else { answer.json() }
 }
 
+/// Makes an API key of the user that has just logged in. Returns the answer.
+pub(crate) async fn new_key(connection: &mut Connection, token: &str) -> Outcome<Value> {
+    let me = ask(connection, "GET", "/auth/me", Some(token), None, 200).await?;
+    let path = format!("/users/{}/api-keys", text(&me, "/user/id")?);
+    ask(connection, "POST", &path, Some(token), Some(json!({ "name": "benchmark" })), 201).await
+}
+
 pub(crate) fn text(value: &Value, pointer: &str) -> Outcome<String> {
     Ok(value.pointer(pointer).and_then(Value::as_str).ok_or_else(|| format!("{pointer} is missing"))?.to_owned())
 }

@@ -10,7 +10,7 @@ use iam_core::credential::HashingCost;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::api::{ask, credentials, number, person, text};
+use crate::api::{ask, credentials, new_key, number, person, text};
 use crate::client::Connection;
 use crate::data::{self, Crowd, RARE};
 use crate::process::Process;
@@ -89,6 +89,13 @@ impl Installation {
         let role = json!({ "name": "READER", "permissions": ["users:read"] });
         let made = ask(&mut connection, "POST", "/roles", Some(&token), Some(role), 201).await?;
         Ok(text(&made, "/id")?.parse()?)
+    }
+
+    /// Makes an API key of the administrator.
+    pub(crate) async fn key(&self, tenant: &Tenant) -> Outcome<String> {
+        let token = self.token(tenant).await?;
+        let mut connection = Connection::open(self.server.address).await?;
+        text(&new_key(&mut connection, &token).await?, "/key")
     }
 
     /// Logs the administrator in. The token is valid for a quarter of an hour.

@@ -22,7 +22,7 @@ use self::comparison::Comparison;
 use self::load::Rounds;
 use self::memory::Memory;
 use self::requests::Requests;
-use self::revocation::Revocations;
+use self::revocation::{Ended, Revocations};
 use self::startup::Startup;
 use self::storm::Logins;
 use crate::data;
@@ -68,7 +68,7 @@ pub(crate) struct Results {
     pub(crate) logins: Arc<Logins>,
     pub(crate) memory: Memory,
     /// Only on PostgreSQL, because it needs two processes on one database.
-    pub(crate) revocations: Option<Revocations>,
+    pub(crate) revocations: Vec<Revocations>,
     /// Only on SQLite, where no other process takes part in a start.
     pub(crate) startup: Option<Startup>,
 }
@@ -116,12 +116,14 @@ pub(crate) async fn all(kind: Kind, scale: &Scale) -> Outcome<Results> {
     let Scene { alone, small, crowded, large, .. } = scene;
     progress("memory")?;
     let memory = memory::measure(crowded, &large, scale.sessions).await?;
-    let (mut revocations, mut startup) = (None, None);
+    let (mut revocations, mut startup) = (Vec::new(), None);
     match &alone.database {
         Database::Postgres(_) => {
             progress("revocations")?;
             let trials = scale.revocations;
-            revocations = Some(revocation::measure(&alone, &small, trials, scale.rounds.count).await?);
+            for ended in [Ended::Session, Ended::Key] {
+                revocations.push(revocation::measure(ended, &alone, &small, trials, scale.rounds.count).await?);
+            }
         }
         Database::Sqlite(file) => {
             progress("starts")?;

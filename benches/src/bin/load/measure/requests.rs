@@ -59,6 +59,7 @@ impl<'a> Requests<'a> {
 
     pub(super) async fn measure(mut self) -> Outcome<(Vec<Comparison>, Arc<Logins>)> {
         self.get_user().await?;
+        self.get_user_by_key().await?;
         self.get_me().await?;
         self.list_users().await?;
         self.search().await?;
@@ -83,6 +84,18 @@ impl<'a> Requests<'a> {
         };
         let sides = self.with_floor(|destination| Work::get_user(destination, self.scene.small.numbers())).await?;
         self.compare("`GET /users/{id}`", "one select", goals, sides).await
+    }
+
+    async fn get_user_by_key(&mut self) -> Outcome {
+        let goal = match self.kind {
+            Kind::Postgres => 0.85,
+            Kind::Sqlite => 0.8,
+        };
+        let Scene { alone, small, .. } = self.scene;
+        let ours = Work::get_user(&Destination::server(alone.key(small).await?), small.numbers());
+        let theirs = Work::get_user(&Destination::default(), small.numbers());
+        let sides = [Side::http(alone.server.address, ours), Side::http(self.floor.address, theirs)];
+        self.compare("`GET /users/{id}` by an API key", "one select", vec![Goal::Rate(goal)], sides).await
     }
 
     async fn get_me(&mut self) -> Outcome {

@@ -1,4 +1,4 @@
-//! The time until a process refuses a session that ended at another process.
+//! The time until a process refuses a session or an API key that ended at another process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::time::{sleep, timeout};
 
 use super::series::{Round, Series};
-use crate::api::{PREFIX, ask, credentials, text};
+use crate::api::{PREFIX, ask, credentials, new_key, text};
 use crate::client::{Connection, authorization, request};
 use crate::installation::{Installation, Tenant};
 use crate::process::Process;
@@ -18,7 +18,17 @@ const READS: u64 = 3;
 /// The time limit for a refusal. If the session still works after it, the run fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What ends.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Ended {
+    /// A session, by a logout.
+    Session,
+    /// An API key, which is revoked.
+    Key,
+}
+
 pub(crate) struct Revocations {
+    pub(crate) ended: Ended,
     /// The time from the answer to the logout to the first refusal. Zero if the refusal came first.
     pub(crate) refusals: Series,
     /// `SELECT 1` on a separate connection.
@@ -28,17 +38,23 @@ pub(crate) struct Revocations {
     pub(crate) trials: u64,
 }
 
-/// Logs out of this number of sessions at one process, each during reads at another process on the same PostgreSQL.
-pub(crate) async fn measure(one: &Installation, tenant: &Tenant, trials: u64, rounds: u32) -> Outcome<Revocations> {
+/// Ends this number of sessions or keys at one process, each during reads at another process on the same PostgreSQL.
+pub(crate) async fn measure(
+    ended: Ended,
+    one: &Installation,
+    tenant: &Tenant,
+    trials: u64,
+    rounds: u32,
+) -> Outcome<Revocations> {
     let other = Process::server(one.database.url()).await?;
     let mut database = PgConnection::connect(one.database.url()).await?;
     let mut connections = [Connection::open(one.server.address).await?, Connection::open(other.address).await?];
-    let mut measured = Revocations { refusals: Series::new(), round_trips: Series::new(), late: 0, trials };
+    let mut measured = Revocations { ended, refusals: Series::new(), round_trips: Series::new(), late: 0, trials };
     let mut users = tenant.numbers().cycle();
     for _ in 0..rounds {
         let (mut refusals, mut round_trips) = (Round::default(), Round::default());
         for user in users.by_ref().take(usize::try_from(trials / u64::from(rounds))?) {
-            let trial = Trial::run(&mut connections, user).await?;
+            let trial = Trial::run(ended, &mut connections, user).await?;
             refusals.latencies.push(trial.refused_after);
             measured.late += u64::from(trial.is_late);
             let began = Instant::now();
@@ -58,19 +74,26 @@ struct Trial {
 }
 
 impl Trial {
-    async fn run([one, other]: &mut [Connection; 2], user: u64) -> Outcome<Self> {
+    async fn run(ended: Ended, [one, other]: &mut [Connection; 2], user: u64) -> Outcome<Self> {
         let session = ask(one, "POST", "/auth/login", None, Some(credentials(user)), 200).await?;
-        let token = text(&session, "/accessToken")?;
+        let session = text(&session, "/accessToken")?;
+        let (token, [method, path]) = match ended {
+            Ended::Session => (session.clone(), ["POST".to_owned(), "/auth/logout".to_owned()]),
+            Ended::Key => {
+                let key = new_key(one, &session).await?;
+                (text(&key, "/key")?, ["DELETE".to_owned(), format!("/api-keys/{}", text(&key, "/id")?)])
+            }
+        };
         let allowed = AtomicU64::new(0);
         let read = request("GET", &format!("{PREFIX}/auth/me"), &authorization(&token), None);
-        let log_out = async {
+        let end = async {
             while allowed.load(Ordering::Relaxed) < READS {
                 sleep(Duration::from_millis(1)).await;
             }
-            ask(one, "POST", "/auth/logout", Some(&token), None, 204).await?;
+            ask(one, &method, &path, Some(&session), None, 204).await?;
             Outcome::Ok(Instant::now())
         };
-        let (ended, refused) = tokio::join!(log_out, timeout(PATIENCE, read_until_refused(other, &read, &allowed)));
+        let (ended, refused) = tokio::join!(end, timeout(PATIENCE, read_until_refused(other, &read, &allowed)));
         let (ended, Refused { at, last_allowed }) = (ended?, refused??);
         Ok(Self { refused_after: at.saturating_duration_since(ended), is_late: last_allowed > ended })
     }

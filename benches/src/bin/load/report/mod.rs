@@ -15,7 +15,7 @@ use iam_benches::Outcome;
 use self::chart::Bar;
 use crate::measure::comparison::{Comparison, Goal, Verdict};
 use crate::measure::memory::Memory;
-use crate::measure::revocation::Revocations;
+use crate::measure::revocation::{Ended, Revocations};
 use crate::measure::{Kind, Results};
 use crate::text::{grouped, progress};
 
@@ -65,7 +65,7 @@ pub(crate) fn print(comparisons: &[Comparison]) -> Outcome {
 
 fn lines(results: &Results) -> Vec<Line> {
     let compared = results.comparisons.iter().map(line);
-    compared.chain([memory(&results.memory)]).chain(results.revocations.as_ref().map(revocations)).collect()
+    compared.chain([memory(&results.memory)]).chain(results.revocations.iter().map(revocations)).collect()
 }
 
 fn line(comparison: &Comparison) -> Line {
@@ -96,12 +96,19 @@ fn memory(memory: &Memory) -> Line {
 
 fn revocations(revocations: &Revocations) -> Line {
     line(&Comparison {
-        work: format!("refusal at another process, {} logouts", grouped(revocations.trials)),
+        work: format!("refusal at another process, {} {}", grouped(revocations.trials), ends(revocations)),
         baseline: "`SELECT 1`".to_owned(),
         goals: vec![Goal::Times(990, 20.0), Goal::Millis(990, 1000.0)],
         ours: revocations.refusals.clone(),
         theirs: revocations.round_trips.clone(),
     })
+}
+
+fn ends(revocations: &Revocations) -> &'static str {
+    match revocations.ended {
+        Ended::Session => "logouts",
+        Ended::Key => "revoked keys",
+    }
 }
 
 fn bars(lines: &[Line]) -> Vec<Bar> {
@@ -124,10 +131,11 @@ fn notes(results: &Results) -> String {
         grouped(succeeded),
         grouped(shed)
     );
-    if let Some(revocations) = &results.revocations {
+    for revocations in &results.revocations {
         let (late, trials) = (grouped(revocations.late), grouped(revocations.trials));
         notes.push_str(&format!(
-            " After {late} of {trials} logouts the other process allowed a read that was sent later."
+            " After {late} of {trials} {} the other process allowed a read that was sent later.",
+            ends(revocations)
         ));
     }
     notes
