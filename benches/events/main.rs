@@ -58,7 +58,7 @@ async fn measure(kind: &str, size: &Size) -> Outcome {
     println!("| from a commit to a reader, p50 / p99 | {} | | |", lag_of_reader(&database, size.events).await?);
     let queries = queries_of_waiters(&database, size.wait).await?;
     println!("| queries of ten readers that wait for {:?} | {queries} | 0 | |", size.wait);
-    compare_receivers(kind, size.webhooks, size.events / 4).await
+    compare_receivers(kind, size.webhooks, (size.events / 4).max(1)).await
 }
 
 async fn open(kind: &str) -> Outcome<Database> {
