@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{API_KEYS, Problems};
-use crate::extract::{Authenticated, Call, Params, PathId, whole_number};
+use crate::extract::{Authenticated, Call, Params, PathId, whole_u32};
 use crate::page::List;
 use crate::problem::Problem;
 use crate::role::PermissionPatternDto;
@@ -259,8 +259,7 @@ pub(crate) async fn rotate(
     PathId(id): PathId<ApiKeyId>,
     Call(caller, body): Call<RotationDto>,
 ) -> Result<Json<IssuedApiKeyDto>, Problem> {
-    let seconds = i64::try_from(whole_number("overlapSeconds", body.overlap_seconds)?).ok();
-    let overlap = seconds.and_then(TimeDelta::try_seconds).unwrap_or(TimeDelta::MAX);
+    let overlap = TimeDelta::seconds(whole_u32("overlapSeconds", body.overlap_seconds)?.into());
     let issued = iam.api_keys().rotate(&caller, id, overlap).await?;
     Ok(Json(IssuedApiKeyDto::new(&iam, issued)))
 }

@@ -423,6 +423,11 @@ pub(crate) fn whole_number(field: &str, number: f64) -> Result<u64, Problem> {
     }
 }
 
+/// Does the same as [`whole_number`], for the nearest `u32`.
+pub(crate) fn whole_u32(field: &str, number: f64) -> Result<u32, Problem> {
+    Ok(u32::try_from(whole_number(field, number)?).unwrap_or(u32::MAX))
+}
+
 /// Parses a JSON object. An error names the invalid field.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // serde would also accept an array for a struct, with one item for each field.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::description::{AUDIT_LOGS, Problems};
-use crate::extract::{Authenticated, Call, nullable, whole_number};
+use crate::extract::{Authenticated, Call, nullable, whole_u32};
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -100,8 +100,7 @@ pub(crate) async fn set(
     let Some(retention_days) = retention_days else {
         return Err(Problem::invalid_field("retentionDays", "is required; null keeps entries forever"));
     };
-    let retention_days = retention_days.map(|days| whole_number("retentionDays", days)).transpose()?;
-    let retention_days = retention_days.map(|days| u32::try_from(days).unwrap_or(u32::MAX));
+    let retention_days = retention_days.map(|days| whole_u32("retentionDays", days)).transpose()?;
     Ok(Json(iam.audit().set_retention(&caller, retention_days).await?.into()))
 }
 

@@ -6,7 +6,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use iam_model::audit::{AuditEntry, EventPattern, LogHead, SequencedEntry};
+use iam_model::audit::{AuditEntry, EventPattern, SequencedEntry};
 use iam_model::clock::monotonic_now;
 use iam_model::error::{Error, Result};
 use iam_model::permission;
@@ -162,7 +162,7 @@ impl EventFeed<'_> {
 
     /// Reads a page. `scanned` is up to where an earlier attempt has found nothing.
     async fn read(&self, scanned: Option<u64>) -> Result<Page> {
-        let head = self.head().await?;
+        let head = self.iam.log_head(self.caller.tenant()).await?;
         let start = self.after.unwrap_or(head.removed);
         let mut from = scanned.unwrap_or(start).max(start);
         if from < head.removed {
@@ -191,15 +191,9 @@ impl EventFeed<'_> {
         }
     }
 
-    async fn head(&self) -> Result<LogHead> {
-        let tenant = self.caller.tenant();
-        let heads = self.iam.store.log_heads(&[tenant]).await?;
-        Ok(heads.into_iter().next().unwrap_or_else(|| LogHead::empty(tenant)))
-    }
-
     /// Returns why an entry with a leaf is missing: retention has removed it a moment ago, or the log was changed.
     async fn missing(&self, sequence: u64) -> Result<Error> {
-        let head = self.head().await?;
+        let head = self.iam.log_head(self.caller.tenant()).await?;
         if sequence < head.removed {
             return Ok(Error::EventsRemoved { first: head.removed + 1 });
         }

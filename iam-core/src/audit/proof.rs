@@ -1,5 +1,5 @@
 use iam_audit_proof::SignedCheckpoint;
-use iam_model::audit::{AuditEntry, LogHead, ProofPlan, ResourceType, TreeHash};
+use iam_model::audit::{AuditEntry, ProofPlan, ResourceType, TreeHash};
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::permission;
@@ -63,7 +63,7 @@ impl Audit<'_> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
         let pending = self.0.store.pending_entries(tenant, None, PENDING_SHOWN).await?;
-        let head = self.head(tenant).await?;
+        let head = self.0.log_head(tenant).await?;
         if !self.0.log_key.verifier().has_signed(&head) {
             return Err(Error::internal(
                 "audit log",
@@ -92,7 +92,7 @@ impl Audit<'_> {
         let entry = self.get(caller, entry).await?;
         let tenant = caller.tenant();
         let index = self.0.store.sequence_of(tenant, entry.id).await?.ok_or(Conflict::NotSequenced)?;
-        let sequenced = self.head(tenant).await?.frontier.size();
+        let sequenced = self.0.log_head(tenant).await?.frontier.size();
         let size = size.unwrap_or(sequenced);
         if size <= index || size > sequenced {
             return Err(Error::field("treeSize", format!("must be from {} to {sequenced}", index + 1)));
@@ -111,7 +111,7 @@ impl Audit<'_> {
     pub async fn prove_consistency(&self, caller: &Caller, from: u64, to: Option<u64>) -> Result<ConsistencyProof> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
-        let sequenced = self.head(tenant).await?.frontier.size();
+        let sequenced = self.0.log_head(tenant).await?.frontier.size();
         let to = to.unwrap_or(sequenced);
         if to > sequenced {
             return Err(Error::field("to", format!("must be at most {sequenced}, the number of sequenced entries")));
@@ -122,12 +122,6 @@ impl Audit<'_> {
         let [root] = self.hashes(tenant, &ProofPlan::root(to)).await?[..] else { return Err(incomplete()) };
         let hashes = self.hashes(tenant, &ProofPlan::consistency(from, to)).await?;
         Ok(ConsistencyProof { from, to, root, hashes })
-    }
-
-    /// Returns the head of the tenant's log; an empty head if the store has none.
-    pub(super) async fn head(&self, tenant: TenantId) -> Result<LogHead> {
-        let heads = self.0.store.log_heads(&[tenant]).await?;
-        Ok(heads.into_iter().next().unwrap_or_else(|| LogHead::empty(tenant)))
     }
 
     async fn hashes(&self, tenant: TenantId, plan: &ProofPlan) -> Result<Vec<TreeHash>> {

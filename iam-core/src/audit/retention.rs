@@ -21,7 +21,7 @@ impl Audit<'_> {
     /// [`Error::Forbidden`].
     pub async fn retention(&self, caller: &Caller) -> Result<Retention> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
-        Ok(self.head(caller.tenant()).await?.retention.settled(self.0.now()))
+        Ok(self.0.log_head(caller.tenant()).await?.retention.settled(self.0.now()))
     }
 
     /// Sets for how many days (at most 36,500) the tenant keeps its entries, or that it keeps them forever. Returns

@@ -77,7 +77,7 @@ impl Audit<'_> {
         watch: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<LogHead> {
         let (store, tenant) = (&self.0.store, verifier.tenant());
-        let head = self.head(tenant).await?;
+        let head = self.0.log_head(tenant).await?;
         // A head that is missing or forged must not prevent the verification of the entries.
         let is_known = head.frontier.size() > 0 && self.0.log_key.verifier().has_signed(&head);
         let end = if is_known { head.frontier.size() } else { head.leaves };

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iam_audit_proof::LogKey;
 use iam_model::access::Rights;
 use iam_model::assignment::GrantOrganization;
-use iam_model::audit::ResourceType;
+use iam_model::audit::{LogHead, ResourceType};
 use iam_model::clock::{Clock, Timestamp, cut, monotonic_now};
 use iam_model::context::{Actor, RequestContext};
 use iam_model::error::{Result, Unauthenticated};
@@ -136,6 +136,12 @@ impl Engine {
             known.store(true, Ordering::Relaxed);
         }
         Ok(known.load(Ordering::Relaxed))
+    }
+
+    /// Returns the head of a tenant's log, which is empty before the first entry is sequenced.
+    pub(crate) async fn log_head(&self, tenant: TenantId) -> Result<LogHead, StoreError> {
+        let heads = self.store.log_heads(&[tenant]).await?;
+        Ok(heads.into_iter().next().unwrap_or_else(|| LogHead::empty(tenant)))
     }
 
     /// Returns the tenant with this identifier or slug.

@@ -4,16 +4,15 @@
 //! another one. A task sends events one after the other, and then records what became of them and how far the webhook
 //! has come, so a process that ends meanwhile has sent at most the events of one task's round twice.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
-use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use iam_model::audit::{AuditEntry, LogHead};
+use iam_model::audit::AuditEntry;
 use iam_model::change::WebhookChange;
 use iam_model::clock::cut;
 use iam_model::error::{Error, Result};
@@ -254,7 +253,7 @@ impl Courier {
         let ran = round.run(due).await;
         // Also after an error: what was sent would otherwise be sent again.
         round.record().await?;
-        ran.map(drop)
+        ran
     }
 }
 
@@ -297,21 +296,21 @@ enum After {
 }
 
 impl Round<'_> {
-    /// Breaks when nothing more may be sent in this round.
-    async fn run(&mut self, retries: Vec<Delivery>) -> Result<ControlFlow<()>> {
+    /// Sends until there is nothing more, or nothing more may be sent in this round.
+    async fn run(&mut self, retries: Vec<Delivery>) -> Result<()> {
         for retry in retries {
             if self.is_over() || self.retry(retry).await? != After::Continue {
-                return Ok(ControlFlow::Break(()));
+                return Ok(());
             }
         }
         let mut is_matching = true;
         while !self.is_over() && !self.is_paused() {
             let chunk = if self.progress.failures > 0 { 1 } else { CHUNK };
-            let (next, is_last, mut due) = self.read(if is_matching { chunk } else { SKIPPED_CHUNK }).await?;
+            let (next, is_last, due) = self.read(if is_matching { chunk } else { SKIPPED_CHUNK }).await?;
             is_matching = !due.is_empty();
-            while let Some(event) = due.pop_front() {
+            for event in due {
                 if self.is_over() || self.is_paused() {
-                    return Ok(ControlFlow::Break(()));
+                    return Ok(());
                 }
                 let sequence = event.sequence;
                 let after = self.send(event).await?;
@@ -319,7 +318,7 @@ impl Round<'_> {
                     self.progress.attempted = sequence;
                 }
                 if after != After::Continue {
-                    return Ok(ControlFlow::Break(()));
+                    return Ok(());
                 }
             }
             self.progress.attempted = next;
@@ -327,7 +326,7 @@ impl Round<'_> {
                 break;
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     fn is_paused(&self) -> bool {
@@ -339,12 +338,11 @@ impl Round<'_> {
     }
 
     /// Reads entries of the log. Returns how far they reach, whether there are no more, and those that the webhook sends.
-    async fn read(&self, limit: u32) -> Result<(u64, bool, VecDeque<Due>)> {
+    async fn read(&self, limit: u32) -> Result<(u64, bool, Vec<Due>)> {
         let (store, tenant, attempted) = (&self.courier.iam.store, self.webhook.tenant_id, self.progress.attempted);
         self.courier
             .store_task(async {
-                let head = store.log_heads(&[tenant]).await?.into_iter().next();
-                let head = head.unwrap_or_else(|| LogHead::empty(tenant));
+                let head = self.courier.iam.log_head(tenant).await?;
                 // Retention removes entries that a webhook has not sent.
                 let from = attempted.max(head.removed);
                 let read = store.sequenced_entries(tenant, from, limit).await?;

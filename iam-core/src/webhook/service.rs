@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use iam_model::audit::{AuditEntry, LogHead, ResourceType, Salt, Salts};
+use iam_model::audit::{AuditEntry, ResourceType, Salt, Salts};
 use iam_model::change::WebhookChange;
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::WebhookId;
@@ -106,7 +106,7 @@ impl Webhooks<'_> {
         }
         let new = new.validate(iam.require_webhooks()?.reach())?;
         let once = iam.once(caller, idempotency, &ResourceType::WEBHOOK);
-        let after = self.head(caller).await?.frontier.size();
+        let after = iam.log_head(caller.tenant()).await?.frontier.size();
         let mut work = iam.begin(caller).await?;
         if let Some(webhook) = once.find(&mut work).await? {
             return Ok(self.issued(webhook));
@@ -268,7 +268,7 @@ impl Webhooks<'_> {
     /// events, [`Error::Validation`] which names `fromSequence` for a number that the log does not have.
     pub async fn replay(&self, caller: &Caller, id: WebhookId, from_sequence: u64) -> Result<()> {
         self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
-        let head = self.head(caller).await?;
+        let head = self.0.log_head(caller.tenant()).await?;
         let size = head.frontier.size();
         let after = from_sequence.checked_sub(1).filter(|after| *after < size);
         let mut work = self.0.begin(caller).await?;
@@ -298,12 +298,6 @@ impl Webhooks<'_> {
         grantor.rights().require(permission)?;
         let webhook = work.locks().lock_webhook(id).await?.ok_or_else(not_found)?;
         Ok((grantor, webhook))
-    }
-
-    async fn head(&self, caller: &Caller) -> Result<LogHead> {
-        let tenant = caller.tenant();
-        let heads = self.0.store.log_heads(&[tenant]).await?;
-        Ok(heads.into_iter().next().unwrap_or_else(|| LogHead::empty(tenant)))
     }
 
     fn issued(&self, webhook: Webhook) -> IssuedWebhook {
