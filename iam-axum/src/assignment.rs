@@ -36,7 +36,7 @@ pub(crate) struct AssignmentDto {
     /// Null means tenant-wide.
     #[schema(required)]
     organization_id: Option<Uuid>,
-    /// Null means never.
+    /// When it expires. Null means never.
     #[schema(required)]
     expires_at: Option<Time>,
     created_at: Time,
@@ -159,7 +159,7 @@ pub(crate) struct HeldRole {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     organization: Option<Named>,
-    /// Null means never.
+    /// When it expires. Null means never.
     #[schema(required)]
     expires_at: Option<Time>,
 }

@@ -70,7 +70,7 @@ pub(crate) struct InvitedRoleDto {
     /// Null means tenant-wide.
     #[schema(required)]
     organization_id: Option<Uuid>,
-    /// Null means never.
+    /// When it expires. Null means never.
     #[schema(required)]
     expires_at: Option<Time>,
 }

@@ -110,7 +110,17 @@ impl Texts {
             }
             RefOr::T(Schema::Object(schema)) => (&mut schema.description, &mut schema.example),
             RefOr::T(Schema::Array(schema)) => (&mut schema.description, &mut schema.example),
-            RefOr::T(Schema::OneOf(schema)) => (&mut schema.description, &mut schema.example),
+            RefOr::T(Schema::OneOf(schema)) => {
+                // utoipa writes the sentence of a property that can be null beside the reference.
+                for item in &mut schema.items {
+                    if let RefOr::Ref(reference) = item
+                        && !reference.description.is_empty()
+                    {
+                        schema.description = Some(mem::take(&mut reference.description));
+                    }
+                }
+                (&mut schema.description, &mut schema.example)
+            }
             RefOr::T(Schema::AllOf(schema)) => (&mut schema.description, &mut schema.example),
             RefOr::T(Schema::AnyOf(schema)) => (&mut schema.description, &mut schema.example),
             RefOr::T(_) => return,
