@@ -109,3 +109,4 @@ mod verification;
 #[path = "../../../foundation/iam-webauthn/tests/webauthn/authenticator.rs"]
 mod webauthn;
 mod webhook;
+mod webhook_delivery;
