@@ -137,7 +137,8 @@ impl Bench {
         Ok(self.iam.sessions().step_up(&self.caller, StepUp::Factor(self.proof()?)).await?)
     }
 
-    /// Lets a minute pass, so that the present code was not used, and the next login of any kind reads the signing keys.
+    /// Lets a minute pass, so that the present code was not used, and the next login of any kind reads the signing
+    /// keys.
     fn pass(&self) {
         self.clock.advance(TimeDelta::minutes(1));
     }

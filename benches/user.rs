@@ -72,8 +72,8 @@ async fn has_feed<T>(iam: &Iam, feed: &JoinHandle<T>) -> bool {
     true
 }
 
-/// Measures the part of a request before `get`: a cached token or a key, and its session. The session is read from the store
-/// each time, or it is cached while change notifications are received.
+/// Measures the part of a request before `get`: a cached token or a key, and its session. The session is read from the
+/// store each time, or it is cached while change notifications are received.
 fn measure_authenticate(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, token: &str, what: &str) {
     criterion.bench_function(&format!("user/authenticate/{what}"), |bencher| {
         bencher

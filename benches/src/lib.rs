@@ -12,7 +12,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use iam_core::credential::HashingCost;
 use iam_core::tenant::{Registered, Registration};
 use iam_core::user::NewUser;
-use iam_core::{Caller, Iam, RequestContext, Settings, Store, TenantId, UserId};
+use iam_core::{AuditBatch, Caller, Change, Iam, RequestContext, Settings, Store, TenantId, UserId};
 use uuid::Uuid;
 
 /// The result of a call that can fail for many reasons.
@@ -93,6 +93,18 @@ pub fn new_user(number: u64) -> NewUser {
 #[must_use]
 pub fn email(number: u64) -> String {
     format!("user{number:09}@example.com")
+}
+
+/// Writes a change without its audit entries.
+///
+/// # Errors
+///
+/// Errors of the store.
+pub async fn write(store: &dyn Store, tenant: TenantId, change: impl Into<Change>) -> Outcome {
+    let mut transaction = store.begin(tenant).await?;
+    transaction.lock_tenant().await?;
+    transaction.write(&change.into(), AuditBatch::of_entries(Vec::new())).await?;
+    Ok(transaction.commit().await?)
 }
 
 /// Bare Argon2id with this cost.

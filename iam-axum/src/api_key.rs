@@ -152,8 +152,8 @@ pub(crate) async fn list(
 /// The response has the key, which is never shown again. At each request, the key may do what its user may do at that
 /// moment, and no more than its own permissions, in its own organization. It cannot log in, change passwords or second
 /// factors, or make keys. A user makes its own keys in a session that has authenticated within the last ten minutes. To
-/// make a key of another user, the caller needs the permission, and must hold everything that the key may do. A user has
-/// 20 keys at most.
+/// make a key of another user, the caller needs the permission, and must hold everything that the key may do. A user
+/// has 20 keys at most.
 #[utoipa::path(
     post,
     path = "/users/{id}/api-keys",
@@ -205,9 +205,9 @@ pub(crate) async fn get(
 
 /// Change an API key
 ///
-/// A key can get another name, fewer permissions and an earlier expiry. A user changes its own keys in a session that has
-/// authenticated within the last ten minutes. To change that of another user, the caller needs the permission, and must
-/// hold everything that the key may do.
+/// A key can get another name, fewer permissions and an earlier expiry. A user changes its own keys in a session that
+/// has authenticated within the last ten minutes. To change that of another user, the caller needs the permission, and
+/// must hold everything that the key may do.
 #[utoipa::path(
     patch,
     path = "/api-keys/{id}",
@@ -238,8 +238,8 @@ pub(crate) async fn update(
 
 /// Rotate an API key
 ///
-/// The key gets a new secret and keeps its id. The response has the new text of the key, which is never shown again. The
-/// former one is accepted for some time, if the request says so. Who may change the key may rotate it.
+/// The key gets a new secret and keeps its id. The response has the new text of the key, which is never shown again.
+/// The former one is accepted for some time, if the request says so. Who may change the key may rotate it.
 #[utoipa::path(
     post,
     path = "/api-keys/{id}/rotate",

@@ -101,13 +101,13 @@ const MARGIN: Duration = Duration::from_secs(2);
 /// Get events
 ///
 /// The entries of the audit log, in the order of its leaves. A client that keeps `next` misses no event and sees none
-/// twice. With `wait`, the response comes as soon as there is an event. An entry appears here a moment after its change.
-/// If retention has removed the events after `after`, the response is 410, and `firstSequence` is the number of the first
-/// event that is left.
+/// twice. With `wait`, the response comes as soon as there is an event. An entry appears here a moment after its
+/// change. If retention has removed the events after `after`, the response is 410, and `firstSequence` is the number of
+/// the first event that is left.
 ///
-/// With `Accept: text/event-stream`, the response is a stream of server-sent events: `data` is an event, and `id` is its
-/// `sequence`. After an interruption, send the last one as `Last-Event-ID`. The service checks the caller's permission
-/// every few seconds and ends the stream without it.
+/// With `Accept: text/event-stream`, the response is a stream of server-sent events: `data` is an event, and `id` is
+/// its `sequence`. After an interruption, send the last one as `Last-Event-ID`. The service checks the caller's
+/// permission every few seconds and ends the stream without it.
 #[utoipa::path(
     get,
     path = "/events",

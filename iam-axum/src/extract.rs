@@ -413,8 +413,8 @@ fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
     content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
-/// Converts a number of a body that is whole and not negative to the nearest `u64`. The field is no integer type, because
-/// 365.0 is an integer for JSON Schema, too.
+/// Converts a number of a body that is whole and not negative to the nearest `u64`. The field is no integer type,
+/// because 365.0 is an integer for JSON Schema, too.
 pub(crate) fn whole_number(field: &str, number: f64) -> Result<u64, Problem> {
     if number.fract() == 0.0 && number >= 0.0 {
         Ok(number as u64)

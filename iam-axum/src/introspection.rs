@@ -113,9 +113,9 @@ impl From<Introspection> for IntrospectionDto {
 
 /// Introspect a token
 ///
-/// Tells a service that cannot verify tokens itself, or wants to know of ended sessions, what a token is (RFC 7662). The
-/// answer is `{"active": false}` for everything that is not a live access token or API key of the caller's tenant, a
-/// refresh token too. The caller needs the permission in the whole tenant.
+/// Tells a service that cannot verify tokens itself, or wants to know of ended sessions, what a token is (RFC 7662).
+/// The answer is `{"active": false}` for everything that is not a live access token or API key of the caller's tenant,
+/// a refresh token too. The caller needs the permission in the whole tenant.
 #[utoipa::path(
     post,
     path = "/auth/introspect",

@@ -126,7 +126,7 @@ kinds! {
     Validation = "validation", "Validation Error", BAD_REQUEST, "A rule does not allow this.";
     /// The caller is not authenticated.
     Unauthorized = "unauthorized", "Unauthorized", UNAUTHORIZED, "Authentication is required.";
-    /// 401: the password is right, and the login needs a second factor. 403: the caller must set up a second factor first.
+    /// 401: the password is right, and the login needs a second factor. 403: the caller must set up a factor first.
     SecondFactorRequired = "second-factor-required", "Second Factor Required", UNAUTHORIZED, "A second factor is required.";
     /// The session has authenticated too long ago for this operation; see `POST /auth/step-up`.
     InsufficientAuthentication = "insufficient-authentication", "Insufficient Authentication", UNAUTHORIZED, "Authenticate again.";

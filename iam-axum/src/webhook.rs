@@ -235,10 +235,10 @@ pub(crate) async fn list(
 
 /// Make a webhook
 ///
-/// It sends the events from now on, each one at least once, in the order of the log until one fails. The response has the
-/// secret, which is never shown again. The caller needs `audit-logs:read`, too, because the receiver gets entries of the
-/// audit log. The webhook belongs to the tenant: it sends events until it is removed or switched off. A tenant has 20
-/// webhooks at most.
+/// It sends the events from now on, each one at least once, in the order of the log until one fails. The response has
+/// the secret, which is never shown again. The caller needs `audit-logs:read`, too, because the receiver gets entries
+/// of the audit log. The webhook belongs to the tenant: it sends events until it is removed or switched off. A tenant
+/// has 20 webhooks at most.
 #[utoipa::path(
     post,
     path = "/webhooks",
@@ -329,8 +329,8 @@ pub(crate) async fn delete(
 
 /// Rotate the secret of a webhook
 ///
-/// The response has the new secret, which is never shown again. For 24 hours, requests are signed with the former secret,
-/// too.
+/// The response has the new secret, which is never shown again. For 24 hours, requests are signed with the former
+/// secret, too.
 #[utoipa::path(
     post,
     path = "/webhooks/{id}/rotate-secret",

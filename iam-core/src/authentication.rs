@@ -92,8 +92,9 @@ impl Iam {
     /// # Errors
     ///
     /// [`Unauthenticated::InvalidToken`] when the session has ended or the signing key was revoked,
-    /// [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`]; [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the
-    /// user must set up a second factor first; [`Error::Store`](crate::Error::Store) when the store fails.
+    /// [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`];
+    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user must set up a second factor first;
+    /// [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         let (caller, factor) = self.caller_of(token, context).await?;
         factor?;

@@ -118,7 +118,8 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotAUser`] for trusted code and anonymous callers, [`Forbidden::ApiKey`] for a caller by an API key.
+    /// [`Forbidden::NotAUser`] for trusted code and anonymous callers, [`Forbidden::ApiKey`] for a caller by an API
+    /// key.
     pub fn require_user(&self) -> Result<(UserId, SessionId)> {
         match self.author.actor {
             Actor::User { user, session } => Ok((user, session)),
@@ -127,8 +128,8 @@ impl Caller {
         }
     }
 
-    /// Whether the caller is this user, in a session. What a user may do to itself without a permission, an API key of the
-    /// user may not do.
+    /// Whether the caller is this user, in a session. What a user may do to itself without a permission, an API key of
+    /// the user may not do.
     #[must_use]
     pub fn is_in_session_of(&self, user: UserId) -> bool {
         matches!(self.author.actor, Actor::User { user: own, .. } if own == user)

@@ -1,4 +1,5 @@
-//! Token introspection (RFC 7662, `machines.md`): what a bearer token is, for services that cannot verify it themselves.
+//! Token introspection (RFC 7662, `machines.md`): what a bearer token is, for services that cannot verify it
+//! themselves.
 
 use std::borrow::Cow;
 

@@ -84,7 +84,8 @@ impl Iam {
         in_batches(|| self.0.store.remove_message_counts(self.now() - LIMIT_WINDOW, BATCH)).await
     }
 
-    /// Removes the deliveries of webhooks that ended more than seven days ago, and returns how many. For a periodic job.
+    /// Removes the deliveries of webhooks that ended more than seven days ago, and returns how many. For a periodic
+    /// job.
     ///
     /// # Errors
     ///

@@ -14,7 +14,8 @@ use crate::background::until_stopped;
 /// How often the task tries to take over from another replica, or starts again after a failure of the store.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Returns what sends requests. `None` on a platform without certification authorities, which needs no webhooks to start.
+/// Returns what sends requests. `None` on a platform without certification authorities, which needs no webhooks to
+/// start.
 pub(crate) fn sender(allows_private: bool) -> Option<Arc<dyn WebhookSender>> {
     let reach = if allows_private { Reach::Anywhere } else { Reach::Public };
     match HttpSender::new(reach) {

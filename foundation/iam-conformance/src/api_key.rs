@@ -64,8 +64,8 @@ async fn full(world: &World, tenant: &Tenant, user: &User) -> ApiKey {
     }
 }
 
-/// The keys of a user are read back newest first, then by identifier, and only in their tenant. Each field has the value
-/// that was written.
+/// The keys of a user are read back newest first, then by identifier, and only in their tenant. Each field has the
+/// value that was written.
 pub async fn keys_are_read_back_in_order(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);

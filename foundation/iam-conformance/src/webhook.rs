@@ -115,8 +115,8 @@ fn pending(world: &World, sequence: u64) -> Delivery {
     }
 }
 
-/// The webhooks of a tenant are read back newest first, then by identifier, and only in their tenant. Each field has the
-/// value that was written.
+/// The webhooks of a tenant are read back newest first, then by identifier, and only in their tenant. Each field has
+/// the value that was written.
 pub async fn webhooks_are_read_back_in_order(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);

@@ -108,8 +108,8 @@ impl ApiKey {
         Self { version: self.version.next(), ..self }
     }
 
-    /// Returns what the key has of the grants of its user: a grant of each role with only the permissions of the key, in
-    /// only the organization of the key or below. So one evaluator answers for users and for keys.
+    /// Returns what the key has of the grants of its user: a grant of each role with only the permissions of the key,
+    /// in only the organization of the key or below. So one evaluator answers for users and for keys.
     ///
     /// `organization` is the organization of the key. If it is unknown, the key has nothing.
     #[must_use]

@@ -16,9 +16,9 @@ use lru::LruCache;
 
 use super::{Client, Limited, MINUTE, RateLimiter, RateLimits, Taken};
 
-/// How many users, API keys, tenants, and clients of each kind, are remembered. Beyond that, the limiter forgets those whose
-/// last request is the oldest. So a flood of requests from ever new addresses fills some megabytes of memory, and no
-/// more.
+/// How many users, API keys, tenants, and clients of each kind, are remembered. Beyond that, the limiter forgets those
+/// whose last request is the oldest. So a flood of requests from ever new addresses fills some megabytes of memory, and
+/// no more.
 const REMEMBERED: usize = 1 << 16;
 /// The number of parts, each with a lock of its own, so that not all requests wait for one lock.
 const SHARDS: usize = 16;

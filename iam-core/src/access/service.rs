@@ -84,10 +84,10 @@ impl Access<'_> {
 
     /// Decides whether a user may do something, and why.
     ///
-    /// A question without a user is about the caller; for an API key, about what the key may do. A question about another
-    /// user needs `role-assignments:read` in the same resource scope; so does one by a key about its own user. A caller
-    /// that holds this permission in organizations only is not told what the user holds elsewhere. It is told that the
-    /// user is not ACTIVE only if the user holds the permission of the question in that scope.
+    /// A question without a user is about the caller; for an API key, about what the key may do. A question about
+    /// another user needs `role-assignments:read` in the same resource scope; so does one by a key about its own user.
+    /// A caller that holds this permission in organizations only is not told what the user holds elsewhere. It is told
+    /// that the user is not ACTIVE only if the user holds the permission of the question in that scope.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@ use iam_model::permission::Permission;
 use crate::caller::Caller;
 use crate::engine::Engine;
 
-/// Checks that a caller may see what belongs to a user, and returns the visible scope. A user in a session may always see
-/// all of its own data. For another user, it needs a permission over this much of the user; see [`Coverage`].
+/// Checks that a caller may see what belongs to a user, and returns the visible scope. A user in a session may always
+/// see all of its own data. For another user, it needs a permission over this much of the user; see [`Coverage`].
 pub(crate) async fn require_sight(
     iam: &Engine,
     caller: &Caller,

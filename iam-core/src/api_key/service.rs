@@ -23,10 +23,10 @@ use crate::user::Subject;
 /// Makes, reads, changes and revokes API keys; see [`Iam::api_keys`](crate::iam::Iam::api_keys).
 ///
 /// A key acts as its user. At each request it may do what its user may do at that moment, but no more than its
-/// [permissions](NewApiKey::permissions), and only in its [organization](NewApiKey::organization). A user manages its own
-/// keys without a permission, by a session that has authenticated within the last ten minutes. For the keys of another
-/// user, a caller needs a permission over that user. A caller that makes, rotates or changes a key must hold what the
-/// key may do, because it could use the key.
+/// [permissions](NewApiKey::permissions), and only in its [organization](NewApiKey::organization). A user manages its
+/// own keys without a permission, by a session that has authenticated within the last ten minutes. For the keys of
+/// another user, a caller needs a permission over that user. A caller that makes, rotates or changes a key must hold
+/// what the key may do, because it could use the key.
 ///
 /// ```
 #[doc = doctest_setup!()]
@@ -229,8 +229,8 @@ struct Owner {
 }
 
 impl Owner {
-    /// Locks the tenant and a user. The caller is this user, in a session that has authenticated a moment ago, or holds a
-    /// permission over all of the user's roles.
+    /// Locks the tenant and a user. The caller is this user, in a session that has authenticated a moment ago, or holds
+    /// a permission over all of the user's roles.
     async fn lock(iam: &Engine, work: &mut UnitOfWork<'_>, user: UserId, permission: &Permission) -> Result<Self> {
         let caller = work.caller();
         if !caller.is_in_session_of(user) {

@@ -1,7 +1,7 @@
 //! The text of an API key (`machines.md`): `iamk_<id>_<secret><checksum>`.
 //!
-//! The secret is the tenant and 32 random bytes in base62, and the checksum the CRC-32 of all characters before it. So a
-//! scanner for leaked secrets recognizes a key without the service, and a mistyped key is refused without a query.
+//! The secret is the tenant and 32 random bytes in base62, and the checksum the CRC-32 of all characters before it. So
+//! a scanner for leaked secrets recognizes a key without the service, and a mistyped key is refused without a query.
 
 use iam_model::id::{ApiKeyId, TenantId};
 use iam_model::random::Random;

@@ -10,8 +10,8 @@ use crate::token::{Claims, ParsedApiKey};
 const CAPACITY: usize = 10_000;
 
 /// A bearer token that this installation has issued to a user: an access token with a right signature that has not
-/// expired, or an API key with a right secret. Its session may have ended, and its key may have been revoked since, so it
-/// is not a caller and gives no rights.
+/// expired, or an API key with a right secret. Its session may have ended, and its key may have been revoked since, so
+/// it is not a caller and gives no rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken(Arc<Verified>);
 
@@ -85,8 +85,8 @@ impl VerifiedToken {
 }
 
 /// The cache of verified tokens, so that the signature of an access token is not verified again for each request, and
-/// the sender of an API key is known without a query. It holds only digests and claims. Strangers cannot fill it, because
-/// they cannot make tokens.
+/// the sender of an API key is known without a query. It holds only digests and claims. Strangers cannot fill it,
+/// because they cannot make tokens.
 pub(crate) struct VerifiedTokens(Cache<[u8; 32], VerifiedToken>);
 
 impl Default for VerifiedTokens {

@@ -129,7 +129,8 @@ fn placeholder<T>(parsed: Result<T, Invalid>) -> Result<T> {
 patch! {
     /// Changes of a user. A field that is `None` stays unchanged.
     UserPatch of User {
-        /// At most 254 characters, unique in the tenant. A new address is not verified. Only for a person, as both names.
+        /// At most 254 characters, unique in the tenant. A new address is not verified. Only for a person, as both
+        /// names.
         email: String => email: Email = text("email"),
         /// 1–100 characters.
         first_name: String => first_name: PersonName = text("firstName"),

@@ -325,9 +325,9 @@ impl Users<'_> {
         Ok(after)
     }
 
-    /// Soft-deletes a user: it becomes INACTIVE, its sessions, role assignments and API keys end, its record is kept, and
-    /// its e-mail stays taken. Needs `users:delete`; a permission that is held in organizations is for members who hold
-    /// no role elsewhere. Does nothing if the user is INACTIVE.
+    /// Soft-deletes a user: it becomes INACTIVE, its sessions, role assignments and API keys end, its record is kept,
+    /// and its e-mail stays taken. Needs `users:delete`; a permission that is held in organizations is for members who
+    /// hold no role elsewhere. Does nothing if the user is INACTIVE.
     ///
     /// # Errors
     ///

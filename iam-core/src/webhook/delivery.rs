@@ -136,7 +136,6 @@ struct Running {
 struct Tasks {
     tasks: JoinSet<()>,
     webhooks: HashMap<Id, Running>,
-    running: HashSet<WebhookId>,
 }
 
 impl Tasks {
@@ -145,11 +144,12 @@ impl Tasks {
     fn begin(&mut self, courier: &Arc<Courier>, mut due: Vec<DueWebhook>) {
         let order = RandomState::new();
         due.sort_by_cached_key(|due| order.hash_one(due.id));
+        let mut running: HashSet<_> = self.webhooks.values().map(|running| running.webhook).collect();
         let mut waiting = self.webhooks.values().filter(|running| running.waits).count();
         for due in due {
             let waits = due.is_failing || courier.slow().contains(&due.id);
-            let is_full = self.running.len() >= MAX_TASKS || waits && waiting >= MAX_WAITING;
-            if is_full || !self.running.insert(due.id) {
+            let is_full = running.len() >= MAX_TASKS || waits && waiting >= MAX_WAITING;
+            if is_full || !running.insert(due.id) {
                 continue;
             }
             waiting += usize::from(waits);
@@ -169,9 +169,7 @@ impl Tasks {
                 error.id()
             }
         };
-        if let Some(running) = self.webhooks.remove(&id) {
-            self.running.remove(&running.webhook);
-        }
+        self.webhooks.remove(&id);
         Some(())
     }
 }
@@ -337,7 +335,8 @@ impl Round<'_> {
         Instant::now() >= self.until || self.courier.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// Reads entries of the log. Returns how far they reach, whether there are no more, and those that the webhook sends.
+    /// Reads entries of the log. Returns how far they reach, whether there are no more, and those that the webhook
+    /// sends.
     async fn read(&self, limit: u32) -> Result<(u64, bool, Vec<Due>)> {
         let (store, tenant, attempted) = (&self.courier.iam.store, self.webhook.tenant_id, self.progress.attempted);
         self.courier

@@ -77,7 +77,8 @@ pub struct IssuedWebhook {
 }
 
 impl Webhooks<'_> {
-    /// Makes a webhook. It sends the events from now on, and those of the last moment that are not sequenced yet. Needs `webhooks:create` and `audit-logs:read`.
+    /// Makes a webhook. It sends the events from now on, and those of the last moment that are not sequenced yet. Needs
+    /// `webhooks:create` and `audit-logs:read`.
     ///
     /// # Errors
     ///

@@ -80,8 +80,8 @@ impl Retention {
     }
 }
 
-/// Returns the id by which a [`ChangeFeed`](crate::store::ChangeFeed) names the log of a tenant. It differs from the id of
-/// the tenant, which names changes of rights.
+/// Returns the id by which a [`ChangeFeed`](crate::store::ChangeFeed) names the log of a tenant. It differs from the id
+/// of the tenant, which names changes of rights.
 #[must_use]
 pub fn log_id(tenant: TenantId) -> Uuid {
     // A UUID of version 8 (RFC 9562 §5.8). All other ids have version 7.

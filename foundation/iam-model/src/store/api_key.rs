@@ -38,8 +38,8 @@ pub trait ApiKeyStore {
     /// Returns the keys of a user, also expired ones, newest first, then by identifier.
     async fn api_keys_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Keeps that a request was authenticated by a key at a moment, unless the key was revoked or its last use is later.
-    /// Neither raises the version of the row nor notifies.
+    /// Keeps that a request was authenticated by a key at a moment, unless the key was revoked or its last use is
+    /// later. Neither raises the version of the row nor notifies.
     async fn record_api_key_use(&self, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<(), StoreError>;
 }
 

@@ -45,8 +45,8 @@ pub trait SequenceStore {
     async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError>;
 
     /// Writes the new leaves and their trees, all or nothing, if every log still has the size from which it is
-    /// continued and every entry is still pending. Returns whether that was so: of several calls that sequence the
-    /// same entries, or continue the same log, one succeeds. The [`ChangeFeed`](crate::store::ChangeFeed) names each log
+    /// continued and every entry is still pending. Returns whether that was so: of several calls that sequence the same
+    /// entries, or continue the same log, one succeeds. The [`ChangeFeed`](crate::store::ChangeFeed) names each log
     /// that was continued.
     async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError>;
 

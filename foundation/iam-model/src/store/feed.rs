@@ -14,8 +14,8 @@ use crate::store_error::StoreError;
 /// that depend on the id are then stale. An unnecessary notification costs a query. A missing notification is a
 /// security hole: a revoked permission stays usable.
 ///
-/// A log that gets new sequence numbers is named by its [`log_id`](crate::audit::log_id). Those who wait for its entries
-/// then read them.
+/// A log that gets new sequence numbers is named by its [`log_id`](crate::audit::log_id). Those who wait for its
+/// entries then read them.
 #[async_trait]
 pub trait ChangeFeed: Send {
     /// Waits for the next notification. An error ends the feed, and the subscriber then opens another one. A feed must

@@ -18,12 +18,13 @@ pub trait WebhookStore {
     /// Returns the webhooks of a tenant, newest first, then by identifier.
     async fn webhooks(&self, tenant: TenantId) -> Result<Vec<Webhook>, StoreError>;
 
-    /// Returns at most `limit` deliveries of a webhook, by the start of the last attempt, then by sequence number, newest
-    /// first.
+    /// Returns at most `limit` deliveries of a webhook, by the start of the last attempt, then by sequence number,
+    /// newest first.
     async fn deliveries(&self, tenant: TenantId, webhook: WebhookId, limit: u32) -> Result<Vec<Delivery>, StoreError>;
 
     /// Returns the enabled webhooks of all active tenants that have something to do at `now`: their log is longer than
-    /// what they have attempted, and they do not pause, or the next attempt of a delivery is due, see [`WebhookWork::due`].
+    /// what they have attempted, and they do not pause, or the next attempt of a delivery is due, see
+    /// [`WebhookWork::due`].
     async fn due_webhooks(&self, now: Timestamp) -> Result<Vec<DueWebhook>, StoreError>;
 
     /// Returns what is to be done for a webhook at `now`, with at most `limit` due deliveries. `None` if the webhook is

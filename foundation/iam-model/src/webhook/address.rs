@@ -6,8 +6,8 @@ pub enum Reach {
     /// Only public addresses, and only by `https`.
     #[default]
     Public,
-    /// Every address, also by `http`. For development only: who can make a webhook can send requests into the network of
-    /// the service.
+    /// Every address, also by `http`. For development only: who can make a webhook can send requests into the network
+    /// of the service.
     Anywhere,
 }
 
@@ -20,8 +20,8 @@ impl Reach {
 }
 
 /// Whether an address is one of the public internet: globally reachable by the registries of special-purpose addresses
-/// of IANA ([IPv4], [IPv6]), not multicast, and not the translation of an IPv4 address (NAT64, 6to4, Teredo), which could
-/// lead to a private one.
+/// of IANA ([IPv4], [IPv6]), not multicast, and not the translation of an IPv4 address (NAT64, 6to4, Teredo), which
+/// could lead to a private one.
 ///
 /// ```
 /// use iam_model::webhook::is_public;

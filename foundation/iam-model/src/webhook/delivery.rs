@@ -66,8 +66,8 @@ impl DeliveryProgress {
     /// How long they pause.
     const PAUSE: TimeDelta = TimeDelta::minutes(5);
 
-    /// Returns the progress after the first attempt for an event. A receiver that fails again and again gets one further
-    /// event every five minutes; the others stay in the log. The first success ends the pause.
+    /// Returns the progress after the first attempt for an event. A receiver that fails again and again gets one
+    /// further event every five minutes; the others stay in the log. The first success ends the pause.
     #[must_use]
     pub fn after_first_attempt(self, is_success: bool, now: Timestamp) -> Self {
         let after = self.after_retry(is_success);

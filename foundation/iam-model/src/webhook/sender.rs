@@ -34,8 +34,8 @@ pub enum SendError {
     /// The host does not exist, or its address cannot be found at the moment.
     #[error("the host leads to no public address")]
     Unresolved,
-    /// The host has no address that webhooks may reach. Its text is that of [`Unresolved`](Self::Unresolved), so that no
-    /// tenant learns which names exist in the network of the service.
+    /// The host has no address that webhooks may reach. Its text is that of [`Unresolved`](Self::Unresolved), so that
+    /// no tenant learns which names exist in the network of the service.
     #[error("the host leads to no public address")]
     NotPublic,
     /// No connection could be made.
@@ -54,8 +54,8 @@ pub enum SendError {
 
 /// Sends requests to receivers of webhooks. `iam-webhook` has one.
 ///
-/// It must not reach addresses beyond its [`Reach`], must not follow redirects, and must not send more than the request.
-/// It should wait for an answer for 15 seconds; the caller cancels a request after 16 seconds.
+/// It must not reach addresses beyond its [`Reach`], must not follow redirects, and must not send more than the
+/// request. It should wait for an answer for 15 seconds; the caller cancels a request after 16 seconds.
 #[async_trait]
 pub trait WebhookSender: Send + Sync + 'static {
     /// Which addresses it reaches.

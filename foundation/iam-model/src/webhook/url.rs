@@ -7,8 +7,8 @@ use url::{Host, Url};
 use crate::validate::Invalid;
 use crate::webhook::Reach;
 
-/// The address to which a webhook sends events: `https` or `http`, with a host, without a user, a password or a fragment,
-/// at most 2,048 characters.
+/// The address to which a webhook sends events: `https` or `http`, with a host, without a user, a password or a
+/// fragment, at most 2,048 characters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookUrl(String);
 
