@@ -187,7 +187,79 @@ async fn events_are_sent_once_and_reported() {
     let numbers = deliveries.iter().map(|delivery| delivery.sequence);
     let last = deliveries[0].sequence;
     assert!(numbers.eq((last - 44..=last).rev()));
+    assert_eq!(last, world.iam.0.log_head(acme.tenant()).await.unwrap().frontier.size());
     assert_eq!(world.iam.webhook_backlog().await.unwrap().entries, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_of_other_types_count_as_attempted() {
+    let world = World::new().await;
+    let acme = world.tenant("acme").await;
+    world.webhook(&acme, URL, Answer::Status(200)).await;
+    world.write(&acme, "PARCEL", 3).await;
+    // The creation of the webhook is an event, too.
+    assert_eq!(world.iam.webhook_backlog().await.unwrap().entries, 4);
+    assert_eq!(world.deliver().await, 0);
+    assert_eq!(world.iam.webhook_backlog().await.unwrap().entries, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_whose_type_was_removed_is_not_tried_again() {
+    let world = World::new().await;
+    let acme = world.tenant("acme").await;
+    let webhook = world.webhook(&acme, URL, Answer::Status(500)).await;
+    world.write(&acme, "LETTER", 1).await;
+    assert_eq!(world.deliver().await, 1);
+    let patch = WebhookPatch { types: Some(vec!["PARCEL.*".to_owned()]), ..WebhookPatch::default() };
+    world.iam.webhooks().update(&acme, webhook.id, patch).await.unwrap();
+    world.clock.advance(TimeDelta::seconds(6));
+    assert_eq!(world.deliver().await, 0);
+    let ended = world.deliveries(&webhook).await.remove(0);
+    assert_eq!((ended.status, ended.attempt, ended.next_attempt_at), (DeliveryStatus::Failed, 1, None));
+    assert_eq!(ended.error.as_deref(), Some("the webhook does not send this type any more"));
+}
+
+fn fields<T: std::fmt::Debug>(result: Result<T, Error>) -> Vec<String> {
+    let Err(Error::Validation(errors)) = result else { panic!("{result:?}") };
+    errors.iter().map(|error| error.field.to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_webhook_names_what_is_wrong_with_it() {
+    let world = World::new().await;
+    let acme = world.tenant("acme").await;
+    let create = async |url: &str, types: &[&str], description: String| {
+        let types = types.iter().map(|text| (*text).to_owned()).collect();
+        world.iam.webhooks().create(&acme, NewWebhook { url: url.into(), types, description, enabled: true }).await
+    };
+    for (url, types, length, expected) in [
+        ("", &["USER.*"][..], 0, &["url"][..]),
+        (URL, &[], 0, &["types"]),
+        (URL, &["USER.*"; 101], 0, &["types"]),
+        (URL, &["USER.*", "*"], 0, &["types[1]"]),
+        (URL, &["USER.*"], 501, &["description"]),
+    ] {
+        assert_eq!(fields(create(url, types, "x".repeat(length)).await), expected);
+    }
+    create(URL, &["USER.*"; 100], "x".repeat(500)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_change_replaces_what_is_given() {
+    let world = World::new().await;
+    let acme = world.tenant("acme").await;
+    let before = world.webhook(&acme, URL, Answer::Status(200)).await;
+    let update = async |patch| world.iam.webhooks().update(&acme, before.id, patch).await.unwrap();
+    let unchanged = update(WebhookPatch { url: Some(URL.to_owned()), ..WebhookPatch::default() }).await;
+    assert_eq!(unchanged, before);
+    let (url, types) = ("https://example.org/".to_owned(), vec!["USER.*".to_owned()]);
+    let patch = WebhookPatch { url: Some(url.clone()), types: Some(types), ..WebhookPatch::default() };
+    let after = update(patch).await;
+    assert_eq!((after.url.as_str(), &after.types), (&*url, &vec!["USER.*".parse().unwrap()]));
+    assert_eq!((after.enabled, &after.description), (before.enabled, &before.description));
+    let patch = WebhookPatch { description: Some("x".to_owned()), enabled: Some(false), ..WebhookPatch::default() };
+    let after = update(patch).await;
+    assert_eq!((after.url.as_str(), after.enabled, after.description.as_str()), (&*url, false, "x"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -246,6 +318,49 @@ async fn a_failing_webhook_reads_one_event_at_a_time() {
     assert_eq!(deliveries.len(), 4);
     assert_eq!(deliveries.iter().filter(|delivery| delivery.http_status.is_none()).count(), 1);
     assert_eq!(deliveries[0].error.as_deref(), Some("no answer within 15 seconds"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_ten_failures_each_further_event_waits_five_minutes() {
+    let world = World::new().await;
+    let acme = world.tenant("acme").await;
+    let webhook = world.webhook(&acme, URL, Answer::Status(500)).await;
+    world.write(&acme, "LETTER", 15).await;
+    assert_eq!(world.deliver().await, 10);
+    assert_eq!(world.iam.webhook_backlog().await.unwrap().entries, 5);
+    world.answer(URL, Answer::Status(204));
+    world.clock.advance(TimeDelta::milliseconds(299_999));
+    // The retries, of which the first success ends the pause.
+    assert_eq!(world.deliver().await, 15);
+    assert!(world.deliveries(&webhook).await.iter().all(|delivery| delivery.status == DeliveryStatus::Delivered));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_round_has_sent_is_not_sent_again() {
+    let world = World::new().await;
+    let acme = world.tenant("acme").await;
+    world.webhook(&acme, URL, Answer::Slow(1)).await;
+    world.write(&acme, "LETTER", 4).await;
+    assert_eq!(world.deliver_for(Duration::from_secs(10)).await, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_a_failure_says_why() {
+    let world = World::new().await;
+    let acme = world.tenant("acme").await;
+    let webhook = world.webhook(&acme, URL, Answer::Status(200)).await;
+    for (status, error) in [
+        (199, Some("the status of the answer is not 2xx")),
+        (200, None),
+        (299, None),
+        (300, Some("redirects are not followed")),
+        (399, Some("redirects are not followed")),
+        (400, Some("the status of the answer is not 2xx")),
+    ] {
+        world.answer(URL, Answer::Status(status));
+        let answer = world.iam.webhooks().test(&acme, webhook.id).await.unwrap();
+        assert_eq!((answer.http_status, answer.error.as_deref()), (Some(status), error));
+    }
 }
 
 #[tokio::test(start_paused = true)]
