@@ -111,10 +111,15 @@ async fn select(bare: &Bare, log: TenantId, from: u64) -> Outcome<u64> {
             query(sql).bind(log).bind(from).bind(limit).fetch_all(pool).await?.len()
         }
         Bare::Postgres(pool) => {
-            let sql = "SELECT l.*, e.* FROM iam.audit_leaves l
-                JOIN iam.audit_entries e
-                    ON e.tenant_id = l.tenant_id AND e.created_at = l.created_at AND e.id = l.entry_id
-                WHERE l.tenant_id = $1 AND l.sequence >= $2 ORDER BY l.sequence LIMIT $3";
+            // As a plain join, it would hash all entries of the tenant for each page.
+            let sql = "SELECT * FROM (
+                    SELECT * FROM iam.audit_leaves WHERE tenant_id = $1 AND sequence >= $2 ORDER BY sequence LIMIT $3
+                ) l
+                JOIN LATERAL (
+                    SELECT * FROM iam.audit_entries
+                    WHERE tenant_id = $1 AND created_at = l.created_at AND id = l.entry_id LIMIT 1
+                ) e ON true
+                ORDER BY l.sequence";
             query(sql).bind(log).bind(from).bind(limit).fetch_all(pool).await?.len()
         }
     };

@@ -118,3 +118,62 @@ fn lifetime(purpose: LinkPurpose) -> TimeDelta {
         LinkPurpose::Invitation => invitation::LIFETIME,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chrono::TimeDelta;
+    use iam_model::clock::testing::FixedClock;
+    use iam_model::error::Result;
+    use iam_model::link::{Link, LinkPurpose};
+    use iam_store_memory::MemoryStore;
+    use uuid::Uuid;
+
+    use super::{Addressee, LinkChange, new, spend};
+    use crate::caller::Caller;
+    use crate::hashing::HashingCost;
+    use crate::iam::Iam;
+    use crate::settings::Settings;
+    use crate::tenant::NewTenant;
+    use crate::user::NewUser;
+
+    #[tokio::test]
+    async fn a_link_is_not_spent_after_it_was_replaced_has_expired_or_was_spent() {
+        let clock = FixedClock::at("2026-01-31T09:15:00Z");
+        let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+        let settings = Settings { hashing_cost, ..Settings::default() };
+        let builder = Iam::builder(Arc::new(MemoryStore::new())).settings(settings).clock(clock.clone());
+        let iam = builder.build().await.unwrap();
+        let administrator = NewUser {
+            email: "ada@example.com".into(),
+            password: "Passw0rd!".into(),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+        };
+        let new_tenant = NewTenant { name: "Acme".into(), slug: None, administrator };
+        let caller = Caller::system(iam.tenants().create("test", new_tenant).await.unwrap().tenant.id, "test");
+        let email = "ada@example.com".parse().unwrap();
+        let issue = async || {
+            let to = Addressee { tenant: caller.tenant(), subject: Uuid::from_u128(7), email: &email };
+            let link = new(&iam.0, iam.0.next_id(), LinkPurpose::Verify, to, iam.now());
+            let mut work = iam.0.begin(&caller).await.unwrap();
+            work.apply(LinkChange::Issue { link: link.clone(), grants: None }).await.unwrap();
+            work.commit().await.unwrap();
+            link
+        };
+        let spent = async |link: &Link| -> Result<()> {
+            let mut work = iam.0.begin(&caller).await.unwrap();
+            spend(&mut work, link).await?;
+            work.commit().await
+        };
+        let replaced = issue().await;
+        let link = issue().await;
+        spent(&replaced).await.unwrap_err();
+        clock.advance(TimeDelta::hours(24));
+        spent(&link).await.unwrap_err();
+        let link = issue().await;
+        spent(&link).await.unwrap();
+        spent(&link).await.unwrap_err();
+    }
+}

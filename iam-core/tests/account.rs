@@ -516,10 +516,11 @@ async fn a_reset_for_another_user_needs_what_that_user_may_do() {
 #[tokio::test]
 async fn every_new_password_follows_the_policy_of_the_tenant() {
     let post = Post::new().await;
-    let patch = TenantPatch { password_policy: Some(PasswordPolicy::Nist), ..TenantPatch::default() };
+    let (name, password_policy) = (Some("Analytical Engines".to_owned()), Some(PasswordPolicy::Nist));
+    let patch = TenantPatch { name, password_policy, ..TenantPatch::default() };
     post.iam.tenants().update(&post.ada, post.ada.tenant(), patch).await.unwrap();
     let (_, token) = post.invited(&post.ada, &[]).await;
-    for bad in [PASSWORD, "grace.hopper123", "qwertyuiopasdfgh"] {
+    for bad in [PASSWORD, "grace.hopper123", "qwertyuiopasdfgh", "analytical-engines"] {
         let accepted = post.iam.invitations().accept(&RequestContext::default(), acceptance(&token, bad)).await;
         assert_eq!(fields(accepted), ["password"], "{bad}");
         let new = NewUser { password: bad.into(), email: GRACE.to_owned(), ..new_user(GRACE) };
