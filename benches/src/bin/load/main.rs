@@ -104,7 +104,8 @@ impl Options {
 
     async fn run(self, kind: Kind) -> Outcome {
         if let Some(text) = &self.only {
-            return report::print(&measure::only(kind, &self.scale(), text).await?);
+            let (comparisons, revocations) = measure::only(kind, &self.scale(), text).await?;
+            return report::print(&comparisons, &revocations);
         }
         let facts = report::facts::gather(&kind.database().await?).await?;
         let results = measure::all(kind, &self.scale()).await?;

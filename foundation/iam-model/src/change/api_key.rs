@@ -79,3 +79,85 @@ impl ApiKeyChange {
 fn of(key: &ApiKey, action: &'static str) -> Record {
     Record::new(action, ResourceType::API_KEY, key.id).with("targetUserId", serde_json::json!(key.user_id))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::access::testing::{Scene, at, id};
+    use crate::api_key::{ApiKeySecret, FormerSecret};
+    use crate::audit::testing::author;
+    use crate::change::{AuditBatch, Change};
+    use crate::context::Actor;
+    use crate::id::IdGenerator;
+    use crate::random::SystemRandom;
+    use crate::version::Version;
+
+    fn key() -> ApiKey {
+        ApiKey {
+            id: id("key"),
+            tenant_id: "00000001-0000-7000-8000-000000000000".parse().unwrap(),
+            user_id: id("user"),
+            name: "nightly".parse().unwrap(),
+            secret: ApiKeySecret { hash: [1; 32], former: Some(FormerSecret { hash: [2; 32], until: at(7) }) },
+            permissions: None,
+            organization_id: None,
+            expires_at: at(100),
+            created_at: at(0),
+            created_by: None,
+            last_used_at: None,
+            version: Version::FIRST,
+        }
+    }
+
+    /// All kinds of changes.
+    fn changes(grants: &Option<Vec<Grant>>) -> [ApiKeyChange; 4] {
+        let grants = || grants.clone();
+        let after = ApiKey { name: "daily".parse().unwrap(), ..key() };
+        [
+            ApiKeyChange::Create { key: key(), grants: grants() },
+            ApiKeyChange::Update { before: Box::new(key()), after, grants: grants() },
+            ApiKeyChange::Rotate { after: key(), grants: grants() },
+            ApiKeyChange::Delete(vec![key(), key()]),
+        ]
+    }
+
+    #[test]
+    fn every_change_is_recorded() {
+        let recorded = changes(&None).map(|change| {
+            let (change, author) = (Change::from(change), author(key().tenant_id));
+            let batch = AuditBatch::of(&change, &author, at(1), &IdGenerator::new(), &SystemRandom);
+            batch.into_entries()
+        });
+        let actions = recorded.each_ref().map(|entries| entries.iter().map(|entry| &*entry.action).collect::<Vec<_>>());
+        assert_eq!(actions, [vec!["CREATE"], vec!["UPDATE"], vec!["UPDATE"], vec!["DELETE"; 2]]);
+        let [created, updated, rotated, deleted] = &recorded;
+        let fields = json!({
+            "displayName": "nightly", "permissions": null, "organizationId": null, "expiresAt": "1970-01-01T00:01:40.000Z",
+        });
+        assert_eq!((json!(created[0].new_value), json!(deleted[0].old_value)), (fields.clone(), fields));
+        assert_eq!(json!(updated[0].new_value), json!({ "displayName": "daily" }));
+        assert_eq!(rotated[0].metadata["formerUntil"], "1970-01-01T00:00:07.000Z");
+        assert!(recorded.iter().flatten().all(|entry| entry.metadata["targetUserId"] == json!(key().user_id)));
+    }
+
+    #[test]
+    fn who_makes_a_key_of_another_user_gets_its_rights() {
+        let grants = Some(vec![Scene::new().grant("users:read", None, None)]);
+        let system = author(key().tenant_id);
+        let by =
+            |user: &str| Author { actor: Actor::User { user: id(user), session: id("session") }, ..system.clone() };
+        for (author, expected) in [(by("user"), [0; 4]), (by("other"), [1, 1, 1, 0]), (system.clone(), [1, 1, 1, 0])] {
+            let granted = changes(&grants).map(|change| change.granted_rights(&author, at(1)).len());
+            assert_eq!(granted, expected, "{author:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_ends_what_is_cached_of_the_key() {
+        let ended = changes(&None).map(|change| change.invalidates());
+        let key = Uuid::from(key().id);
+        assert_eq!(ended, [vec![], vec![key], vec![key], vec![key, key]]);
+    }
+}

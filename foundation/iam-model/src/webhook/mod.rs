@@ -121,6 +121,12 @@ mod tests {
     use super::*;
     use crate::access::testing::{at, id};
 
+    #[test]
+    fn what_a_secret_is_computed_from_is_not_printed() {
+        let printed = format!("{:?}", webhook().salt);
+        assert_eq!(printed, "WebhookSalt { .. }");
+    }
+
     fn webhook() -> Webhook {
         Webhook {
             id: id("webhook"),

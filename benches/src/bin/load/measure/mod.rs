@@ -104,10 +104,13 @@ impl Scene {
     }
 }
 
-/// Measures only the requests whose work contains this text.
-pub(crate) async fn only(kind: Kind, scale: &Scale, text: &str) -> Outcome<Vec<Comparison>> {
+/// Measures only the work that contains this text.
+pub(crate) async fn only(kind: Kind, scale: &Scale, text: &str) -> Outcome<(Vec<Comparison>, Vec<Revocations>)> {
     let scene = Scene::set(kind, scale).await?;
-    Ok(Requests::new(&scene, kind, scale).await?.only(text).measure().await?.0)
+    let comparisons = Requests::new(&scene, kind, scale).await?.only(text).measure().await?.0;
+    let is_wanted = revocation::WORK.contains(text) && matches!(scene.alone.database, Database::Postgres(_));
+    let revocations = if is_wanted { revoke(&scene.alone, &scene.small, scale).await? } else { Vec::new() };
+    Ok((comparisons, revocations))
 }
 
 pub(crate) async fn all(kind: Kind, scale: &Scale) -> Outcome<Results> {
@@ -118,13 +121,7 @@ pub(crate) async fn all(kind: Kind, scale: &Scale) -> Outcome<Results> {
     let memory = memory::measure(crowded, &large, scale.sessions).await?;
     let (mut revocations, mut startup) = (Vec::new(), None);
     match &alone.database {
-        Database::Postgres(_) => {
-            progress("revocations")?;
-            let trials = scale.revocations;
-            for ended in [Ended::Session, Ended::Key] {
-                revocations.push(revocation::measure(ended, &alone, &small, trials, scale.rounds.count).await?);
-            }
-        }
+        Database::Postgres(_) => revocations = revoke(&alone, &small, scale).await?,
         Database::Sqlite(file) => {
             progress("starts")?;
             alone.server.stop().await?;
@@ -132,4 +129,13 @@ pub(crate) async fn all(kind: Kind, scale: &Scale) -> Outcome<Results> {
         }
     }
     Ok(Results { comparisons, logins, memory, revocations, startup })
+}
+
+async fn revoke(alone: &Installation, small: &Tenant, scale: &Scale) -> Outcome<Vec<Revocations>> {
+    progress("revocations")?;
+    let mut revocations = Vec::new();
+    for ended in [Ended::Session, Ended::Key] {
+        revocations.push(revocation::measure(ended, alone, small, scale.revocations, scale.rounds.count).await?);
+    }
+    Ok(revocations)
 }

@@ -38,6 +38,9 @@ pub(crate) struct Revocations {
     pub(crate) trials: u64,
 }
 
+/// What is measured.
+pub(crate) const WORK: &str = "refusal at another process";
+
 /// Ends this number of sessions or keys at one process, each during reads at another process on the same PostgreSQL.
 pub(crate) async fn measure(
     ended: Ended,

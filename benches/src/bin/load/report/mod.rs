@@ -15,7 +15,7 @@ use iam_benches::Outcome;
 use self::chart::Bar;
 use crate::measure::comparison::{Comparison, Goal, Verdict};
 use crate::measure::memory::Memory;
-use crate::measure::revocation::{Ended, Revocations};
+use crate::measure::revocation::{Ended, Revocations, WORK};
 use crate::measure::{Kind, Results};
 use crate::text::{grouped, progress};
 
@@ -58,8 +58,8 @@ pub(crate) fn publish(kind: Kind, facts: &[String], results: &Results, docs: Opt
 }
 
 /// Prints a table of only these comparisons.
-pub(crate) fn print(comparisons: &[Comparison]) -> Outcome {
-    let lines: Vec<Line> = comparisons.iter().map(line).collect();
+pub(crate) fn print(comparisons: &[Comparison], ended: &[Revocations]) -> Outcome {
+    let lines: Vec<Line> = comparisons.iter().map(line).chain(ended.iter().map(revocations)).collect();
     Ok(writeln!(stdout(), "{}", table::lines(&lines))?)
 }
 
@@ -96,7 +96,7 @@ fn memory(memory: &Memory) -> Line {
 
 fn revocations(revocations: &Revocations) -> Line {
     line(&Comparison {
-        work: format!("refusal at another process, {} {}", grouped(revocations.trials), ends(revocations)),
+        work: format!("{WORK}, {} {}", grouped(revocations.trials), ends(revocations)),
         baseline: "`SELECT 1`".to_owned(),
         goals: vec![Goal::Times(990, 20.0), Goal::Millis(990, 1000.0)],
         ours: revocations.refusals.clone(),
