@@ -97,6 +97,12 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_printed_as_a_text() {
+        let url: WebhookUrl = "https://example.com/hook".parse().unwrap();
+        assert_eq!(format!("{url} {url:?}"), "https://example.com/hook \"https://example.com/hook\"");
+    }
+
+    #[test]
     fn an_address_is_https_with_a_host_and_nothing_secret() {
         let longest = format!("https://example.com/{}", "a".repeat(MAX - 20));
         for text in ["https://example.com", "https://example.com:8443/a?b=c", "https://bücher.example", &longest] {
