@@ -152,7 +152,7 @@ impl ApiKey {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::access::Authority;
     use crate::access::testing::{Scene, at, id};
@@ -160,7 +160,7 @@ mod tests {
 
     const PLACES: [&str; 5] = ["root", "branch", "team", "other", "asleep"];
 
-    fn key(permissions: Option<&[&str]>, organization: Option<&str>) -> ApiKey {
+    pub(crate) fn key(permissions: Option<&[&str]>, organization: Option<&str>) -> ApiKey {
         ApiKey {
             id: id("key"),
             tenant_id: TenantId::NONE,

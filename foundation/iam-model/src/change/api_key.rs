@@ -92,22 +92,13 @@ mod tests {
     use crate::context::Actor;
     use crate::id::IdGenerator;
     use crate::random::SystemRandom;
-    use crate::version::Version;
 
     fn key() -> ApiKey {
         ApiKey {
-            id: id("key"),
             tenant_id: "00000001-0000-7000-8000-000000000000".parse().unwrap(),
-            user_id: id("user"),
-            name: "nightly".parse().unwrap(),
             secret: ApiKeySecret { hash: [1; 32], former: Some(FormerSecret { hash: [2; 32], until: at(7) }) },
-            permissions: None,
-            organization_id: None,
             expires_at: at(100),
-            created_at: at(0),
-            created_by: None,
-            last_used_at: None,
-            version: Version::FIRST,
+            ..crate::api_key::tests::key(None, None)
         }
     }
 

@@ -91,26 +91,19 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::access::testing::{at, id};
+    use crate::access::testing::at;
     use crate::audit::testing::author;
     use crate::change::Change;
     use crate::id::IdGenerator;
     use crate::random::SystemRandom;
-    use crate::version::Version;
     use crate::webhook::{FormerSalt, WebhookSalt};
 
     fn webhook() -> Webhook {
         Webhook {
-            id: id("webhook"),
             tenant_id: "00000001-0000-7000-8000-000000000000".parse().unwrap(),
-            url: "https://example.com/hook".parse().unwrap(),
             types: vec!["USER.*".parse().unwrap()],
-            description: "the warehouse".parse().unwrap(),
-            enabled: true,
             salt: WebhookSalt { current: [1; 32], former: Some(FormerSalt { salt: [2; 32], until: at(7) }) },
-            created_at: at(0),
-            created_by: None,
-            version: Version::FIRST,
+            ..crate::webhook::tests::webhook()
         }
     }
 

@@ -117,7 +117,7 @@ impl Webhook {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::access::testing::{at, id};
 
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(printed, "WebhookSalt { .. }");
     }
 
-    fn webhook() -> Webhook {
+    pub(crate) fn webhook() -> Webhook {
         Webhook {
             id: id("webhook"),
             tenant_id: TenantId::NONE,
