@@ -82,18 +82,20 @@ impl Iam {
     ///
     /// [`Error::Store`] when the store fails. What was sent since the last record is sent again.
     pub async fn deliver_webhooks(&self, stop: impl Future<Output = ()>) -> Result<()> {
-        if self.0.webhooks.is_none() {
-            return Ok(());
-        }
+        let Some(sender) = self.0.webhooks.clone() else { return Ok(()) };
         let Some(mut turn) = self.take_turn("webhooks").await? else { return Ok(()) };
-        let delivered = self.deliver_in_turn(stop, &mut *turn).await;
+        let delivered = self.deliver_in_turn(sender, stop, &mut *turn).await;
         // Another process takes over at the latest when the store notices that the connection is gone.
         let _ended = timeout(STORE_LIMIT, turn.end()).await;
         delivered
     }
 
-    pub(super) async fn deliver_in_turn(&self, stop: impl Future<Output = ()>, turn: &mut dyn Turn) -> Result<()> {
-        let Some(sender) = self.0.webhooks.clone() else { return Ok(()) };
+    pub(super) async fn deliver_in_turn(
+        &self,
+        sender: Arc<dyn WebhookSender>,
+        stop: impl Future<Output = ()>,
+        turn: &mut dyn Turn,
+    ) -> Result<()> {
         let courier = Courier {
             iam: Arc::clone(&self.0),
             sender,

@@ -517,7 +517,8 @@ async fn without_its_turn_a_process_sends_nothing_more() {
     let acme = world.tenant("acme").await;
     let webhook = world.webhook(&acme, URL, Answer::Nothing).await;
     world.write(&acme, "LETTER", 1).await;
-    let ended = world.iam.deliver_in_turn(std::future::pending(), &mut Brittle(3)).await;
+    let sender = Arc::clone(&world.receivers) as Arc<dyn WebhookSender>;
+    let ended = world.iam.deliver_in_turn(sender, std::future::pending(), &mut Brittle(3)).await;
     ended.unwrap();
     sleep(Duration::from_millis(1)).await;
     // The attempt is cancelled, and nothing is recorded.
