@@ -140,7 +140,7 @@ impl PasswordHasher {
         salt: Box<[u8]>,
     ) -> Result<(Output, Duration)> {
         let (password, usual, cost) = (password.clone(), self.argon2.params().block_count(), function.cost());
-        let hash: HashFn = Box::new(move |memory| {
+        let hash: HashFn = Arc::new(move |memory| {
             let needed = function.blocks();
             if memory.len() < needed {
                 let missing = memory.try_reserve_exact(needed - memory.len());
@@ -231,7 +231,7 @@ mod tests {
                 tell.send(blocks.capacity()).unwrap();
                 Ok(Output::new(&[7; 32]).unwrap())
             };
-            usual.workers.make(Share::SYSTEM, Box::new(look)).await.unwrap();
+            usual.workers.make(Share::SYSTEM, Arc::new(look)).await.unwrap();
             assert_eq!(told.recv().unwrap(), memory);
         }
     }

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,8 @@ use crate::hashing::share::QueueKey;
 /// The assumed time of a hash until the first one is done.
 const INITIAL_HASH_TIME: Duration = Duration::from_millis(10);
 
-/// When a job waits and no hash was finished for this long, the [fallback thread](Priority::Low) makes hashes.
+/// When a job waits and no hash was finished for this long, the [fallback thread](Priority::Low) makes hashes. When a
+/// hash takes this long, the fallback thread makes it too, and the first result counts.
 const STALL: Duration = Duration::from_millis(500);
 
 /// The hashing threads: as many as the machine has cores, and one fallback thread for when these get no core. They
@@ -43,6 +45,8 @@ struct Shared {
 
 struct State {
     waiting: HashQueue,
+    /// The jobs whose thread gets no core.
+    stalled: VecDeque<Job>,
     threads: u32,
     idle: usize,
     /// How long a hash takes: a moving average over recent hashes.
@@ -110,22 +114,40 @@ impl HashQueue {
     }
 
     fn remove_cancelled(&mut self) {
-        self.jobs.retain(|job| !job.answer.is_closed());
+        self.jobs.retain(|job| !job.is_over());
         self.children.iter_mut().for_each(|(_, queue)| queue.remove_cancelled());
         self.children.retain(|(_, queue)| queue.len() > 0);
     }
 }
 
+#[derive(Clone)]
 struct Job {
     share: Share,
     hash: HashFn,
     queued_at: Instant,
-    answer: oneshot::Sender<HashResult>,
+    /// `None` when the job is answered.
+    answer: Arc<Mutex<Option<oneshot::Sender<HashResult>>>>,
 }
 
-/// A function that makes a hash. It uses memory that belongs to the thread and is reused for the next hash: newly
-/// allocated memory would cost a tenth of the time of a hash.
-pub(super) type HashFn = Box<dyn FnOnce(&mut Vec<Block>) -> Result<Output> + Send>;
+impl Job {
+    fn new(share: Share, hash: HashFn) -> (Self, oneshot::Receiver<HashResult>) {
+        let (answer, made) = oneshot::channel();
+        (Self { share, hash, queued_at: now(), answer: Arc::new(Mutex::new(Some(answer))) }, made)
+    }
+
+    fn answer(&self) -> MutexGuard<'_, Option<oneshot::Sender<HashResult>>> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is answered, or its caller has cancelled.
+    fn is_over(&self) -> bool {
+        self.answer().as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+}
+
+/// A function that makes a hash. Two threads may call it. It uses memory that belongs to the thread and is reused for
+/// the next hash: newly allocated memory would cost a tenth of the time of a hash.
+pub(super) type HashFn = Arc<dyn Fn(&mut Vec<Block>) -> Result<Output> + Send + Sync>;
 
 /// The result of a hash.
 pub(super) struct HashResult {
@@ -146,6 +168,7 @@ impl Workers {
         let hash_time = INITIAL_HASH_TIME;
         let state = State {
             waiting: HashQueue::default(),
+            stalled: VecDeque::new(),
             threads: 0,
             idle: 0,
             hash_time,
@@ -171,8 +194,8 @@ impl Workers {
 
     /// Queues a hash and waits for its result. Dropping the future before a thread starts the hash cancels it.
     pub(super) async fn make(&self, share: Share, hash: HashFn) -> Result<HashResult> {
-        let (answer, made) = oneshot::channel();
-        self.put(Job { share, hash, queued_at: now(), answer })?;
+        let (job, made) = Job::new(share, hash);
+        self.put(job)?;
         made.await.map_err(|cause| Error::internal("password hashing", cause))
     }
 
@@ -243,19 +266,31 @@ impl Shared {
             Priority::Lowest => self.next(),
             Priority::Low => self.next_stalled(),
         };
-        while let Some(Job { hash, queued_at, answer, .. }) = next() {
+        while let Some(job) = next() {
             let started = now();
-            let output = hasher.make(hash);
+            let output = hasher.make(Arc::clone(&job.hash), self.stall, || match priority {
+                Priority::Lowest => self.hand_over(job.clone()),
+                Priority::Low => {}
+            });
             let took = started.elapsed();
+            let answer = job.answer().take();
             let mut state = self.lock();
-            state.hash_time = (state.hash_time.saturating_mul(7).saturating_add(took)) / 8;
             if matches!(priority, Priority::Lowest) {
                 state.last_hash_at = now();
             }
+            // Another thread may have been faster.
+            let Some(answer) = answer else { continue };
+            state.hash_time = (state.hash_time.saturating_mul(7).saturating_add(took)) / 8;
             drop(state);
             // The caller may have cancelled meanwhile.
-            let _ = answer.send(HashResult { output, waited: started - queued_at, took });
+            let _ = answer.send(HashResult { output, waited: started - job.queued_at, took });
         }
+    }
+
+    /// Lets the fallback thread make a hash too.
+    fn hand_over(&self, job: Job) {
+        self.lock().stalled.push_back(job);
+        self.fallback_wakeup.notify_one();
     }
 
     /// Waits for the next job. Returns `None` when the queue is closed.
@@ -275,14 +310,18 @@ impl Shared {
         }
     }
 
-    /// Waits until a job waits and no other thread has finished a hash for the stall time. Returns `None` when the
-    /// queue is closed.
+    /// Waits for a job whose thread gets no core, or until a job waits and no other thread has finished a hash for the
+    /// stall time. Returns `None` when the queue is closed.
     fn next_stalled(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {
             state.waiting.remove_cancelled();
+            state.stalled.retain(|job| !job.is_over());
             if state.is_closed {
                 return None;
+            }
+            if let Some(job) = state.stalled.pop_front() {
+                return Some(job);
             }
             let Some(queued_at) = state.waiting.next_queued_at() else {
                 state = self.fallback_wakeup.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -327,9 +366,15 @@ impl HashingThread {
         Ok(Self { hashes, outputs })
     }
 
-    fn make(&self, hash: HashFn) -> Result<Output> {
-        let given = self.hashes.send(hash).map_err(|_| Error::internal("password hashing", "its thread has ended"));
-        given.and_then(|()| self.outputs.recv().map_err(|cause| Error::internal("password hashing", cause))?)
+    /// Makes a hash. Calls `stalled` when it takes longer than `stall`.
+    fn make(&self, hash: HashFn, stall: Duration, stalled: impl FnOnce()) -> Result<Output> {
+        self.hashes.send(hash).map_err(|_| Error::internal("password hashing", "its thread has ended"))?;
+        let mut made = self.outputs.recv_timeout(stall);
+        if matches!(made, Err(RecvTimeoutError::Timeout)) {
+            stalled();
+            made = self.outputs.recv().map_err(Into::into);
+        }
+        made.map_err(|cause| Error::internal("password hashing", cause))?
     }
 }
 
@@ -376,321 +421,4 @@ impl Priority {
 const NICE: i32 = 10;
 
 #[cfg(test)]
-mod tests {
-    use tokio::time::timeout;
-    use uuid::Uuid;
-
-    use super::*;
-    use crate::caller::Caller;
-    use iam_model::context::RequestContext;
-
-    const PATIENCE: Duration = Duration::from_secs(30);
-
-    fn workers(threads: usize, max_wait: Duration) -> Workers {
-        Workers::with_threads(NonZero::new(threads).unwrap(), max_wait, PATIENCE)
-    }
-
-    fn output() -> Result<Output> {
-        Ok(Output::new(&[7; 32]).unwrap())
-    }
-
-    /// A job that keeps a thread busy until the test opens it.
-    struct Gate {
-        entered: mpsc::Receiver<()>,
-        open: mpsc::Sender<()>,
-        made: oneshot::Receiver<HashResult>,
-    }
-
-    /// Queues a job that keeps a thread busy until the gate is opened.
-    fn gate(workers: &Workers) -> Gate {
-        let (enter, entered) = mpsc::channel();
-        let (open, opened) = mpsc::channel();
-        let made = put(workers, move |_| {
-            enter.send(()).unwrap();
-            let _ = opened.recv();
-            output()
-        });
-        Gate { entered, open, made: made.unwrap() }
-    }
-
-    fn put(
-        workers: &Workers,
-        hash: impl FnOnce(&mut Vec<Block>) -> Result<Output> + Send + 'static,
-    ) -> Result<oneshot::Receiver<HashResult>> {
-        put_for(workers, Share::SYSTEM, hash)
-    }
-
-    fn put_for(
-        workers: &Workers,
-        share: Share,
-        hash: impl FnOnce(&mut Vec<Block>) -> Result<Output> + Send + 'static,
-    ) -> Result<oneshot::Receiver<HashResult>> {
-        let (answer, made) = oneshot::channel();
-        workers.put(Job { share, hash: Box::new(hash), queued_at: now(), answer })?;
-        Ok(made)
-    }
-
-    fn at(number: u8) -> RequestContext {
-        RequestContext { ip_address: Some([192, 0, number, 0].into()), ..RequestContext::default() }
-    }
-
-    fn network(number: u8) -> Share {
-        Share::of_client(&at(number))
-    }
-
-    /// The share of the users of a tenant in a network.
-    fn users(tenant: u128, network: u8) -> Share {
-        let id = Uuid::from_u128;
-        Share::of(&Caller::founder(id(tenant).into(), id(1).into(), id(2).into(), at(network)))
-    }
-
-    #[tokio::test]
-    async fn a_client_with_many_tenants_gets_no_more_hashes_than_another() {
-        let workers = workers(1, PATIENCE);
-        let gate = gate(&workers);
-        gate.entered.recv_timeout(PATIENCE).unwrap();
-        let (served, order) = mpsc::channel();
-        let mut made = Vec::new();
-        for (share, name) in [
-            (users(1, 1), 'a'),
-            (users(2, 1), 'b'),
-            (users(3, 1), 'c'),
-            (users(4, 1), 'd'),
-            (users(5, 2), 'U'),
-            (network(3), 'S'),
-            (network(3), 'T'),
-        ] {
-            let served = served.clone();
-            let hash = move |_: &mut Vec<Block>| {
-                served.send(name).unwrap();
-                output()
-            };
-            made.push(put_for(&workers, share, hash).unwrap());
-        }
-        let ahead = |share: Share| workers.0.lock().waiting.ahead_of(&share.queue_keys());
-        // The jobs ahead are those of its own network, of other networks of users, and of strangers.
-        assert_eq!((ahead(users(6, 1)), ahead(users(5, 2)), ahead(users(6, 3))), (4 + 1 + 2, 1 + 2 + 2, 2 + 2));
-        assert_eq!((ahead(network(4)), ahead(network(3)), ahead(Share::SYSTEM)), (1 + 2, 2 + 3, 2));
-        gate.open.send(()).unwrap();
-        for made in made {
-            made.await.unwrap().output.unwrap();
-        }
-        assert_eq!(order.try_iter().collect::<String>(), "aSUTbcd");
-    }
-
-    #[tokio::test]
-    async fn shares_are_served_round_robin() {
-        let workers = workers(1, PATIENCE);
-        let gate = gate(&workers);
-        gate.entered.recv_timeout(PATIENCE).unwrap();
-        let (served, order) = mpsc::channel();
-        let put = |share, name| {
-            let served = served.clone();
-            let hash = move |_: &mut Vec<Block>| {
-                served.send(name).unwrap();
-                output()
-            };
-            put_for(&workers, share, hash).unwrap()
-        };
-        let mut made: Vec<_> = (0..4).map(|_| put(network(1), 'a')).collect();
-        made.extend([put(network(2), 'b'), put(network(2), 'b'), put(network(3), 'c')]);
-        gate.open.send(()).unwrap();
-        for made in made {
-            made.await.unwrap().output.unwrap();
-        }
-        assert_eq!(order.try_iter().collect::<String>(), "abcabaa");
-    }
-
-    #[tokio::test]
-    async fn a_share_that_fills_its_queue_is_refused_and_others_are_not() {
-        // Until the first hash is done, a hash is assumed to take 10 ms: on one thread, four hashes take 40 ms.
-        let workers = workers(1, Duration::from_millis(45));
-        let gate = gate(&workers);
-        gate.entered.recv_timeout(PATIENCE).unwrap();
-        let put = |share| put_for(&workers, share, |_| output());
-        let mut waiting: Vec<_> = (0..5).map(|_| put(network(1)).unwrap()).collect();
-        assert!(matches!(put(network(1)), Err(Error::Overloaded { .. })));
-        // One job of network 1 is ahead of the first job of network 2. Two are ahead of the second, which also waits
-        // for the first.
-        waiting.extend((0..2).map(|_| put(network(2)).unwrap()));
-        workers.admit(network(2)).err().unwrap();
-        workers.admit(network(3)).unwrap();
-        drop(waiting);
-        gate.open.send(()).unwrap();
-    }
-
-    #[tokio::test]
-    async fn jobs_of_a_share_are_served_in_the_order_of_arrival() {
-        let workers = workers(1, PATIENCE);
-        let gate = gate(&workers);
-        gate.entered.recv_timeout(PATIENCE).unwrap();
-        let (served, order) = mpsc::channel();
-        let made: Vec<_> = (0..5)
-            .map(|number| {
-                let served = served.clone();
-                put(&workers, move |_| {
-                    served.send(number).unwrap();
-                    output()
-                })
-            })
-            .collect();
-        assert_eq!(workers.waiting(), 5);
-        gate.open.send(()).unwrap();
-        for made in made {
-            made.unwrap().await.unwrap().output.unwrap();
-        }
-        assert_eq!(order.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
-        assert_eq!(workers.waiting(), 0);
-    }
-
-    #[tokio::test]
-    async fn every_thread_makes_one_hash_at_a_time() {
-        let workers = workers(2, PATIENCE);
-        let gates = [gate(&workers), gate(&workers), gate(&workers)];
-        for gate in &gates[..2] {
-            gate.entered.recv_timeout(PATIENCE).unwrap();
-        }
-        assert_eq!(workers.waiting(), 1);
-        assert!(gates[2].entered.try_recv().is_err());
-        gates[0].open.send(()).unwrap();
-        gates[2].entered.recv_timeout(PATIENCE).unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_thread_is_started_only_when_the_others_are_busy() {
-        let workers = workers(8, PATIENCE);
-        for _ in 0..20 {
-            workers.make(Share::SYSTEM, Box::new(|_| output())).await.unwrap();
-            // The answer comes a moment before the thread is idle again.
-            while workers.0.lock().idle == 0 {
-                thread::yield_now();
-            }
-        }
-        assert_eq!(workers.0.lock().threads, 1);
-    }
-
-    #[test]
-    fn a_password_that_would_wait_for_too_long_is_refused_at_once() {
-        // Until the first hash is done, a hash is assumed to take 10 ms: on one thread, three hashes take 30 ms.
-        let workers = workers(1, Duration::from_millis(25));
-        let gate = gate(&workers);
-        gate.entered.recv_timeout(PATIENCE).unwrap();
-        let waiting: Vec<_> = (0..3).map(|_| put(&workers, |_| output()).unwrap()).collect();
-        for refused in [put(&workers, |_| output()).map(drop), workers.admit(Share::SYSTEM)] {
-            assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 1));
-        }
-        assert_eq!(workers.waiting(), 3);
-        drop(waiting);
-        workers.admit(Share::SYSTEM).unwrap();
-    }
-
-    #[tokio::test]
-    async fn the_expected_wait_follows_the_time_that_hashes_take() {
-        let workers = workers(1, Duration::from_millis(1));
-        workers.0.lock().hash_time = Duration::ZERO;
-        let gate = gate(&workers);
-        gate.entered.recv_timeout(PATIENCE).unwrap();
-        let made = put(&workers, |_| output()).unwrap();
-        workers.admit(Share::SYSTEM).unwrap();
-        workers.0.lock().hash_time = Duration::from_secs(80);
-        let refused = workers.admit(Share::SYSTEM);
-        assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 81));
-        gate.open.send(()).unwrap();
-        made.await.unwrap();
-        // Each hash moves the average by an eighth of the difference.
-        assert!(workers.0.lock().hash_time < Duration::from_secs(80));
-    }
-
-    #[tokio::test]
-    async fn a_cancelled_hash_is_not_made() {
-        let workers = workers(1, PATIENCE);
-        let gate = gate(&workers);
-        gate.entered.recv_timeout(PATIENCE).unwrap();
-        let (made, was_made) = mpsc::channel::<()>();
-        let hurried = workers.make(
-            Share::SYSTEM,
-            Box::new(move |_| {
-                made.send(()).unwrap();
-                output()
-            }),
-        );
-        timeout(Duration::ZERO, hurried).await.err().unwrap();
-        assert_eq!(workers.waiting(), 0);
-        gate.open.send(()).unwrap();
-        gate.made.await.unwrap().output.unwrap();
-        workers.make(Share::SYSTEM, Box::new(|_| output())).await.unwrap();
-        assert!(was_made.recv().is_err());
-    }
-
-    #[tokio::test]
-    async fn a_panic_ends_neither_the_thread_nor_waiting_jobs() {
-        let workers = workers(1, PATIENCE);
-        let made = workers.make(Share::SYSTEM, Box::new(|_| panic!("a defect"))).await.unwrap();
-        assert!(matches!(made.output, Err(Error::Internal(_))));
-        workers.make(Share::SYSTEM, Box::new(|_| output())).await.unwrap().output.unwrap();
-        assert_eq!(workers.0.lock().threads, 1);
-    }
-
-    #[tokio::test]
-    async fn threads_end_when_the_workers_are_dropped() {
-        let workers = workers(2, PATIENCE);
-        let (busy, idle) = (gate(&workers), gate(&workers));
-        busy.entered.recv_timeout(PATIENCE).unwrap();
-        idle.entered.recv_timeout(PATIENCE).unwrap();
-        idle.open.send(()).unwrap();
-        idle.made.await.unwrap();
-        let shared = Arc::downgrade(&workers.0);
-        drop(workers);
-        busy.open.send(()).unwrap();
-        busy.made.await.unwrap();
-        let ended = async {
-            while shared.upgrade().is_some() {
-                tokio::task::yield_now().await;
-            }
-        };
-        timeout(PATIENCE, ended).await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn the_fallback_thread_makes_hashes_when_the_others_stall() {
-        let workers = Workers::with_threads(NonZero::<usize>::MIN, PATIENCE, Duration::from_millis(1));
-        let gate = gate(&workers);
-        gate.entered.recv_timeout(PATIENCE).unwrap();
-        for _ in 0..3 {
-            workers.make(Share::SYSTEM, Box::new(|_| output())).await.unwrap().output.unwrap();
-        }
-        assert_eq!(workers.0.lock().threads, 1);
-        gate.open.send(()).unwrap();
-        gate.made.await.unwrap().output.unwrap();
-    }
-
-    #[cfg(all(feature = "idle-hashing", target_os = "linux"))]
-    #[tokio::test]
-    async fn hashing_threads_use_idle_time_and_the_fallback_thread_has_low_priority() {
-        use thread_priority::{NormalThreadSchedulePolicy, ThreadSchedulePolicy, unix};
-
-        let ours = || (rustix::process::getpriority_process(None).unwrap(), unix::thread_schedule_policy().unwrap());
-        let workers = Workers::with_threads(NonZero::<usize>::MIN, PATIENCE, Duration::from_millis(1));
-        let (tell, told) = mpsc::channel();
-        let (open, opened) = mpsc::channel::<()>();
-        let theirs = tell.clone();
-        let first = put(&workers, move |_| {
-            theirs.send(ours()).unwrap();
-            let _ = opened.recv();
-            output()
-        });
-        let hash = move |_: &mut Vec<Block>| {
-            tell.send(ours()).unwrap();
-            output()
-        };
-        workers.make(Share::SYSTEM, Box::new(hash)).await.unwrap();
-        open.send(()).unwrap();
-        first.unwrap().await.unwrap();
-        // The fallback thread may have taken the first job.
-        let mut theirs: Vec<_> = told.iter().collect();
-        theirs.sort_unstable();
-        let (before, policy) = ours();
-        let policies = [ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle), policy];
-        assert_eq!(theirs, policies.map(|policy| (before.max(NICE), policy)));
-    }
-}
+mod tests;
