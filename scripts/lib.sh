@@ -25,6 +25,52 @@ apt_install() {
             install -y --no-install-recommends "$@" </dev/null >&2
 }
 
+# Installs Debian packages without starting their services. If the machine has a policy for services, that decides.
+apt_install_stopped() {
+    local policy=/usr/sbin/policy-rc.d status=0
+    if [ -e "$policy" ]; then
+        apt_install "$@"
+        return
+    fi
+    can_apt_install || return 1
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+    apt_install "$@" || status=$?
+    rm -f "$policy"
+    return "$status"
+}
+
+# Prints the directory of the PostgreSQL server's programs, the highest version first. Installs it if there is none.
+postgres_binaries() {
+    find_postgres || { install_postgres && find_postgres; }
+}
+
+find_postgres() {
+    local directory
+    while read -r directory; do
+        if [ -x "$directory/initdb" ] && [ -x "$directory/postgres" ]; then
+            printf '%s\n' "$directory"
+            return 0
+        fi
+    done < <(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV)
+    if command -v initdb >/dev/null && command -v postgres >/dev/null; then
+        dirname "$(command -v initdb)"
+        return 0
+    fi
+    return 1
+}
+
+# Debian's package would start its own cluster on the default port: this configuration file prevents that.
+install_postgres() {
+    local directory=/etc/postgresql-common/createcluster.d status=0
+    can_apt_install || return 1
+    mkdir -p "$directory"
+    echo 'create_main_cluster = false' >"$directory/iam-with-postgres.conf"
+    apt_install postgresql || status=$?
+    rm -f "$directory/iam-with-postgres.conf"
+    return "$status"
+}
+
 # need PROGRAM PACKAGE: installs the Debian package if the program is missing.
 need() {
     command -v "$1" >/dev/null || apt_install "$2" || fail "found no $1. Install it (Debian: apt-get install $2)."

@@ -7,7 +7,7 @@ use std::{io, mem};
 
 use iam_model::store_error::StoreError;
 use iam_store_sql::pool::{PING_TIMEOUT, Pool};
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Postgres};
+use sqlx::{Connection as _, Executor as _, Postgres};
 use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 
@@ -175,10 +175,13 @@ impl Connections {
     }
 }
 
-/// Connects outside the pool. After an outage, also terminates the lost connections of the store's former pool.
+/// Connects outside the pool. After an outage, also terminates the lost connections of the store's former pool. A
+/// pooler looks after its own connections to the database, and can accept a connection without reaching it.
 async fn connect(pool: &Pool<Postgres>, is_unreachable: bool) -> sqlx::Result<()> {
-    let mut connection = pool.connect_options().connect().await?;
-    if is_unreachable && pool.is_own() {
+    let mut connection = pool.connect_once().await?;
+    if pool.has_session_per_transaction() {
+        connection.execute("SELECT 1").await?;
+    } else if is_unreachable && pool.is_own() {
         connection.execute(TERMINATE_LOST).await?;
     }
     connection.close().await

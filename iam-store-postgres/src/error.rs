@@ -46,17 +46,17 @@ pub(crate) fn has_no_partition(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(is_missing)
 }
 
-/// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), this process
-/// paused halfway (25P03), a deadlock was resolved (40), resources ran out (53), another transaction held a lock for
+/// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), the server is a
+/// standby (0A000 for [a check](crate::store), 25006), this process paused halfway (25P03), a deadlock was resolved (40), resources ran out (53), another transaction held a lock for
 /// too long (55P03), the statement took too long, or an operator stopped it or the server (57).
 fn is_transient(code: &str) -> bool {
-    ["08", "25P03", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class))
+    ["08", "0A000", "25006", "25P03", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class))
 }
 
-/// Whether a failed connection attempt means that the server is unreachable, starting or stopping.
+/// Whether a failed connection attempt means that the server is unreachable, starting or stopping, or a standby.
 pub(crate) fn means_outage(error: &sqlx::Error) -> bool {
     match error.as_database_error().and_then(DatabaseError::code) {
-        Some(code) => code.starts_with("08") || code.starts_with("57"),
+        Some(code) => ["08", "0A000", "57"].iter().any(|class| code.starts_with(class)),
         None => CODES.is_unavailable(error),
     }
 }

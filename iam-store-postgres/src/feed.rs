@@ -7,7 +7,7 @@ use iam_model::store::{ChangeFeed, News};
 use iam_model::store_error::StoreError;
 use iam_store_sql::pool::Pool;
 use sqlx::postgres::{PgConnection, PgListener, PgNotification, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Executor as _, Postgres};
+use sqlx::{Executor as _, Postgres};
 use tokio::time::{sleep_until, timeout};
 use uuid::Uuid;
 
@@ -63,7 +63,7 @@ impl PostgresFeed {
             // The listening connection is idle as long as nothing changes.
             listener.execute("SET idle_session_timeout = 0").await?;
             listener.listen_all([CHANGES, &heartbeats]).await?;
-            Ok((listener, options.connect().await?))
+            Ok((listener, store.connect_once().await?))
         };
         let (listener, sender) = in_time(connecting).await?;
         Ok(Self { store, listening, listener, heartbeats, sender, sent: None, due: Instant::now() })

@@ -69,11 +69,11 @@ impl Store for PostgresStore {
         if !self.is_migrated().await? {
             return Err(StoreError::Failed("migrations are missing".into()));
         }
-        Ok(Some(Box::new(PostgresFeed::open(self.connections.pool()).await?)))
+        Ok(Some(Box::new(PostgresFeed::open(self.sessions().pool()).await?)))
     }
 
     async fn close(&self) {
-        self.writes().close().await;
+        self.close_all().await;
     }
 
     fn kind(&self) -> &'static str {

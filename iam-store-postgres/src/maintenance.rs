@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use iam_model::store::Turn;
 use iam_model::store_error::StoreError;
 use iam_store_sql::maintenance_ports;
-use iam_store_sql::source::Transaction;
+use iam_store_sql::source::{Source, Transaction};
 use sqlx::{Executor as _, Postgres};
 
 use crate::PostgresStore;
@@ -120,15 +120,16 @@ impl PostgresStore {
     // The lock ends with its transaction, and so with the connection: at once when the process ends, and by the
     // keepalives of TCP when its whole machine is lost.
     pub(crate) async fn try_to_take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
-        let mut transaction = self.begin_transaction().await?;
+        let sessions = self.sessions();
+        let mut transaction = sessions.answer(Source::Pool(sessions.pool()).begin()).await?;
         // The transaction is idle during the whole turn.
         let idle = "SET LOCAL idle_in_transaction_session_timeout = 0";
-        (&mut *transaction).execute(idle).await.map_err(store_error)?;
+        transaction.execute(idle).await.map_err(store_error)?;
         let locked = sqlx::query_scalar!(
             r#"SELECT pg_try_advisory_xact_lock(hashtextextended('iam.job ' || $1, 0)) AS "locked!""#,
             job
         );
-        if locked.fetch_one(&mut *transaction).await.map_err(store_error)? {
+        if locked.fetch_one(&mut transaction).await.map_err(store_error)? {
             return Ok(Some(Box::new(PostgresTurn(transaction))));
         }
         transaction.rollback().await.map_err(store_error)?;
@@ -141,7 +142,7 @@ struct PostgresTurn(Transaction<Postgres>);
 #[async_trait]
 impl Turn for PostgresTurn {
     async fn is_held(&mut self) -> bool {
-        (&mut *self.0).execute("SELECT 1").await.is_ok()
+        self.0.execute("SELECT 1").await.is_ok()
     }
 
     async fn end(self: Box<Self>) {

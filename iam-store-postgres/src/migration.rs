@@ -41,7 +41,7 @@ impl PostgresStore {
     }
 
     async fn run_migrations(&self) -> Result<(), StoreError> {
-        let pool = self.connections.pool();
+        let pool = self.sessions().pool();
         // When a migration fails, the session keeps the lock. Closing the connection releases it.
         let mut connection = self.answer(pool.acquire()).await?.detach();
         // A migration has no time limit, and waits until other replicas have finished theirs.

@@ -46,7 +46,7 @@ impl PostgresStore {
             // The statement reads all entries of the month.
             let mut transaction = self.begin_unbounded().await?;
             let entries = sqlx::query_scalar!("SELECT iam.drop_given_up_audit_month($1)", month);
-            let entries = entries.fetch_one(&mut *transaction).await.map_err(store_error)?;
+            let entries = entries.fetch_one(&mut transaction).await.map_err(store_error)?;
             transaction.commit().await.map_err(store_error)?;
             if let Some(entries) = entries {
                 self.months.forget();

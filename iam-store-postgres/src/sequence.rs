@@ -8,7 +8,8 @@ use iam_model::store_error::StoreError;
 use iam_store_sql::audit::Fields;
 use iam_store_sql::column::{bytes_32, integer};
 use iam_store_sql::sequence_ports;
-use sqlx::PgConnection;
+use iam_store_sql::source::Transaction;
+use sqlx::Postgres;
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -338,7 +339,7 @@ impl PostgresStore {
         );
         // The statement reads all entries of the tenant.
         let mut transaction = self.begin_unbounded().await?;
-        let stray = stray.fetch_optional(&mut *transaction).await.map_err(store_error)?;
+        let stray = stray.fetch_optional(&mut transaction).await.map_err(store_error)?;
         transaction.rollback().await.map_err(store_error)?;
         Ok(stray.map(AuditEntryId::from))
     }
@@ -346,38 +347,44 @@ impl PostgresStore {
 
 /// Writes the heads, leaves and nodes, and moves the entries. Unless it returns `true`, the transaction must be
 /// rolled back.
-async fn try_to_sequence(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<bool, sqlx::Error> {
-    if !lock_sequencing(connection).await? || !continue_logs(connection, batches).await? {
+async fn try_to_sequence(
+    transaction: &mut Transaction<Postgres>,
+    batches: &[SequencedBatch],
+) -> Result<bool, sqlx::Error> {
+    if !lock_sequencing(transaction).await? || !continue_logs(transaction, batches).await? {
         return Ok(false);
     }
     let leaves = LeafColumns::of(batches);
-    insert_leaves(connection, &leaves).await?;
-    if !move_entries(connection, &leaves).await? {
+    insert_leaves(transaction, &leaves).await?;
+    if !move_entries(transaction, &leaves).await? {
         return Ok(false);
     }
-    insert_nodes(connection, batches).await?;
-    notify(connection, batches).await?;
+    insert_nodes(transaction, batches).await?;
+    notify(transaction, batches).await?;
     Ok(true)
 }
 
 /// Tells the change feeds which logs are continued.
-async fn notify(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<(), sqlx::Error> {
+async fn notify(transaction: &mut Transaction<Postgres>, batches: &[SequencedBatch]) -> Result<(), sqlx::Error> {
     let logs: Vec<Uuid> = batches.iter().map(|batch| log_id(batch.tenant_id)).collect();
     let notified = sqlx::query!("SELECT pg_notify($1, log::text) FROM unnest($2::uuid[]) log", CHANGES, &logs);
-    notified.execute(connection).await.map(drop)
+    notified.execute(transaction).await.map(drop)
 }
 
 /// Tries to take the sequencing lock, without waiting. Only one replica sequences at a time: two that continue
 /// several logs each might otherwise lock them in different orders.
-async fn lock_sequencing(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+async fn lock_sequencing(transaction: &mut Transaction<Postgres>) -> Result<bool, sqlx::Error> {
     let locked = sqlx::query_scalar!(
         r#"SELECT pg_try_advisory_xact_lock(hashtextextended('iam.audit_leaves', 0)) AS "locked!""#
     );
-    locked.fetch_one(connection).await
+    locked.fetch_one(transaction).await
 }
 
 /// Advances the heads of the logs. Returns whether every log still had the size from which it is continued.
-async fn continue_logs(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<bool, sqlx::Error> {
+async fn continue_logs(
+    transaction: &mut Transaction<Postgres>,
+    batches: &[SequencedBatch],
+) -> Result<bool, sqlx::Error> {
     let tenants: Vec<Uuid> = batches.iter().map(|batch| batch.tenant_id.as_uuid()).collect();
     let from: Vec<i64> = batches.iter().map(|batch| integer(batch.from)).collect();
     let sizes: Vec<i64> = batches.iter().map(|batch| integer(batch.frontier.size())).collect();
@@ -400,7 +407,7 @@ async fn continue_logs(connection: &mut PgConnection, batches: &[SequencedBatch]
         &peaks,
         &notes
     )
-    .execute(&mut *connection)
+    .execute(&mut *transaction)
     .await?
     .rows_affected();
     if updated == batches.len() as u64 {
@@ -421,13 +428,13 @@ async fn continue_logs(connection: &mut PgConnection, batches: &[SequencedBatch]
         &peaks,
         &notes
     )
-    .execute(connection)
+    .execute(transaction)
     .await?
     .rows_affected();
     Ok(updated + inserted == batches.len() as u64)
 }
 
-async fn move_entries(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<bool, sqlx::Error> {
+async fn move_entries(transaction: &mut Transaction<Postgres>, leaves: &LeafColumns) -> Result<bool, sqlx::Error> {
     let LeafColumns { tenant_id, created_at, entry_id, .. } = leaves;
     let moved = sqlx::query_scalar!(
         r#"SELECT iam.move_sealed_audit_entries($1, $2, $3) AS "moved!""#,
@@ -435,10 +442,10 @@ async fn move_entries(connection: &mut PgConnection, leaves: &LeafColumns) -> Re
         created_at,
         entry_id
     );
-    Ok(moved.fetch_one(connection).await?.unsigned_abs() == entry_id.len() as u64)
+    Ok(moved.fetch_one(transaction).await?.unsigned_abs() == entry_id.len() as u64)
 }
 
-async fn insert_leaves(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<(), sqlx::Error> {
+async fn insert_leaves(transaction: &mut Transaction<Postgres>, leaves: &LeafColumns) -> Result<(), sqlx::Error> {
     sqlx::query!(
         r#"
         INSERT INTO iam.audit_leaves (tenant_id, sequence, created_at, entry_id, hash)
@@ -451,12 +458,12 @@ async fn insert_leaves(connection: &mut PgConnection, leaves: &LeafColumns) -> R
         &leaves.entry_id,
         &leaves.hash
     )
-    .execute(connection)
+    .execute(transaction)
     .await?;
     Ok(())
 }
 
-async fn insert_nodes(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<(), sqlx::Error> {
+async fn insert_nodes(transaction: &mut Transaction<Postgres>, batches: &[SequencedBatch]) -> Result<(), sqlx::Error> {
     let nodes = || batches.iter().flat_map(|batch| batch.nodes.iter().map(|node| (batch.tenant_id, node)));
     let tenants: Vec<Uuid> = nodes().map(|(tenant, _)| tenant.as_uuid()).collect();
     if tenants.is_empty() {
@@ -476,7 +483,7 @@ async fn insert_nodes(connection: &mut PgConnection, batches: &[SequencedBatch])
         &positions,
         &hashes
     )
-    .execute(connection)
+    .execute(transaction)
     .await?;
     Ok(())
 }

@@ -24,6 +24,8 @@ use crate::months::KnownMonths;
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pub(crate) connections: Arc<Connections>,
+    /// Connections to the database itself, if [`connections`](Self::connections) lead to a pooler.
+    pub(crate) direct: Option<Arc<Connections>>,
     pub(crate) months: Arc<KnownMonths>,
     /// The host transaction in which every statement is executed, if there is one.
     pub(crate) host: Option<SharedTransaction<Postgres>>,
@@ -33,13 +35,28 @@ pub struct PostgresStore {
 /// which two transactions can race. After waiting for a lock, a statement must see what the other transaction wrote.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
+/// Fails on a standby. During a failover, an address can lead to a node that is not the primary yet. It would refuse
+/// changes, and a session that has ended could still be valid there.
+const IS_PRIMARY: &str = "BEGIN READ WRITE; ROLLBACK";
+
+/// Behind a pooler, each transaction sets what a session of its own keeps: the three time limits.
+const BEGIN_WITH_LIMITS: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+    SET LOCAL statement_timeout = '30s';
+    SET LOCAL lock_timeout = '10s';
+    SET LOCAL idle_in_transaction_session_timeout = '5s'";
+
 const SETTINGS: PoolSettings = PoolSettings {
     max_connections: 16,
     // An early error is better than a queue of requests whose clients have given up.
     acquire_timeout: Duration::from_secs(5),
     begin: BEGIN,
+    check: Some(IS_PRIMARY),
     is_remote: true,
+    session_per_transaction: false,
 };
+
+const POOLER_SETTINGS: PoolSettings =
+    PoolSettings { begin: BEGIN_WITH_LIMITS, session_per_transaction: true, ..SETTINGS };
 
 /// No statement comes near this limit. After it, the client has given up.
 const STATEMENT_TIMEOUT: &str = "30s";
@@ -58,10 +75,27 @@ impl PostgresStore {
     /// [`StoreError::Unavailable`] when the server does not answer within five seconds, [`StoreError::Failed`] when
     /// the URL is invalid or the server refuses the connection.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
-        let options: PgConnectOptions = url.parse().map_err(store_error)?;
-        // The server cuts the name after 63 bytes, and it must be unique. So the unique part comes first.
-        let name = format!("{} {}", Uuid::now_v7(), options.get_application_name().unwrap_or("iam"));
-        let options = options.application_name(&name).options([
+        Self::reach(Self::direct(url)?, None).await
+    }
+
+    /// Connects through a pooler that gives each transaction any session of the database, such as PgBouncer in
+    /// transaction mode. `url` leads to the pooler, and `direct_url` to the database itself, for what needs a session
+    /// of its own: migrations, [turns](iam_model::store::MaintenanceStore::take_turn) and
+    /// [feeds](iam_model::store::Store::change_feed). Each kind has at most 16 connections, beside those of feeds.
+    ///
+    /// A statement costs more than over a direct connection: it needs a transaction, and the database plans it again.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`connect`](Self::connect), for both URLs.
+    pub async fn connect_through_pooler(url: &str, direct_url: &str) -> Result<Self, StoreError> {
+        // A pooler refuses settings of a session that it does not know. The driver asks for this one by default.
+        let options = named(url)?.extra_float_digits(None);
+        Self::reach(Pool::new(options, POOLER_SETTINGS), Some(Self::direct(direct_url)?)).await
+    }
+
+    fn direct(url: &str) -> Result<Pool<Postgres>, StoreError> {
+        let options = named(url)?.options([
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
             ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
@@ -70,9 +104,16 @@ impl PostgresStore {
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "3"),
         ]);
-        let pool = Pool::<Postgres>::new(options, SETTINGS);
-        pool.acquire().await.map_err(store_error)?.give_back();
-        Ok(Self::over(pool))
+        Ok(Pool::new(options, SETTINGS))
+    }
+
+    /// Makes a store of these pools if both reach the database.
+    async fn reach(pool: Pool<Postgres>, direct: Option<Pool<Postgres>>) -> Result<Self, StoreError> {
+        let store = Self::over(pool, direct);
+        for connections in [Some(&store.connections), store.direct.as_ref()].into_iter().flatten() {
+            connections.pool().acquire().await.map_err(store_error)?.give_back();
+        }
+        Ok(store)
     }
 
     /// Uses a pool of the host program, with the limits of that pool. Units of work use at most three quarters of its
@@ -82,11 +123,17 @@ impl PostgresStore {
     /// connections of its own does not need.
     #[must_use]
     pub fn from_pool(pool: PgPool) -> Self {
-        Self::over(Pool::of_host(pool, BEGIN))
+        Self::over(Pool::of_host(pool, BEGIN), None)
     }
 
-    fn over(pool: Pool<Postgres>) -> Self {
-        Self { connections: Arc::new(Connections::new(pool)), months: Arc::default(), host: None }
+    fn over(pool: Pool<Postgres>, direct: Option<Pool<Postgres>>) -> Self {
+        let connections = |pool| Arc::new(Connections::new(pool));
+        Self { connections: connections(pool), direct: direct.map(connections), months: Arc::default(), host: None }
+    }
+
+    /// The connections for what needs a session of its own.
+    pub(crate) fn sessions(&self) -> &Arc<Connections> {
+        self.direct.as_ref().unwrap_or(&self.connections)
     }
 
     pub(crate) fn reads(&self) -> Source<Postgres> {
@@ -98,6 +145,13 @@ impl PostgresStore {
 
     pub(crate) fn writes(&self) -> Source<Postgres> {
         self.reads()
+    }
+
+    pub(crate) async fn close_all(&self) {
+        self.writes().close().await;
+        if let Some(direct) = &self.direct {
+            direct.pool().close().await;
+        }
     }
 
     /// Waits for the database's answer to a query. Returns an error as soon as the database is found unreachable.
@@ -123,9 +177,17 @@ impl PostgresStore {
     /// Begins a transaction without a statement timeout, for statements whose time grows with the data.
     pub(crate) async fn begin_unbounded(&self) -> Result<Transaction<Postgres>, StoreError> {
         let mut transaction = self.begin_transaction().await?;
-        (&mut *transaction).execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
+        transaction.execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
         Ok(transaction)
     }
+}
+
+/// Parses a URL, and gives its connections a name that those of no other store have.
+fn named(url: &str) -> Result<PgConnectOptions, StoreError> {
+    let options: PgConnectOptions = url.parse().map_err(store_error)?;
+    // The server cuts the name after 63 bytes. So the unique part comes first.
+    let name = format!("{} {}", Uuid::now_v7(), options.get_application_name().unwrap_or("iam"));
+    Ok(options.application_name(&name))
 }
 
 list_pages!(PostgresStore);
@@ -232,11 +294,19 @@ mod tests {
     #[tokio::test]
     async fn statements_and_lock_waits_have_a_time_limit() {
         let database = TestDatabase::create().await;
-        let store = PostgresStore::connect(database.url()).await.unwrap();
-        let show = sqlx::query_scalar::<_, String>("SHOW statement_timeout");
-        assert_eq!(show.fetch_one(&store.reads()).await.unwrap(), "30s");
-        store.migrate().await.unwrap();
-        let show = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
-        assert_eq!(show.fetch_one(&store.reads()).await.unwrap(), "10s");
+        let direct = PostgresStore::connect(database.url()).await.unwrap();
+        let pooled = PostgresStore::connect_through_pooler(&database.pooler_url(), database.url()).await.unwrap();
+        for store in [direct, pooled] {
+            let limits = [
+                ("statement_timeout", STATEMENT_TIMEOUT),
+                ("lock_timeout", LOCK_TIMEOUT),
+                ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
+            ];
+            for (name, limit) in limits {
+                store.migrate().await.unwrap();
+                let setting = sqlx::query_scalar::<_, String>("SELECT current_setting($1)").bind(name);
+                assert_eq!(setting.fetch_one(&store.reads()).await.unwrap(), limit, "{name}");
+            }
+        }
     }
 }

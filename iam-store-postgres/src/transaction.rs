@@ -7,7 +7,7 @@ use iam_model::id::TenantId;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
 use iam_store_sql::{source, write_change};
-use sqlx::{PgConnection, Postgres};
+use sqlx::Postgres;
 use uuid::Uuid;
 
 use crate::error::store_error;
@@ -35,7 +35,7 @@ impl PostgresTransaction {
         self.tenant.as_uuid()
     }
 
-    pub(crate) fn connection(&mut self) -> &mut PgConnection {
+    pub(crate) fn connection(&mut self) -> &mut source::Transaction<Postgres> {
         &mut self.inner
     }
 }

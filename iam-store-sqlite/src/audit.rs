@@ -79,9 +79,9 @@ impl SqliteStore {
             from,
             until
         );
-        let deleted = deleted.execute(&mut *transaction).await.map_err(store_error)?;
+        let deleted = deleted.execute(&mut transaction).await.map_err(store_error)?;
         sqlx::query!("UPDATE audit_logs SET purged = ?2 WHERE tenant_id = ?1 AND purged < ?2", tenant, until)
-            .execute(&mut *transaction)
+            .execute(&mut transaction)
             .await
             .map_err(store_error)?;
         transaction.commit().await.map_err(store_error)?;

@@ -141,7 +141,7 @@ async fn opened(options: SqliteConnectOptions, most: u32) -> Result<Source<Sqlit
 
 fn pool(options: SqliteConnectOptions, max_connections: u32) -> Source<Sqlite> {
     let (acquire_timeout, begin) = (ACQUIRE_TIMEOUT, BEGIN);
-    Source::Pool(Pool::new(options, PoolSettings { max_connections, acquire_timeout, begin, is_remote: false }))
+    Source::Pool(Pool::new(options, PoolSettings::local(max_connections, acquire_timeout, begin)))
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ impl SqliteStore {
         // milliseconds.
         let mut transaction = self.writer.begin().await.map_err(store_error)?;
         for batch in batches {
-            if !write_batch(batch, &mut transaction).await? {
+            if !write_batch(batch, transaction.connection()).await? {
                 return Ok(false);
             }
         }

@@ -37,7 +37,7 @@ impl SqliteTransaction {
     }
 
     pub(crate) fn connection(&mut self) -> &mut SqliteConnection {
-        &mut self.inner
+        self.inner.connection()
     }
 }
 

@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 use iam_core::Store;
 use iam_store_memory::MemoryStore;
-use iam_store_postgres::PostgresStore;
 use iam_store_sqlite::SqliteStore;
 
 use reused::ReusedStore;
@@ -54,10 +53,7 @@ impl TestStore {
     /// A store in a PostgreSQL database that no other test uses at the same time. Only for tests that [`reused::run`]
     /// runs.
     pub async fn postgres() -> Self {
-        let reused = ReusedStore::take(async |database| {
-            PostgresStore::connect(database.url()).await.expect("the database answers")
-        })
-        .await;
+        let reused = ReusedStore::take(async |database| database.store().await).await;
         Self { store: reused.store(), _resource: Box::new(reused) }
     }
 

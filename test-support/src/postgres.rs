@@ -17,6 +17,9 @@ pub struct TestDatabase {
     url: String,
 }
 
+/// What decides over which connections the stores of the tests work.
+const ROUTE: &str = "IAM_TEST_STORE";
+
 /// The comment on a database that the tests of a process use until the process ends.
 const REUSED: &str = "used by several tests";
 
@@ -49,7 +52,7 @@ impl TestDatabase {
     pub async fn reused() -> (Self, PgConnection) {
         remove_abandoned().await;
         let database = Self::create().await;
-        let store = PostgresStore::connect(database.url()).await.expect("the database answers");
+        let store = database.store().await;
         store.migrate().await.expect("the migrations run");
         store.close().await;
         let mut owner = database.connect().await;
@@ -87,6 +90,40 @@ impl TestDatabase {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The URL of the database by way of the pooler, for a superuser.
+    ///
+    /// # Panics
+    ///
+    /// When `IAM_TEST_PGBOUNCER_URL` is not set.
+    #[must_use]
+    pub fn pooler_url(&self) -> String {
+        let Ok(url) = std::env::var("IAM_TEST_PGBOUNCER_URL") else {
+            panic!("needs PgBouncer: run scripts/test");
+        };
+        let pooler = PgConnectOptions::from_str(&url).expect("IAM_TEST_PGBOUNCER_URL is a URL");
+        pooler.database(&self.name).to_url_lossy().into()
+    }
+
+    /// A store in this database, by the route that `IAM_TEST_STORE` names: `pgbouncer`, or else directly.
+    ///
+    /// # Panics
+    ///
+    /// When the server does not answer, or the pooler is needed and there is none.
+    pub async fn store(&self) -> PostgresStore {
+        let connected = if self.is_behind_pooler() {
+            PostgresStore::connect_through_pooler(&self.pooler_url(), &self.url).await
+        } else {
+            PostgresStore::connect(&self.url).await
+        };
+        connected.expect("the database answers")
+    }
+
+    /// Whether the stores of the tests work through the pooler.
+    #[must_use]
+    pub fn is_behind_pooler(&self) -> bool {
+        std::env::var(ROUTE).is_ok_and(|route| route == "pgbouncer")
     }
 }
 

@@ -8,7 +8,7 @@
 //! quarters of the connections. While the disk is slow, the others are left to reads.
 
 use std::fmt::{self, Debug, Formatter};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,8 +34,9 @@ const RECOVERY_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_IDLE: Duration = Duration::from_secs(10 * 60);
 /// A remote connection that is older is closed after its use: it may lead to a server that others no longer use.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
-/// The codes of PostgreSQL for too many connections, and for a server that is starting or stopping.
-const STARTING: [&str; 2] = ["53300", "57P03"];
+/// The codes of PostgreSQL for too many connections, for a server that is starting or stopping, and for a standby that
+/// may become the primary.
+const STARTING: [&str; 3] = ["53300", "57P03", "0A000"];
 /// The time between two attempts to connect to such a server.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
@@ -51,8 +52,21 @@ pub struct PoolSettings {
     pub acquire_timeout: Duration,
     /// The statement that begins a transaction.
     pub begin: &'static str,
+    /// Statements that fail on a server that must not be used. Each new connection executes them.
+    pub check: Option<&'static str>,
     /// Whether connections go over a network, where they can be lost without an error.
     pub is_remote: bool,
+    /// Whether a pooler between this program and the database gives each transaction any session. Then no setting and
+    /// no prepared statement outlives its transaction, and each statement needs one.
+    pub session_per_transaction: bool,
+}
+
+impl PoolSettings {
+    /// The settings for connections to a file.
+    #[must_use]
+    pub const fn local(max_connections: u32, acquire_timeout: Duration, begin: &'static str) -> Self {
+        Self { max_connections, acquire_timeout, begin, check: None, is_remote: false, session_per_transaction: false }
+    }
 }
 
 /// A pool of connections. Tasks get connections in the order in which they ask. Clones share the connections.
@@ -96,12 +110,8 @@ impl<DB: SqlDatabase> Pool<DB> {
     /// Uses the connections of a pool of the host program, with its limits.
     #[must_use]
     pub fn of_host(pool: sqlx::Pool<DB>, begin: &'static str) -> Self {
-        let settings = PoolSettings {
-            max_connections: pool.options().get_max_connections(),
-            acquire_timeout: pool.options().get_acquire_timeout(),
-            begin,
-            is_remote: true,
-        };
+        let (most, timeout) = (pool.options().get_max_connections(), pool.options().get_acquire_timeout());
+        let settings = PoolSettings { is_remote: true, ..PoolSettings::local(most, timeout, begin) };
         Self::over(Origin::Host(pool), settings)
     }
 
@@ -127,6 +137,12 @@ impl<DB: SqlDatabase> Pool<DB> {
         matches!(self.0.origin, Origin::Own(_))
     }
 
+    /// Whether each transaction may have another session of the database.
+    #[must_use]
+    pub fn has_session_per_transaction(&self) -> bool {
+        self.0.settings.session_per_transaction
+    }
+
     /// Returns how to connect to the same database.
     #[must_use]
     pub fn connect_options(&self) -> ConnectOptions<DB> {
@@ -134,6 +150,15 @@ impl<DB: SqlDatabase> Pool<DB> {
             Origin::Own(options) => options.clone(),
             Origin::Host(pool) => (*pool.connect_options()).clone(),
         }
+    }
+
+    /// Opens a connection outside of the pool. Does not wait for a server that is starting.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer or refuses.
+    pub async fn connect_once(&self) -> sqlx::Result<DB::Connection> {
+        connect_once::<DB>(&self.connect_options(), self.0.settings.check).await
     }
 
     /// Returns a connection that works, as far as can be known.
@@ -233,7 +258,7 @@ impl<DB: SqlDatabase> Shared<DB> {
             }
         }
         // In a box, because the future is large and this is rare.
-        let connection = Box::pin(connect::<DB>(options)).await?;
+        let connection = Box::pin(connect::<DB>(options, self.settings.check)).await?;
         Ok(Connection::Own(connection, Instant::now()))
     }
 
@@ -266,9 +291,27 @@ impl<DB: SqlDatabase> Shared<DB> {
     }
 }
 
-async fn connect<DB: SqlDatabase>(options: &ConnectOptions<DB>) -> sqlx::Result<DB::Connection> {
+async fn connect_once<DB: SqlDatabase>(
+    options: &ConnectOptions<DB>,
+    check: Option<&'static str>,
+) -> sqlx::Result<DB::Connection> {
+    let mut connection = options.connect().await.map_err(|error| match error {
+        // The connection was closed before its first answer. A proxy does that while it has no server.
+        sqlx::Error::Protocol(text) => sqlx::Error::Io(io::Error::new(ErrorKind::ConnectionRefused, text)),
+        error => error,
+    })?;
+    if let Some(check) = check {
+        DB::execute(&mut connection, check).await?;
+    }
+    Ok(connection)
+}
+
+async fn connect<DB: SqlDatabase>(
+    options: &ConnectOptions<DB>,
+    check: Option<&'static str>,
+) -> sqlx::Result<DB::Connection> {
     loop {
-        match options.connect().await {
+        match connect_once::<DB>(options, check).await {
             Err(error) if is_starting(&error) => sleep(RETRY_AFTER).await,
             connected => return connected,
         }
@@ -326,6 +369,10 @@ impl<DB: SqlDatabase> PooledConnection<DB> {
     #[expect(clippy::expect_used, reason = "only methods that consume this take the connection")]
     pub fn detach(mut self) -> DB::Connection {
         self.held.take().expect("the connection is not returned").connection.detach()
+    }
+
+    pub(crate) fn has_session_per_transaction(&self) -> bool {
+        self.pool.has_session_per_transaction()
     }
 
     async fn begun(mut self) -> sqlx::Result<Self> {

@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _};
+use sqlx::error::BoxDynError;
 use sqlx::{Database, Describe, Either, Execute, Executor, SqlStr};
 
 use crate::database::SqlDatabase;
@@ -56,6 +57,11 @@ impl<DB: SqlDatabase> Source<DB> {
             Self::Pool(pool) => pool.begin_unit_of_work().await.map(Transaction::Pool),
             Self::Host(_) => self.begin().await,
         }
+    }
+
+    /// Whether each transaction may have another session of the database.
+    fn has_session_per_transaction(&self) -> bool {
+        matches!(self, Self::Pool(pool) if pool.has_session_per_transaction())
     }
 
     /// Waits until no connection of the pool is in use, and closes all of them. Leaves a host transaction as it is.
@@ -134,9 +140,17 @@ where
         E: 'q + Execute<'q, DB>,
     {
         let answer = async move {
-            let mut connection = self.acquire().await?;
-            let answer: Vec<_> = connection.fetch_many(query).try_collect().await?;
-            connection.give_back();
+            let answer: Vec<_> = if self.has_session_per_transaction() {
+                let mut transaction = self.begin().await?;
+                let answer = transaction.fetch_many(query).try_collect().await?;
+                transaction.commit().await?;
+                answer
+            } else {
+                let mut connection = self.acquire().await?;
+                let answer = connection.fetch_many(query).try_collect().await?;
+                connection.give_back();
+                answer
+            };
             Ok(stream::iter(answer).map(Ok))
         };
         answer.try_flatten_stream().boxed()
@@ -148,6 +162,12 @@ where
         E: 'q + Execute<'q, DB>,
     {
         let answer = async move {
+            if self.has_session_per_transaction() {
+                let mut transaction = self.begin().await?;
+                let row = transaction.fetch_optional(query).await?;
+                transaction.commit().await?;
+                return Ok(row);
+            }
             let mut connection = self.acquire().await?;
             let row = connection.fetch_optional(query).await?;
             connection.give_back();
@@ -205,22 +225,90 @@ impl<DB: SqlDatabase> Transaction<DB> {
     }
 }
 
-impl<DB: SqlDatabase> Deref for Transaction<DB> {
-    type Target = DB::Connection;
+impl<DB: SqlDatabase> Debug for Transaction<DB> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Transaction").finish_non_exhaustive()
+    }
+}
 
-    fn deref(&self) -> &DB::Connection {
+impl<DB: SqlDatabase> Transaction<DB> {
+    /// The connection. Behind a pooler, execute statements on the transaction instead: those on the connection stay
+    /// prepared after it.
+    pub fn connection(&mut self) -> &mut DB::Connection {
+        self.parts().0
+    }
+
+    /// The connection, and whether its session keeps prepared statements for the next transaction.
+    fn parts(&mut self) -> (&mut DB::Connection, bool) {
         match self {
-            Self::Pool(connection) => connection,
-            Self::Host(savepoint) => savepoint,
+            Self::Pool(connection) => {
+                let keeps_statements = !connection.has_session_per_transaction();
+                (connection, keeps_statements)
+            }
+            Self::Host(savepoint) => (savepoint, true),
         }
     }
 }
 
-impl<DB: SqlDatabase> DerefMut for Transaction<DB> {
-    fn deref_mut(&mut self) -> &mut DB::Connection {
-        match self {
-            Self::Pool(connection) => connection,
-            Self::Host(savepoint) => savepoint,
-        }
+impl<'t, DB: Database> Executor<'t> for &'t mut Transaction<DB>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    type Database = DB;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, sqlx::Result<Either<DB::QueryResult, DB::Row>>>
+    where
+        't: 'e,
+        E: 'q + Execute<'q, DB>,
+    {
+        let (connection, is_kept) = self.parts();
+        connection.fetch_many(Statement { query, is_kept })
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<DB::Row>>>
+    where
+        't: 'e,
+        E: 'q + Execute<'q, DB>,
+    {
+        let (connection, is_kept) = self.parts();
+        connection.fetch_optional(Statement { query, is_kept })
+    }
+
+    fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [DB::TypeInfo]) -> BoxFuture<'e, sqlx::Result<DB::Statement>>
+    where
+        't: 'e,
+    {
+        self.parts().0.prepare_with(sql, parameters)
+    }
+
+    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, sqlx::Result<Describe<DB>>>
+    where
+        't: 'e,
+    {
+        self.parts().0.describe(sql)
+    }
+}
+
+/// A statement, and whether its session keeps it prepared for the next transaction.
+struct Statement<E> {
+    query: E,
+    is_kept: bool,
+}
+
+impl<'q, DB: Database, E: Execute<'q, DB>> Execute<'q, DB> for Statement<E> {
+    fn sql(self) -> SqlStr {
+        self.query.sql()
+    }
+
+    fn statement(&self) -> Option<&DB::Statement> {
+        self.query.statement()
+    }
+
+    fn take_arguments(&mut self) -> Result<Option<DB::Arguments>, BoxDynError> {
+        self.query.take_arguments()
+    }
+
+    fn persistent(&self) -> bool {
+        self.is_kept && self.query.persistent()
     }
 }

@@ -28,7 +28,7 @@ fn options(directory: &TempDir) -> SqliteConnectOptions {
 /// Pools with this many connections to a file with an empty table `t`: with the rules for a file, with those for a
 /// server, and one of the host program.
 async fn pools(max_connections: u32, begin: &'static str) -> Vec<(Pool<Sqlite>, TempDir)> {
-    let settings = PoolSettings { max_connections, acquire_timeout: PATIENCE, begin, is_remote: false };
+    let settings = PoolSettings::local(max_connections, PATIENCE, begin);
     let mut pools = Vec::new();
     for kind in ["file", "server", "host program"] {
         let directory = TempDir::new().unwrap();
@@ -91,13 +91,13 @@ async fn an_uncommitted_transaction_is_rolled_back_before_the_next_one() {
         let insert = "INSERT INTO t VALUES (1)";
         for expected in 0..3 {
             let mut dropped = begin(&pool).await;
-            sqlx::query(insert).execute(&mut *dropped).await.unwrap();
+            sqlx::query(insert).execute(&mut dropped).await.unwrap();
             drop(dropped);
             // Cancelled after any number of steps.
             for steps in 0..4 {
                 let mut halfway = Box::pin(async {
                     let mut transaction = begin(&pool).await;
-                    sqlx::query(insert).execute(&mut *transaction).await.unwrap();
+                    sqlx::query(insert).execute(&mut transaction).await.unwrap();
                     std::future::pending::<()>().await;
                 });
                 for _ in 0..steps {
@@ -106,7 +106,7 @@ async fn an_uncommitted_transaction_is_rolled_back_before_the_next_one() {
                 }
             }
             let mut transaction = begin(&pool).await;
-            sqlx::query(insert).execute(&mut *transaction).await.unwrap();
+            sqlx::query(insert).execute(&mut transaction).await.unwrap();
             transaction.commit().await.unwrap();
             assert_eq!(rows(&pool).await, expected + 1);
         }
@@ -117,7 +117,7 @@ async fn an_uncommitted_transaction_is_rolled_back_before_the_next_one() {
 async fn the_next_transaction_works_after_sqlite_rolled_one_back() {
     for (pool, _directory) in pools(1, BEGIN).await {
         let mut transaction = begin(&pool).await;
-        sqlx::query("ROLLBACK").execute(&mut *transaction).await.unwrap();
+        sqlx::query("ROLLBACK").execute(&mut transaction).await.unwrap();
         transaction.commit().await.unwrap_err();
         begin(&pool).await.commit().await.unwrap();
     }
@@ -132,7 +132,7 @@ async fn closing_waits_for_connections_in_use() {
             async move { pool.close().await }
         });
         tokio::task::yield_now().await;
-        sqlx::query("INSERT INTO t VALUES (1)").execute(&mut *transaction).await.unwrap();
+        sqlx::query("INSERT INTO t VALUES (1)").execute(&mut transaction).await.unwrap();
         transaction.commit().await.unwrap();
         timeout(PATIENCE, closing).await.unwrap().unwrap();
         assert!(pool.is_closed());
@@ -146,7 +146,7 @@ async fn closing_waits_for_connections_in_use() {
 async fn closing_closes_idle_connections() {
     let directory = TempDir::new().unwrap();
     let options = options(&directory).journal_mode(sqlx::sqlite::SqliteJournalMode::Wal);
-    let settings = PoolSettings { max_connections: 3, acquire_timeout: PATIENCE, begin: BEGIN, is_remote: false };
+    let settings = PoolSettings::local(3, PATIENCE, BEGIN);
     let pool = Pool::<Sqlite>::new(options, settings);
     let all = [pool.acquire().await.unwrap(), pool.acquire().await.unwrap(), pool.acquire().await.unwrap()];
     all.into_iter().for_each(PooledConnection::give_back);
@@ -195,7 +195,7 @@ async fn kept_after(pass: Duration, is_remote: bool) -> [bool; 2] {
     const MARK: &str = "CREATE TEMP TABLE mine (c)";
     const IS_MARKED: &str = "SELECT count(*) > 0 FROM sqlite_temp_schema";
     let directory = TempDir::new().unwrap();
-    let settings = PoolSettings { max_connections: 2, acquire_timeout: PATIENCE, begin: BEGIN, is_remote };
+    let settings = PoolSettings { is_remote, ..PoolSettings::local(2, PATIENCE, BEGIN) };
     let pool = Pool::<Sqlite>::new(options(&directory), settings);
     let mut both = [pool.acquire().await.unwrap(), pool.acquire().await.unwrap()];
     for connection in &mut both {

@@ -31,7 +31,9 @@ fn line(setting: &Setting, given: Option<&Text>) -> String {
 
 fn shown<'a>(name: &str, value: &'a str, is_secret: bool) -> Cow<'a, str> {
     match (name, is_secret) {
-        ("database_url", _) if value.starts_with("postgres") => Cow::Owned(without_password(value)),
+        ("database_url" | "database_direct_url", _) if value.starts_with("postgres") => {
+            Cow::Owned(without_password(value))
+        }
         ("database_url", _) | (_, false) => Cow::Borrowed(value),
         (_, true) => Cow::Borrowed(MASKED),
     }

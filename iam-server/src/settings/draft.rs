@@ -63,6 +63,7 @@ pub(crate) enum MailRoute {
 /// other are still apart.
 pub(super) struct Draft {
     pub(super) settings: Settings,
+    pub(super) database_direct_url: Option<String>,
     pub(super) former_master_key: Option<MasterKey>,
     pub(super) tls_certificate: Option<PathBuf>,
     pub(super) tls_key: Option<PathBuf>,
@@ -105,6 +106,7 @@ impl Default for Draft {
         };
         Self {
             settings,
+            database_direct_url: None,
             former_master_key: None,
             tls_certificate: None,
             tls_key: None,
@@ -127,6 +129,11 @@ impl Draft {
     pub(super) fn finish(self) -> Result<Settings, (&'static str, String)> {
         let missing = |name, beside: &str| (name, format!("is missing, but {beside} is set"));
         let mut settings = self.settings;
+        match (&mut settings.database, self.database_direct_url) {
+            (_, None) => {}
+            (Database::Postgres { direct_url, .. }, given) => *direct_url = given,
+            _ => return Err(("database_direct_url", "is set, but database_url is not postgres://…".to_owned())),
+        }
         if let Some(former) = self.former_master_key {
             let key = settings.iam.master_key.ok_or_else(|| missing("master_key", "former_master_key"))?;
             settings.iam.master_key = Some(key.replacing(former));

@@ -91,6 +91,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
         |draft, text| put(&mut draft.settings.database, database(text)),
     )
     .secret(),
+    Setting::new(
+        "database_direct_url",
+        "URL",
+        "The database itself, if database-url leads to a pooler in transaction mode such as PgBouncer [default: none]",
+        |draft, text| put(&mut draft.database_direct_url, direct_database(text).map(Some)),
+    )
+    .secret(),
     Setting::new("listen", "ADDRESS:PORT", "The address to listen on [default: 127.0.0.1:8080]", |draft, text| {
         put(&mut draft.settings.listen, listen(text))
     }),

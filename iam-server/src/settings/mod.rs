@@ -100,10 +100,17 @@ mod tests {
             trace_sampling = 0.25
         "#;
         let settings = from_toml(text).unwrap();
-        assert!(matches!(settings.database, Database::Postgres(_)));
+        assert!(matches!(settings.database, Database::Postgres { direct_url: None, .. }));
         assert_eq!(settings.http.trusted_proxies.len(), 2);
         assert_eq!(settings.iam.session_idle, TimeDelta::hours(12));
         assert_eq!(settings.trace_sampling.to_string(), "0.25");
+    }
+
+    #[test]
+    fn a_database_behind_a_pooler_has_two_urls() {
+        let text = "database_url = 'postgres://pooler/iam'\ndatabase_direct_url = 'postgres://db/iam'";
+        let Database::Postgres { url, direct_url } = from_toml(text).unwrap().database else { panic!("PostgreSQL") };
+        assert_eq!((&*url, direct_url.as_deref()), ("postgres://pooler/iam", Some("postgres://db/iam")));
     }
 
     #[test]
@@ -111,6 +118,8 @@ mod tests {
         let cases = [
             ("listen = 'localhost'", "listen"),
             ("database_url = 'mysql://user:hunter2@host/db'", "database_url"),
+            ("database_direct_url = 'postgres://user:hunter2@host/db'", "database_direct_url"),
+            ("database_direct_url = 'sqlite://hunter2.db'", "database_direct_url"),
             ("master_key = 'hunter2'", "master_key"),
             ("registration = 'maybe'", "registration"),
             ("log_format = 'xml'", "log_format"),

@@ -25,7 +25,11 @@ pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 pub(crate) enum Database {
     Memory,
     Sqlite(String),
-    Postgres(String),
+    Postgres {
+        url: String,
+        /// The database itself, if the URL leads to a pooler.
+        direct_url: Option<String>,
+    },
 }
 
 /// The format of the log.
@@ -52,8 +56,17 @@ pub(super) fn database(text: &str) -> Result<Database, String> {
     match text.split_once(':') {
         Some(("memory", "")) => Ok(Database::Memory),
         Some(("sqlite", path)) if path.len() > 2 && path.starts_with("//") => Ok(Database::Sqlite(text.to_owned())),
-        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => Ok(Database::Postgres(text.to_owned())),
+        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+            Ok(Database::Postgres { url: text.to_owned(), direct_url: None })
+        }
         _ => Err("must be sqlite://PATH, postgres://… or memory:".to_owned()),
+    }
+}
+
+pub(super) fn direct_database(text: &str) -> Result<String, String> {
+    match database(text) {
+        Ok(Database::Postgres { url, .. }) => Ok(url),
+        _ => Err("must be postgres://…".to_owned()),
     }
 }
 

@@ -62,9 +62,18 @@ fn replicas_count_failed_logins_together() {
 /// other change exists.
 #[test]
 fn killed_replicas_lose_nothing_and_do_nothing_twice() {
+    kill_replicas(&Store::postgres());
+}
+
+/// The sessions of a killed replica go on with the next transaction of another one.
+#[test]
+fn killed_replicas_behind_a_pooler_lose_nothing_and_do_nothing_twice() {
+    kill_replicas(&Store::behind_pooler());
+}
+
+fn kill_replicas(store: &Store) {
     const REPLICAS: usize = 3;
     const KILLS: usize = 9;
-    let store = Store::postgres();
     let mut servers: Vec<Option<Server>> = (0..REPLICAS).map(|_| Some(store.serve())).collect();
     let addresses = servers.iter().flatten().map(|server| server.address).collect();
     let session = servers[0].as_ref().unwrap().client().register("grace@navy.example");

@@ -13,24 +13,35 @@ use crate::process::{Home, Launch, Server};
 pub(crate) struct Store {
     home: Home,
     postgres: Option<TestDatabase>,
+    is_behind_pooler: bool,
 }
 
 impl Store {
     /// A SQLite file in the working directory.
     pub(crate) fn sqlite() -> Self {
-        Self { home: Home::new(), postgres: None }
+        Self { home: Home::new(), postgres: None, is_behind_pooler: false }
     }
 
     /// A PostgreSQL database.
     pub(crate) fn postgres() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Self { home: Home::new(), postgres: Some(runtime.block_on(TestDatabase::create())) }
+        let postgres = Some(runtime.block_on(TestDatabase::create()));
+        Self { home: Home::new(), postgres, is_behind_pooler: false }
+    }
+
+    /// A PostgreSQL database that servers reach through a pooler.
+    pub(crate) fn behind_pooler() -> Self {
+        Self { is_behind_pooler: true, ..Self::postgres() }
     }
 
     /// Prepares a run of the server's binary on this database.
     pub(crate) fn iam_server(&self) -> Launch {
         let launch = self.home.iam_server();
         match &self.postgres {
+            Some(database) if self.is_behind_pooler => {
+                let launch = launch.env("IAM_DATABASE_URL", database.pooler_url());
+                launch.env("IAM_DATABASE_DIRECT_URL", database.url())
+            }
             Some(database) => launch.env("IAM_DATABASE_URL", database.url()),
             None => launch,
         }

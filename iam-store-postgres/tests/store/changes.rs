@@ -193,7 +193,7 @@ async fn a_feed_whose_heartbeats_do_not_come_back_is_never_complete_and_ends() {
         EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
     END $$";
     database.pool().execute(prefer_it).await.unwrap();
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     let mut feed = store.change_feed().await.unwrap().unwrap();
     assert_eq!(expect_end(&mut *feed).await, None);
 }
@@ -217,7 +217,7 @@ async fn a_feed_outlives_the_idle_session_timeout() {
         EXECUTE format('ALTER DATABASE %I SET idle_session_timeout = 1000', current_database());
     END $$";
     database.pool().execute(end_idle_sessions).await.unwrap();
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     let mut feed = follow(&store).await;
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(2) {
@@ -256,6 +256,6 @@ async fn closing_a_store_ends_its_feed_without_waiting_for_it() {
 #[tokio::test]
 async fn a_database_that_is_not_migrated_has_no_feed() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     assert!(store.change_feed().await.is_err());
 }

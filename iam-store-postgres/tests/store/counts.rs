@@ -22,7 +22,7 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let database = TestDatabase::create().await;
-        let store = PostgresStore::connect(database.url()).await.unwrap();
+        let store = database.store().await;
         store.migrate().await.unwrap();
         let world = World::new(Arc::new(store.clone()));
         let tenant = world.tenant("acme").await;

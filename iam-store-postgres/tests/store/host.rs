@@ -17,7 +17,7 @@ struct Program {
 impl Program {
     async fn start() -> (Self, TestDatabase) {
         let database = TestDatabase::create().await;
-        let store = PostgresStore::connect(database.url()).await.unwrap();
+        let store = database.store().await;
         store.migrate().await.unwrap();
         let pool = PgPoolOptions::new().max_connections(2).connect(database.url()).await.unwrap();
         pool.execute("CREATE TABLE notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)").await.unwrap();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use iam_conformance::World;
 use iam_core::Caller;
 use iam_core::audit::NewEvent;
-use iam_store_postgres::PostgresStore;
 use sqlx::{AssertSqlSafe, Executor as _};
 use test_support::postgres::TestDatabase;
 
@@ -19,7 +18,7 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let database = TestDatabase::create().await;
-        let store = PostgresStore::connect(database.url()).await.unwrap();
+        let store = database.store().await;
         store.migrate().await.unwrap();
         let world = World::new(Arc::new(store));
         let tenant = world.tenant("acme").await;

@@ -14,6 +14,7 @@ mod neighbour;
 mod planner;
 mod plans;
 mod pool;
+mod pooler;
 mod queue;
 mod schema;
 mod server;

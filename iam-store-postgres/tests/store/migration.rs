@@ -13,7 +13,7 @@ use test_support::postgres::TestDatabase;
 #[tokio::test]
 async fn a_store_is_migrated_once_all_migrations_have_run() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     assert!(!store.is_migrated().await.unwrap());
     store.migrate().await.unwrap();
     assert!(store.is_migrated().await.unwrap());
@@ -27,7 +27,7 @@ async fn a_store_is_migrated_once_all_migrations_have_run() {
 #[tokio::test]
 async fn schema_reports_missing_and_unknown_migrations_and_changes_nothing() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     assert_eq!(store.schema().await.unwrap(), Schema::Behind);
     let schemas = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM pg_namespace WHERE nspname = 'iam'");
     assert_eq!(schemas.fetch_one(&database.pool()).await.unwrap(), 0);
@@ -55,13 +55,13 @@ async fn replicas_may_migrate_at_the_same_time() {
 #[tokio::test]
 async fn a_failed_migration_releases_its_lock() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     for statement in ["CREATE SCHEMA iam", "CREATE TABLE iam.tenants ()"] {
         sqlx::query(statement).execute(&database.pool()).await.unwrap();
     }
     store.migrate().await.unwrap_err();
     sqlx::query("DROP TABLE iam.tenants").execute(&database.pool()).await.unwrap();
-    let other = PostgresStore::connect(database.url()).await.unwrap();
+    let other = database.store().await;
     tokio::time::timeout(Duration::from_secs(5), other.migrate()).await.expect("no session holds the lock").unwrap();
 }
 
@@ -69,7 +69,7 @@ async fn a_failed_migration_releases_its_lock() {
 #[tokio::test]
 async fn a_session_of_the_release_without_factors_was_authenticated_by_a_password_when_it_began() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let world = World::new(Arc::new(store));
     let tenant = world.tenant("acme").await;
@@ -93,7 +93,7 @@ async fn a_session_of_the_release_without_factors_was_authenticated_by_a_passwor
 #[tokio::test]
 async fn the_previous_release_begins_no_session_of_a_user_with_a_factor() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let world = World::new(Arc::new(store));
     let tenant = world.tenant("acme").await;

@@ -13,7 +13,7 @@ use test_support::postgres::TestDatabase;
 
 async fn migrated() -> (PostgresStore, TestDatabase) {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     (store, database)
 }
@@ -84,7 +84,7 @@ async fn concurrent_replicas_make_a_month_once() {
     let mut replicas = tokio::task::JoinSet::new();
     for _ in 0..8 {
         // A replica does not know which months the others make.
-        let store = PostgresStore::connect(database.url()).await.unwrap();
+        let store = database.store().await;
         replicas.spawn(async move {
             for now in ["2031-01-15T00:00:00Z", "2031-05-01T00:00:00Z"] {
                 store.prepare(moment(now)).await.unwrap();
@@ -232,7 +232,7 @@ async fn a_month_that_another_replica_has_dropped_is_made_again() {
     let tenant = world.tenant("acme").await.id;
     world.sequence().await;
     store.prepare(moment("2025-01-01T00:00:00Z")).await.unwrap();
-    let other = PostgresStore::connect(database.url()).await.unwrap();
+    let other = database.store().await;
     other.purge_audit_entries().await.unwrap();
     assert!(!months(&database).await.contains(&"2025_01".to_owned()));
     record(&world, tenant, "2025-01-01T00:00:00Z").await;

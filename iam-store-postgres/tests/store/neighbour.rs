@@ -6,7 +6,6 @@ use iam_core::credential::HashingCost;
 use iam_core::tenant::{Registration, TenantPatch};
 use iam_core::user::NewUser;
 use iam_core::{Caller, Iam, RequestContext, Settings};
-use iam_store_postgres::PostgresStore;
 use sqlx::postgres::PgPool;
 use test_support::postgres::TestDatabase;
 use tokio::task::JoinSet;
@@ -40,7 +39,7 @@ async fn waiting_for_a_lock(pool: &PgPool) -> i64 {
 #[tokio::test]
 async fn a_tenant_that_waits_for_its_own_lock_leaves_connections_to_the_others() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let mut settings = Settings::default();
     settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };

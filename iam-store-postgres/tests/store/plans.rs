@@ -18,7 +18,6 @@ use iam_core::session::SessionStore as _;
 use iam_core::tenant::Directory;
 use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus, UserStore as _};
 use iam_core::{Email, Store, TenantId, UserId};
-use iam_store_postgres::PostgresStore;
 use serde_json::Value;
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::{Connection as _, Executor as _};
@@ -73,7 +72,7 @@ const LEFT_OUT: [&str; 14] = [
 
 async fn filled() -> TestDatabase {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let pool = database.pool();
     pool.execute(include_str!("plans.sql")).await.unwrap();

@@ -9,7 +9,7 @@ use test_support::postgres::TestDatabase;
 
 async fn migrated() -> (Arc<PostgresStore>, TestDatabase) {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     (Arc::new(store), database)
 }

@@ -1,11 +1,10 @@
 //! Rules for every table, including future ones.
 
-use iam_store_postgres::PostgresStore;
 use test_support::postgres::TestDatabase;
 
 async fn migrated() -> TestDatabase {
     let database = TestDatabase::create().await;
-    PostgresStore::connect(database.url()).await.unwrap().migrate().await.unwrap();
+    database.store().await.migrate().await.unwrap();
     database
 }
 

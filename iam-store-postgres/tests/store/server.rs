@@ -8,27 +8,34 @@ use iam_core::tenant::Registration;
 use iam_core::user::{NewUser, UserPatch};
 use iam_core::{Caller, RequestContext, Store as _, UserAgent};
 use iam_store_postgres::PostgresStore;
-use sqlx::postgres::{PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Executor as _};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
 use test_support::postgres::TestDatabase;
 
 /// Roles belong to the whole database server. So all tests share this one, and no test removes it.
 const ROLE: &str = "iam_test_server";
 
 const MAKE_ROLE: &str = "DO $$ BEGIN
-    CREATE ROLE iam_test_server;
+    CREATE ROLE iam_test_server LOGIN;
 EXCEPTION
     WHEN duplicate_object OR unique_violation THEN NULL;
 END $$";
 
 /// Returns a store whose role owns nothing, in a database that its owner has migrated.
 pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
-    let owner = PostgresStore::connect(database.url()).await.unwrap();
+    let owner = database.store().await;
     owner.migrate().await.unwrap();
     database.pool().execute(MAKE_ROLE).await.unwrap();
     let grants = include_str!("../../grants.sql").replace("iam_server", ROLE);
     database.pool().execute(AssertSqlSafe(grants)).await.unwrap();
     owner.close().await;
+    if database.is_behind_pooler() {
+        let [pooler, direct] = [&database.pooler_url(), database.url()].map(|url| {
+            let options: PgConnectOptions = url.parse().unwrap();
+            options.username(ROLE).to_url_lossy()
+        });
+        return PostgresStore::connect_through_pooler(pooler.as_str(), direct.as_str()).await.unwrap();
+    }
     PostgresStore::from_pool(pool(database).await)
 }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat};
 use iam_core::Store;
-use iam_store_postgres::PostgresStore;
 use iam_store_sqlite::SqliteStore;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, SqliteConnection, query, query_scalar, raw_sql};
 use test_support::postgres::TestDatabase;
@@ -218,7 +217,7 @@ impl Database {
 
     pub(crate) async fn postgres() -> Self {
         let database = TestDatabase::create().await;
-        let store = PostgresStore::connect(database.url()).await.unwrap();
+        let store = database.store().await;
         store.migrate().await.unwrap();
         let superuser = Superuser::Postgres(PgConnection::connect(database.url()).await.unwrap());
         Self { store: Arc::new(store), superuser, _resource: Box::new(database) }
