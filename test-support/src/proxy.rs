@@ -28,6 +28,9 @@ pub enum Fault {
     Severed,
     /// Existing and new connections are reset.
     Reset,
+    /// Existing connections are closed. New ones are accepted, and closed after the first message: a proxy that has no
+    /// server.
+    Closed,
     /// Existing connections are reset, and new ones are refused, because no socket listens on the port.
     Gone,
 }
@@ -123,6 +126,10 @@ impl Network {
     }
 
     async fn serve(self, mut client: TcpStream) {
+        if *self.fault.borrow() == Fault::Closed {
+            let _ = client.read(&mut [0; 1024]).await;
+            return;
+        }
         self.open.fetch_add(1, Ordering::SeqCst);
         let is_new = *self.fault.borrow() == Fault::Severed;
         if let Ok(mut server) = TcpStream::connect(&self.server).await {
@@ -131,6 +138,7 @@ impl Network {
             let reset = tokio::select! {
                 () = async { tokio::join!(self.carry(&mut from_client, &mut to_server, is_new), self.carry(&mut from_server, &mut to_client, is_new)); } => false,
                 () = self.until(|fault| matches!(fault, Fault::Reset | Fault::Gone)) => true,
+                () = self.until(|fault| fault == Fault::Closed) => false,
             };
             if reset {
                 // With zero linger, the drop of a socket resets the connection instead of closing it.

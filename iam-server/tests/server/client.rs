@@ -98,6 +98,11 @@ impl Client {
         self.send("GET", path, None).unwrap()
     }
 
+    /// Returns an error if no answer arrives.
+    pub(crate) fn try_get(&self, path: &str) -> Result<Answer, ureq::Error> {
+        self.send("GET", path, None)
+    }
+
     pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
         self.try_post(path, body).unwrap()
     }

@@ -23,7 +23,7 @@ fn readiness_follows_the_database_and_liveness_does_not() {
     let client = server.client();
     let session = client.register("grace@navy.example");
     let user = client.with_token(&session.access);
-    for fault in [Fault::Gone, Fault::Reset, Fault::Silent] {
+    for fault in [Fault::Gone, Fault::Closed, Fault::Reset, Fault::Silent] {
         assert_eq!(client.get("/health/ready").expect(200)["checks"]["database"]["status"], "ok");
         proxy.set(fault);
         let problem = wait_for("the server to notice the fault", TIMEOUT, || {

@@ -19,6 +19,8 @@ pub(crate) struct Load {
     addresses: Mutex<Vec<SocketAddr>>,
     /// Ids by names.
     created: Mutex<BTreeMap<String, String>>,
+    /// When the last one was created.
+    last: Mutex<Option<Instant>>,
     enough: AtomicBool,
 }
 
@@ -29,8 +31,8 @@ impl Load {
         token: &str,
         happens: impl FnOnce(&Self),
     ) -> BTreeMap<String, String> {
-        let (created, enough) = (Mutex::default(), AtomicBool::new(false));
-        let load = Self { addresses: Mutex::new(addresses), created, enough };
+        let (created, last, enough) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        let load = Self { addresses: Mutex::new(addresses), created, last, enough };
         thread::scope(|scope| {
             for client in 0..CLIENTS {
                 let load = &load;
@@ -42,6 +44,7 @@ impl Load {
                         let name = format!("branch-{client}-{number}");
                         let id = load.create(token, &name);
                         load.created.lock().unwrap().insert(name, id);
+                        *load.last.lock().unwrap() = Some(Instant::now());
                     }
                 });
             }
@@ -59,6 +62,15 @@ impl Load {
         let before = self.created.lock().unwrap().len();
         let grown = || (self.created.lock().unwrap().len() >= before + more).then_some(());
         wait_for("organizations to be created", TIMEOUT, grown);
+    }
+
+    /// Waits until an organization is created after a moment. Returns how long that took. The first half second does
+    /// not count: an acknowledgement from before the moment may still arrive.
+    pub(crate) fn pause_since(&self, moment: Instant, limit: Duration) -> Duration {
+        let settled = moment + Duration::from_millis(500);
+        wait_for("an organization to be created", limit, || {
+            self.last.lock().unwrap().filter(|last| *last > settled).map(|last| last - moment)
+        })
     }
 
     /// Sets the new address of a server.

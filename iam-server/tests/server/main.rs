@@ -12,6 +12,7 @@ mod crash;
 mod demo;
 mod documents;
 mod factor;
+mod failover;
 mod fault;
 mod http;
 mod load;

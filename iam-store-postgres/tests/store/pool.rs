@@ -129,7 +129,7 @@ fn a_store_may_outlive_its_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (database, store) = runtime.block_on(async {
         let database = TestDatabase::create().await;
-        let store = PostgresStore::connect(database.url()).await.unwrap();
+        let store = database.store().await;
         store.migrate().await.unwrap();
         store.ping().await.unwrap();
         (database, store)
@@ -166,7 +166,7 @@ async fn a_waiting_query_gets_a_connection_that_another_query_returns() {
 #[tokio::test]
 async fn the_answer_to_a_cancelled_query_reaches_no_other_query() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let other = PgPool::connect(database.url()).await.unwrap();
     for _ in 0..2 * CONNECTIONS {
@@ -193,7 +193,7 @@ async fn cancel_while_waiting(store: &PostgresStore, email: &EmailKey) {
 #[tokio::test]
 async fn a_dropped_unit_of_work_releases_its_locks_and_its_connection() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let email = "ada@example.com".parse::<iam_core::Email>().unwrap().key();
     for _ in 0..2 * CONNECTIONS {
@@ -212,7 +212,7 @@ async fn a_dropped_unit_of_work_releases_its_locks_and_its_connection() {
 #[tokio::test]
 async fn cancelled_units_of_work_leave_connections_to_reads() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let email = "ada@example.com".parse::<iam_core::Email>().unwrap().key();
     let mut holding = store.begin(TenantId::NONE).await.unwrap();
@@ -239,7 +239,7 @@ async fn cancelled_units_of_work_leave_connections_to_reads() {
 #[tokio::test]
 async fn units_of_work_leave_connections_to_reads() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let tenant = TenantId::from(Uuid::now_v7());
     let mut working = Vec::new();
@@ -263,7 +263,7 @@ async fn units_of_work_leave_connections_to_reads() {
 #[tokio::test]
 async fn a_query_that_waits_too_long_for_a_lock_is_unavailable() {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let store = database.store().await;
     store.migrate().await.unwrap();
     let other = PgPool::connect(database.url()).await.unwrap();
     let mut holding = other.begin().await.unwrap();
@@ -288,7 +288,7 @@ async fn requests_fail_at_once_during_an_outage_and_work_again_after_it() {
     let proxy = Proxy::before(database.url());
     let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
     let tenant = TenantId::from_uuid(Uuid::nil());
-    for fault in [Fault::Gone, Fault::Reset, Fault::Silent] {
+    for fault in [Fault::Gone, Fault::Closed, Fault::Reset, Fault::Silent] {
         let _before = occupy(&store).await;
         proxy.set(fault);
         let waiting = store.ping().await;
