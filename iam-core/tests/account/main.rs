@@ -5,12 +5,14 @@
 mod recovery;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use iam_core::assignment::NewAssignment;
 use iam_core::audit::{AuditEntry, AuditFilter};
 use iam_core::credential::HashingCost;
+use iam_core::factor::SecondFactorPolicy;
 use iam_core::invitation::{Acceptance, InvitationFilter, InvitationStatus, InvitedRole, NewInvitation};
 use iam_core::mail::{LinkPages, Mail, MailError, MailKind, Mailer};
 use iam_core::organization::NewOrganization;
@@ -27,6 +29,7 @@ use iam_core::{
 use iam_model::clock::Clock;
 use iam_model::clock::testing::FixedClock;
 use iam_store_memory::MemoryStore;
+use tokio::time::timeout;
 
 const PASSWORD: &str = "Passw0rd!";
 const NEW_PASSWORD: &str = "N3w&Password";
@@ -49,6 +52,8 @@ enum Answer {
 #[async_trait]
 impl Mailer for Letters {
     async fn send(&self, mail: &Mail) -> std::result::Result<(), MailError> {
+        // Another delivery can begin meanwhile.
+        tokio::task::yield_now().await;
         let mut letters = self.0.lock().unwrap();
         if letters.0 != Answer::Refused {
             letters.1.push(mail.clone());
@@ -376,6 +381,7 @@ async fn an_invitation_expires_and_is_renewed_by_sending_it_again() {
     invitations.resend(&system, id).await.unwrap();
     let second = post.token(MailKind::Invitation, GRACE).await;
     assert_eq!(fields(post.accept(&first).await), ["token"]);
+    assert_eq!(invitations.get(&system, id).await.unwrap().expires_at, post.clock.now() + TimeDelta::days(7));
     post.clock.advance(TimeDelta::days(7));
     assert_eq!(fields(post.accept(&second).await), ["token"]);
     assert_eq!(invitations.get(&system, id).await.unwrap().status, InvitationStatus::Expired);
@@ -428,6 +434,40 @@ async fn a_refused_message_is_sent_later() {
 }
 
 #[tokio::test]
+async fn a_delivery_says_whether_more_messages_are_due() {
+    let post = Post::new().await;
+    let mut outcomes = Vec::new();
+    for count in [16, 15] {
+        for number in 0..count {
+            post.invite(&post.ada, &format!("b{count}-{number}@example.com"), &[]).await.unwrap();
+        }
+        let delivery = post.iam.deliver_mail().await.unwrap();
+        outcomes.push((delivery.sent, delivery.more));
+    }
+    assert_eq!(outcomes, [(16, true), (15, false)]);
+}
+
+#[tokio::test]
+async fn a_message_that_is_being_sent_is_not_sent_by_another_process() {
+    let post = Post::new().await;
+    post.invite(&post.ada, GRACE, &[]).await.unwrap();
+    let (one, other) = tokio::join!(post.iam.deliver_mail(), post.iam.deliver_mail());
+    assert_eq!(one.unwrap().sent + other.unwrap().sent, 1);
+    assert_eq!(post.kinds().await, [MailKind::Invitation]);
+}
+
+#[tokio::test]
+async fn a_queued_message_wakes_the_delivery() {
+    let post = Post::new().await;
+    // The registration has queued one.
+    post.iam.mail_queued().await;
+    let mut queued = Box::pin(post.iam.mail_queued());
+    assert!(timeout(Duration::ZERO, &mut queued).await.is_err());
+    post.invite(&post.ada, GRACE, &[]).await.unwrap();
+    timeout(Duration::from_secs(30), queued).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_message_is_given_up_after_the_last_attempt() {
     let post = Post::new().await;
     post.answer(Answer::Refused);
@@ -474,6 +514,38 @@ async fn a_link_verifies_the_address_once() {
     // Nothing is left to do.
     verification.request(&post.ada).await.unwrap();
     assert!(post.mails().await.is_empty());
+}
+
+/// A verified user needs no link for its own address.
+#[tokio::test]
+async fn a_link_is_sent_to_an_address_that_is_new_or_not_verified() {
+    let post = Post::new().await;
+    let verification = post.iam.verification();
+    let (own, new) = ("ada@example.com", "new@example.com");
+    verification.change_email(&post.ada, own, PASSWORD.into()).await.unwrap();
+    let token = post.token(MailKind::Verify, own).await;
+    verification.verify(&RequestContext::default(), &token).await.unwrap();
+    assert!(post.mails().await.is_empty());
+    verification.change_email(&post.ada, own, PASSWORD.into()).await.unwrap();
+    assert!(post.mails().await.is_empty());
+    verification.change_email(&post.ada, new, PASSWORD.into()).await.unwrap();
+    let token = post.token(MailKind::Verify, new).await;
+    verification.verify(&RequestContext::default(), &token).await.unwrap();
+    assert_eq!(post.kinds().await, [MailKind::EmailChanged]);
+    let user = post.iam.users().get(&post.ada, post.ada.user().unwrap()).await.unwrap();
+    assert_eq!(user.email.as_str(), new);
+}
+
+#[tokio::test]
+async fn an_accepted_invitation_says_until_when_a_factor_is_needed() {
+    let post = Post::new().await;
+    let (second_factor, second_factor_grace_days) = (Some(SecondFactorPolicy::Required), Some(7));
+    let patch = TenantPatch { second_factor, second_factor_grace_days, ..TenantPatch::default() };
+    let system = Caller::system(post.ada.tenant(), "test");
+    post.iam.tenants().update(&system, post.ada.tenant(), patch).await.unwrap();
+    let (_, token) = post.invited(&system, &[]).await;
+    let accepted = post.accept(&token).await.unwrap();
+    assert_eq!(accepted.login.enrol_by, Some(post.clock.now() + TimeDelta::days(7)));
 }
 
 #[tokio::test]
