@@ -12,6 +12,7 @@ use iam_core::audit::*;
 use iam_core::clock::Timestamp;
 use iam_core::credential::*;
 use iam_core::factor::*;
+use iam_core::history::{HistoryStore, HolderQuery, Past, PastStatus};
 use iam_core::idempotency::*;
 use iam_core::invitation::*;
 use iam_core::link::*;
@@ -333,8 +334,72 @@ impl RoleStore for Unaudited {
     async fn role_by_name(&self, tenant: TenantId, name: &str) -> Outcome<Option<Role>> {
         self.0.role_by_name(tenant, name).await
     }
+    async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Outcome<Vec<Role>> {
+        self.0.roles_by_id(tenant, ids).await
+    }
+    async fn roles_allowing(&self, tenant: TenantId, permission: &Permission) -> Outcome<Vec<Role>> {
+        self.0.roles_allowing(tenant, permission).await
+    }
     async fn roles(&self, tenant: TenantId, page: PageRequest) -> Outcome<Page<Role>> {
         self.0.roles(tenant, page).await
+    }
+}
+
+#[async_trait]
+impl HistoryStore for Unaudited {
+    async fn history_start(&self, tenant: TenantId) -> Outcome<Option<Timestamp>> {
+        self.0.history_start(tenant).await
+    }
+    async fn past_assignments_of(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        after: Timestamp,
+    ) -> Outcome<Vec<Past<Assignment>>> {
+        self.0.past_assignments_of(tenant, users, after).await
+    }
+    async fn past_roles(
+        &self,
+        tenant: TenantId,
+        roles: Option<&[RoleId]>,
+        after: Timestamp,
+    ) -> Outcome<Vec<Past<Role>>> {
+        self.0.past_roles(tenant, roles, after).await
+    }
+    async fn past_organizations(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+        after: Timestamp,
+    ) -> Outcome<Vec<Past<Organization>>> {
+        self.0.past_organizations(tenant, organizations, after).await
+    }
+    async fn past_statuses(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        after: Timestamp,
+    ) -> Outcome<Vec<Past<PastStatus>>> {
+        self.0.past_statuses(tenant, users, after).await
+    }
+    async fn assignments_at(
+        &self,
+        tenant: TenantId,
+        filter: &AssignmentFilter,
+        reach: &VisibleScope,
+        page: PageRequest,
+        at: Timestamp,
+    ) -> Outcome<Page<Assignment>> {
+        self.0.assignments_at(tenant, filter, reach, page, at).await
+    }
+    async fn holders(
+        &self,
+        tenant: TenantId,
+        query: &HolderQuery,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Outcome<Page<UserId>> {
+        self.0.holders(tenant, query, page, now).await
     }
 }
 

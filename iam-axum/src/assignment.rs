@@ -132,7 +132,7 @@ pub(crate) struct AssignedUser {
 }
 
 impl AssignedUser {
-    fn new(id: UserId, UserSummary { email, service_name }: UserSummary) -> Self {
+    pub(crate) fn new(id: UserId, UserSummary { email, service_name }: UserSummary) -> Self {
         let email = service_name.is_none().then(|| email.into());
         Self { id: id.as_uuid(), email, name: service_name.map(PersonName::into) }
     }
@@ -307,6 +307,23 @@ pub(crate) struct AssignmentQuery {
     include_expired: Option<String>,
 }
 
+/// The moment of a list.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AsOfQuery {
+    /// Lists what was held at this moment. The caller then also needs `audit-logs:read`. For a later moment, lists what
+    /// will be held as things stand now. Absent means now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    as_of: Option<String>,
+}
+
+impl AsOfQuery {
+    fn moment(&self, params: &mut Params) -> Option<Timestamp> {
+        params.parse_with("asOf", self.as_of.as_deref(), moment)
+    }
+}
+
 /// List role assignments
 ///
 /// A caller who holds the permission only in some organizations sees the assignments in these organizations and below
@@ -316,7 +333,7 @@ pub(crate) struct AssignmentQuery {
     path = "/role-assignments",
     operation_id = "listRoleAssignments",
     tag = ROLE_ASSIGNMENTS,
-    params(PageQuery, AssignmentQuery),
+    params(PageQuery, AssignmentQuery, AsOfQuery),
     responses((status = 200, description = "A page of assignments", body = Collection<ListedAssignmentDto>), Problems),
     extensions(("x-required-permission" = json!("role-assignments:read"))),
 )]
@@ -325,6 +342,7 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     Query(page): Query<PageQuery>,
     Query(query): Query<AssignmentQuery>,
+    Query(as_of): Query<AsOfQuery>,
 ) -> Result<Json<Collection<ListedAssignmentDto>>, Problem> {
     let mut params = Params::default();
     let page = page.request_among(&mut params);
@@ -337,8 +355,13 @@ pub(crate) async fn list(
         organization: params.parse("organizationId", query.organization_id.as_deref()),
         include_expired: include_expired.unwrap_or(false),
     };
+    let as_of = as_of.moment(&mut params);
     params.finish()?;
-    Ok(Json(Collection::of(iam.assignments().list(&caller, &filter, page).await?)))
+    let listed = match as_of {
+        None => iam.assignments().list(&caller, &filter, page).await?,
+        Some(at) => iam.assignments().list_at(&caller, &filter, at, page).await?,
+    };
+    Ok(Json(Collection::of(listed)))
 }
 
 /// Assign a role
@@ -452,7 +475,7 @@ pub(crate) async fn delete(
     path = "/users/{id}/roles",
     operation_id = "listUserRoles",
     tag = USERS,
-    params(("id" = Uuid, Path, description = "The user")),
+    params(("id" = Uuid, Path, description = "The user"), AsOfQuery),
     responses((status = 200, description = "The assignments, newest first", body = List<UserRoleDto>), Problems),
     extensions(("x-required-permission" = json!("role-assignments:read"))),
 )]
@@ -460,7 +483,14 @@ pub(crate) async fn of_user(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(user): PathId<UserId>,
+    Query(as_of): Query<AsOfQuery>,
 ) -> Result<Json<List<UserRoleDto>>, Problem> {
-    let grants = iam.assignments().of_user(&caller, user).await?;
+    let mut params = Params::default();
+    let as_of = as_of.moment(&mut params);
+    params.finish()?;
+    let grants = match as_of {
+        None => iam.assignments().of_user(&caller, user).await?,
+        Some(at) => iam.assignments().of_user_at(&caller, user, at).await?,
+    };
     Ok(Json(List { data: grants.into_iter().map(UserRoleDto::from).collect() }))
 }

@@ -86,7 +86,7 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(organization::children),
             routes!(organization::ancestors),
         ],
-        Part::Authorization => vec![routes!(access::check), routes!(access::check_all)],
+        Part::Authorization => vec![routes!(access::check), routes!(access::check_all), routes!(access::who)],
         Part::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
         Part::AuditLogs => vec![
             once(routes!(audit::list, audit::create)),

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use iam_model::change::RoleChange;
 use iam_model::id::{RoleId, TenantId};
 use iam_model::page::{Page, PageRequest};
-use iam_model::permission::PermissionPattern;
+use iam_model::permission::{Permission, PermissionPattern};
 use iam_model::role::Role;
 use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::{Constraint, StoreError};
@@ -20,6 +20,17 @@ impl RoleStore for MemoryStore {
     async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
         let state = self.tenant_state(tenant);
         Ok(state.roles.values().find(|role| role.name.as_str() == name).map(|role| Role::clone(role)))
+    }
+
+    async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        let state = self.tenant_state(tenant);
+        Ok(state.roles.values().filter(|role| ids.contains(&role.id)).map(|role| Role::clone(role)).collect())
+    }
+
+    async fn roles_allowing(&self, tenant: TenantId, permission: &Permission) -> Result<Vec<Role>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let allows = |role: &&Arc<Role>| role.permissions.allows(permission);
+        Ok(state.roles.values().filter(allows).map(|role| Role::clone(role)).collect())
     }
 
     async fn roles(&self, tenant: TenantId, request: PageRequest) -> Result<Page<Role>, StoreError> {

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use iam_model::assignment::{Grant, GrantContext, GrantOrganization};
+use iam_model::assignment::{Assignment, Grant, GrantContext, GrantOrganization};
 use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationStatus;
 use iam_model::role::Role;
@@ -9,7 +9,7 @@ use iam_model::store_error::StoreError;
 use iam_store_sql::assignment::{AssignmentRow, SharedRoles};
 use iam_store_sql::assignment_ports;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -219,6 +219,19 @@ fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Opti
     Json(contexts.iter().map(|context| (context.user, context.role, context.organization)).collect())
 }
 
+/// The columns of an assignment, as a parameter.
+pub(crate) fn as_json(assignment: &Assignment) -> Value {
+    json!({
+        "id": assignment.id,
+        "user_id": assignment.user_id,
+        "role_id": assignment.role_id,
+        "organization_id": assignment.organization_id,
+        "expires_at": assignment.expires_at.map(millis),
+        "created_at": millis(assignment.created_at),
+        "created_by": assignment.created_by,
+    })
+}
+
 impl SqliteTransaction {
     async fn read_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         macro_rules! read {
@@ -266,18 +279,7 @@ impl SqliteTransaction {
     }
 
     async fn insert_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let row = |Grant { assignment, .. }: &Grant| {
-            json!({
-                "id": assignment.id,
-                "user_id": assignment.user_id,
-                "role_id": assignment.role_id,
-                "organization_id": assignment.organization_id,
-                "expires_at": assignment.expires_at.map(millis),
-                "created_at": millis(assignment.created_at),
-                "created_by": assignment.created_by,
-            })
-        };
-        let rows: Vec<_> = grants.iter().map(row).collect();
+        let rows: Vec<_> = grants.iter().map(|grant| as_json(&grant.assignment)).collect();
         sqlx::query!(
             r#"
             INSERT INTO role_assignments (

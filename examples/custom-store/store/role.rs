@@ -3,7 +3,7 @@ use iam_model::assignment::Assignment;
 use iam_model::change::RoleChange;
 use iam_model::id::{RoleId, TenantId};
 use iam_model::page::{Page, PageRequest};
-use iam_model::permission::PermissionPattern;
+use iam_model::permission::{Permission, PermissionPattern};
 use iam_model::role::Role;
 use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::{Constraint, StoreError};
@@ -32,6 +32,14 @@ impl RoleStore for RedbStore {
 
     async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
         Ok(self.read(tenant, |view| view.select(|role: &Role| role.name.as_str() == name))?.pop())
+    }
+
+    async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        self.read(tenant, |view| view.select(|role: &Role| ids.contains(&role.id)))
+    }
+
+    async fn roles_allowing(&self, tenant: TenantId, permission: &Permission) -> Result<Vec<Role>, StoreError> {
+        self.read(tenant, |view| view.select(|role: &Role| role.permissions.allows(permission)))
     }
 
     async fn roles(&self, tenant: TenantId, request: PageRequest) -> Result<Page<Role>, StoreError> {

@@ -15,6 +15,7 @@ pub mod context;
 pub mod credential;
 pub mod error;
 pub mod factor;
+pub mod history;
 pub mod id;
 pub mod idempotency;
 pub mod invitation;

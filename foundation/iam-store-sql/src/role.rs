@@ -81,6 +81,7 @@ macro_rules! role_ports {
         by_id: $by_id:literal,
         by_name: $by_name:literal,
         by_ids: $by_ids:literal,
+        allowing: $allowing:literal,
         count: $count:literal,
         page: $page:literal,
         with_permission: $with_permission:literal,
@@ -92,7 +93,7 @@ macro_rules! role_ports {
             use iam_model::change::RoleChange;
             use iam_model::id::{RoleId, TenantId};
             use iam_model::page::{Page, PageRequest};
-            use iam_model::permission::PermissionPattern;
+            use iam_model::permission::{Permission, PermissionPattern};
             use iam_model::role::Role;
             use iam_model::store::{RoleStore, RoleTransaction};
             use iam_model::store_error::StoreError;
@@ -117,6 +118,32 @@ macro_rules! role_ports {
                     }
                     let row = select_roles!(Row, $permissions, $by_name, tenant.as_uuid(), name);
                     self.answer(row.fetch_optional(&self.reads())).await?.map(Role::try_from).transpose()
+                }
+
+                async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+                    let ids = Self::ids(ids.iter().map(|id| id.as_uuid()));
+                    let rows = select_roles!(Row, $permissions, $by_ids, tenant.as_uuid(), &ids);
+                    let rows = self.answer(rows.fetch_all(&self.reads())).await?;
+                    rows.into_iter().map(Role::try_from).collect()
+                }
+
+                async fn roles_allowing(
+                    &self,
+                    tenant: TenantId,
+                    permission: &Permission,
+                ) -> Result<Vec<Role>, StoreError> {
+                    let [exact, whole, everything] = PermissionPattern::allowing(permission);
+                    let rows = select_roles!(
+                        Row,
+                        $permissions,
+                        $allowing,
+                        tenant.as_uuid(),
+                        exact.as_str(),
+                        whole.as_str(),
+                        everything.as_str()
+                    );
+                    let rows = self.answer(rows.fetch_all(&self.reads())).await?;
+                    rows.into_iter().map(Role::try_from).collect()
                 }
 
                 async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError> {

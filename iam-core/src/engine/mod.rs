@@ -42,6 +42,7 @@ pub(crate) use crate::engine::quota::hold_quota;
 
 use crate::cache::{CachedApiKey, CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
+use crate::distinct::distinct;
 use crate::hashing::PasswordHasher;
 use crate::idempotency::Idempotency;
 use crate::one_time::TotpCipher;
@@ -237,11 +238,8 @@ impl Engine {
         organizations: impl IntoIterator<Item = OrganizationId>,
     ) -> Result<Arc<Ancestry>, StoreError> {
         let (snapshots, asked) = (self.snapshots(), monotonic_now());
-        let mut ids: Vec<OrganizationId> = organizations.into_iter().collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let (mut lineages, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
-        for id in ids {
+        let (mut lineages, mut unknown) = (Vec::new(), Vec::new());
+        for id in distinct(organizations) {
             match snapshots.lineage(tenant, id, asked) {
                 Some(lineage) => lineages.push(lineage),
                 None => unknown.push(id),

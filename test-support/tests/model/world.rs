@@ -639,6 +639,7 @@ impl World<'_> {
             permission: permission.parse().unwrap(),
             organization: organization.map(|organization| self.organization(organization)),
             user: about.map(|user| self.user(user)),
+            at: None,
         };
         let answer = self.iam().access().check(caller, question).await;
         let shown = match &answer {
