@@ -29,8 +29,8 @@ use iam_core::user::*;
 use iam_core::version::Version;
 use iam_core::webhook::{Delivery, *};
 use iam_core::{
-    ApiKeyId, AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, SessionId,
-    Slug, Store, StoreError, TenantId, Transaction, UserId, WebhookId,
+    ApiKeyId, AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, RoleName,
+    SessionId, Slug, Store, StoreError, TenantId, Transaction, UserId, WebhookId,
 };
 
 use uuid::Uuid;
@@ -79,6 +79,14 @@ impl Transaction for UnauditedTransaction {
 impl AssignmentStore for Unaudited {
     async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Outcome<Vec<Grant>> {
         self.0.grants_of(tenant, users).await
+    }
+    async fn assigned_users(
+        &self,
+        tenant: TenantId,
+        roles: &[RoleId],
+        organizations: &[OrganizationId],
+    ) -> Outcome<Vec<UserId>> {
+        self.0.assigned_users(tenant, roles, organizations).await
     }
     async fn assignments(
         &self,
@@ -607,6 +615,9 @@ impl PermissionTransaction for UnauditedTransaction {
 impl RoleTransaction for UnauditedTransaction {
     async fn roles_by_id(&mut self, ids: &[RoleId]) -> Outcome<Vec<Role>> {
         self.0.roles_by_id(ids).await
+    }
+    async fn is_role_name_taken(&mut self, name: &RoleName) -> Outcome<bool> {
+        self.0.is_role_name_taken(name).await
     }
     async fn roles_with(&mut self, pattern: &PermissionPattern) -> Outcome<Vec<RoleId>> {
         self.0.roles_with(pattern).await

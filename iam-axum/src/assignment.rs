@@ -4,6 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use iam_core::assignment::{
     Assignment, AssignmentFilter, AssignmentPatch, EffectivePermissions, Grant, GrantOrganization, ListedAssignment,
     NewAssignment,
@@ -22,6 +23,7 @@ use crate::description::{Problems, ROLE_ASSIGNMENTS, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, List, PageQuery};
+use crate::preview::Target;
 use crate::problem::Problem;
 use crate::time::{Time, moment};
 
@@ -379,16 +381,18 @@ pub(crate) async fn list(
     extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["not-found", "validation"]))),
 )]
 pub(crate) async fn create(
-    State(iam): State<Iam>,
+    _: Authenticated,
+    target: Target,
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewAssignmentDto>,
-) -> Result<(StatusCode, Json<AssignmentDto>), Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let new = body.parse(&mut params, str::to_owned);
     params.finish()?;
     let Some(new) = new else { return Err(Problem::invalid_field("body", "is incomplete")) };
-    let assignment = iam.assignments().create_once(&caller, new, key.as_ref()).await?;
-    Ok((StatusCode::CREATED, Json(assignment.into())))
+    let outcome = target.assignments().create_once(&caller, new, key.as_ref()).await;
+    let created = |assignment| (StatusCode::CREATED, Json(AssignmentDto::from(assignment)));
+    target.respond(&caller, outcome, created).await
 }
 
 /// Assign several roles
@@ -404,19 +408,23 @@ pub(crate) async fn create(
     extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["not-found", "validation"]))),
 )]
 pub(crate) async fn create_all(
-    State(iam): State<Iam>,
+    _: Authenticated,
+    target: Target,
     RequestKey(key): RequestKey,
     Call(caller, NewAssignmentsDto { assignments }): Call<NewAssignmentsDto>,
-) -> Result<(StatusCode, Json<CreatedAssignments>), Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let parse = |(number, new): (usize, &NewAssignmentDto)| {
         new.parse(&mut params, |field| format!("assignments[{number}].{field}"))
     };
     let new: Vec<NewAssignment> = assignments.iter().enumerate().filter_map(parse).collect();
     params.finish()?;
-    let made = iam.assignments().create_all_once(&caller, &new, key.as_ref()).await?;
-    let made: Vec<CreatedAssignment> = made.into_iter().map(CreatedAssignment::from).collect();
-    Ok((StatusCode::CREATED, Json(CreatedAssignments { created: made.len(), assignments: made })))
+    let outcome = target.assignments().create_all_once(&caller, &new, key.as_ref()).await;
+    let created = |made: Vec<Assignment>| {
+        let assignments: Vec<CreatedAssignment> = made.into_iter().map(CreatedAssignment::from).collect();
+        (StatusCode::CREATED, Json(CreatedAssignments { created: assignments.len(), assignments }))
+    };
+    target.respond(&caller, outcome, created).await
 }
 
 /// Change when an assignment expires
@@ -433,15 +441,16 @@ pub(crate) async fn create_all(
     extensions(("x-required-permission" = json!("role-assignments:update")), ("x-problems" = json!(["conflict", "validation"]))),
 )]
 pub(crate) async fn update(
-    State(iam): State<Iam>,
     _: Authenticated,
+    target: Target,
     PathId(id): PathId<AssignmentId>,
     Call(caller, body): Call<AssignmentPatchDto>,
-) -> Result<Json<AssignmentDto>, Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let expires_at = body.expires_at.map(|text| params.parse_with("expiresAt", text.as_deref(), moment));
     params.finish()?;
-    Ok(Json(iam.assignments().update(&caller, id, AssignmentPatch { expires_at }).await?.into()))
+    let outcome = target.assignments().update(&caller, id, AssignmentPatch { expires_at }).await;
+    target.respond(&caller, outcome, |assignment| Json(AssignmentDto::from(assignment))).await
 }
 
 /// Revoke a role
@@ -457,12 +466,12 @@ pub(crate) async fn update(
     extensions(("x-required-permission" = json!("role-assignments:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
-    State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    target: Target,
     PathId(id): PathId<AssignmentId>,
-) -> Result<StatusCode, Problem> {
-    iam.assignments().delete(&caller, id).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Problem> {
+    let outcome = target.assignments().delete(&caller, id).await;
+    target.respond(&caller, outcome, |()| StatusCode::NO_CONTENT).await
 }
 
 /// List a user's roles

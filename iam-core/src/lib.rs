@@ -43,6 +43,7 @@ mod settings;
 mod signing_key;
 pub mod tenant;
 pub mod token;
+mod trial;
 pub mod user;
 pub mod verification;
 pub mod webhook;
@@ -63,7 +64,8 @@ pub use iam_model::store_error::{BoxError, Constraint, StoreError};
 pub use iam_model::validate::{
     Description, Email, EmailKey, FieldError, Invalid, InvalidFields, Name, PersonName, RoleName, Slug, folded,
 };
-pub use iam_model::{clock, observe, page, random, secret, store, version};
+pub use iam_model::{clock, observe, page, preview, random, secret, store, version};
 pub use introspection::{IntrospectedToken, Introspection};
 pub use joined::Joined;
 pub use settings::Settings;
+pub use trial::{MAX_PREVIEW_ROWS, Preview, Trial};

@@ -8,6 +8,7 @@ use iam_model::permission::{Permission, PermissionPattern};
 use iam_model::role::Role;
 use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::{Constraint, StoreError};
+use iam_model::validate::RoleName;
 
 use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, newest_first, page};
 
@@ -46,6 +47,10 @@ impl RoleTransaction for MemoryTransaction {
     async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
         let found = self.draft.roles.values().filter(|role| ids.contains(&role.id));
         Ok(found.map(|role| Role::clone(role)).collect())
+    }
+
+    async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
+        Ok(self.draft.roles.values().any(|role| role.name == *name))
     }
 
     async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {

@@ -25,6 +25,16 @@ assignment_ports! {
     PostgresStore,
     PostgresTransaction,
     list_moment: Moment,
+    // A UNION and not OR: each half has an index.
+    assigned_users: r#"
+        SELECT user_id AS "user_id!"
+        FROM iam.role_assignments
+        WHERE tenant_id = $1 AND role_id = ANY($2)
+        UNION
+        SELECT user_id
+        FROM iam.role_assignments
+        WHERE tenant_id = $1 AND organization_id = ANY($3)
+    "#,
     tenants_with_expired: "SELECT DISTINCT tenant_id FROM iam.role_assignments WHERE expires_at <= $1 LIMIT $2",
     held_in: r#"
         SELECT

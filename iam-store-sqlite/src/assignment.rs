@@ -23,6 +23,15 @@ assignment_ports! {
     SqliteStore,
     SqliteTransaction,
     list_moment: i64,
+    assigned_users: r#"
+        SELECT user_id AS "user_id!: Uuid"
+        FROM role_assignments
+        WHERE tenant_id = ?1 AND role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+        UNION
+        SELECT user_id
+        FROM role_assignments
+        WHERE tenant_id = ?1 AND organization_id IN (SELECT unhex(value, '-') FROM json_each(?3))
+    "#,
     tenants_with_expired: "SELECT DISTINCT tenant_id FROM role_assignments WHERE expires_at <= ?1 LIMIT ?2",
     held_in: r#"
         SELECT

@@ -30,6 +30,7 @@ role_ports! {
             SELECT p.role_id FROM role_permissions p WHERE p.tenant_id = ?1 AND p.permission IN (?2, ?3, ?4)
         )
     "#,
+    is_name_taken: r#"SELECT EXISTS (SELECT 1 FROM roles WHERE tenant_id = ?1 AND name = ?2) AS "exists!: bool""#,
     count: "SELECT count(*) FROM roles WHERE tenant_id = ?1",
     page: "FROM roles r WHERE r.tenant_id = ?1 ORDER BY r.created_at DESC, r.id LIMIT ?2 + 0 OFFSET ?3",
     with_permission: "SELECT role_id FROM role_permissions WHERE tenant_id = ?1 AND permission = ?2",

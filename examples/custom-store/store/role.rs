@@ -7,6 +7,7 @@ use iam_model::permission::{Permission, PermissionPattern};
 use iam_model::role::Role;
 use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::{Constraint, StoreError};
+use iam_model::validate::RoleName;
 
 use super::rows::{Draft, Row, key};
 use super::transaction::RedbTransaction;
@@ -52,6 +53,10 @@ impl RoleStore for RedbStore {
 impl RoleTransaction for RedbTransaction {
     async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
         self.view().select(|role: &Role| ids.contains(&role.id))
+    }
+
+    async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
+        self.view().any(|role: &Role| role.name == *name)
     }
 
     async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {

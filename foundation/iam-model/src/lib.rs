@@ -25,6 +25,7 @@ pub mod observe;
 pub mod organization;
 pub mod page;
 pub mod permission;
+pub mod preview;
 pub mod random;
 pub mod role;
 pub mod secret;

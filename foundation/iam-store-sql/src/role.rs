@@ -82,6 +82,7 @@ macro_rules! role_ports {
         by_name: $by_name:literal,
         by_ids: $by_ids:literal,
         allowing: $allowing:literal,
+        is_name_taken: $is_name_taken:literal,
         count: $count:literal,
         page: $page:literal,
         with_permission: $with_permission:literal,
@@ -97,6 +98,7 @@ macro_rules! role_ports {
             use iam_model::role::Role;
             use iam_model::store::{RoleStore, RoleTransaction};
             use iam_model::store_error::StoreError;
+            use iam_model::validate::RoleName;
             use std::slice;
             use $crate::error::expect_row;
             use $crate::page::{offset, page_of};
@@ -163,6 +165,11 @@ macro_rules! role_ports {
                     let rows = select_roles!(Row, $permissions, $by_ids, self.tenant(), &ids);
                     let rows = rows.fetch_all(self.connection()).await.map_err($store::store_error)?;
                     rows.into_iter().map(Role::try_from).collect()
+                }
+
+                async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
+                    let is_taken = sqlx::query_scalar!($is_name_taken, self.tenant(), name.as_str());
+                    is_taken.fetch_one(self.connection()).await.map_err($store::store_error)
                 }
 
                 async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {

@@ -22,6 +22,17 @@ enum Kind {
     Held(Box<[Held]>),
 }
 
+/// An assignment that counts in a resource scope.
+#[derive(Clone, Copy, Debug)]
+pub struct CountingGrant<'a> {
+    /// The assignment.
+    pub assignment: AssignmentId,
+    /// Its role.
+    pub role: &'a Arc<Role>,
+    /// When it ends.
+    pub until: Until,
+}
+
 /// A role that is held in a resource scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
@@ -91,6 +102,17 @@ impl Authority {
     pub fn allows(&self, permission: &Permission, scope: ResourceScope<'_>, now: Timestamp) -> bool {
         let allows = |held: &Held| held.covers(scope) && held.is_live(now) && held.role.permissions.allows(permission);
         self.held().is_none_or(|held| held.iter().any(allows))
+    }
+
+    /// The assignments that count in a resource scope at a moment. Each permission of their roles is held there until
+    /// then. Trusted code has none.
+    pub fn counting(&self, scope: ResourceScope<'_>, now: Timestamp) -> impl Iterator<Item = CountingGrant<'_>> {
+        let counts = move |held: &&Held| held.covers(scope) && held.is_live(now);
+        self.held().unwrap_or_default().iter().filter(counts).map(|held| CountingGrant {
+            assignment: held.assignment,
+            role: &held.role,
+            until: held.until,
+        })
     }
 
     /// Whether any role is held in a resource scope at a moment. The holder may then know that the scope exists, even

@@ -136,7 +136,8 @@ impl Change {
                 change.ended_version().cloned().map(EndedVersion::Organization).into_iter().collect()
             }
             Self::User(change) => {
-                change.ended_status().map(PastStatus::from).map(EndedVersion::Status).into_iter().collect()
+                let before = change.status_change().map(|(before, _)| PastStatus::from(before));
+                before.map(EndedVersion::Status).into_iter().collect()
             }
             // They concern neither assignments nor what decides about them.
             Self::Tenant(_)

@@ -98,8 +98,8 @@ impl UserChange {
         }
     }
 
-    /// Returns the user before the change, if its status changes.
-    pub(crate) fn ended_status(&self) -> Option<&User> {
+    /// Returns the user before and after the change, if its status changes.
+    pub fn status_change(&self) -> Option<(&User, &User)> {
         let (before, after) = match self {
             Self::Create { .. } => return None,
             Self::Update { before, after, .. }
@@ -108,7 +108,7 @@ impl UserChange {
             | Self::ConfirmEmail { before, after }
             | Self::Delete { before, after } => (before, after),
         };
-        (before.status != after.status).then_some(before)
+        (before.status != after.status).then_some((before, after))
     }
 
     pub(crate) fn granted_rights(&self, author: &Author, now: Timestamp) -> Vec<GrantedRights<'_>> {

@@ -7,6 +7,7 @@ use crate::permission::{Permission, PermissionPattern};
 use crate::role::Role;
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
+use crate::validate::RoleName;
 
 /// Reads roles.
 #[apply(observed)]
@@ -38,6 +39,9 @@ pub trait RoleStore {
 pub trait RoleTransaction {
     /// Returns the roles with these ids, in no particular order. Ids without a role are left out.
     async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError>;
+
+    /// Whether a role has this name.
+    async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError>;
 
     /// Returns the ids of the roles that contain exactly this pattern, in no particular order.
     async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError>;
