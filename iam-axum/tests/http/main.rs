@@ -38,6 +38,7 @@ macro_rules! on_stores {
 mod administrator;
 mod api_key;
 mod app;
+mod as_of;
 mod assignment;
 mod attack;
 mod audit;
@@ -80,6 +81,7 @@ mod password_policy;
 mod people;
 mod permission;
 mod permissions;
+mod preview;
 mod rate_limit;
 mod recovery;
 mod refresh;

@@ -174,7 +174,8 @@ impl Scene {
         let parameters = operation.description["parameters"].as_array().map_or(&[][..], Vec::as_slice);
         let is_needed = |parameter: &&Value| parameter["in"] == "query" && parameter["required"] == true;
         let request = parameters.iter().filter(is_needed).fold(request, |request, parameter| {
-            request.query(parameter["name"].as_str().unwrap(), &parameter["example"].to_string())
+            let example = parameter["example"].as_str().map_or_else(|| parameter["example"].to_string(), str::to_owned);
+            request.query(parameter["name"].as_str().unwrap(), &example)
         });
         let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
         match &operation.method {

@@ -132,6 +132,11 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /authz/check (of another)", EVERYWHERE),
     ("POST /authz/check/bulk", EVERYWHERE),
     ("POST /authz/check/bulk (of another)", EVERYWHERE),
+    ("POST /authz/check (of the past)", EVERYWHERE),
+    ("GET /authz/who", EVERYWHERE),
+    ("GET /authz/who (of the past)", EVERYWHERE),
+    ("GET /role-assignments (of the past)", NONE),
+    ("GET /users/{id}/roles (of the past)", PERSONS),
     ("GET /tenants/{id}", TENANTS),
     ("PATCH /tenants/{id}", TENANTS),
     ("GET /audit-logs", TENANTS),
@@ -315,12 +320,24 @@ impl<'a> World<'a> {
         let id = if template.contains("{id}") { self.subject(row, target, by).await } else { String::new() };
         let sought = self.sought(row, target).await;
         let prefix = if template.starts_with("/.well-known") { "" } else { PREFIX };
-        let query = match template {
-            "/audit-logs/export" => "",
-            "/audit-logs/consistency-proof" => "?from=0",
-            _ if sought.is_some() => "?limit=100",
-            _ => "",
+        let mut query = match template {
+            "/audit-logs/export" => String::new(),
+            "/audit-logs/consistency-proof" => "?from=0".to_owned(),
+            "/authz/who" => match self.organization_of(target) {
+                None => "?permission=users:read".to_owned(),
+                Some(id) => format!("?permission=users:read&organizationId={id}"),
+            },
+            _ if sought.is_some() => "?limit=100".to_owned(),
+            _ => String::new(),
         };
+        if method == "GET" && row.ends_with("(of the past)") {
+            let parameter = if template == "/authz/who" { "at" } else { "asOf" };
+            let separator = if query.is_empty() { '?' } else { '&' };
+            query.push_str(&format!(
+                "{separator}{parameter}={}",
+                shown(self.app.iam.now() - TimeDelta::milliseconds(1))
+            ));
+        }
         Call {
             method: method.parse().unwrap(),
             path: format!("{prefix}{}{query}", template.replace("{id}", &id)),
@@ -482,6 +499,11 @@ impl<'a> World<'a> {
             "PATCH /organizations/{id} (restore)" => json!({ "status": "ACTIVE" }),
             "POST /authz/check" => question(organization, None),
             "POST /authz/check (of another)" => question(organization, Some(self.user(target).await)),
+            "POST /authz/check (of the past)" => {
+                let mut question = question(organization, Some(self.user(target).await));
+                question["at"] = json!(shown(self.app.iam.now() - TimeDelta::milliseconds(1)));
+                question
+            }
             "POST /authz/check/bulk" => json!({ "checks": [question(organization, None)] }),
             "POST /authz/check/bulk (of another)" => {
                 json!({ "checks": [question(organization, Some(self.user(target).await))] })

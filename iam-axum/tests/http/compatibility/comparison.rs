@@ -239,7 +239,9 @@ impl<'a> Flat<'a> {
 /// The alternatives that a schema allows, without references.
 fn alternatives<'a>(document: &'a Value, schema: &'a Value) -> Vec<Flat<'a>> {
     let schema = resolved(document, schema);
-    let listed: Vec<&Value> = ["oneOf", "anyOf"].iter().flat_map(|keyword| items(&schema[keyword])).collect();
+    let listed = ["oneOf", "anyOf"].iter().flat_map(|keyword| items(&schema[keyword]));
+    // Only a request with the parameter `preview` gets a preview.
+    let listed: Vec<&Value> = listed.filter(|listed| listed["$ref"] != "#/components/schemas/Preview").collect();
     if listed.is_empty() {
         let mut flat = Flat::default();
         flat.add(document, schema);
