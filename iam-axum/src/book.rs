@@ -22,12 +22,13 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 13] = pages![
+const PAGES: [(&str, &str); 14] = pages![
     "introduction",
     "design",
     "embedding",
     "http-api",
     "integrating",
+    "foresight",
     "versioning",
     "audit",
     "security",

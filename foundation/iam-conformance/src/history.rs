@@ -200,7 +200,7 @@ pub async fn assignments_are_listed_as_they_were(store: Arc<dyn Store>) {
     ] {
         assert_eq!(list(&filter, &whole, then).await, expected, "{filter:?}");
     }
-    assert_eq!(list(&all, &VisibleScope::Organizations(vec![root.id]), then).await, [in_branch.clone()]);
+    assert_eq!(list(&all, &VisibleScope::Organizations(vec![root.id]), then).await, std::slice::from_ref(&in_branch));
     assert_eq!(list(&all, &VisibleScope::Organizations(vec![world.id()]), then).await, []);
     let second = PageRequest::new(2, 1).unwrap();
     let page = world.store.assignments_at(tenant.id, &all, &whole, second, then).await.unwrap();
@@ -332,7 +332,10 @@ pub async fn roles_that_allow_a_permission_are_found(store: Arc<dyn Store>) {
         found.sort_by_key(|role| role.id);
         assert_eq!(found, expected, "{permission}");
     }
-    assert_eq!(world.store.roles_by_id(tenant.id, &[whole.id, world.id()]).await.unwrap(), [whole.clone()]);
+    assert_eq!(
+        world.store.roles_by_id(tenant.id, &[whole.id, world.id()]).await.unwrap(),
+        std::slice::from_ref(&whole)
+    );
     assert_eq!(world.store.roles_by_id(tenant.id, &[]).await.unwrap(), []);
     assert_eq!(world.store.roles_by_id(other.id, &[whole.id]).await.unwrap(), []);
 }

@@ -41,6 +41,7 @@ fn every_block_of_the_documents_is_checked() {
             "docs/audit.md" => audit(&mut document),
             "docs/deploying.md" => deploying(&mut document),
             "docs/http-api.md" => http_api(&mut document),
+            "docs/foresight.md" => foresight(&mut document),
             "docs/integrating.md" => integrating(&mut document),
             "docs/operating.md" => operating(&mut document),
             "docs/releasing.md" => releasing(&mut document),
@@ -240,6 +241,26 @@ fn http_api(document: &mut Document) {
 }
 
 /// Makes a key, and reads the feed with it.
+fn foresight(document: &mut Document) {
+    let server = Home::new().serve();
+    let (_, token) = administrator(&server);
+    let home = Home::new();
+    let shell = Shell::new(home.path()).with("TOKEN", token.as_str());
+    let shell = shell.with("API", format!("http://{}/api/v1", server.address));
+    let session = [
+        "field() {",
+        "NEW=",
+        "{\"allowed\":true,\"users\":1",
+        "HELD=",
+        "{\"data\":[{\"userId\"",
+        "AT=",
+        "{\"allowed\":true,\"reason\"",
+        "get \"role-assignments",
+        "{\"data\":[{\"id\"",
+    ];
+    converse(&server, &shell, &session.map(|beginning| document.take(beginning)));
+}
+
 fn integrating(document: &mut Document) {
     let store = Store::sqlite();
     let server = store.iam_server().env("IAM_WEBHOOKS_ALLOW_PRIVATE", "on").serve();
