@@ -23,7 +23,9 @@ GRANT SELECT, INSERT, UPDATE ON
     iam.users,
     iam.credentials,
     iam.organizations,
-    iam.invitations
+    iam.invitations,
+    iam.access_reviews,
+    iam.access_review_items
 TO iam_server;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON
