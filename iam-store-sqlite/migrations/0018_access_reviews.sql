@@ -24,8 +24,6 @@ CREATE TABLE access_reviews (
     CONSTRAINT access_reviews_closed_check CHECK ((status = 'OPEN') = (closed_at IS NULL))
 ) STRICT;
 
--- The order of the list, for all reviews and for each filter.
-CREATE INDEX access_reviews_created_idx ON access_reviews (tenant_id, created_at DESC, id);
 CREATE INDEX access_reviews_status_idx ON access_reviews (tenant_id, status, created_at DESC, id);
 
 -- The assignments as they were when the review began. There are no foreign keys to assignments and roles: they end,
