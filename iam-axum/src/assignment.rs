@@ -132,7 +132,7 @@ pub(crate) struct AssignedUser {
 }
 
 impl AssignedUser {
-    fn new(id: UserId, UserSummary { email, service_name }: UserSummary) -> Self {
+    pub(crate) fn new(id: UserId, UserSummary { email, service_name }: UserSummary) -> Self {
         let email = service_name.is_none().then(|| email.into());
         Self { id: id.as_uuid(), email, name: service_name.map(PersonName::into) }
     }
