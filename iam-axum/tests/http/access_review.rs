@@ -15,7 +15,7 @@ on_every_store![
     missing_invalid_and_unknown_fields_are_named,
     a_repeated_request_begins_no_second_review,
     a_decision_is_changed_until_the_review_is_completed,
-    nobody_decides_about_itself_by_a_session_or_by_a_key,
+    a_user_does_not_decide_about_itself_by_a_session_or_a_key,
     a_completion_is_409_while_items_are_undecided,
     a_completion_revokes_what_was_decided_with_the_reason,
     where_one_revocation_is_refused_the_item_is_named_and_nothing_is_revoked,
@@ -295,7 +295,7 @@ async fn a_decision_is_changed_until_the_review_is_completed(app: TestApp) {
     assert!(app.held(ada, &scene.users[0]).await.contains(item));
 }
 
-async fn nobody_decides_about_itself_by_a_session_or_by_a_key(app: TestApp) {
+async fn a_user_does_not_decide_about_itself_by_a_session_or_a_key(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["access-reviews:*"]).await;
     let review = app.review(&ada, &json!({ "userIds": [ada.user, bob.user] })).await;
@@ -437,8 +437,8 @@ async fn lists_filter_and_page(app: TestApp) {
     app.close(ada, &second, "cancel").await.ok();
     let reviews =
         async |query: &str| each(&app.get(&format!("/access-reviews?{query}")).by(ada).send().await.ok(), "id");
-    assert_eq!(reviews("status=OPEN").await, [first.clone()]);
-    assert_eq!(reviews("status=CANCELLED").await, [second.clone()]);
+    assert_eq!(reviews("status=OPEN").await, [first.as_str()]);
+    assert_eq!(reviews("status=CANCELLED").await, [second.as_str()]);
     assert_eq!(reviews("status=COMPLETED").await, [""; 0]);
     assert_eq!(reviews("limit=1").await.len(), 1);
     app.decide(ada, &first, &scene.assignments[0], "KEEP").await.ok();
@@ -466,7 +466,7 @@ async fn a_reviewer_in_an_organization_sees_and_decides_only_there(app: TestApp)
     let hidden = [app.review(ada, &here(other)).await, scene.review(&app).await];
     assert_eq!(app.try_review(&bob, &here(other)).await.fields("not-found"), ["organizationId"]);
     app.try_review(&bob, &json!({})).await.problem("forbidden");
-    assert_eq!(each(&app.get("/access-reviews").by(&bob).send().await.ok(), "id"), [visible.clone()]);
+    assert_eq!(each(&app.get("/access-reviews").by(&bob).send().await.ok(), "id"), [visible.as_str()]);
     let item = app.review_items(&bob, &visible).await.remove(0);
     app.decide(&bob, &visible, &item, "REVOKE").await.ok();
     app.close(&bob, &visible, "complete").await.ok();
