@@ -24,7 +24,9 @@ GRANT SELECT, INSERT, UPDATE ON
     iam.credentials,
     iam.organizations,
     iam.invitations,
-    iam.history_starts
+    iam.history_starts,
+    iam.access_reviews,
+    iam.access_review_items
 TO iam_server;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use iam_core::AuditBatch;
 use iam_core::access::*;
+use iam_core::access_review::*;
 use iam_core::api_key::*;
 use iam_core::assignment::*;
 use iam_core::audit::*;
@@ -29,8 +30,8 @@ use iam_core::user::*;
 use iam_core::version::Version;
 use iam_core::webhook::{Delivery, *};
 use iam_core::{
-    ApiKeyId, AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, RoleName,
-    SessionId, Slug, Store, StoreError, TenantId, Transaction, UserId, WebhookId,
+    AccessReviewId, ApiKeyId, AssignmentId, AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId,
+    PermissionId, RoleId, RoleName, SessionId, Slug, Store, StoreError, TenantId, Transaction, UserId, WebhookId,
 };
 
 use uuid::Uuid;
@@ -150,6 +151,46 @@ impl MaintenanceStore for Unaudited {
     }
     async fn remove_ended_deliveries(&self, before: Timestamp, limit: u32) -> Outcome<u64> {
         self.0.remove_ended_deliveries(before, limit).await
+    }
+}
+
+#[async_trait]
+impl AccessReviewStore for Unaudited {
+    async fn access_review(&self, tenant: TenantId, id: AccessReviewId) -> Outcome<Option<AccessReview>> {
+        self.0.access_review(tenant, id).await
+    }
+    async fn access_reviews(
+        &self,
+        tenant: TenantId,
+        filter: &AccessReviewFilter,
+        visible_scope: &VisibleScope,
+        page: PageRequest,
+    ) -> Outcome<Page<AccessReview>> {
+        self.0.access_reviews(tenant, filter, visible_scope, page).await
+    }
+    async fn access_review_progress(
+        &self,
+        tenant: TenantId,
+        reviews: &[AccessReviewId],
+    ) -> Outcome<Vec<(AccessReviewId, ReviewProgress)>> {
+        self.0.access_review_progress(tenant, reviews).await
+    }
+    async fn access_review_items(
+        &self,
+        tenant: TenantId,
+        review: AccessReviewId,
+        filter: Option<ReviewItemFilter>,
+        page: PageRequest,
+    ) -> Outcome<Page<ListedReviewItem>> {
+        self.0.access_review_items(tenant, review, filter, page).await
+    }
+    async fn all_access_review_items(
+        &self,
+        tenant: TenantId,
+        review: AccessReviewId,
+        filter: Option<ReviewItemFilter>,
+    ) -> Outcome<Vec<ListedReviewItem>> {
+        self.0.all_access_review_items(tenant, review, filter).await
     }
 }
 
@@ -526,6 +567,29 @@ impl IdempotencyTransaction for UnauditedTransaction {
 impl InvitationTransaction for UnauditedTransaction {
     async fn lock_invitation(&mut self, id: InvitationId) -> Outcome<Option<Invitation>> {
         self.0.lock_invitation(id).await
+    }
+}
+
+#[async_trait]
+impl AccessReviewTransaction for UnauditedTransaction {
+    async fn count_items_of(&mut self, review: &AccessReview, limit: u64) -> Outcome<u64> {
+        self.0.count_items_of(review, limit).await
+    }
+    async fn lock_access_review(&mut self, id: AccessReviewId) -> Outcome<Option<AccessReview>> {
+        self.0.lock_access_review(id).await
+    }
+    async fn progress_of(&mut self, review: AccessReviewId) -> Outcome<ReviewProgress> {
+        self.0.progress_of(review).await
+    }
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Outcome<Vec<AssignmentId>> {
+        self.0.items_to_revoke(review).await
+    }
+    async fn lock_access_review_item(
+        &mut self,
+        review: AccessReviewId,
+        id: AssignmentId,
+    ) -> Outcome<Option<AccessReviewItem>> {
+        self.0.lock_access_review_item(review, id).await
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) const ROLES: &str = "Roles";
 pub(crate) const ROLE_ASSIGNMENTS: &str = "Role assignments";
 pub(crate) const ORGANIZATIONS: &str = "Organizations";
 pub(crate) const INVITATIONS: &str = "Invitations";
+pub(crate) const ACCESS_REVIEWS: &str = "Access reviews";
 pub(crate) const AUTHORIZATION: &str = "Authorization";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const API_KEYS: &str = "API keys";
@@ -29,7 +30,7 @@ pub(crate) const WEBHOOKS: &str = "Webhooks";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 15] = [
+const TAGS: [(&str, &str, &str); 16] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -67,6 +68,12 @@ const TAGS: [(&str, &str, &str); 15] = [
         "Ask people by mail to become users. An invitation names the roles that the person gets. The person chooses its \
          password, and its address is verified.",
         "http-api#invitations",
+    ),
+    (
+        ACCESS_REVIEWS,
+        "Decide from time to time who keeps which role. A review freezes the role assignments of an organization or of \
+         the tenant. People decide about each of them, and its completion revokes all that shall end, or none.",
+        "http-api#access-reviews",
     ),
     (
         AUTHORIZATION,

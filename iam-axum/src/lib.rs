@@ -3,6 +3,7 @@
 
 mod accept;
 mod access;
+mod access_review;
 mod account;
 mod api_key;
 mod assignment;
@@ -42,6 +43,7 @@ mod require_permission;
 mod role;
 mod session;
 mod settings;
+mod spreadsheet;
 mod state;
 mod sync_middleware;
 mod tenant;

@@ -17,8 +17,8 @@ use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
-    access, api_key, assignment, audit, credential, event, factor, health, introspection, invitation, organization,
-    permission, recovery, role, session, tenant, token, user, verification, webhook,
+    access, access_review, api_key, assignment, audit, credential, event, factor, health, introspection, invitation,
+    organization, permission, recovery, role, session, tenant, token, user, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -86,6 +86,14 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(organization::tree),
             routes!(organization::children),
             routes!(organization::ancestors),
+        ],
+        Part::AccessReviews => vec![
+            once(routes!(access_review::list, access_review::create)),
+            routes!(access_review::get),
+            routes!(access_review::items),
+            routes!(access_review::decide),
+            routes!(access_review::complete),
+            routes!(access_review::cancel),
         ],
         Part::Authorization => vec![routes!(access::check), routes!(access::check_all), routes!(access::who)],
         Part::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],

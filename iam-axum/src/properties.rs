@@ -61,7 +61,7 @@ pub(crate) fn describe_properties<'a>(
             if let RefOr::T(parameter) = parameter
                 && parameter.parameter_in == ParameterIn::Path
             {
-                let example = texts.id(path).map(|id| json!(id));
+                let example = texts.id(path, &parameter.name).map(|id| json!(id));
                 *parameter = ParameterBuilder::from(mem::take(parameter)).example(example).build();
             }
         }
@@ -70,7 +70,13 @@ pub(crate) fn describe_properties<'a>(
 }
 
 impl Texts {
-    fn id(&self, path: &str) -> Option<&str> {
+    /// Returns the example of a parameter of a path. Of several parameters, only the last one depends on what follows.
+    fn id(&self, path: &str, name: &str) -> Option<&str> {
+        let parameter = format!("{{{name}}}");
+        let path = match path.split_once(&parameter) {
+            Some((before, after)) if after.contains('{') => path.get(..before.len() + parameter.len()).unwrap_or(path),
+            _ => path,
+        };
         self.ids.iter().rfind(|(beginning, _)| path.starts_with(beginning.as_str())).map(|(_, id)| id.as_str())
     }
 

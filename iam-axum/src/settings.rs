@@ -96,6 +96,8 @@ pub enum Part {
     Assignments,
     /// `/organizations`.
     Organizations,
+    /// `/access-reviews`: people decide about role assignments, one by one.
+    AccessReviews,
     /// `/authz`: checks of permissions.
     Authorization,
     /// `/tenants`.
@@ -112,7 +114,7 @@ pub enum Part {
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
@@ -126,6 +128,7 @@ impl Part {
         Self::Roles,
         Self::Assignments,
         Self::Organizations,
+        Self::AccessReviews,
         Self::Authorization,
         Self::Tenants,
         Self::AuditLogs,

@@ -4,6 +4,7 @@
 #[macro_use]
 mod doctest_setup;
 pub mod access;
+pub mod access_review;
 pub mod api_key;
 pub mod assignment;
 pub mod audit;
@@ -56,8 +57,8 @@ pub use iam_model::change::{AuditBatch, Change};
 pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
-    ApiKeyId, AssignmentId, AuditEntryId, FactorId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId,
-    PermissionId, RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
+    AccessReviewId, ApiKeyId, AssignmentId, AuditEntryId, FactorId, InvalidId, InvitationId, KeyId, LinkId, MessageId,
+    OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
 };
 pub use iam_model::store::{ChangeFeed, HostTransaction, Locks, News, Schema, Store, Transaction};
 pub use iam_model::store_error::{BoxError, Constraint, StoreError};

@@ -4,6 +4,7 @@ use iam_model::clock::Timestamp;
 use iam_model::store_error::StoreError;
 
 use crate::access::Access;
+use crate::access_review::AccessReviews;
 use crate::api_key::ApiKeys;
 use crate::assignment::Assignments;
 use crate::audit::Audit;
@@ -111,6 +112,12 @@ impl Iam {
     #[must_use]
     pub fn assignments(&self) -> Assignments<'_> {
         Assignments(&self.0)
+    }
+
+    /// The service for access reviews: begins, decides, completes and cancels them.
+    #[must_use]
+    pub fn access_reviews(&self) -> AccessReviews<'_> {
+        AccessReviews(&self.0)
     }
 
     /// The service for the audit log.

@@ -68,6 +68,10 @@ impl AssignmentTransaction for MemoryTransaction {
         let state = &self.draft;
         Ok(match which {
             GrantQuery::One(id) => state.grants(|found| found.id == id),
+            GrantQuery::Each(ids) => {
+                let ids: BTreeSet<_> = ids.iter().collect();
+                state.grants(|found| ids.contains(&found.id))
+            }
             GrantQuery::OfUser(user) => state.grants(|found| found.user_id == user),
             GrantQuery::OfRole(role) => state.grants(|found| found.role_id == role),
             GrantQuery::In(organization) => state.grants(|found| found.organization_id == Some(organization)),

@@ -2,6 +2,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use iam_model::access_review::{AccessReview, AccessReviewItem};
 use iam_model::api_key::ApiKey;
 use iam_model::assignment::Assignment;
 use iam_model::audit::AuditEntry;
@@ -11,8 +12,8 @@ use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
 use iam_model::factor::Factor;
 use iam_model::id::{
-    ApiKeyId, AssignmentId, FactorId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId,
-    TenantId, UserId, WebhookId,
+    AccessReviewId, ApiKeyId, AssignmentId, FactorId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId,
+    SessionId, TenantId, UserId, WebhookId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::invitation::Invitation;
@@ -89,6 +90,8 @@ pub(super) struct TenantState {
     pub(super) challenges: BTreeMap<[u8; 32], Challenge>,
     pub(super) api_keys: BTreeMap<ApiKeyId, ApiKey>,
     pub(super) webhooks: BTreeMap<WebhookId, KeptWebhook>,
+    pub(super) access_reviews: BTreeMap<AccessReviewId, AccessReview>,
+    pub(super) access_review_items: BTreeMap<AccessReviewId, Arc<BTreeMap<AssignmentId, AccessReviewItem>>>,
     pub(super) past: PastVersions,
 }
 

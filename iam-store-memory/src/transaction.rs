@@ -42,6 +42,7 @@ impl Transaction for MemoryTransaction {
             Change::Challenge(change) => self.draft.write_challenge(change),
             Change::ApiKey(change) => self.draft.write_api_key(change),
             Change::Webhook(change) => self.draft.write_webhook(change),
+            Change::AccessReview(change) => self.draft.write_access_review(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

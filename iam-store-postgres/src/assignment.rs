@@ -285,6 +285,11 @@ impl PostgresTransaction {
             GrantQuery::One(id) => {
                 read!("WHERE a.tenant_id = $1 AND a.id = $2", "a.created_at DESC, a.id", id.as_uuid())
             }
+            GrantQuery::Each(ids) => read!(
+                "WHERE a.tenant_id = $1 AND a.id = ANY($2)",
+                "a.created_at DESC, a.id",
+                &PostgresStore::ids(ids.iter().map(|id| id.as_uuid()))
+            ),
             GrantQuery::OfUser(user) => {
                 read!("WHERE a.tenant_id = $1 AND a.user_id = $2", "a.created_at DESC, a.id", user.as_uuid())
             }

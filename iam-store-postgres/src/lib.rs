@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access_review;
 mod api_key;
 mod assignment;
 mod audit;

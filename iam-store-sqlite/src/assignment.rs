@@ -250,6 +250,9 @@ impl SqliteTransaction {
         }
         let rows = match which {
             GrantQuery::One(id) => read!("WHERE a.tenant_id = ?1 AND a.id = ?2", id.as_uuid()),
+            GrantQuery::Each(ids) => {
+                read!("WHERE a.tenant_id = ?1 AND a.id IN (SELECT unhex(value, '-') FROM json_each(?2))", Json(ids))
+            }
             GrantQuery::OfUser(user) => read!("WHERE a.tenant_id = ?1 AND a.user_id = ?2", user.as_uuid()),
             GrantQuery::OfRole(role) => read!("WHERE a.tenant_id = ?1 AND a.role_id = ?2", role.as_uuid()),
             GrantQuery::In(organization) => {

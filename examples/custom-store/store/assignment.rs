@@ -84,6 +84,7 @@ impl AssignmentTransaction for RedbTransaction {
         let view = self.view();
         match which {
             GrantQuery::One(id) => view.grants(|found| found.id == id),
+            GrantQuery::Each(ids) => view.grants(|found| ids.contains(&found.id)),
             GrantQuery::OfUser(user) => view.grants(|found| found.user_id == user),
             GrantQuery::OfRole(role) => view.grants(|found| found.role_id == role),
             GrantQuery::In(organization) => view.grants(|found| found.organization_id == Some(organization)),

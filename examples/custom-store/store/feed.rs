@@ -149,6 +149,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         )
         | Change::ApiKey(ApiKeyChange::Create { .. })
         | Change::Webhook(_)
+        | Change::AccessReview(_)
         | Change::Challenge(_)
         | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)

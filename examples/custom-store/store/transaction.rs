@@ -1,6 +1,7 @@
 use std::mem;
 
 use async_trait::async_trait;
+use iam_model::access_review::{AccessReview, AccessReviewItem};
 use iam_model::assignment::Assignment;
 use iam_model::change::{AuditBatch, Change};
 use iam_model::id::TenantId;
@@ -80,6 +81,7 @@ impl Transaction for RedbTransaction {
             Change::Mail(change) => draft.write_mail(change),
             Change::ApiKey(change) => draft.write_api_key(change),
             Change::Webhook(change) => draft.write_webhook(change),
+            Change::AccessReview(change) => draft.write_access_review(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -117,6 +119,8 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<HeadRow>(rows)?;
     create::<AnswerRow>(rows)?;
     create::<Invitation>(rows)?;
+    create::<AccessReview>(rows)?;
+    create::<AccessReviewItem>(rows)?;
     create::<LinkRow>(rows)?;
     create::<MessageRow>(rows)?;
     create::<QueuedMailRow>(rows)?;

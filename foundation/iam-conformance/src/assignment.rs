@@ -257,6 +257,8 @@ pub async fn every_grant_query_finds_its_assignments(store: Arc<dyn Store>) {
     for assignment in &scene.assignments {
         assert_eq!(found(GrantQuery::One(assignment.id)).await, [assignment.id]);
     }
+    let some: Vec<_> = scene.assignments.iter().step_by(2).map(|it| it.id).chain([world.id()]).collect();
+    assert_eq!(found(GrantQuery::Each(&some)).await, expected(&|it| some.contains(&it.id)));
     for user in [ada, bob] {
         assert_eq!(found(GrantQuery::OfUser(user.id)).await, expected(&|it| it.user_id == user.id));
     }
@@ -274,6 +276,7 @@ pub async fn every_grant_query_finds_its_assignments(store: Arc<dyn Store>) {
         GrantQuery::OfUser(unknown_user),
         GrantQuery::OfRole(unknown_role),
         GrantQuery::In(world.id()),
+        GrantQuery::Each(&[]),
         GrantQuery::At(&[]),
         GrantQuery::At(&[GrantContext { user: unknown_user, role: buyer.id, organization: None }]),
         GrantQuery::Expired { at: world.now() - TimeDelta::days(365), limit: 10 },

@@ -16,6 +16,7 @@
     reason = "these are tests: they fail by panicking"
 )]
 
+pub mod access_review;
 pub mod account;
 pub mod api_key;
 pub mod assignment;
@@ -211,6 +212,12 @@ macro_rules! conformance_cases {
             account: one_of_concurrent_resets_succeeds, one_of_concurrent_acceptances_succeeds,
                 an_acceptance_comes_before_the_inviters_loss_of_the_role_or_fails, an_address_is_accepted_or_created,
                 an_address_is_confirmed_or_created, a_confirmation_does_not_undo_a_change_by_an_administrator;
+            access_review: a_review_is_read_back, a_review_of_a_missing_place_is_refused,
+                live_assignments_of_the_place_are_frozen, items_do_not_change_later,
+                decisions_are_read_back_and_counted, a_closed_review_does_not_change, completed_items_have_outcomes,
+                list_pages_counts_and_filters, list_stays_within_the_visible_scope, items_page_count_and_filter,
+                a_review_with_many_items_is_completed, a_review_is_closed_once_by_concurrent_tasks,
+                a_review_is_decided_and_completed_by_several_people, a_review_outlives_its_organization;
             race: one_of_concurrent_requests_gets_the_email, concurrent_requests_stay_within_the_quota,
                 five_of_concurrent_guesses_are_checked, five_of_concurrent_guesses_with_an_unknown_email_are_checked,
                 logins_of_an_attacker_count_as_guesses_at_the_victim,

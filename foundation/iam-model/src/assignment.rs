@@ -231,6 +231,8 @@ pub enum RevokeReason {
     OrganizationDeleted,
     /// It had expired, and granted nothing.
     Expired,
+    /// An access review was completed in which this was decided.
+    AccessReview,
 }
 
 text_enum! {
@@ -238,5 +240,6 @@ text_enum! {
         UserDeleted = "USER_DELETED",
         OrganizationDeleted = "ORGANIZATION_DELETED",
         Expired = "EXPIRED",
+        AccessReview = "ACCESS_REVIEW",
     }
 }

@@ -165,6 +165,7 @@ impl From<StoreError> for Error {
             StoreError::Conflict(Constraint::RoleAssignment) => Conflict::RoleHeld.into(),
             StoreError::Conflict(Constraint::Invitation) => Conflict::AlreadyInvited.into(),
             StoreError::Conflict(Constraint::Passkey) => Conflict::PasskeyRegistered.into(),
+            StoreError::Conflict(Constraint::AccessReviewOpen) => Conflict::AccessReviewNotOpen.into(),
             StoreError::Conflict(Constraint::IdempotencyRecord) => Conflict::StillRunning.into(),
             other => Self::Store(other),
         }
@@ -255,6 +256,9 @@ pub enum Forbidden {
     /// Only trusted code can do this, for instance set the password of a user. No permission allows it.
     #[error("Only trusted code can do this.")]
     NotTrusted,
+    /// A user cannot decide in an access review about a role that it holds itself.
+    #[error("You cannot decide about your own roles.")]
+    OwnAccess,
     /// A user cannot erase the entries about itself from the audit log.
     #[error("You cannot erase your own entries from the audit log.")]
     OwnEntries,
@@ -288,6 +292,9 @@ pub enum Rule {
     /// The hierarchy would be deeper than allowed.
     #[error("Maximum hierarchy depth of {0} exceeded.")]
     Depth(u32),
+    /// An access review would have more items than allowed.
+    #[error("An access review has at most {0} items. Name an organization, roles or users to narrow it.")]
+    TooManyReviewItems(u64),
 }
 
 /// Why the current state does not allow a change.
@@ -378,6 +385,12 @@ pub enum Conflict {
     /// The tenant has as many webhooks as it may have.
     #[error("The tenant has the maximum number of webhooks. Remove one first.")]
     TooManyWebhooks,
+    /// The access review is completed or cancelled.
+    #[error("The access review is not open.")]
+    AccessReviewNotOpen,
+    /// The access review has this many items without a decision.
+    #[error("{0} items of the access review are undecided.")]
+    AccessReviewUndecided(u64),
     /// The TOTP generator is confirmed already.
     #[error("The factor is confirmed already.")]
     FactorConfirmed,

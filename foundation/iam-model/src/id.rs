@@ -110,6 +110,8 @@ ids! {
     ApiKeyId;
     /// Identifies a webhook.
     WebhookId;
+    /// Identifies an access review.
+    AccessReviewId;
 }
 
 impl TenantId {

@@ -5,6 +5,7 @@
 mod text_enum;
 
 pub mod access;
+pub mod access_review;
 pub mod api_key;
 pub mod assignment;
 pub mod audit;

@@ -100,7 +100,7 @@ impl Role {
 }
 
 /// The identifier and the name of a role, for use in other values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleSummary {
     /// Identifies the role.
     pub id: RoleId,

@@ -63,6 +63,8 @@ pub enum Constraint {
     Passkey,
     /// Only one request at a time runs under an idempotency key.
     IdempotencyRecord,
+    /// An access review that changes is OPEN.
+    AccessReviewOpen,
     /// A referenced row exists, in the same tenant.
     Reference,
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod access_review;
 pub mod api_key;
 pub mod assignment;
 pub mod audit;

@@ -141,6 +141,7 @@ macro_rules! write_change {
             iam_model::change::Change::Challenge(change) => $transaction.write_challenge(change).await,
             iam_model::change::Change::ApiKey(change) => $transaction.write_api_key(change).await,
             iam_model::change::Change::Webhook(change) => $transaction.write_webhook(change).await,
+            iam_model::change::Change::AccessReview(change) => $transaction.write_access_review(change).await,
         }
     };
 }

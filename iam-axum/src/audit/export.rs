@@ -18,6 +18,7 @@ use crate::accept::prefers;
 use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Params, Query};
 use crate::problem::{Problem, chain};
+use crate::spreadsheet::{CSV, CSV_IN_UTF_8, csv, harmless};
 
 /// An entry, with the cursor from which an export continues after it.
 #[derive(Serialize, ToSchema)]
@@ -65,14 +66,14 @@ impl Format {
     fn media_type(self) -> &'static str {
         match self {
             Self::NdJson => "application/x-ndjson",
-            Self::Csv => "text/csv",
+            Self::Csv => CSV,
         }
     }
 
     fn headers(self) -> [(HeaderName, &'static str); 2] {
         let (content_type, disposition) = match self {
             Self::NdJson => (self.media_type(), r#"attachment; filename="audit-log.ndjson""#),
-            Self::Csv => ("text/csv; charset=utf-8", r#"attachment; filename="audit-log.csv""#),
+            Self::Csv => (CSV_IN_UTF_8, r#"attachment; filename="audit-log.csv""#),
         };
         [(header::CONTENT_TYPE, content_type), (header::CONTENT_DISPOSITION, disposition)]
     }
@@ -103,15 +104,6 @@ fn ndjson(entries: impl Iterator<Item = ExportedEntry>) -> Result<Vec<u8>, BoxEr
     Ok(lines)
 }
 
-fn csv(rows: impl IntoIterator<Item = [String; COLUMNS.len()]>) -> Result<Vec<u8>, BoxError> {
-    // RFC 4180 requires these line ends.
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-    for row in rows {
-        writer.write_record(row)?;
-    }
-    Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
-}
-
 /// Returns the cells of an entry. A null value becomes an empty cell.
 fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len()] {
     let json = |fields: Option<Map<String, Value>>| fields.map(|fields| Value::Object(fields).to_string());
@@ -133,15 +125,6 @@ fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len
         // No user chooses the cursor, and a formula of letters, digits, hyphens and underscores has no effect.
         cursor,
     ]
-}
-
-/// The first characters by which a spreadsheet takes a cell for a formula (OWASP, CSV injection).
-const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
-
-/// Puts an apostrophe in front of a text that a spreadsheet would take for a formula. A text that starts with an
-/// apostrophe gets another one, so that the original text can be restored.
-fn harmless(text: String) -> String {
-    if text.starts_with(FORMULA) || text.starts_with('\'') { format!("'{text}") } else { text }
 }
 
 /// Export audit entries

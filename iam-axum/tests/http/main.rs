@@ -35,6 +35,7 @@ macro_rules! on_stores {
     };
 }
 
+mod access_review;
 mod administrator;
 mod api_key;
 mod app;

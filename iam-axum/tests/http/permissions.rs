@@ -25,7 +25,7 @@ on_every_store_with_mail![
 ];
 
 /// The resources of the built-in permissions.
-const RESOURCES: [&str; 11] = [
+const RESOURCES: [&str; 12] = [
     "users",
     "role-assignments",
     "roles",
@@ -37,6 +37,7 @@ const RESOURCES: [&str; 11] = [
     "invitations",
     "api-keys",
     "webhooks",
+    "access-reviews",
 ];
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -54,6 +55,8 @@ pub(crate) struct Scene {
     empty_role: String,
     /// The id in the path.
     subject: String,
+    /// The id of an item in the path, if the operation has one.
+    item: String,
     /// A time in the future.
     tomorrow: String,
     /// The token of a link or the challenge of a login, if the operation needs one.
@@ -75,11 +78,14 @@ impl Scene {
         let other = app.colleague(&administrator, &format!("other.{name}@example.com")).await;
         let empty_role = app.role(&administrator, "EMPTY_ROLE", &[]).await;
         let tomorrow = shown(app.iam.now() + TimeDelta::days(1));
-        let [subject, token, code] = [const { String::new() }; 3];
+        let [subject, item, token, code] = [const { String::new() }; 4];
         let credential = Value::Null;
-        let mut scene = Self { administrator, other, empty_role, subject, tomorrow, token, code, credential };
+        let mut scene = Self { administrator, other, empty_role, subject, item, tomorrow, token, code, credential };
         if operation.path.contains("{id}") {
             scene.subject = scene.make_subject(app, operation).await;
+        }
+        if operation.path.contains("{itemId}") {
+            scene.item = app.review_items(&scene.administrator, &scene.subject).await.remove(0);
         }
         if operation.path == "/audit-logs/erasures" {
             let path = format!("/users/{}", scene.other.user);
@@ -160,6 +166,15 @@ impl Scene {
                 let email = format!("invited.{}", self.other.email);
                 app.invite(&self.administrator, &json!({ "email": email, "roles": [] })).await
             }
+            "access-reviews" => {
+                app.assign(&self.administrator, &self.other.user, "EMPTY_ROLE", None, None).await;
+                let review = app.review(&self.administrator, &json!({ "userIds": [self.other.user] })).await;
+                if operation.path.ends_with("/complete") {
+                    let item = app.review_items(&self.administrator, &review).await.remove(0);
+                    app.decide(&self.administrator, &review, &item, "KEEP").await.ok();
+                }
+                review
+            }
             "role-assignments" => {
                 made("/role-assignments", json!({ "userId": self.other.user, "roleId": self.empty_role })).await
             }
@@ -169,7 +184,7 @@ impl Scene {
 
     pub(crate) fn request<'a>(&self, app: &'a TestApp, document: &Value, operation: &Operation) -> Request<'a> {
         let prefix = if operation.at_the_root { "" } else { "/api/v1" };
-        let path = operation.path.replace("{id}", &self.subject);
+        let path = operation.path.replace("{id}", &self.subject).replace("{itemId}", &self.item);
         let request = app.request(operation.method.clone(), &format!("{prefix}{path}"));
         let parameters = operation.description["parameters"].as_array().map_or(&[][..], Vec::as_slice);
         let is_needed = |parameter: &&Value| parameter["in"] == "query" && parameter["required"] == true;
@@ -197,6 +212,7 @@ impl Scene {
             ("description", json!("Changed")),
             ("name", json!("Changed")),
             ("expiresAt", json!(self.tomorrow)),
+            ("decision", json!("KEEP")),
         ];
         let (name, value) = changes.into_iter().find(|(name, _)| schema["properties"].get(name).is_some()).unwrap();
         json!({ name: value })
@@ -227,6 +243,7 @@ impl Scene {
             "credential" => self.credential.clone(),
             "code" => json!(self.code),
             "types" => json!(["USER.*"]),
+            "dueAt" => json!(self.tomorrow),
             "userId" => json!(self.other.user),
             "roleId" => json!(self.empty_role),
             _ if schema["type"] == "array" => json!([self.body(document, &schema["items"])]),
@@ -259,8 +276,13 @@ async fn answer(
 
 /// The permission that an operation needs beside the one that its description requires.
 fn also_required(operation: &Operation) -> Option<&'static str> {
-    // The receiver of a webhook gets entries of the audit log.
-    (operation.to_string() == "POST /webhooks").then_some("audit-logs:read")
+    match operation.to_string().as_str() {
+        // The receiver of a webhook gets entries of the audit log.
+        "POST /webhooks" => Some("audit-logs:read"),
+        // A review shows role assignments.
+        "POST /access-reviews" => Some("role-assignments:read"),
+        _ => None,
+    }
 }
 
 fn needs_permission(operation: &Operation) -> bool {
@@ -341,7 +363,8 @@ async fn the_permission_in_another_organization_is_not_enough(app: TestApp) {
     // To read resources of the whole tenant, the permission in any scope is enough (decisions §4).
     let anywhere = ["GET /roles", "GET /roles/{id}", "GET /permissions"];
     // Lists show the resources in that organization.
-    let lists = ["GET /users", "GET /role-assignments", "GET /organizations", "GET /invitations"];
+    let lists =
+        ["GET /users", "GET /role-assignments", "GET /organizations", "GET /invitations", "GET /access-reviews"];
     for operation in operations(&document).into_iter().filter(needs_permission) {
         let required = operation.required_permission();
         let elsewhere = async |scene: &Scene| {

@@ -116,6 +116,13 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("PATCH /role-assignments/{id} (shorten)", EVERYWHERE),
     ("PATCH /role-assignments/{id} (extend)", EVERYWHERE),
     ("DELETE /role-assignments/{id}", EVERYWHERE),
+    ("GET /access-reviews", EVERYWHERE),
+    ("POST /access-reviews", EVERYWHERE),
+    ("GET /access-reviews/{id}", EVERYWHERE),
+    ("GET /access-reviews/{id}/items", EVERYWHERE),
+    ("PATCH /access-reviews/{id}/items/{itemId}", EVERYWHERE),
+    ("POST /access-reviews/{id}/complete", EVERYWHERE),
+    ("POST /access-reviews/{id}/cancel", EVERYWHERE),
     ("GET /organizations", EVERYWHERE),
     ("POST /organizations", EVERYWHERE),
     ("GET /organizations/{id}", EVERYWHERE),
@@ -318,6 +325,7 @@ impl<'a> World<'a> {
         self.app.pass(TimeDelta::milliseconds(1));
         let (method, template) = operation_of(row).split_once(' ').unwrap();
         let id = if template.contains("{id}") { self.subject(row, target, by).await } else { String::new() };
+        let item = if template.contains("{itemId}") { self.first_item(target, &id).await } else { String::new() };
         let sought = self.sought(row, target).await;
         let prefix = if template.starts_with("/.well-known") { "" } else { PREFIX };
         let mut query = match template {
@@ -340,7 +348,7 @@ impl<'a> World<'a> {
         }
         Call {
             method: method.parse().unwrap(),
-            path: format!("{prefix}{}{query}", template.replace("{id}", &id)),
+            path: format!("{prefix}{}{query}", template.replace("{id}", &id).replace("{itemId}", &item)),
             body: self.body(row, target, by).await,
             sought,
         }
@@ -380,6 +388,7 @@ impl<'a> World<'a> {
             "role-assignments" => self.assignment(target, row.ends_with("(extend)")).await,
             "audit-logs" => self.sequenced_entry(owner).await,
             "invitations" => self.invitation(target).await,
+            "access-reviews" => self.access_review(target, row.ends_with("/complete")).await,
             "webhooks" => self.webhook(owner).await,
             "organizations" => {
                 let organization = self.organization(target).await;
@@ -402,6 +411,7 @@ impl<'a> World<'a> {
                 self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &[]).await
             }
             "GET /invitations" => self.invitation(target).await,
+            "GET /access-reviews" => self.access_review(target, false).await,
             "GET /role-assignments" => self.assignment(target, false).await,
             "GET /organizations" => self.organization(target).await.to_string(),
             _ => return None,
@@ -453,6 +463,11 @@ impl<'a> World<'a> {
                 json!({ "token": self.app.token(MailKind::Reset, &email).await, "newPassword": PASSWORD })
             }
             "POST /invitations" => self.new_invitation(target).await,
+            "POST /access-reviews" => {
+                let due_at = shown(self.app.iam.now() + TimeDelta::days(1));
+                json!({ "name": "Spring", "organizationId": organization, "dueAt": due_at })
+            }
+            "PATCH /access-reviews/{id}/items/{itemId}" => json!({ "decision": "KEEP" }),
             "POST /invitations/lookup" => json!({ "token": self.invited().await }),
             "POST /invitations/accept" => {
                 json!({
@@ -526,6 +541,22 @@ impl<'a> World<'a> {
     async fn invitation(&self, target: Target) -> String {
         let new = self.new_invitation(target).await;
         self.app.invite(self.owner_of(target), &new).await
+    }
+
+    /// A review with one item, which is about a user with the role MEMBER at the target.
+    async fn access_review(&self, target: Target, is_decided: bool) -> String {
+        let (owner, user) = (self.owner_of(target), self.user(target).await);
+        let members = json!({ "organizationId": self.organization_of(target), "userIds": [user] });
+        let review = self.app.review(owner, &members).await;
+        if is_decided {
+            let item = self.first_item(target, &review).await;
+            self.app.decide(owner, &review, &item, "REVOKE").await.ok();
+        }
+        review
+    }
+
+    async fn first_item(&self, target: Target, review: &str) -> String {
+        self.app.review_items(self.owner_of(target), review).await.remove(0)
     }
 
     /// The token of an invitation.

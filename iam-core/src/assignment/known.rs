@@ -33,8 +33,8 @@ impl Known {
         })
     }
 
-    /// Returns the organization of a new role, if the permission is held there; `None` for tenant-wide.
-    pub(super) fn node(
+    /// Returns an organization that the input names, if the permission is held there; `None` for tenant-wide.
+    pub(crate) fn node(
         &self,
         rights: Rights<'_>,
         needed: &Permission,
@@ -52,7 +52,7 @@ impl Known {
         Ok(node)
     }
 
-    pub(super) fn role(&self, id: RoleId, field: &impl Fn(&str) -> String) -> Result<&Arc<Role>> {
+    pub(crate) fn role(&self, id: RoleId, field: &impl Fn(&str) -> String) -> Result<&Arc<Role>> {
         self.roles.get(&id).ok_or_else(|| Error::NotFound(ResourceType::ROLE).about(field("roleId")))
     }
 

@@ -242,8 +242,7 @@ impl Assignments<'_> {
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         let grant = locate(&mut work, id).await?;
-        require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_DELETE, &grant)?;
-        keep_an_administrator(&mut work, grant.assignment.user_id, std::slice::from_ref(&grant)).await?;
+        check_revocation(&mut work, grantor.rights(), &grant).await?;
         let reason = (!grant.assignment.is_live(work.now())).then_some(RevokeReason::Expired);
         work.apply(AssignmentChange::Revoke { grants: vec![grant], reason }).await?;
         work.commit().await
@@ -300,6 +299,12 @@ async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Grant> {
 /// Requires the permission in the resource scope of a grant.
 fn require(rights: Rights<'_>, permission: &Permission, grant: &Grant) -> Result<()> {
     rights.require_at(permission, grant.scope(), ResourceType::ROLE_ASSIGNMENT)
+}
+
+/// Checks that a caller with these rights may revoke an assignment, and that the tenant keeps an administrator.
+pub(crate) async fn check_revocation(work: &mut UnitOfWork<'_>, rights: Rights<'_>, grant: &Grant) -> Result<()> {
+    require(rights, &permission::ROLE_ASSIGNMENTS_DELETE, grant)?;
+    keep_an_administrator(work, grant.assignment.user_id, std::slice::from_ref(grant)).await
 }
 
 /// Ends assignments for a reason. For assignments that are already expired, the recorded reason is `EXPIRED`.

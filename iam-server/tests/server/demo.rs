@@ -185,7 +185,24 @@ impl<'a> Ada<'a> {
                     let body = json!({ "url": "https://warehouse.example.com/hook", "types": ["USER.*"] });
                     self.client.post("/api/v1/webhooks", &body).expect(201)["id"].clone()
                 };
+                let review = || {
+                    let users = json!(["019bb179-10a0-7000-8000-dadadadadada"]);
+                    let body = json!({ "name": "Autumn", "userIds": users, "dueAt": "2031-12-31T23:59:59.000Z" });
+                    let review = self.client.post("/api/v1/access-reviews", &body).expect(201)["id"].clone();
+                    let items = format!("/api/v1/access-reviews/{}/items", text(&review));
+                    for item in self.client.get(&items).expect(200)["data"].as_array().unwrap() {
+                        let (item, body) = (format!("{items}/{}", text(&item["id"])), json!({ "decision": "KEEP" }));
+                        self.client.send("PATCH", &item, Some(&body.to_string())).unwrap();
+                    }
+                    review
+                };
+                let item = || {
+                    self.client.get(&format!("/api/v1{}", url.trim_end_matches("/{itemId}"))).expect(200)
+                    ["data"][0]["id"].clone()
+                };
                 let value = match path {
+                    _ if name == "itemId" => item(),
+                    _ if path.starts_with("/access-reviews") => review(),
                     _ if path.starts_with("/api-keys") => key(),
                     _ if path.starts_with("/webhooks") => webhook(),
                     _ if path.starts_with("/sessions") => own(),

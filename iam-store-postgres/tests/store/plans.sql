@@ -98,6 +98,45 @@ INSERT INTO iam.invitations
 SELECT tenant_id, id, 'invited-' || email, 'invited-' || email_key, NULL, NULL, '[]', 'PENDING', NULL, '2100-01-01', now()
 FROM iam.users;
 
+INSERT INTO iam.access_reviews (
+    tenant_id, id, name, role_ids, user_ids, due_at, status, created_at, closed_at
+)
+SELECT
+    tenant_id,
+    id,
+    'Review',
+    '[]',
+    '[]',
+    '2100-01-01',
+    CASE status WHEN 'ACTIVE' THEN 'OPEN' ELSE 'COMPLETED' END,
+    created_at,
+    CASE status WHEN 'ACTIVE' THEN NULL ELSE now() END
+FROM iam.users;
+
+INSERT INTO iam.access_review_items (
+    tenant_id,
+    review_id,
+    assignment_id,
+    user_id,
+    role_id,
+    role_name,
+    assignment_created_at,
+    decision,
+    decided_at
+)
+SELECT
+    tenant_id,
+    id,
+    pg_temp.id(5, n),
+    id,
+    pg_temp.id(3, 0),
+    'ROLE',
+    now(),
+    (ARRAY['KEEP', 'REVOKE', NULL])[n],
+    (ARRAY[now(), now(), NULL])[n]
+FROM iam.users
+CROSS JOIN generate_series(1, 3) n;
+
 INSERT INTO iam.links
 SELECT tenant_id, purpose, id, id, email, sha256(uuid_send(id) || convert_to(purpose, 'UTF8')), now(), '2100-01-01'
 FROM iam.users, unnest(ARRAY['VERIFY', 'RESET']) purpose;

@@ -29,6 +29,10 @@ impl ResourceType {
     pub const API_KEY: Self = Self(Cow::Borrowed("API_KEY"));
     /// A webhook of the tenant.
     pub const WEBHOOK: Self = Self(Cow::Borrowed("WEBHOOK"));
+    /// An access review.
+    pub const ACCESS_REVIEW: Self = Self(Cow::Borrowed("ACCESS_REVIEW"));
+    /// An item of an access review. Only errors are about one.
+    pub const ACCESS_REVIEW_ITEM: Self = Self(Cow::Borrowed("ACCESS_REVIEW_ITEM"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -93,6 +97,8 @@ pub mod action {
     pub const ROLE_REVOKED: &str = "ROLE_REVOKED";
     /// An invited person accepted, and is a user now.
     pub const ACCEPTED: &str = "ACCEPTED";
+    /// An access review ended, and the assignments that were to be revoked are revoked.
+    pub const COMPLETED: &str = "COMPLETED";
     /// The personal fields of a user were erased in the audit log.
     pub const ERASE: &str = "ERASE";
 }
@@ -114,9 +120,9 @@ pub struct Recorded {
 }
 
 /// Everything that the service records (`decisions.md` §6).
-pub const CATALOGUE: [Recorded; 12] = {
+pub const CATALOGUE: [Recorded; 13] = {
     use action::{
-        ACCEPTED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
+        ACCEPTED, COMPLETED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
         PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED,
         ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
     };
@@ -152,6 +158,7 @@ pub const CATALOGUE: [Recorded; 12] = {
         of(ResourceType::FACTOR, &[CREATE, UPDATE, DELETE, PASSKEY_COUNTER]),
         of(ResourceType::API_KEY, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::WEBHOOK, &[CREATE, UPDATE, DELETE]),
+        of(ResourceType::ACCESS_REVIEW, &[CREATE, UPDATE, COMPLETED]),
     ]
 };
 

@@ -1,5 +1,6 @@
 //! All changes that can be written, by noun, with the audit records and the granted rights of each.
 
+mod access_review;
 mod api_key;
 mod assignment;
 mod audit;
@@ -22,6 +23,7 @@ mod webhook;
 #[cfg(test)]
 mod tests;
 
+pub use access_review::AccessReviewChange;
 pub use api_key::ApiKeyChange;
 pub use assignment::AssignmentChange;
 pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, ErasedOrigin, GIVEN_UP_UNTIL, SIGNATURE};
@@ -122,6 +124,8 @@ changes! {
     ApiKey(ApiKeyChange),
     /// A change of webhooks.
     Webhook(WebhookChange),
+    /// A change of access reviews.
+    AccessReview(AccessReviewChange),
 }
 
 impl Change {
@@ -152,7 +156,8 @@ impl Change {
             | Self::Factor(_)
             | Self::Challenge(_)
             | Self::ApiKey(_)
-            | Self::Webhook(_) => Vec::new(),
+            | Self::Webhook(_)
+            | Self::AccessReview(_) => Vec::new(),
         }
     }
 
@@ -178,6 +183,7 @@ impl Change {
             Self::Challenge(change) => change.granted_rights(),
             Self::ApiKey(change) => change.granted_rights(author, now),
             Self::Webhook(change) => change.granted_rights(),
+            Self::AccessReview(change) => change.granted_rights(),
         }
     }
 }

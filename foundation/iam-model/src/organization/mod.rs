@@ -87,7 +87,7 @@ impl Organization {
 }
 
 /// A short form of an organization, for use inside other values.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OrganizationSummary {
     /// The identifier of the organization.
     pub id: OrganizationId,

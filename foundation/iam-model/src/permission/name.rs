@@ -70,6 +70,10 @@ built_in! {
     WEBHOOKS_READ = "webhooks:read", "See webhooks and their deliveries.";
     WEBHOOKS_UPDATE = "webhooks:update", "Change, test and replay webhooks, and rotate their secrets.";
     WEBHOOKS_DELETE = "webhooks:delete", "Remove webhooks.";
+    ACCESS_REVIEWS_CREATE = "access-reviews:create", "Begin access reviews.";
+    ACCESS_REVIEWS_READ = "access-reviews:read", "See access reviews and their items.";
+    ACCESS_REVIEWS_UPDATE = "access-reviews:update", "Decide in access reviews, complete and cancel them.";
+    ACCESS_REVIEWS_DELETE = "access-reviews:delete", "Reserved.";
 }
 
 impl Permission {
@@ -280,7 +284,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 11 * 4);
+        assert_eq!(names.len(), 12 * 4);
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub trait AssignmentStore {
 pub enum GrantQuery<'a> {
     /// The assignment with this id.
     One(AssignmentId),
+    /// The assignments with these ids. An id without an assignment is ignored.
+    Each(&'a [AssignmentId]),
     /// The assignments of a user.
     OfUser(UserId),
     /// The assignments of a role.

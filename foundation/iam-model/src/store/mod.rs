@@ -5,6 +5,7 @@
 //! each method must do. `docs/custom-store.md` in the repository describes in which order to write a store, and the
 //! typical mistakes.
 
+mod access_review;
 mod api_key;
 mod assignment;
 mod audit;
@@ -28,6 +29,7 @@ mod tenant;
 mod user;
 mod webhook;
 
+pub use access_review::{AccessReviewStore, AccessReviewTransaction};
 pub use api_key::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};
 pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
 pub use audit::{AuditStore, AuditTransaction, SequenceStore};
@@ -87,6 +89,7 @@ pub trait Store:
     + FactorStore
     + ApiKeyStore
     + WebhookStore
+    + AccessReviewStore
     + Send
     + Sync
     + 'static
@@ -162,6 +165,7 @@ pub trait Locks:
     + FactorTransaction
     + ApiKeyTransaction
     + WebhookTransaction
+    + AccessReviewTransaction
     + Send
 {
 }
@@ -183,6 +187,7 @@ impl<T> Locks for T where
         + FactorTransaction
         + ApiKeyTransaction
         + WebhookTransaction
+        + AccessReviewTransaction
         + Send
 {
 }

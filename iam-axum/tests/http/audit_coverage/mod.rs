@@ -4,6 +4,7 @@
 //! The operations come from the OpenAPI document. So a new operation fails here until its entries are listed.
 
 mod access;
+mod access_review;
 mod account;
 mod api_key;
 mod audit;
@@ -66,6 +67,10 @@ async fn check_entries(scene: &Scene<'_>) {
         "POST /invitations/accept" => invitation::accept(scene).await,
         "DELETE /invitations/{id}" => invitation::delete(scene).await,
         "POST /invitations/{id}/resend" => invitation::resend(scene).await,
+        "POST /access-reviews" => access_review::create(scene).await,
+        "PATCH /access-reviews/{id}/items/{itemId}" => access_review::decide(scene).await,
+        "POST /access-reviews/{id}/complete" => access_review::complete(scene).await,
+        "POST /access-reviews/{id}/cancel" => access_review::cancel(scene).await,
         "POST /users/{id}/logout-all" => session::logout_user(scene).await,
         "DELETE /sessions/{id}" => session::terminate(scene).await,
         "POST /service-accounts" => api_key::create_account(scene).await,

@@ -1,0 +1,232 @@
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use iam_model::access::VisibleScope;
+use iam_model::access_review::{
+    AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, ListedReviewItem, ReviewItemFilter,
+    ReviewProgress,
+};
+use iam_model::assignment::Assignment;
+use iam_model::change::AccessReviewChange;
+use iam_model::id::{AccessReviewId, AssignmentId, TenantId};
+use iam_model::organization::{Organization, OrganizationSummary};
+use iam_model::page::{Page, PageRequest};
+use iam_model::role::Role;
+use iam_model::store::{AccessReviewStore, AccessReviewTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::user::User;
+
+use super::rows::{Draft, Keys, Row, View, key};
+use super::transaction::RedbTransaction;
+use super::{RedbStore, hold, newest_first, page};
+
+impl Row for AccessReview {
+    const TABLE: &'static str = "access_reviews";
+
+    fn key(&self) -> Vec<u8> {
+        key(self.id)
+    }
+
+    fn belong_to(&mut self, tenant: TenantId) {
+        self.tenant_id = tenant;
+    }
+}
+
+impl Row for AccessReviewItem {
+    const TABLE: &'static str = "access_review_items";
+
+    fn key(&self) -> Vec<u8> {
+        item_key(self.review_id, self.assignment_id)
+    }
+}
+
+fn item_key(review: AccessReviewId, assignment: AssignmentId) -> Vec<u8> {
+    [key(review), key(assignment)].concat()
+}
+
+#[async_trait]
+impl AccessReviewStore for RedbStore {
+    async fn access_review(&self, tenant: TenantId, id: AccessReviewId) -> Result<Option<AccessReview>, StoreError> {
+        self.read(tenant, |view| view.get(&key(id)))
+    }
+
+    async fn access_reviews(
+        &self,
+        tenant: TenantId,
+        filter: &AccessReviewFilter,
+        scope: &VisibleScope,
+        request: PageRequest,
+    ) -> Result<Page<AccessReview>, StoreError> {
+        let found = self.read(tenant, |view| {
+            let organizations = view.organizations()?;
+            view.select(|found: &AccessReview| {
+                filter.matches(found) && organizations.is_visible(scope, found.organization_id)
+            })
+        })?;
+        Ok(page(newest_first(found, |review: &AccessReview| (review.created_at, review.id)), request))
+    }
+
+    async fn access_review_progress(
+        &self,
+        tenant: TenantId,
+        reviews: &[AccessReviewId],
+    ) -> Result<Vec<(AccessReviewId, ReviewProgress)>, StoreError> {
+        self.read(tenant, |view| reviews.iter().map(|id| Ok((*id, view.progress_of(*id)?))).collect())
+    }
+
+    async fn access_review_items(
+        &self,
+        tenant: TenantId,
+        review: AccessReviewId,
+        filter: Option<ReviewItemFilter>,
+        request: PageRequest,
+    ) -> Result<Page<ListedReviewItem>, StoreError> {
+        self.read(tenant, |view| {
+            let Page { items, total, request } = page(view.items_of(review, filter)?, request);
+            Ok(Page { items: view.listed_items(items)?, total, request })
+        })
+    }
+
+    async fn all_access_review_items(
+        &self,
+        tenant: TenantId,
+        review: AccessReviewId,
+        filter: Option<ReviewItemFilter>,
+    ) -> Result<Vec<ListedReviewItem>, StoreError> {
+        self.read(tenant, |view| view.listed_items(view.items_of(review, filter)?))
+    }
+}
+
+#[async_trait]
+impl AccessReviewTransaction for RedbTransaction {
+    async fn count_items_of(&mut self, review: &AccessReview, limit: u64) -> Result<u64, StoreError> {
+        Ok(limit.min(self.view().reviewed(review)?.len() as u64))
+    }
+
+    async fn lock_access_review(&mut self, id: AccessReviewId) -> Result<Option<AccessReview>, StoreError> {
+        self.view().get(&key(id))
+    }
+
+    async fn progress_of(&mut self, review: AccessReviewId) -> Result<ReviewProgress, StoreError> {
+        self.view().progress_of(review)
+    }
+
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<AssignmentId>, StoreError> {
+        let items = self.view().items_of(review, Some(ReviewItemFilter::Revoke))?;
+        Ok(items.into_iter().map(|item| item.assignment_id).collect())
+    }
+
+    async fn lock_access_review_item(
+        &mut self,
+        review: AccessReviewId,
+        id: AssignmentId,
+    ) -> Result<Option<AccessReviewItem>, StoreError> {
+        self.view().get(&item_key(review, id))
+    }
+}
+
+impl View<'_> {
+    /// The items of a review that pass, in the order of their assignments.
+    fn items_of(
+        self,
+        review: AccessReviewId,
+        filter: Option<ReviewItemFilter>,
+    ) -> Result<Vec<AccessReviewItem>, StoreError> {
+        let passes =
+            |item: &AccessReviewItem| item.review_id == review && filter.is_none_or(|filter| filter.matches(item));
+        self.take(Keys::from(key(review)), u32::MAX, passes)
+    }
+
+    fn progress_of(self, review: AccessReviewId) -> Result<ReviewProgress, StoreError> {
+        Ok(ReviewProgress::count(self.items_of(review, None)?.iter().map(AccessReviewItem::decision)))
+    }
+
+    fn listed_items(self, items: Vec<AccessReviewItem>) -> Result<Vec<ListedReviewItem>, StoreError> {
+        let listed = |item: AccessReviewItem| {
+            let user: Option<User> = self.get(&key(item.user_id))?;
+            let user = user.ok_or_else(|| StoreError::corrupt("access_review_items.user_id", item.user_id))?;
+            Ok(ListedReviewItem { user: user.summary(), item })
+        };
+        items.into_iter().map(listed).collect()
+    }
+
+    /// The assignments that a new review freezes.
+    fn reviewed(self, review: &AccessReview) -> Result<Vec<Assignment>, StoreError> {
+        let organizations = self.organizations()?;
+        let scope = review.organization_id.map_or(VisibleScope::Tenant, |id| VisibleScope::Organizations(vec![id]));
+        self.select(|found: &Assignment| {
+            review.is_about(found.role_id, found.user_id)
+                && found.is_live(review.created_at)
+                && organizations.is_visible(&scope, found.organization_id)
+        })
+    }
+
+    fn new_item(self, review: AccessReviewId, assignment: &Assignment) -> Result<AccessReviewItem, StoreError> {
+        let user: Option<User> = self.get(&key(assignment.user_id))?;
+        let role: Option<Role> = self.get(&key(assignment.role_id))?;
+        let organization: Option<Organization> = match assignment.organization_id {
+            Some(id) => self.get(&key(id))?,
+            None => None,
+        };
+        Ok(AccessReviewItem {
+            review_id: review,
+            assignment_id: assignment.id,
+            user_id: assignment.user_id,
+            role: role.ok_or_else(|| StoreError::corrupt("assignments.role_id", assignment.role_id))?.summary(),
+            organization: organization
+                .map(|found| OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() }),
+            expires_at: assignment.expires_at,
+            assignment_created_at: assignment.created_at,
+            granted_by: assignment.created_by,
+            last_login_at: user.and_then(|user| user.last_login_at),
+            decided: None,
+            outcome: None,
+        })
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn write_access_review(self, change: &AccessReviewChange) -> Result<(), StoreError> {
+        match change {
+            AccessReviewChange::Create { review, .. } => {
+                self.hold_tenant()?;
+                if let Some(organization) = review.organization_id {
+                    hold(Constraint::Reference, self.view().has::<Organization>(&key(organization))?)?;
+                }
+                for assignment in self.view().reviewed(review)? {
+                    self.put(self.view().new_item(review.id, &assignment)?)?;
+                }
+                self.put(review.clone())
+            }
+            AccessReviewChange::Decide { after, .. } => {
+                self.open_review(after.review_id)?;
+                let stored: Option<AccessReviewItem> = self.view().get(&after.key())?;
+                let stored = stored.ok_or(StoreError::Missing("access review item"))?;
+                self.put(AccessReviewItem { decided: after.decided.clone(), ..stored })
+            }
+            AccessReviewChange::Complete { after, gone, .. } => {
+                self.close_review(after)?;
+                let gone: BTreeSet<&AssignmentId> = gone.iter().collect();
+                for item in self.view().items_of(after.id, None)? {
+                    let is_gone = gone.contains(&item.assignment_id);
+                    self.put(item.completed(is_gone))?;
+                }
+                Ok(())
+            }
+            AccessReviewChange::Cancel { after, .. } => self.close_review(after),
+        }
+    }
+
+    fn open_review(self, id: AccessReviewId) -> Result<AccessReview, StoreError> {
+        let stored: Option<AccessReview> = self.view().get(&key(id))?;
+        let stored = stored.ok_or(StoreError::Missing("access review"))?;
+        hold(Constraint::AccessReviewOpen, stored.status == AccessReviewStatus::Open)?;
+        Ok(stored)
+    }
+
+    fn close_review(self, after: &AccessReview) -> Result<(), StoreError> {
+        let stored = self.open_review(after.id)?;
+        let (status, closed_at, closed_by) = (after.status, after.closed_at, after.closed_by);
+        self.put(AccessReview { status, closed_at, closed_by, ..stored })
+    }
+}

@@ -1,0 +1,28 @@
+//! Files that a spreadsheet opens: CSV by RFC 4180.
+
+use iam_core::BoxError;
+
+/// The media type of CSV.
+pub(crate) const CSV: &str = "text/csv";
+
+/// The header `Content-Type` of a response with CSV.
+pub(crate) const CSV_IN_UTF_8: &str = "text/csv; charset=utf-8";
+
+/// Writes rows as CSV.
+pub(crate) fn csv<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> Result<Vec<u8>, BoxError> {
+    // RFC 4180 requires these line ends.
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
+}
+
+/// The first characters by which a spreadsheet takes a cell for a formula (OWASP, CSV injection).
+const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+
+/// Puts an apostrophe in front of a text that a spreadsheet would take for a formula. A text that starts with an
+/// apostrophe gets another one, so that the original text can be restored.
+pub(crate) fn harmless(text: String) -> String {
+    if text.starts_with(FORMULA) || text.starts_with('\'') { format!("'{text}") } else { text }
+}

@@ -1,0 +1,194 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use iam_model::access::VisibleScope;
+use iam_model::access_review::{
+    AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, ListedReviewItem, ReviewItemFilter,
+    ReviewProgress,
+};
+use iam_model::assignment::Assignment;
+use iam_model::change::AccessReviewChange;
+use iam_model::id::{AccessReviewId, AssignmentId, TenantId};
+use iam_model::organization::OrganizationSummary;
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{AccessReviewStore, AccessReviewTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+
+use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, newest_first, page};
+
+#[async_trait]
+impl AccessReviewStore for MemoryStore {
+    async fn access_review(&self, tenant: TenantId, id: AccessReviewId) -> Result<Option<AccessReview>, StoreError> {
+        Ok(self.tenant_state(tenant).access_reviews.get(&id).cloned())
+    }
+
+    async fn access_reviews(
+        &self,
+        tenant: TenantId,
+        filter: &AccessReviewFilter,
+        visible_scope: &VisibleScope,
+        request: PageRequest,
+    ) -> Result<Page<AccessReview>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let passes =
+            |found: &&AccessReview| filter.matches(found) && state.is_visible(visible_scope, found.organization_id);
+        let mut found: Vec<&AccessReview> = state.access_reviews.values().filter(passes).collect();
+        newest_first(&mut found, |review| (review.created_at, review.id));
+        Ok(page(&found, request))
+    }
+
+    async fn access_review_progress(
+        &self,
+        tenant: TenantId,
+        reviews: &[AccessReviewId],
+    ) -> Result<Vec<(AccessReviewId, ReviewProgress)>, StoreError> {
+        let state = self.tenant_state(tenant);
+        Ok(reviews.iter().map(|id| (*id, state.progress_of(*id))).collect())
+    }
+
+    async fn access_review_items(
+        &self,
+        tenant: TenantId,
+        review: AccessReviewId,
+        filter: Option<ReviewItemFilter>,
+        request: PageRequest,
+    ) -> Result<Page<ListedReviewItem>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let Page { items, total, request } = page(&state.items_of(review, filter).collect::<Vec<_>>(), request);
+        Ok(Page { items: state.listed_items(items), total, request })
+    }
+
+    async fn all_access_review_items(
+        &self,
+        tenant: TenantId,
+        review: AccessReviewId,
+        filter: Option<ReviewItemFilter>,
+    ) -> Result<Vec<ListedReviewItem>, StoreError> {
+        let state = self.tenant_state(tenant);
+        Ok(state.listed_items(state.items_of(review, filter).cloned().collect()))
+    }
+}
+
+#[async_trait]
+impl AccessReviewTransaction for MemoryTransaction {
+    async fn count_items_of(&mut self, review: &AccessReview, limit: u64) -> Result<u64, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(self.draft.reviewed(review).take(limit).count() as u64)
+    }
+
+    async fn lock_access_review(&mut self, id: AccessReviewId) -> Result<Option<AccessReview>, StoreError> {
+        Ok(self.draft.access_reviews.get(&id).cloned())
+    }
+
+    async fn progress_of(&mut self, review: AccessReviewId) -> Result<ReviewProgress, StoreError> {
+        Ok(self.draft.progress_of(review))
+    }
+
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<AssignmentId>, StoreError> {
+        let items = self.draft.items_of(review, Some(ReviewItemFilter::Revoke));
+        Ok(items.map(|item| item.assignment_id).collect())
+    }
+
+    async fn lock_access_review_item(
+        &mut self,
+        review: AccessReviewId,
+        id: AssignmentId,
+    ) -> Result<Option<AccessReviewItem>, StoreError> {
+        Ok(self.draft.access_review_items.get(&review).and_then(|items| items.get(&id)).cloned())
+    }
+}
+
+impl TenantState {
+    fn items_of(
+        &self,
+        review: AccessReviewId,
+        filter: Option<ReviewItemFilter>,
+    ) -> impl Iterator<Item = &AccessReviewItem> {
+        let items = self.access_review_items.get(&review).into_iter().flat_map(|items| items.values());
+        items.filter(move |item| filter.is_none_or(|filter| filter.matches(item)))
+    }
+
+    fn progress_of(&self, review: AccessReviewId) -> ReviewProgress {
+        ReviewProgress::count(self.items_of(review, None).map(AccessReviewItem::decision))
+    }
+
+    fn listed_items(&self, items: Vec<AccessReviewItem>) -> Vec<ListedReviewItem> {
+        let listed = |item: AccessReviewItem| {
+            let user = self.users.get(&item.user_id)?.summary();
+            Some(ListedReviewItem { item, user })
+        };
+        items.into_iter().filter_map(listed).collect()
+    }
+
+    /// The assignments that a new review freezes.
+    fn reviewed<'a>(&'a self, review: &'a AccessReview) -> impl Iterator<Item = &'a Assignment> {
+        let scope = review.organization_id.map_or(VisibleScope::Tenant, |id| VisibleScope::Organizations(vec![id]));
+        self.assignments.values().filter(move |found| {
+            review.is_about(found.role_id, found.user_id)
+                && found.is_live(review.created_at)
+                && self.is_visible(&scope, found.organization_id)
+        })
+    }
+
+    fn new_item(&self, review: AccessReviewId, assignment: &Assignment) -> Option<AccessReviewItem> {
+        let organization = assignment.organization_id.and_then(|id| self.organizations.get(&id));
+        Some(AccessReviewItem {
+            review_id: review,
+            assignment_id: assignment.id,
+            user_id: assignment.user_id,
+            role: self.roles.get(&assignment.role_id)?.summary(),
+            organization: organization
+                .map(|found| OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() }),
+            expires_at: assignment.expires_at,
+            assignment_created_at: assignment.created_at,
+            granted_by: assignment.created_by,
+            last_login_at: self.users.get(&assignment.user_id)?.last_login_at,
+            decided: None,
+            outcome: None,
+        })
+    }
+
+    pub(super) fn write_access_review(&mut self, change: &AccessReviewChange) -> Result<(), StoreError> {
+        match change {
+            AccessReviewChange::Create { review, .. } => {
+                let is_known = review.organization_id.is_none_or(|id| self.organizations.contains_key(&id));
+                hold(Constraint::Reference, self.tenant.is_some() && is_known)?;
+                let items = self.reviewed(review).filter_map(|assignment| self.new_item(review.id, assignment));
+                let items: BTreeMap<_, _> = items.map(|item| (item.assignment_id, item)).collect();
+                self.access_review_items.insert(review.id, Arc::new(items));
+                self.access_reviews.insert(review.id, review.clone());
+                Ok(())
+            }
+            AccessReviewChange::Decide { after, .. } => {
+                self.open_review(after.review_id)?;
+                let items = self.access_review_items.entry(after.review_id).or_default();
+                let stored = Arc::make_mut(items).get_mut(&after.assignment_id);
+                stored.ok_or(StoreError::Missing("access review item"))?.decided.clone_from(&after.decided);
+                Ok(())
+            }
+            AccessReviewChange::Complete { after, gone, .. } => {
+                self.close_review(after)?;
+                let gone: BTreeSet<&AssignmentId> = gone.iter().collect();
+                let items = self.access_review_items.entry(after.id).or_default();
+                for item in Arc::make_mut(items).values_mut() {
+                    *item = item.clone().completed(gone.contains(&item.assignment_id));
+                }
+                Ok(())
+            }
+            AccessReviewChange::Cancel { after, .. } => self.close_review(after),
+        }
+    }
+
+    fn open_review(&mut self, id: AccessReviewId) -> Result<&mut AccessReview, StoreError> {
+        let stored = self.access_reviews.get_mut(&id).ok_or(StoreError::Missing("access review"))?;
+        hold(Constraint::AccessReviewOpen, stored.status == AccessReviewStatus::Open)?;
+        Ok(stored)
+    }
+
+    fn close_review(&mut self, after: &AccessReview) -> Result<(), StoreError> {
+        let stored = self.open_review(after.id)?;
+        (stored.status, stored.closed_at, stored.closed_by) = (after.status, after.closed_at, after.closed_by);
+        Ok(())
+    }
+}
