@@ -71,6 +71,16 @@ impl Connections {
         self.read().pool.clone()
     }
 
+    /// Whether the database was reachable when it was last needed. If it was not, asks again in the background.
+    pub(crate) fn is_reachable(self: &Arc<Self>) -> bool {
+        if !self.read().is_unreachable {
+            return true;
+        }
+        let this = Arc::clone(self);
+        tokio::spawn(async move { this.check(Instant::now()).await });
+        false
+    }
+
     /// Waits for the database's answer to a query. Returns an error as soon as the database is found unreachable.
     pub(crate) async fn answer<T>(
         self: &Arc<Self>,

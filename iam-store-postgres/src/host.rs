@@ -61,7 +61,8 @@ impl PostgresStore {
         }
         // After an error, PostgreSQL refuses all statements until the rollback.
         let shared = SharedTransaction::new(transaction, false);
-        let store = Self { host: Some(shared.clone()), ..self.clone() };
+        let mut store = self.clone();
+        store.host = Some(shared.clone());
         Ok(HostTransaction::new(shared, store))
     }
 }

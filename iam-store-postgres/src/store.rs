@@ -19,14 +19,17 @@ use crate::column::{in_range, is_storable};
 use crate::connections::Connections;
 use crate::error::store_error;
 use crate::months::KnownMonths;
+use crate::replica::{Freshness, Replicas};
 
 /// A store in PostgreSQL. Clones share one connection pool.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pub(crate) connections: Arc<Connections>,
     /// Connections to the database itself, if [`connections`](Self::connections) lead to a pooler.
-    pub(crate) direct: Option<Arc<Connections>>,
+    direct: Option<Arc<Connections>>,
     pub(crate) months: Arc<KnownMonths>,
+    /// Copies of the database that answer lists.
+    replicas: Option<Arc<Replicas>>,
     /// The host transaction in which every statement is executed, if there is one.
     pub(crate) host: Option<SharedTransaction<Postgres>>,
 }
@@ -95,6 +98,11 @@ impl PostgresStore {
     }
 
     fn direct(url: &str) -> Result<Pool<Postgres>, StoreError> {
+        Self::pool(url, SETTINGS)
+    }
+
+    /// Makes a pool whose sessions have the time limits.
+    fn pool(url: &str, settings: PoolSettings) -> Result<Pool<Postgres>, StoreError> {
         let options = named(url)?.options([
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
@@ -104,7 +112,7 @@ impl PostgresStore {
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "3"),
         ]);
-        Ok(Pool::new(options, SETTINGS))
+        Ok(Pool::new(options, settings))
     }
 
     /// Makes a store of these pools if both reach the database.
@@ -128,7 +136,31 @@ impl PostgresStore {
 
     fn over(pool: Pool<Postgres>, direct: Option<Pool<Postgres>>) -> Self {
         let connections = |pool| Arc::new(Connections::new(pool));
-        Self { connections: connections(pool), direct: direct.map(connections), months: Arc::default(), host: None }
+        Self {
+            connections: connections(pool),
+            direct: direct.map(connections),
+            months: Arc::default(),
+            replicas: None,
+            host: None,
+        }
+    }
+
+    /// Reads lists from streaming replicas of the database: pages, the audit log, and what its verification reads.
+    /// Sessions, rights and everything that decides something are read from the primary.
+    ///
+    /// A replica answers once it has replayed everything that this process has committed. Until then, and while a
+    /// replica does not answer, the others do, or the primary. So a process reads its own writes, and a list can lag
+    /// behind what another process wrote a moment ago. Each replica has at most 16 connections, and need not be
+    /// reachable yet.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Failed`] when a URL is invalid.
+    pub fn with_replicas<'u>(mut self, urls: impl IntoIterator<Item = &'u str>) -> Result<Self, StoreError> {
+        let pool = |url| Self::pool(url, PoolSettings { check: None, ..SETTINGS });
+        let pools = urls.into_iter().map(pool).collect::<Result<Vec<_>, _>>()?;
+        self.replicas = Replicas::new(pools).map(Arc::new);
+        Ok(self)
     }
 
     /// The connections for what needs a session of its own.
@@ -144,13 +176,48 @@ impl PostgresStore {
     }
 
     pub(crate) fn writes(&self) -> Source<Postgres> {
-        self.reads()
+        match &self.host {
+            Some(host) => Source::Host(host.clone()),
+            None => Source::Writer(self.connections.pool()),
+        }
+    }
+
+    /// Reads a list that has everything that this process has committed.
+    pub(crate) async fn list<T, F>(&self, read: impl Fn(Source<Postgres>) -> F + Send) -> Result<T, StoreError>
+    where
+        F: Future<Output = sqlx::Result<T>> + Send,
+    {
+        self.list_as_of(Freshness::OwnWrites, read).await
+    }
+
+    /// Reads a list from a replica that is new enough, else from the primary. `read` is called again for the primary
+    /// if the replica fails.
+    pub(crate) async fn list_as_of<T, F>(
+        &self,
+        freshness: Freshness,
+        read: impl Fn(Source<Postgres>) -> F + Send,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = sqlx::Result<T>> + Send,
+    {
+        if let (Some(replicas), None) = (&self.replicas, &self.host)
+            && let Some(replica) = replicas.current(&self.connections, freshness).await
+        {
+            match replica.answer(Box::pin(read(Source::Pool(replica.pool())))).await {
+                Err(StoreError::Unavailable(_)) => {}
+                answer => return answer,
+            }
+        }
+        self.answer(read(self.reads())).await
     }
 
     pub(crate) async fn close_all(&self) {
         self.writes().close().await;
         if let Some(direct) = &self.direct {
             direct.pool().close().await;
+        }
+        if let Some(replicas) = &self.replicas {
+            replicas.close().await;
         }
     }
 

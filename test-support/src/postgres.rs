@@ -106,7 +106,7 @@ impl TestDatabase {
         pooler.database(&self.name).to_url_lossy().into()
     }
 
-    /// A store in this database, by the route that `IAM_TEST_STORE` names: `pgbouncer`, or else directly.
+    /// A store in this database, by the route that `IAM_TEST_STORE` names: `pgbouncer`, `replicas`, or else directly.
     ///
     /// # Panics
     ///
@@ -117,7 +117,29 @@ impl TestDatabase {
         } else {
             PostgresStore::connect(&self.url).await
         };
-        connected.expect("the database answers")
+        let store = connected.expect("the database answers");
+        if std::env::var(ROUTE).is_ok_and(|route| route == "replicas") {
+            let urls = self.replica_urls();
+            return store.with_replicas(urls.iter().map(String::as_str)).expect("the URLs are valid");
+        }
+        store
+    }
+
+    /// The URLs of the copies of the database on the replicas, for a superuser.
+    ///
+    /// # Panics
+    ///
+    /// When `IAM_TEST_REPLICA_URLS` is not set.
+    #[must_use]
+    pub fn replica_urls(&self) -> Vec<String> {
+        let Ok(urls) = std::env::var("IAM_TEST_REPLICA_URLS") else {
+            panic!("needs replicas: run scripts/check-replicas");
+        };
+        let replica = |url: &str| {
+            let replica = PgConnectOptions::from_str(url).expect("IAM_TEST_REPLICA_URLS has URLs");
+            replica.database(&self.name).to_url_lossy().into()
+        };
+        urls.split(',').map(replica).collect()
     }
 
     /// Whether the stores of the tests work through the pooler.

@@ -109,7 +109,9 @@ mod tests {
     #[test]
     fn a_database_behind_a_pooler_has_two_urls() {
         let text = "database_url = 'postgres://pooler/iam'\ndatabase_direct_url = 'postgres://db/iam'";
-        let Database::Postgres { url, direct_url } = from_toml(text).unwrap().database else { panic!("PostgreSQL") };
+        let Database::Postgres { url, direct_url, .. } = from_toml(text).unwrap().database else {
+            panic!("PostgreSQL")
+        };
         assert_eq!((&*url, direct_url.as_deref()), ("postgres://pooler/iam", Some("postgres://db/iam")));
     }
 
@@ -120,6 +122,8 @@ mod tests {
             ("database_url = 'mysql://user:hunter2@host/db'", "database_url"),
             ("database_direct_url = 'postgres://user:hunter2@host/db'", "database_direct_url"),
             ("database_direct_url = 'sqlite://hunter2.db'", "database_direct_url"),
+            ("database_read_url = 'postgres://user:hunter2@host/db'", "database_read_url"),
+            ("database_url = 'postgres://h/d'\ndatabase_read_url = 'postgres://h/d,hunter2'", "database_read_url"),
             ("master_key = 'hunter2'", "master_key"),
             ("registration = 'maybe'", "registration"),
             ("log_format = 'xml'", "log_format"),
