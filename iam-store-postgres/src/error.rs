@@ -47,8 +47,9 @@ pub(crate) fn has_no_partition(error: &sqlx::Error) -> bool {
 }
 
 /// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), the server is a
-/// standby (0A000 for [a check](crate::store), 25006), this process paused halfway (25P03), a deadlock was resolved (40), resources ran out (53), another transaction held a lock for
-/// too long (55P03), the statement took too long, or an operator stopped it or the server (57).
+/// standby (0A000 for BEGIN READ WRITE, 25006 for a write), this process paused halfway (25P03), a deadlock was resolved
+/// (40), resources ran out (53), another transaction held a lock for too long (55P03), the statement took too long, or an
+/// operator stopped it or the server (57).
 fn is_transient(code: &str) -> bool {
     ["08", "0A000", "25006", "25P03", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class))
 }
