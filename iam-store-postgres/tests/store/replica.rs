@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iam_conformance::World;
+use iam_core::StoreError;
 use iam_core::access::VisibleScope;
 use iam_core::audit::SequenceStore as _;
 use iam_core::page::PageRequest;
@@ -211,6 +212,17 @@ async fn a_lost_replica_causes_no_error() {
             proxies.iter().all(|proxy| proxy.connections() > 0)
         })
         .await;
+    }
+}
+
+/// What ended on the primary could still be valid there.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the replicas of scripts/with-replicas; scripts/check-replicas runs it"]
+async fn a_standby_is_refused_as_the_database() {
+    let scene = Scene::new(|urls| urls).await;
+    for url in scene.database.replica_urls() {
+        let refused = PostgresStore::connect(&url).await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     }
 }
 
