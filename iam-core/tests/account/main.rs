@@ -2,13 +2,17 @@
 
 #![cfg(test)]
 
+mod recovery;
+
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use iam_core::assignment::NewAssignment;
-use iam_core::audit::AuditFilter;
+use iam_core::audit::{AuditEntry, AuditFilter};
 use iam_core::credential::HashingCost;
+use iam_core::factor::SecondFactorPolicy;
 use iam_core::invitation::{Acceptance, InvitationFilter, InvitationStatus, InvitedRole, NewInvitation};
 use iam_core::mail::{LinkPages, Mail, MailError, MailKind, Mailer};
 use iam_core::organization::NewOrganization;
@@ -20,34 +24,48 @@ use iam_core::tenant::{PasswordPolicy, Registered, Registration, TenantPatch};
 use iam_core::user::{NewUser, UserPatch};
 use iam_core::{
     Caller, Conflict, Error, Forbidden, Iam, InvitationId, OrganizationId, RequestContext, Result, RoleId, Settings,
+    Store,
 };
 use iam_model::clock::Clock;
 use iam_model::clock::testing::FixedClock;
 use iam_store_memory::MemoryStore;
+use tokio::time::timeout;
 
 const PASSWORD: &str = "Passw0rd!";
 const NEW_PASSWORD: &str = "N3w&Password";
 const GRACE: &str = "grace@example.com";
 
-/// A mailer that keeps the messages, or refuses them.
+/// A mailer that keeps the messages.
 #[derive(Clone, Default)]
-struct Letters(Arc<Mutex<(bool, Vec<Mail>)>>);
+struct Letters(Arc<Mutex<(Answer, Vec<Mail>)>>);
+
+/// What the mailer does with a message.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Answer {
+    #[default]
+    Accepted,
+    Refused,
+    /// The message is sent, but the answer does not arrive.
+    Lost,
+}
 
 #[async_trait]
 impl Mailer for Letters {
     async fn send(&self, mail: &Mail) -> std::result::Result<(), MailError> {
+        // Another delivery can begin meanwhile.
+        tokio::task::yield_now().await;
         let mut letters = self.0.lock().unwrap();
-        if letters.0 {
-            return Err("451 try again later".into());
+        if letters.0 != Answer::Refused {
+            letters.1.push(mail.clone());
         }
-        letters.1.push(mail.clone());
-        Ok(())
+        if letters.0 == Answer::Accepted { Ok(()) } else { Err("451 try again later".into()) }
     }
 }
 
 /// A service that sends mail, with the administrator of a tenant.
 struct Post {
     iam: Iam,
+    store: Arc<MemoryStore>,
     clock: FixedClock,
     letters: Letters,
     ada: Caller,
@@ -59,18 +77,34 @@ fn settings() -> Settings {
     settings
 }
 
+async fn open(store: &Arc<MemoryStore>, settings: Settings, clock: &FixedClock, letters: &Letters) -> Iam {
+    let page = |name: &str| format!("https://example.com/{name}#{{token}}").parse().unwrap();
+    let pages = LinkPages { verify: page("verify"), reset: page("reset"), invitation: page("invitation") };
+    let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(store);
+    let builder = Iam::builder(store).settings(settings).clock(clock.clone());
+    builder.mail(Arc::new(letters.clone()), pages).build().await.unwrap()
+}
+
 impl Post {
     async fn new() -> Self {
-        let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
+        let (store, clock) = (Arc::new(MemoryStore::new()), FixedClock::at("2026-01-31T09:15:00.123Z"));
         let letters = Letters::default();
-        let page = |name: &str| format!("https://example.com/{name}#{{token}}").parse().unwrap();
-        let pages = LinkPages { verify: page("verify"), reset: page("reset"), invitation: page("invitation") };
-        let builder = Iam::builder(Arc::new(MemoryStore::new())).settings(settings()).clock(clock.clone());
-        let iam = builder.mail(Arc::new(letters.clone()), pages).build().await.unwrap();
+        let iam = open(&store, settings(), &clock, &letters).await;
         let ada = caller(&iam, register(&iam, "ada@example.com").await).await;
-        let post = Self { iam, clock, letters, ada };
+        let post = Self { iam, store, clock, letters, ada };
         post.mails().await;
         post
+    }
+
+    /// The same service with other settings.
+    async fn restarted(self, settings: Settings) -> Self {
+        let iam = open(&self.store, settings, &self.clock, &self.letters).await;
+        Self { iam, ..self }
+    }
+
+    /// What the mailer does from now on.
+    fn answer(&self, answer: Answer) {
+        self.letters.0.lock().unwrap().0 = answer;
     }
 
     async fn mails(&self) -> Vec<Mail> {
@@ -140,6 +174,13 @@ impl Post {
         let login = Login { email: email.to_owned(), password: password.into(), tenant: None };
         let login = self.iam.sessions().login(&RequestContext::default(), login).await?;
         self.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await
+    }
+
+    /// The entries of the tenant with an action.
+    async fn entries_of(&self, action: &str) -> Vec<AuditEntry> {
+        let system = Caller::system(self.ada.tenant(), "test");
+        let filter = AuditFilter { action: Some(action.to_owned()), ..AuditFilter::default() };
+        self.iam.audit().list(&system, filter, None, 100).await.unwrap().entries
     }
 
     /// How many entries the audit log has.
@@ -340,6 +381,7 @@ async fn an_invitation_expires_and_is_renewed_by_sending_it_again() {
     invitations.resend(&system, id).await.unwrap();
     let second = post.token(MailKind::Invitation, GRACE).await;
     assert_eq!(fields(post.accept(&first).await), ["token"]);
+    assert_eq!(invitations.get(&system, id).await.unwrap().expires_at, post.clock.now() + TimeDelta::days(7));
     post.clock.advance(TimeDelta::days(7));
     assert_eq!(fields(post.accept(&second).await), ["token"]);
     assert_eq!(invitations.get(&system, id).await.unwrap().status, InvitationStatus::Expired);
@@ -380,11 +422,11 @@ async fn without_mail_nobody_is_invited() {
 #[tokio::test]
 async fn a_refused_message_is_sent_later() {
     let post = Post::new().await;
-    post.letters.0.lock().unwrap().0 = true;
+    post.answer(Answer::Refused);
     post.invite(&post.ada, GRACE, &[]).await.unwrap();
     let delivery = post.iam.deliver_mail().await.unwrap();
     assert_eq!((delivery.sent, delivery.postponed, delivery.given_up, delivery.dropped), (0, 1, 0, 0));
-    post.letters.0.lock().unwrap().0 = false;
+    post.answer(Answer::Accepted);
     assert!(post.mails().await.is_empty(), "it is due in a minute");
     post.clock.advance(TimeDelta::minutes(1));
     let delivery = post.iam.deliver_mail().await.unwrap();
@@ -392,9 +434,43 @@ async fn a_refused_message_is_sent_later() {
 }
 
 #[tokio::test]
+async fn a_delivery_says_whether_more_messages_are_due() {
+    let post = Post::new().await;
+    let mut outcomes = Vec::new();
+    for count in [16, 15] {
+        for number in 0..count {
+            post.invite(&post.ada, &format!("b{count}-{number}@example.com"), &[]).await.unwrap();
+        }
+        let delivery = post.iam.deliver_mail().await.unwrap();
+        outcomes.push((delivery.sent, delivery.more));
+    }
+    assert_eq!(outcomes, [(16, true), (15, false)]);
+}
+
+#[tokio::test]
+async fn a_message_that_is_being_sent_is_not_sent_by_another_process() {
+    let post = Post::new().await;
+    post.invite(&post.ada, GRACE, &[]).await.unwrap();
+    let (one, other) = tokio::join!(post.iam.deliver_mail(), post.iam.deliver_mail());
+    assert_eq!(one.unwrap().sent + other.unwrap().sent, 1);
+    assert_eq!(post.kinds().await, [MailKind::Invitation]);
+}
+
+#[tokio::test]
+async fn a_queued_message_wakes_the_delivery() {
+    let post = Post::new().await;
+    // The registration has queued one.
+    post.iam.mail_queued().await;
+    let mut queued = Box::pin(post.iam.mail_queued());
+    assert!(timeout(Duration::ZERO, &mut queued).await.is_err());
+    post.invite(&post.ada, GRACE, &[]).await.unwrap();
+    timeout(Duration::from_secs(30), queued).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_message_is_given_up_after_the_last_attempt() {
     let post = Post::new().await;
-    post.letters.0.lock().unwrap().0 = true;
+    post.answer(Answer::Refused);
     post.invite(&post.ada, GRACE, &[]).await.unwrap();
     let mut outcomes = Vec::new();
     for minutes in [0, 1, 5, 30, 120, 360] {
@@ -440,6 +516,38 @@ async fn a_link_verifies_the_address_once() {
     assert!(post.mails().await.is_empty());
 }
 
+/// A verified user needs no link for its own address.
+#[tokio::test]
+async fn a_link_is_sent_to_an_address_that_is_new_or_not_verified() {
+    let post = Post::new().await;
+    let verification = post.iam.verification();
+    let (own, new) = ("ada@example.com", "new@example.com");
+    verification.change_email(&post.ada, own, PASSWORD.into()).await.unwrap();
+    let token = post.token(MailKind::Verify, own).await;
+    verification.verify(&RequestContext::default(), &token).await.unwrap();
+    assert!(post.mails().await.is_empty());
+    verification.change_email(&post.ada, own, PASSWORD.into()).await.unwrap();
+    assert!(post.mails().await.is_empty());
+    verification.change_email(&post.ada, new, PASSWORD.into()).await.unwrap();
+    let token = post.token(MailKind::Verify, new).await;
+    verification.verify(&RequestContext::default(), &token).await.unwrap();
+    assert_eq!(post.kinds().await, [MailKind::EmailChanged]);
+    let user = post.iam.users().get(&post.ada, post.ada.user().unwrap()).await.unwrap();
+    assert_eq!(user.email.as_str(), new);
+}
+
+#[tokio::test]
+async fn an_accepted_invitation_says_until_when_a_factor_is_needed() {
+    let post = Post::new().await;
+    let (second_factor, second_factor_grace_days) = (Some(SecondFactorPolicy::Required), Some(7));
+    let patch = TenantPatch { second_factor, second_factor_grace_days, ..TenantPatch::default() };
+    let system = Caller::system(post.ada.tenant(), "test");
+    post.iam.tenants().update(&system, post.ada.tenant(), patch).await.unwrap();
+    let (_, token) = post.invited(&system, &[]).await;
+    let accepted = post.accept(&token).await.unwrap();
+    assert_eq!(accepted.login.enrol_by, Some(post.clock.now() + TimeDelta::days(7)));
+}
+
 #[tokio::test]
 async fn a_new_address_counts_when_its_link_is_used() {
     let post = Post::new().await;
@@ -455,62 +563,6 @@ async fn a_new_address_counts_when_its_link_is_used() {
     assert_eq!(email().await, new);
     let mails = post.mails().await;
     assert_eq!((mails[0].kind, mails[0].to.as_str()), (MailKind::EmailChanged, "ada@example.com"));
-}
-
-#[tokio::test]
-async fn a_forgotten_password_is_replaced_by_a_link() {
-    let post = Post::new().await;
-    let recovery = post.iam.recovery();
-    recovery.forgot(&RequestContext::default(), "ada@example.com", None).await.unwrap();
-    let token = post.token(MailKind::Reset, "ada@example.com").await;
-    let context = RequestContext::default();
-    let reset = |password: &str| recovery.reset(&context, &token, password.into());
-    assert_eq!(fields(reset("weak").await), ["newPassword"]);
-    recovery.look_up(&token).await.unwrap();
-    reset(NEW_PASSWORD).await.unwrap();
-    assert_eq!(fields(reset(NEW_PASSWORD).await), ["token"]);
-    assert!(post.log_in("ada@example.com", PASSWORD).await.is_err());
-    post.log_in("ada@example.com", NEW_PASSWORD).await.unwrap();
-    let mails = post.mails().await;
-    assert_eq!((mails[0].kind, mails[0].accounts[0].link.is_none()), (MailKind::PasswordChanged, true));
-    recovery.forgot(&RequestContext::default(), "unknown@example.com", None).await.unwrap();
-    assert!(post.mails().await.is_empty());
-}
-
-#[tokio::test]
-async fn a_link_ends_with_the_address_and_with_the_password() {
-    let post = Post::new().await;
-    let recovery = post.iam.recovery();
-    let forgotten = async || {
-        post.clock.advance(TimeDelta::hours(1));
-        recovery.forgot(&RequestContext::default(), "ada@example.com", None).await.unwrap();
-        post.token(MailKind::Reset, "ada@example.com").await
-    };
-    let token = forgotten().await;
-    let ada = post.log_in("ada@example.com", PASSWORD).await.unwrap();
-    post.iam.credentials().change_password(&ada, PASSWORD.into(), NEW_PASSWORD.into()).await.unwrap();
-    assert_eq!(fields(recovery.look_up(&token).await), ["token"]);
-    post.mails().await;
-    let token = forgotten().await;
-    let system = Caller::system(post.ada.tenant(), "test");
-    let patch = UserPatch { email: Some("other@example.com".to_owned()), ..UserPatch::default() };
-    post.iam.users().update(&system, post.ada.user().unwrap(), patch).await.unwrap();
-    assert_eq!(fields(recovery.look_up(&token).await), ["token"]);
-}
-
-#[tokio::test]
-async fn a_reset_for_another_user_needs_what_that_user_may_do() {
-    let post = Post::new().await;
-    let bob = post.member("bob@example.com", &["users:update"], None).await;
-    let refused = post.iam.recovery().start(&bob, post.ada.user().unwrap()).await;
-    assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
-    let eve = post.iam.users().create(&post.ada, new_user("eve@example.com")).await.unwrap().id;
-    post.mails().await;
-    post.iam.recovery().start(&bob, eve).await.unwrap();
-    post.token(MailKind::Reset, "eve@example.com").await;
-    post.iam.users().suspend(&post.ada, eve).await.unwrap();
-    let refused = post.iam.recovery().start(&post.ada, eve).await;
-    assert!(matches!(refused, Err(Error::Conflict(Conflict::UserNotActive))), "{refused:?}");
 }
 
 #[tokio::test]
