@@ -61,8 +61,7 @@ impl PostgresStore {
         }
         // After an error, PostgreSQL refuses all statements until the rollback.
         let shared = SharedTransaction::new(transaction, false);
-        let mut store = self.clone();
-        store.host = Some(shared.clone());
+        let store = Self { host: Some(shared.clone()), ..self.clone() };
         Ok(HostTransaction::new(shared, store))
     }
 }

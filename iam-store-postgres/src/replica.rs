@@ -1,106 +1,123 @@
 //! Streaming replicas of the database, which answer lists.
 
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use iam_model::store_error::StoreError;
 use iam_store_sql::pool::Pool;
 use iam_store_sql::source::Source;
-use sqlx::Postgres;
-use tokio::time::timeout;
+use sqlx::{FromRow, Postgres};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::connections::Connections;
 
-/// Where the log of the primary ends, in bytes. Everything that is committed is before it.
-const END: &str = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint";
-/// How much of the log a replica has replayed, in bytes. Nothing if it is no replica.
-const REPLAYED: &str = "SELECT coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::bigint";
-/// A replica that takes longer to say how much it has replayed is left out.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How far a list may lag behind the writes of other processes, beside the time in which the replica replays them.
-const MAX_LAG: Duration = Duration::from_secs(1);
+/// Up to where the primary has committed something and answered its client. A commit is answered when it is flushed,
+/// unless the server commits asynchronously. What is inserted but not flushed can reach no replica.
+const COMMITTED: &str = "
+    SELECT
+        c.system_identifier AS system,
+        current_database()::text AS database,
+        ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int AS timeline,
+        (CASE current_setting('synchronous_commit')
+            WHEN 'off' THEN pg_current_wal_insert_lsn()
+            ELSE pg_current_wal_flush_lsn()
+        END - '0/0')::bigint AS position
+    FROM pg_control_system() c";
 
-/// How new the data of a list must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Freshness {
-    /// It has everything that this process has committed.
-    OwnWrites,
-    /// It has everything that any process has committed. For a list that belongs to something that was read from the
-    /// primary, such as the entries of a log whose size is known.
-    AllWrites,
+/// Up to where a replica has replayed the log. No row if it is the primary of a cluster. The timeline is the last one that
+/// it has followed as far as its role may know: the receiver says it at once to a member of pg_read_all_stats, and the
+/// control file has it later.
+const REPLAYED: &str = "
+    SELECT
+        c.system_identifier AS system,
+        current_database()::text AS database,
+        greatest(
+            (SELECT timeline_id FROM pg_control_checkpoint()),
+            (SELECT min_recovery_end_timeline FROM pg_control_recovery()),
+            (SELECT received_tli FROM pg_stat_wal_receiver)
+        ) AS timeline,
+        coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::bigint AS position
+    FROM pg_control_system() c
+    WHERE pg_is_in_recovery()";
+
+/// A replica that takes longer to say how much it has replayed is set aside.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a list waits for a replica to replay what was committed a moment ago.
+const MAX_LAG: Duration = Duration::from_millis(50);
+/// The time between two questions in this wait.
+const POLL: Duration = Duration::from_millis(1);
+/// The time between two attempts to use a replica again that was set aside.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// A position in the log of a cluster.
+#[derive(Debug, FromRow)]
+struct Position {
+    /// What no other cluster has, unless it is a copy of this one.
+    system: i64,
+    database: String,
+    /// Changes with each promotion of a replica. Positions of different timelines cannot be compared.
+    timeline: i32,
+    position: i64,
 }
 
 /// The replicas of a database.
 #[derive(Debug)]
 pub(crate) struct Replicas {
-    replicas: Vec<Replica>,
-    /// Which replica is asked first.
-    next: AtomicUsize,
-    /// `None` until the primary has been asked.
-    end: Mutex<Option<End>>,
-}
-
-/// Where the log of the primary ended.
-#[derive(Clone, Copy, Debug)]
-struct End {
-    position: i64,
-    /// How many writes of this process had ended before.
-    writes: u64,
-    at: Instant,
+    replicas: Vec<Arc<Replica>>,
+    /// How many lists were read.
+    turns: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct Replica {
+    /// Its host and port.
+    name: String,
+    primary: Arc<Connections>,
     connections: Arc<Connections>,
-    /// How much of the log it has replayed at least.
-    replayed: AtomicI64,
+    /// Whether it gets no list, because it failed. A task finds out when it can be used again.
+    is_set_aside: AtomicBool,
 }
 
 impl Replicas {
-    /// `None` without a replica.
-    pub(crate) fn new(pools: Vec<Pool<Postgres>>) -> Option<Self> {
-        let replica = |pool| Replica { connections: Arc::new(Connections::new(pool)), replayed: AtomicI64::default() };
-        let replicas: Vec<Replica> = pools.into_iter().map(replica).collect();
-        (!replicas.is_empty()).then(|| Self { replicas, next: AtomicUsize::default(), end: Mutex::default() })
+    pub(crate) fn new(pools: Vec<Pool<Postgres>>, primary: &Arc<Connections>) -> Self {
+        let replica = |pool: Pool<Postgres>| {
+            let options = pool.connect_options();
+            Arc::new(Replica {
+                name: format!("{}:{}", options.get_host(), options.get_port()),
+                primary: Arc::clone(primary),
+                connections: Arc::new(Connections::of_replica(pool)),
+                is_set_aside: AtomicBool::default(),
+            })
+        };
+        Self { replicas: pools.into_iter().map(replica).collect(), turns: AtomicUsize::default() }
     }
 
-    /// Returns the connections of a replica with data as new as needed. Each replica gets its turn.
-    pub(crate) async fn current(&self, primary: &Arc<Connections>, freshness: Freshness) -> Option<&Arc<Connections>> {
-        let needed = self.needed(primary, freshness).await.ok()?;
-        let first = self.next.fetch_add(1, Ordering::Relaxed) % self.replicas.len();
-        let (before, after) = self.replicas.split_at(first);
-        for replica in after.iter().chain(before) {
-            if replica.has_replayed(needed).await {
-                return Some(&replica.connections);
+    /// Reads a list from the replica whose turn it is, which then has everything that was committed before this call.
+    /// Returns `None` if that is not possible, and the primary must answer.
+    pub(crate) async fn list<T, F>(&self, read: impl FnOnce(Source<Postgres>) -> F) -> Option<T>
+    where
+        F: Future<Output = sqlx::Result<T>>,
+    {
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed) % self.replicas.len().max(1);
+        let (before, after) = self.replicas.split_at_checked(turn)?;
+        let replica = after.iter().chain(before).find(|replica| !replica.is_set_aside.load(Ordering::Relaxed))?;
+        if let Err(error) = replica.catch_up().await {
+            replica.set_aside(&error);
+            return None;
+        }
+        let source = Source::Pool(replica.connections.pool());
+        match replica.connections.answer(Box::pin(read(source))).await {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                // Other errors are of the statement: the replay may have cancelled it, or it fails on the primary too.
+                if let StoreError::Unavailable(_) = error {
+                    replica.set_aside(&error);
+                }
+                None
             }
         }
-        None
-    }
-
-    /// Returns how much of the log a replica must have replayed. Asks the primary only if this process has written
-    /// something since the last time, or that is a while ago.
-    async fn needed(&self, primary: &Arc<Connections>, freshness: Freshness) -> Result<i64, StoreError> {
-        let pool = primary.pool();
-        // Before the primary is asked: its answer covers these writes, and maybe not later ones.
-        let (writes, at) = (pool.writes(), Instant::now());
-        if let (Freshness::OwnWrites, Some(end)) = (freshness, *self.end())
-            && end.writes == writes
-            && end.at.elapsed() < MAX_LAG
-        {
-            return Ok(end.position);
-        }
-        let asked = sqlx::query_scalar::<_, i64>(END);
-        let position = primary.answer(asked.fetch_one(&Source::Pool(pool))).await?;
-        let mut end = self.end();
-        if end.is_none_or(|end| end.writes <= writes) {
-            *end = Some(End { position, writes, at });
-        }
-        Ok(position)
-    }
-
-    fn end(&self) -> MutexGuard<'_, Option<End>> {
-        self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) async fn close(&self) {
@@ -111,20 +128,73 @@ impl Replicas {
 }
 
 impl Replica {
-    /// Whether it has replayed so much of the log, and is reachable.
-    async fn has_replayed(&self, needed: i64) -> bool {
-        if !self.connections.is_reachable() {
-            return false;
-        }
-        if self.replayed.load(Ordering::Relaxed) >= needed {
-            return true;
-        }
-        let asked = sqlx::query_scalar::<_, i64>(REPLAYED);
-        let source = Source::Pool(self.connections.pool());
-        let Ok(Ok(replayed)) = timeout(PATIENCE, self.connections.answer(asked.fetch_one(&source))).await else {
-            return false;
+    /// Waits until this replica has everything that was committed before this call.
+    async fn catch_up(&self) -> Result<(), StoreError> {
+        let committed = self.committed().await?;
+        let waiting = async {
+            let mut replayed = self.replayed().await?;
+            let since = Instant::now();
+            while replayed.position < committed.position && since.elapsed() < MAX_LAG {
+                sleep(POLL).await;
+                replayed = self.replayed().await?;
+            }
+            replayed.has(&committed)
         };
-        self.replayed.fetch_max(replayed, Ordering::Relaxed);
-        replayed >= needed
+        timeout(PATIENCE, waiting).await.unwrap_or_else(|_| Err(unusable("does not answer in time")))
     }
+
+    async fn committed(&self) -> Result<Position, StoreError> {
+        let source = Source::Pool(self.primary.pool());
+        self.primary.answer(sqlx::query_as(COMMITTED).fetch_one(&source)).await
+    }
+
+    async fn replayed(&self) -> Result<Position, StoreError> {
+        let source = Source::Pool(self.connections.pool());
+        let replayed = self.connections.answer(sqlx::query_as(REPLAYED).fetch_optional(&source)).await?;
+        replayed.ok_or_else(|| unusable("is a primary"))
+    }
+
+    /// Gives no more lists to this replica until it can be used again.
+    fn set_aside(self: &Arc<Self>, error: &StoreError) {
+        if self.is_set_aside.swap(true, Ordering::Relaxed) || self.connections.pool().is_closed() {
+            return;
+        }
+        let cause = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+        tracing::warn!(replica = self.name, cause, "lists are not read from a replica");
+        tokio::spawn(use_again(Arc::downgrade(self)));
+    }
+}
+
+/// Waits until a replica can be used again, or its store is dropped or closed.
+async fn use_again(replica: Weak<Replica>) {
+    loop {
+        sleep(RETRY_AFTER).await;
+        let Some(replica) = replica.upgrade().filter(|replica| !replica.connections.pool().is_closed()) else { return };
+        // First without the time limit: a new connection may take longer, and while the replica does not answer, this
+        // finds out that its other connections are lost.
+        if replica.replayed().await.is_ok() && replica.catch_up().await.is_ok() {
+            replica.is_set_aside.store(false, Ordering::Relaxed);
+            tracing::info!(replica = replica.name, "lists are read from a replica again");
+            return;
+        }
+    }
+}
+
+impl Position {
+    /// Whether a replica that has replayed up to this position has everything up to a position of the primary.
+    fn has(&self, committed: &Self) -> Result<(), StoreError> {
+        if (self.system, &self.database) != (committed.system, &committed.database) {
+            Err(unusable("is not a replica of this database"))
+        } else if self.timeline != committed.timeline {
+            Err(unusable("does not follow the primary's timeline, as far as its role may know"))
+        } else if self.position < committed.position {
+            Err(unusable("is behind"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn unusable(cause: impl fmt::Display) -> StoreError {
+    StoreError::Unavailable(format!("the replica {cause}").into())
 }

@@ -17,7 +17,6 @@ use crate::audit::AuditEntryRow;
 use crate::column::Moment;
 use crate::error::{has_no_partition, is_unique_violation, store_error};
 use crate::feed::CHANGES;
-use crate::replica::Freshness;
 use crate::transaction::PostgresTransaction;
 
 sequence_ports! {
@@ -248,8 +247,7 @@ impl PostgresStore {
                 ends
             )
         };
-        let hashes =
-            self.list_as_of(Freshness::AllWrites, |source| async move { select().fetch_all(&source).await }).await?;
+        let hashes = self.list(|source| async move { select().fetch_all(&source).await }).await?;
         hashes.iter().map(|hash| bytes_32("audit_nodes.hash", hash).map(TreeHash)).collect()
     }
 
@@ -284,8 +282,7 @@ impl PostgresStore {
                 i64::from(limit)
             )
         };
-        let rows =
-            self.list_as_of(Freshness::AllWrites, |source| async move { select().fetch_all(&source).await }).await?;
+        let rows = self.list(|source| async move { select().fetch_all(&source).await }).await?;
         rows.into_iter().map(|row| Ok(SequencedEntry { leaf: row.leaf()?, entry: row.entry()? })).collect()
     }
 

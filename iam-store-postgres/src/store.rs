@@ -19,17 +19,17 @@ use crate::column::{in_range, is_storable};
 use crate::connections::Connections;
 use crate::error::store_error;
 use crate::months::KnownMonths;
-use crate::replica::{Freshness, Replicas};
+use crate::replica::Replicas;
 
 /// A store in PostgreSQL. Clones share one connection pool.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pub(crate) connections: Arc<Connections>,
     /// Connections to the database itself, if [`connections`](Self::connections) lead to a pooler.
-    direct: Option<Arc<Connections>>,
+    pub(crate) direct: Option<Arc<Connections>>,
     pub(crate) months: Arc<KnownMonths>,
     /// Copies of the database that answer lists.
-    replicas: Option<Arc<Replicas>>,
+    pub(crate) replicas: Option<Arc<Replicas>>,
     /// The host transaction in which every statement is executed, if there is one.
     pub(crate) host: Option<SharedTransaction<Postgres>>,
 }
@@ -148,10 +148,13 @@ impl PostgresStore {
     /// Reads lists from streaming replicas of the database: pages, the audit log, and what its verification reads.
     /// Sessions, rights and everything that decides something are read from the primary.
     ///
-    /// A replica answers once it has replayed everything that this process has committed. Until then, and while a
-    /// replica does not answer, the others do, or the primary. So a process reads its own writes, and a list can lag
-    /// behind what another process wrote a moment ago. Each replica has at most 16 connections, and need not be
-    /// reachable yet.
+    /// A list is as new as from the primary: first the primary says up to where it has committed something, and then
+    /// a replica answers that has replayed its log up to there. If it lags too much, or does not answer, the primary
+    /// does. Each replica has at most 16 connections, and need not be reachable yet.
+    ///
+    /// A server that is no replica of the database, or was promoted, is not used. After a failover, the replicas are
+    /// used again when the role can see that they follow the new primary: at once with `pg_read_all_stats`, else after
+    /// their next restartpoint.
     ///
     /// # Errors
     ///
@@ -159,7 +162,7 @@ impl PostgresStore {
     pub fn with_replicas<'u>(mut self, urls: impl IntoIterator<Item = &'u str>) -> Result<Self, StoreError> {
         let pool = |url| Self::pool(url, PoolSettings { check: None, ..SETTINGS });
         let pools = urls.into_iter().map(pool).collect::<Result<Vec<_>, _>>()?;
-        self.replicas = Replicas::new(pools).map(Arc::new);
+        self.replicas = (!pools.is_empty()).then(|| Arc::new(Replicas::new(pools, &self.connections)));
         Ok(self)
     }
 
@@ -176,37 +179,18 @@ impl PostgresStore {
     }
 
     pub(crate) fn writes(&self) -> Source<Postgres> {
-        match &self.host {
-            Some(host) => Source::Host(host.clone()),
-            None => Source::Writer(self.connections.pool()),
-        }
+        self.reads()
     }
 
-    /// Reads a list that has everything that this process has committed.
+    /// Reads a list from a replica if there is one that can answer, else from the primary.
     pub(crate) async fn list<T, F>(&self, read: impl Fn(Source<Postgres>) -> F + Send) -> Result<T, StoreError>
     where
         F: Future<Output = sqlx::Result<T>> + Send,
     {
-        self.list_as_of(Freshness::OwnWrites, read).await
-    }
-
-    /// Reads a list from a replica that is new enough, else from the primary. `read` is called again for the primary
-    /// if the replica fails.
-    pub(crate) async fn list_as_of<T, F>(
-        &self,
-        freshness: Freshness,
-        read: impl Fn(Source<Postgres>) -> F + Send,
-    ) -> Result<T, StoreError>
-    where
-        F: Future<Output = sqlx::Result<T>> + Send,
-    {
         if let (Some(replicas), None) = (&self.replicas, &self.host)
-            && let Some(replica) = replicas.current(&self.connections, freshness).await
+            && let Some(answer) = replicas.list(&read).await
         {
-            match replica.answer(Box::pin(read(Source::Pool(replica.pool())))).await {
-                Err(StoreError::Unavailable(_)) => {}
-                answer => return answer,
-            }
+            return Ok(answer);
         }
         self.answer(read(self.reads())).await
     }

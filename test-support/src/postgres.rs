@@ -102,8 +102,7 @@ impl TestDatabase {
         let Ok(url) = std::env::var("IAM_TEST_PGBOUNCER_URL") else {
             panic!("needs PgBouncer: run scripts/test");
         };
-        let pooler = PgConnectOptions::from_str(&url).expect("IAM_TEST_PGBOUNCER_URL is a URL");
-        pooler.database(&self.name).to_url_lossy().into()
+        self.copy_at(&url)
     }
 
     /// A store in this database, by the route that `IAM_TEST_STORE` names: `pgbouncer`, `replicas`, or else directly.
@@ -135,11 +134,25 @@ impl TestDatabase {
         let Ok(urls) = std::env::var("IAM_TEST_REPLICA_URLS") else {
             panic!("needs replicas: run scripts/check-replicas");
         };
-        let replica = |url: &str| {
-            let replica = PgConnectOptions::from_str(url).expect("IAM_TEST_REPLICA_URLS has URLs");
-            replica.database(&self.name).to_url_lossy().into()
+        urls.split(',').map(|url| self.copy_at(url)).collect()
+    }
+
+    /// The URL of the copy of the database on the replica that a test may promote, for a superuser.
+    ///
+    /// # Panics
+    ///
+    /// When `IAM_TEST_PROMOTION_URL` is not set.
+    #[must_use]
+    pub fn promotion_url(&self) -> String {
+        let Ok(url) = std::env::var("IAM_TEST_PROMOTION_URL") else {
+            panic!("needs replicas: run scripts/check-replicas");
         };
-        urls.split(',').map(replica).collect()
+        self.copy_at(&url)
+    }
+
+    fn copy_at(&self, server: &str) -> String {
+        let server = PgConnectOptions::from_str(server).expect("the server has a URL");
+        server.database(&self.name).to_url_lossy().into()
     }
 
     /// Whether the stores of the tests work through the pooler.

@@ -11,7 +11,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::io::{self, ErrorKind};
 use std::mem;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -75,8 +75,6 @@ pub struct Pool<DB: SqlDatabase>(Arc<Shared<DB>>);
 struct Shared<DB: SqlDatabase> {
     origin: Origin<DB>,
     settings: PoolSettings,
-    /// How many statements and transactions have ended that may have written something. Renewed pools share it.
-    writes: Arc<AtomicU64>,
     /// Whether the pool is being closed, or is closed.
     is_closed: AtomicBool,
     /// The connection that was used last is the last one.
@@ -106,7 +104,7 @@ impl<DB: SqlDatabase> Pool<DB> {
     /// Makes a pool that opens a connection when it is first needed.
     #[must_use]
     pub fn new(options: ConnectOptions<DB>, settings: PoolSettings) -> Self {
-        Self::over(Origin::Own(options), settings, Arc::default())
+        Self::over(Origin::Own(options), settings)
     }
 
     /// Uses the connections of a pool of the host program, with its limits.
@@ -114,23 +112,21 @@ impl<DB: SqlDatabase> Pool<DB> {
     pub fn of_host(pool: sqlx::Pool<DB>, begin: &'static str) -> Self {
         let (most, timeout) = (pool.options().get_max_connections(), pool.options().get_acquire_timeout());
         let settings = PoolSettings { is_remote: true, ..PoolSettings::local(most, timeout, begin) };
-        Self::over(Origin::Host(pool), settings, Arc::default())
+        Self::over(Origin::Host(pool), settings)
     }
 
-    fn over(origin: Origin<DB>, settings: PoolSettings, writes: Arc<AtomicU64>) -> Self {
+    fn over(origin: Origin<DB>, settings: PoolSettings) -> Self {
         let most = settings.max_connections as usize;
         let (permits, work_permits) = (Semaphore::new(most).into(), Semaphore::new(most - most / 4).into());
         let (is_closed, idle) = (AtomicBool::default(), Mutex::default());
-        Self(Arc::new(Shared { origin, settings, writes, is_closed, idle, permits, work_permits }))
+        Self(Arc::new(Shared { origin, settings, is_closed, idle, permits, work_permits }))
     }
 
     /// Makes an empty pool that connects to the same database. `None` for a pool of the host program.
     #[must_use]
     pub fn renewed(&self) -> Option<Self> {
         match &self.0.origin {
-            Origin::Own(options) => {
-                Some(Self::over(Origin::Own(options.clone()), self.0.settings, Arc::clone(&self.0.writes)))
-            }
+            Origin::Own(options) => Some(Self::new(options.clone(), self.0.settings)),
             Origin::Host(_) => None,
         }
     }
@@ -139,16 +135,6 @@ impl<DB: SqlDatabase> Pool<DB> {
     #[must_use]
     pub fn is_own(&self) -> bool {
         matches!(self.0.origin, Origin::Own(_))
-    }
-
-    /// How many statements and transactions have ended that may have written something.
-    #[must_use]
-    pub fn writes(&self) -> u64 {
-        self.0.writes.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn count_write(&self) {
-        self.0.writes.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Whether each transaction may have another session of the database.
@@ -399,10 +385,7 @@ impl<DB: SqlDatabase> PooledConnection<DB> {
 
     /// Ends the transaction.
     pub(crate) async fn end(mut self, statement: &'static str) -> sqlx::Result<()> {
-        let ended = DB::execute(&mut self, statement).await;
-        // Also after an error: the database may have committed, and its answer was lost.
-        self.pool.count_write();
-        ended?;
+        DB::execute(&mut self, statement).await?;
         self.give_back();
         Ok(())
     }

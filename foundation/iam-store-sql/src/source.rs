@@ -17,8 +17,6 @@ use crate::pool::{Pool, PooledConnection};
 pub enum Source<DB: SqlDatabase> {
     /// Each statement on a connection of the pool.
     Pool(Pool<DB>),
-    /// The same, for statements that write.
-    Writer(Pool<DB>),
     /// All statements in one host transaction.
     Host(SharedTransaction<DB>),
 }
@@ -31,7 +29,7 @@ impl<DB: SqlDatabase> Source<DB> {
     /// When no connection is free in time, the database refuses, the pool is closed, or the host transaction is over.
     pub async fn acquire(&self) -> sqlx::Result<Acquired<DB>> {
         Ok(match self {
-            Self::Pool(pool) | Self::Writer(pool) => Acquired::Pool(pool.acquire().await?),
+            Self::Pool(pool) => Acquired::Pool(pool.acquire().await?),
             Self::Host(shared) => Acquired::Host(shared.take().await?),
         })
     }
@@ -43,7 +41,7 @@ impl<DB: SqlDatabase> Source<DB> {
     /// Those of [`acquire`](Self::acquire).
     pub async fn begin(&self) -> sqlx::Result<Transaction<DB>> {
         Ok(match self {
-            Self::Pool(pool) | Self::Writer(pool) => Transaction::Pool(pool.begin().await?),
+            Self::Pool(pool) => Transaction::Pool(pool.begin().await?),
             Self::Host(shared) => Transaction::Host(shared.begin().await?),
         })
     }
@@ -56,26 +54,19 @@ impl<DB: SqlDatabase> Source<DB> {
     /// Those of [`acquire`](Self::acquire).
     pub async fn begin_unit_of_work(&self) -> sqlx::Result<Transaction<DB>> {
         match self {
-            Self::Pool(pool) | Self::Writer(pool) => pool.begin_unit_of_work().await.map(Transaction::Pool),
+            Self::Pool(pool) => pool.begin_unit_of_work().await.map(Transaction::Pool),
             Self::Host(_) => self.begin().await,
         }
     }
 
     /// Whether each transaction may have another session of the database.
     fn has_session_per_transaction(&self) -> bool {
-        matches!(self, Self::Pool(pool) | Self::Writer(pool) if pool.has_session_per_transaction())
-    }
-
-    /// Counts a statement that has ended, and may have written something.
-    fn count(&self) {
-        if let Self::Writer(pool) = self {
-            pool.count_write();
-        }
+        matches!(self, Self::Pool(pool) if pool.has_session_per_transaction())
     }
 
     /// Waits until no connection of the pool is in use, and closes all of them. Leaves a host transaction as it is.
     pub async fn close(&self) {
-        if let Self::Pool(pool) | Self::Writer(pool) = self {
+        if let Self::Pool(pool) = self {
             pool.close().await;
         }
     }
@@ -85,7 +76,6 @@ impl<DB: SqlDatabase> Clone for Source<DB> {
     fn clone(&self) -> Self {
         match self {
             Self::Pool(pool) => Self::Pool(pool.clone()),
-            Self::Writer(pool) => Self::Writer(pool.clone()),
             Self::Host(shared) => Self::Host(shared.clone()),
         }
     }
@@ -94,7 +84,7 @@ impl<DB: SqlDatabase> Clone for Source<DB> {
 impl<DB: SqlDatabase> Debug for Source<DB> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Pool(pool) | Self::Writer(pool) => pool.fmt(formatter),
+            Self::Pool(pool) => pool.fmt(formatter),
             Self::Host(shared) => shared.fmt(formatter),
         }
     }
@@ -157,9 +147,7 @@ where
                 answer
             } else {
                 let mut connection = self.acquire().await?;
-                let answer = connection.fetch_many(query).try_collect().await;
-                self.count();
-                let answer = answer?;
+                let answer = connection.fetch_many(query).try_collect().await?;
                 connection.give_back();
                 answer
             };
@@ -181,9 +169,7 @@ where
                 return Ok(row);
             }
             let mut connection = self.acquire().await?;
-            let row = connection.fetch_optional(query).await;
-            self.count();
-            let row = row?;
+            let row = connection.fetch_optional(query).await?;
             connection.give_back();
             Ok(row)
         };
