@@ -198,3 +198,26 @@ impl Position {
 fn unusable(cause: impl fmt::Display) -> StoreError {
     StoreError::Unavailable(format!("the replica {cause}").into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(system: i64, database: &str, timeline: i32, position: i64) -> Position {
+        Position { system, database: database.to_owned(), timeline, position }
+    }
+
+    #[test]
+    fn only_a_replica_of_the_same_log_is_used() {
+        let committed = position(1, "iam", 2, 100);
+        let replayed =
+            |system, database, timeline, at| position(system, database, timeline, at).has(&committed).is_ok();
+        assert!(replayed(1, "iam", 2, 100));
+        assert!(replayed(1, "iam", 2, 101));
+        assert!(!replayed(1, "iam", 2, 99), "it is behind");
+        assert!(!replayed(3, "iam", 2, 100), "another cluster");
+        assert!(!replayed(1, "other", 2, 100), "another database");
+        assert!(!replayed(1, "iam", 1, 100), "it may have what the new primary never had");
+        assert!(!replayed(1, "iam", 3, 100), "it follows another primary");
+    }
+}

@@ -67,7 +67,7 @@ impl Scene {
 
     async fn emails(&self) -> Vec<String> {
         let (filter, page) = (UserFilter::default(), PageRequest::default());
-        let (everywhere, sort) = (VisibleScope::Everywhere, UserSort::default());
+        let (everywhere, sort) = (VisibleScope::Tenant, UserSort::default());
         let listing = self.store.users(self.tenant.id, &filter, &everywhere, sort, page, self.other.now());
         let mut emails: Vec<String> =
             listing.await.unwrap().items.into_iter().map(|user| user.email.to_string()).collect();
@@ -234,7 +234,7 @@ async fn a_log_is_never_shorter_than_its_size() {
             scene.other.sequence().await;
             let heads = scene.store.log_heads(&[scene.tenant.id]).await.unwrap();
             let entries = scene.store.sequenced_entries(scene.tenant.id, 0, 100).await.unwrap();
-            assert_eq!(entries.len() as u64, heads[0].size, "{number}");
+            assert_eq!(entries.len() as u64, heads[0].frontier.size(), "{number}");
         }
     };
     check().await;
