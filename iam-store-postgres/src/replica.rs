@@ -26,16 +26,15 @@ const COMMITTED: &str = "
         END - '0/0')::bigint AS position
     FROM pg_control_system() c";
 
-/// Up to where a replica has replayed the log. No row if it is the primary of a cluster. The timeline is the last one that
-/// it has followed as far as its role may know: the receiver says it at once to a member of pg_read_all_stats, and the
-/// control file has it later.
+/// Up to where a replica has replayed the log. No row if it is the primary of a cluster. The timeline is the last one
+/// that it follows, as far as its role may know: the receiver says it to a member of pg_read_all_stats, and the control
+/// file has it after a restartpoint.
 const REPLAYED: &str = "
     SELECT
         c.system_identifier AS system,
         current_database()::text AS database,
         greatest(
             (SELECT timeline_id FROM pg_control_checkpoint()),
-            (SELECT min_recovery_end_timeline FROM pg_control_recovery()),
             (SELECT received_tli FROM pg_stat_wal_receiver)
         ) AS timeline,
         coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::bigint AS position
@@ -108,7 +107,7 @@ impl Replicas {
             return None;
         }
         let source = Source::Pool(replica.connections.pool());
-        match replica.connections.answer(Box::pin(read(source))).await {
+        match replica.connections.answer(read(source)).await {
             Ok(answer) => Some(answer),
             Err(error) => {
                 // Other errors are of the statement: the replay may have cancelled it, or it fails on the primary too.

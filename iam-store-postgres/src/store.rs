@@ -187,10 +187,11 @@ impl PostgresStore {
     where
         F: Future<Output = sqlx::Result<T>> + Send,
     {
-        if let (Some(replicas), None) = (&self.replicas, &self.host)
-            && let Some(answer) = replicas.list(&read).await
-        {
-            return Ok(answer);
+        if let (Some(replicas), None) = (&self.replicas, &self.host) {
+            // In a box, so that the future of a store without replicas stays small.
+            if let Some(answer) = Box::pin(replicas.list(&read)).await {
+                return Ok(answer);
+            }
         }
         self.answer(read(self.reads())).await
     }

@@ -116,6 +116,13 @@ mod tests {
     }
 
     #[test]
+    fn the_urls_of_replicas_are_separated_by_commas() {
+        let text = "database_url = 'postgres://db/iam'\ndatabase_read_url = 'postgres://one/iam, postgres://two/iam'";
+        let Database::Postgres { read_urls, .. } = from_toml(text).unwrap().database else { panic!("PostgreSQL") };
+        assert_eq!(read_urls, ["postgres://one/iam", "postgres://two/iam"]);
+    }
+
+    #[test]
     fn an_error_names_a_bad_setting_and_hides_its_value() {
         let cases = [
             ("listen = 'localhost'", "listen"),
