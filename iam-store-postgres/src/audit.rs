@@ -135,8 +135,8 @@ impl AuditStore for PostgresStore {
                 }
                 if let Some(cursor) = after {
                     let created_at = in_range(cursor.created_at);
-                    // The comparison of rows below excludes no partition. This condition does. It is not a parameter for
-                    // the same reason as the limit.
+                    // The comparison of rows below excludes no partition. This condition does. It is not a parameter
+                    // for the same reason as the limit.
                     if let Some(end) = end_of_month(created_at) {
                         query.push(format_args!(" AND e.created_at < '{end} 00:00:00+00'"));
                     }
