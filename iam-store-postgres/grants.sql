@@ -23,7 +23,8 @@ GRANT SELECT, INSERT, UPDATE ON
     iam.users,
     iam.credentials,
     iam.organizations,
-    iam.invitations
+    iam.invitations,
+    iam.history_starts
 TO iam_server;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON
@@ -43,6 +44,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON
+    iam.past_assignments,
+    iam.past_versions,
     iam.permissions,
     iam.role_permissions,
     iam.recovery_codes

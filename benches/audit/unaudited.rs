@@ -12,6 +12,7 @@ use iam_core::audit::*;
 use iam_core::clock::Timestamp;
 use iam_core::credential::*;
 use iam_core::factor::*;
+use iam_core::history::{HistoryStore, HolderQuery, Past, PastStatus};
 use iam_core::idempotency::*;
 use iam_core::invitation::*;
 use iam_core::link::*;
@@ -28,8 +29,8 @@ use iam_core::user::*;
 use iam_core::version::Version;
 use iam_core::webhook::{Delivery, *};
 use iam_core::{
-    ApiKeyId, AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, SessionId,
-    Slug, Store, StoreError, TenantId, Transaction, UserId, WebhookId,
+    ApiKeyId, AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, RoleName,
+    SessionId, Slug, Store, StoreError, TenantId, Transaction, UserId, WebhookId,
 };
 
 use uuid::Uuid;
@@ -78,6 +79,14 @@ impl Transaction for UnauditedTransaction {
 impl AssignmentStore for Unaudited {
     async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Outcome<Vec<Grant>> {
         self.0.grants_of(tenant, users).await
+    }
+    async fn assigned_users(
+        &self,
+        tenant: TenantId,
+        roles: &[RoleId],
+        organizations: &[OrganizationId],
+    ) -> Outcome<Vec<UserId>> {
+        self.0.assigned_users(tenant, roles, organizations).await
     }
     async fn assignments(
         &self,
@@ -333,8 +342,72 @@ impl RoleStore for Unaudited {
     async fn role_by_name(&self, tenant: TenantId, name: &str) -> Outcome<Option<Role>> {
         self.0.role_by_name(tenant, name).await
     }
+    async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Outcome<Vec<Role>> {
+        self.0.roles_by_id(tenant, ids).await
+    }
+    async fn roles_allowing(&self, tenant: TenantId, permission: &Permission) -> Outcome<Vec<Role>> {
+        self.0.roles_allowing(tenant, permission).await
+    }
     async fn roles(&self, tenant: TenantId, page: PageRequest) -> Outcome<Page<Role>> {
         self.0.roles(tenant, page).await
+    }
+}
+
+#[async_trait]
+impl HistoryStore for Unaudited {
+    async fn history_start(&self, tenant: TenantId) -> Outcome<Option<Timestamp>> {
+        self.0.history_start(tenant).await
+    }
+    async fn past_assignments_of(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        after: Timestamp,
+    ) -> Outcome<Vec<Past<Assignment>>> {
+        self.0.past_assignments_of(tenant, users, after).await
+    }
+    async fn past_roles(
+        &self,
+        tenant: TenantId,
+        roles: Option<&[RoleId]>,
+        after: Timestamp,
+    ) -> Outcome<Vec<Past<Role>>> {
+        self.0.past_roles(tenant, roles, after).await
+    }
+    async fn past_organizations(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+        after: Timestamp,
+    ) -> Outcome<Vec<Past<Organization>>> {
+        self.0.past_organizations(tenant, organizations, after).await
+    }
+    async fn past_statuses(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        after: Timestamp,
+    ) -> Outcome<Vec<Past<PastStatus>>> {
+        self.0.past_statuses(tenant, users, after).await
+    }
+    async fn assignments_at(
+        &self,
+        tenant: TenantId,
+        filter: &AssignmentFilter,
+        reach: &VisibleScope,
+        page: PageRequest,
+        at: Timestamp,
+    ) -> Outcome<Page<Assignment>> {
+        self.0.assignments_at(tenant, filter, reach, page, at).await
+    }
+    async fn holders(
+        &self,
+        tenant: TenantId,
+        query: &HolderQuery,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Outcome<Page<UserId>> {
+        self.0.holders(tenant, query, page, now).await
     }
 }
 
@@ -542,6 +615,9 @@ impl PermissionTransaction for UnauditedTransaction {
 impl RoleTransaction for UnauditedTransaction {
     async fn roles_by_id(&mut self, ids: &[RoleId]) -> Outcome<Vec<Role>> {
         self.0.roles_by_id(ids).await
+    }
+    async fn is_role_name_taken(&mut self, name: &RoleName) -> Outcome<bool> {
+        self.0.is_role_name_taken(name).await
     }
     async fn roles_with(&mut self, pattern: &PermissionPattern) -> Outcome<Vec<RoleId>> {
         self.0.roles_with(pattern).await

@@ -1,17 +1,20 @@
-//! `/authz/check`: whether a user holds a permission, and why (`decisions.md` §4).
+//! `/authz/check`: whether a user holds a permission, and why (`decisions.md` §4). `/authz/who`: which users hold one
+//! (`foresight.md`).
 
 use axum::Json;
 use axum::extract::State;
-use iam_core::access::{DecidingGrant, Decision, Question};
-use iam_core::{Iam, OrganizationId};
+use iam_core::access::{DecidingGrant, Decision, Holder, Question};
+use iam_core::{Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::assignment::AssignedUser;
 use crate::description::{AUTHORIZATION, Problems};
-use crate::extract::{Call, Params};
-use crate::page::List;
+use crate::extract::{Authenticated, Call, Params, Query};
+use crate::page::{Collection, List, PageQuery};
 use crate::problem::Problem;
+use crate::time::{Time, moment};
 
 /// The question whether a user holds a permission.
 #[derive(Deserialize, ToSchema)]
@@ -29,6 +32,10 @@ pub(crate) struct Check {
     /// The user to check. Absent or null means the caller.
     #[schema(value_type = Option<Uuid>)]
     user_id: Option<String>,
+    /// The moment to check. Absent or null means now. For an earlier moment, the answer is the one of that moment, and
+    /// the caller also needs `audit-logs:read`. For a later one, it is the answer as things stand now.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    at: Option<String>,
 }
 
 impl Check {
@@ -36,7 +43,8 @@ impl Check {
         let permission = params.require(&field("permission"), &self.permission);
         let organization = params.parse(&field("organizationId"), self.organization_id.as_deref());
         let user = params.parse(&field("userId"), self.user_id.as_deref());
-        Some(Question { permission: permission?, organization, user })
+        let at = params.parse_with(&field("at"), self.at.as_deref(), moment);
+        Some(Question { permission: permission?, organization, user, at })
     }
 }
 
@@ -76,6 +84,10 @@ pub(crate) struct DecidingGrantDto {
     /// The organization in which the role is held, if it is above the checked organization. Otherwise null.
     #[schema(required)]
     inherited_from: Option<Uuid>,
+    /// The user who assigned the role. Null means the service itself.
+    #[schema(required)]
+    granted_by: Option<Uuid>,
+    granted_at: Time,
 }
 
 impl From<DecidingGrant> for DecidingGrantDto {
@@ -86,6 +98,8 @@ impl From<DecidingGrant> for DecidingGrantDto {
             role_name: grant.role_name.into(),
             organization_id: grant.organization.map(OrganizationId::as_uuid),
             inherited_from: grant.inherited_from.map(OrganizationId::as_uuid),
+            granted_by: grant.granted_by.map(UserId::as_uuid),
+            granted_at: Time(grant.granted_at),
         }
     }
 }
@@ -147,4 +161,72 @@ pub(crate) async fn check_all(
     params.finish()?;
     let decisions = iam.access().check_all(&caller, &questions).await?;
     Ok(Json(List { data: decisions.into_iter().map(DecisionDto::from).collect() }))
+}
+
+/// Which users to list.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhoQuery {
+    /// A built-in permission or one of the application.
+    #[serde(default)]
+    #[param(required, max_length = 120, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "users:read")]
+    permission: String,
+    /// The organization in which they hold it. Absent means tenant-wide; roles in organizations then do not count.
+    #[param(value_type = Option<Uuid>)]
+    organization_id: Option<String>,
+    /// The moment at which they hold it. Absent means now. For an earlier moment, the caller also needs
+    /// `audit-logs:read`. For a later one, the answer is the one as things stand now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    at: Option<String>,
+}
+
+/// A user who holds the permission.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = PermissionHolder)]
+pub(crate) struct HolderDto {
+    user_id: Uuid,
+    user: AssignedUser,
+    /// The role assignments that grant the permission. Each of them is enough by itself.
+    grants: Vec<DecidingGrantDto>,
+}
+
+impl From<Holder> for HolderDto {
+    fn from(holder: Holder) -> Self {
+        Self {
+            user_id: holder.user.id.as_uuid(),
+            user: AssignedUser::new(holder.user.id, holder.user.summary()),
+            grants: holder.grants.into_iter().map(DecidingGrantDto::from).collect(),
+        }
+    }
+}
+
+/// List who holds a permission
+///
+/// Returns the users for whom a check of the permission is positive, with the role assignments that grant it. The
+/// caller needs the permission in the organization, or tenant-wide if none is given.
+#[utoipa::path(
+    get,
+    path = "/authz/who",
+    operation_id = "listPermissionHolders",
+    tag = AUTHORIZATION,
+    params(PageQuery, WhoQuery),
+    responses((status = 200, description = "A page of users, by id", body = Collection<HolderDto>), Problems),
+    extensions(("x-required-permission" = json!("role-assignments:read")), ("x-problems" = json!(["not-found"]))),
+)]
+pub(crate) async fn who(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Query(page): Query<PageQuery>,
+    Query(query): Query<WhoQuery>,
+) -> Result<Json<Collection<HolderDto>>, Problem> {
+    let mut params = Params::default();
+    let page = page.request_among(&mut params);
+    let permission = params.require("permission", &query.permission);
+    let organization = params.parse("organizationId", query.organization_id.as_deref());
+    let at = params.parse_with("at", query.at.as_deref(), moment);
+    params.finish()?;
+    let Some(permission) = permission else { return Err(Problem::invalid_field("permission", "is required")) };
+    Ok(Json(Collection::of(iam.access().who(&caller, permission, organization, at, page).await?)))
 }

@@ -4,6 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use iam_core::assignment::{
     Assignment, AssignmentFilter, AssignmentPatch, EffectivePermissions, Grant, GrantOrganization, ListedAssignment,
     NewAssignment,
@@ -22,6 +23,7 @@ use crate::description::{Problems, ROLE_ASSIGNMENTS, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, List, PageQuery};
+use crate::preview::Target;
 use crate::problem::Problem;
 use crate::time::{Time, moment};
 
@@ -132,7 +134,7 @@ pub(crate) struct AssignedUser {
 }
 
 impl AssignedUser {
-    fn new(id: UserId, UserSummary { email, service_name }: UserSummary) -> Self {
+    pub(crate) fn new(id: UserId, UserSummary { email, service_name }: UserSummary) -> Self {
         let email = service_name.is_none().then(|| email.into());
         Self { id: id.as_uuid(), email, name: service_name.map(PersonName::into) }
     }
@@ -307,6 +309,23 @@ pub(crate) struct AssignmentQuery {
     include_expired: Option<String>,
 }
 
+/// The moment of a list.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AsOfQuery {
+    /// Lists what was held at this moment. The caller then also needs `audit-logs:read`. For a later moment, lists what
+    /// will be held as things stand now. Absent means now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    as_of: Option<String>,
+}
+
+impl AsOfQuery {
+    fn moment(&self, params: &mut Params) -> Option<Timestamp> {
+        params.parse_with("asOf", self.as_of.as_deref(), moment)
+    }
+}
+
 /// List role assignments
 ///
 /// A caller who holds the permission only in some organizations sees the assignments in these organizations and below
@@ -316,7 +335,7 @@ pub(crate) struct AssignmentQuery {
     path = "/role-assignments",
     operation_id = "listRoleAssignments",
     tag = ROLE_ASSIGNMENTS,
-    params(PageQuery, AssignmentQuery),
+    params(PageQuery, AssignmentQuery, AsOfQuery),
     responses((status = 200, description = "A page of assignments", body = Collection<ListedAssignmentDto>), Problems),
     extensions(("x-required-permission" = json!("role-assignments:read"))),
 )]
@@ -325,6 +344,7 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     Query(page): Query<PageQuery>,
     Query(query): Query<AssignmentQuery>,
+    Query(as_of): Query<AsOfQuery>,
 ) -> Result<Json<Collection<ListedAssignmentDto>>, Problem> {
     let mut params = Params::default();
     let page = page.request_among(&mut params);
@@ -337,8 +357,13 @@ pub(crate) async fn list(
         organization: params.parse("organizationId", query.organization_id.as_deref()),
         include_expired: include_expired.unwrap_or(false),
     };
+    let as_of = as_of.moment(&mut params);
     params.finish()?;
-    Ok(Json(Collection::of(iam.assignments().list(&caller, &filter, page).await?)))
+    let listed = match as_of {
+        None => iam.assignments().list(&caller, &filter, page).await?,
+        Some(at) => iam.assignments().list_at(&caller, &filter, at, page).await?,
+    };
+    Ok(Json(Collection::of(listed)))
 }
 
 /// Assign a role
@@ -356,16 +381,18 @@ pub(crate) async fn list(
     extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["not-found", "validation"]))),
 )]
 pub(crate) async fn create(
-    State(iam): State<Iam>,
+    _: Authenticated,
+    target: Target,
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewAssignmentDto>,
-) -> Result<(StatusCode, Json<AssignmentDto>), Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let new = body.parse(&mut params, str::to_owned);
     params.finish()?;
     let Some(new) = new else { return Err(Problem::invalid_field("body", "is incomplete")) };
-    let assignment = iam.assignments().create_once(&caller, new, key.as_ref()).await?;
-    Ok((StatusCode::CREATED, Json(assignment.into())))
+    let outcome = target.assignments().create_once(&caller, new, key.as_ref()).await;
+    let created = |assignment| (StatusCode::CREATED, Json(AssignmentDto::from(assignment)));
+    target.respond(&caller, outcome, created).await
 }
 
 /// Assign several roles
@@ -381,19 +408,23 @@ pub(crate) async fn create(
     extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["not-found", "validation"]))),
 )]
 pub(crate) async fn create_all(
-    State(iam): State<Iam>,
+    _: Authenticated,
+    target: Target,
     RequestKey(key): RequestKey,
     Call(caller, NewAssignmentsDto { assignments }): Call<NewAssignmentsDto>,
-) -> Result<(StatusCode, Json<CreatedAssignments>), Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let parse = |(number, new): (usize, &NewAssignmentDto)| {
         new.parse(&mut params, |field| format!("assignments[{number}].{field}"))
     };
     let new: Vec<NewAssignment> = assignments.iter().enumerate().filter_map(parse).collect();
     params.finish()?;
-    let made = iam.assignments().create_all_once(&caller, &new, key.as_ref()).await?;
-    let made: Vec<CreatedAssignment> = made.into_iter().map(CreatedAssignment::from).collect();
-    Ok((StatusCode::CREATED, Json(CreatedAssignments { created: made.len(), assignments: made })))
+    let outcome = target.assignments().create_all_once(&caller, &new, key.as_ref()).await;
+    let created = |made: Vec<Assignment>| {
+        let assignments: Vec<CreatedAssignment> = made.into_iter().map(CreatedAssignment::from).collect();
+        (StatusCode::CREATED, Json(CreatedAssignments { created: assignments.len(), assignments }))
+    };
+    target.respond(&caller, outcome, created).await
 }
 
 /// Change when an assignment expires
@@ -410,15 +441,16 @@ pub(crate) async fn create_all(
     extensions(("x-required-permission" = json!("role-assignments:update")), ("x-problems" = json!(["conflict", "validation"]))),
 )]
 pub(crate) async fn update(
-    State(iam): State<Iam>,
     _: Authenticated,
+    target: Target,
     PathId(id): PathId<AssignmentId>,
     Call(caller, body): Call<AssignmentPatchDto>,
-) -> Result<Json<AssignmentDto>, Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let expires_at = body.expires_at.map(|text| params.parse_with("expiresAt", text.as_deref(), moment));
     params.finish()?;
-    Ok(Json(iam.assignments().update(&caller, id, AssignmentPatch { expires_at }).await?.into()))
+    let outcome = target.assignments().update(&caller, id, AssignmentPatch { expires_at }).await;
+    target.respond(&caller, outcome, |assignment| Json(AssignmentDto::from(assignment))).await
 }
 
 /// Revoke a role
@@ -434,12 +466,12 @@ pub(crate) async fn update(
     extensions(("x-required-permission" = json!("role-assignments:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
-    State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    target: Target,
     PathId(id): PathId<AssignmentId>,
-) -> Result<StatusCode, Problem> {
-    iam.assignments().delete(&caller, id).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Problem> {
+    let outcome = target.assignments().delete(&caller, id).await;
+    target.respond(&caller, outcome, |()| StatusCode::NO_CONTENT).await
 }
 
 /// List a user's roles
@@ -452,7 +484,7 @@ pub(crate) async fn delete(
     path = "/users/{id}/roles",
     operation_id = "listUserRoles",
     tag = USERS,
-    params(("id" = Uuid, Path, description = "The user")),
+    params(("id" = Uuid, Path, description = "The user"), AsOfQuery),
     responses((status = 200, description = "The assignments, newest first", body = List<UserRoleDto>), Problems),
     extensions(("x-required-permission" = json!("role-assignments:read"))),
 )]
@@ -460,7 +492,14 @@ pub(crate) async fn of_user(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(user): PathId<UserId>,
+    Query(as_of): Query<AsOfQuery>,
 ) -> Result<Json<List<UserRoleDto>>, Problem> {
-    let grants = iam.assignments().of_user(&caller, user).await?;
+    let mut params = Params::default();
+    let as_of = as_of.moment(&mut params);
+    params.finish()?;
+    let grants = match as_of {
+        None => iam.assignments().of_user(&caller, user).await?,
+        Some(at) => iam.assignments().of_user_at(&caller, user, at).await?,
+    };
     Ok(Json(List { data: grants.into_iter().map(UserRoleDto::from).collect() }))
 }

@@ -30,6 +30,7 @@ mod page;
 #[cfg(feature = "passkeys")]
 mod passkey;
 mod permission;
+mod preview;
 mod problem;
 mod properties;
 pub mod rate_limit;

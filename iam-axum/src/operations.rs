@@ -12,6 +12,7 @@ use crate::conditional::{conditional, refuse_unused_conditions};
 use crate::idempotency::once;
 #[cfg(feature = "passkeys")]
 use crate::passkey;
+use crate::preview::previewable;
 use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
@@ -54,9 +55,9 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             once(routes!(user::list, user::create)),
             once(routes!(user::create_service_account)),
             conditional(routes!(user::get)),
-            conditional(routes!(user::update, user::delete)),
-            routes!(user::suspend),
-            routes!(user::reactivate),
+            conditional(previewable(routes!(user::update, user::delete))),
+            previewable(routes!(user::suspend)),
+            previewable(routes!(user::reactivate)),
         ],
         Part::ApiKeys => vec![
             with_tokens(routes!(api_key::list, api_key::create)),
@@ -68,25 +69,25 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
         Part::Sessions => vec![routes!(session::list), routes!(session::logout_user), routes!(session::terminate)],
         Part::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],
         Part::Roles => vec![
-            once(routes!(role::list, role::create)),
+            once(previewable(routes!(role::list, role::create))),
             conditional(routes!(role::get)),
-            conditional(routes!(role::update, role::delete)),
+            conditional(previewable(routes!(role::update, role::delete))),
         ],
         Part::Assignments => vec![
             routes!(assignment::of_user),
-            once(routes!(assignment::list, assignment::create)),
-            routes!(assignment::update, assignment::delete),
-            once(routes!(assignment::create_all)),
+            once(previewable(routes!(assignment::list, assignment::create))),
+            previewable(routes!(assignment::update, assignment::delete)),
+            once(previewable(routes!(assignment::create_all))),
         ],
         Part::Organizations => vec![
-            once(routes!(organization::list, organization::create)),
+            once(previewable(routes!(organization::list, organization::create))),
             conditional(routes!(organization::get)),
-            conditional(routes!(organization::update, organization::delete)),
+            conditional(previewable(routes!(organization::update, organization::delete))),
             routes!(organization::tree),
             routes!(organization::children),
             routes!(organization::ancestors),
         ],
-        Part::Authorization => vec![routes!(access::check), routes!(access::check_all)],
+        Part::Authorization => vec![routes!(access::check), routes!(access::check_all), routes!(access::who)],
         Part::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
         Part::AuditLogs => vec![
             once(routes!(audit::list, audit::create)),

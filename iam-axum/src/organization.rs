@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use iam_core::organization::{
     NewOrganization, Organization, OrganizationFilter, OrganizationPatch, OrganizationSort, OrganizationSortKey,
     OrganizationStatus, OrganizationTree, OrganizationWithDepth, ParentFilter,
@@ -17,6 +18,7 @@ use crate::description::{ORGANIZATIONS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, List, PageQuery, SortOrderDto, sort_order};
+use crate::preview::Target;
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -280,16 +282,18 @@ pub(crate) async fn list(
     extensions(("x-required-permission" = json!("organizations:create")), ("x-problems" = json!(["not-found", "validation"]))),
 )]
 pub(crate) async fn create(
-    State(iam): State<Iam>,
+    _: Authenticated,
+    target: Target,
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewOrganizationDto>,
-) -> Result<(StatusCode, Json<OrganizationDto>), Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let parent = params.parse("parentId", body.parent_id.as_deref());
     params.finish()?;
     let new = NewOrganization { name: body.name, slug: body.slug, parent };
-    let organization = iam.organizations().create_once(&caller, new, key.as_ref()).await?;
-    Ok((StatusCode::CREATED, Json(organization.into())))
+    let outcome = target.organizations().create_once(&caller, new, key.as_ref()).await;
+    let created = |organization| (StatusCode::CREATED, Json(OrganizationDto::from(organization)));
+    target.respond(&caller, outcome, created).await
 }
 
 /// Get an organization
@@ -329,14 +333,16 @@ pub(crate) async fn get(
     extensions(("x-required-permission" = json!("organizations:update")), ("x-problems" = json!(["conflict", "validation"]))),
 )]
 pub(crate) async fn update(
-    State(iam): State<Iam>,
     _: Authenticated,
+    target: Target,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<OrganizationId>,
     Call(caller, body): Call<OrganizationPatchDto>,
-) -> Result<Tagged<OrganizationDto>, Problem> {
-    let organization = iam.organizations().update_if(&caller, id, body.into_patch()?, &precondition).await?;
-    Ok(Tagged(organization.version(), organization.into()))
+) -> Result<Response, Problem> {
+    let outcome = target.organizations().update_if(&caller, id, body.into_patch()?, &precondition).await;
+    let changed =
+        |organization: OrganizationWithDepth| Tagged(organization.version(), OrganizationDto::from(organization));
+    target.respond(&caller, outcome, changed).await
 }
 
 /// Delete an organization
@@ -352,13 +358,13 @@ pub(crate) async fn update(
     extensions(("x-required-permission" = json!("organizations:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
-    State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    target: Target,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<OrganizationId>,
-) -> Result<StatusCode, Problem> {
-    iam.organizations().delete_if(&caller, id, &precondition).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Problem> {
+    let outcome = target.organizations().delete_if(&caller, id, &precondition).await;
+    target.respond(&caller, outcome, |()| StatusCode::NO_CONTENT).await
 }
 
 /// Get an organization's tree

@@ -273,7 +273,7 @@ impl Problem {
         }
     }
 
-    fn document(&self, type_base: &str, request: Option<(&str, &str)>) -> ProblemDocument {
+    pub(crate) fn document(&self, type_base: &str, request: Option<(&str, &str)>) -> ProblemDocument {
         let base = type_base.trim_end_matches('/');
         let error =
             |error: &FieldError| FieldErrorDocument { field: error.field.clone(), message: error.message.clone() };

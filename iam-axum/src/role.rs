@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use iam_core::role::{NewRole, Role, RolePatch, RoleScope};
 use iam_core::{Iam, RoleId};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use crate::description::{Problems, ROLES};
 use crate::extract::{Authenticated, Call, PathId, Query};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery};
+use crate::preview::Target;
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -169,12 +171,13 @@ pub(crate) async fn list(
     extensions(("x-required-permission" = json!("roles:create"))),
 )]
 pub(crate) async fn create(
-    State(iam): State<Iam>,
+    _: Authenticated,
+    target: Target,
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewRoleDto>,
-) -> Result<(StatusCode, Json<RoleDto>), Problem> {
-    let role = iam.roles().create_once(&caller, body.into(), key.as_ref()).await?;
-    Ok((StatusCode::CREATED, Json(role.into())))
+) -> Result<Response, Problem> {
+    let outcome = target.roles().create_once(&caller, body.into(), key.as_ref()).await;
+    target.respond(&caller, outcome, |role| (StatusCode::CREATED, Json(RoleDto::from(role)))).await
 }
 
 /// Get a role
@@ -212,14 +215,14 @@ pub(crate) async fn get(
     extensions(("x-required-permission" = json!("roles:update")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn update(
-    State(iam): State<Iam>,
     _: Authenticated,
+    target: Target,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<RoleId>,
     Call(caller, body): Call<RolePatchDto>,
-) -> Result<Tagged<RoleDto>, Problem> {
-    let role = iam.roles().update_if(&caller, id, body.into(), &precondition).await?;
-    Ok(Tagged(role.version, role.into()))
+) -> Result<Response, Problem> {
+    let outcome = target.roles().update_if(&caller, id, body.into(), &precondition).await;
+    target.respond(&caller, outcome, |role| Tagged(role.version, RoleDto::from(role))).await
 }
 
 /// Delete a role
@@ -235,11 +238,11 @@ pub(crate) async fn update(
     extensions(("x-required-permission" = json!("roles:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
-    State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    target: Target,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<RoleId>,
-) -> Result<StatusCode, Problem> {
-    iam.roles().delete_if(&caller, id, &precondition).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Problem> {
+    let outcome = target.roles().delete_if(&caller, id, &precondition).await;
+    target.respond(&caller, outcome, |()| StatusCode::NO_CONTENT).await
 }

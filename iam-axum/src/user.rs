@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use iam_core::user::{
     NewServiceAccount, NewUser, User, UserFilter, UserKind, UserPatch, UserSort, UserSortKey, UserStatus,
 };
@@ -16,6 +17,7 @@ use crate::description::{Problems, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
+use crate::preview::Target;
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -458,14 +460,14 @@ pub(crate) async fn get(
     ),
 )]
 pub(crate) async fn update(
-    State(iam): State<Iam>,
     _: Authenticated,
+    target: Target,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<UserId>,
     Call(caller, body): Call<UserPatchDto>,
-) -> Result<Tagged<UpdatedUser>, Problem> {
-    let user = iam.users().update_if(&caller, id, body.into(), &precondition).await?;
-    Ok(Tagged(user.version, user.into()))
+) -> Result<Response, Problem> {
+    let outcome = target.users().update_if(&caller, id, body.into(), &precondition).await;
+    target.respond(&caller, outcome, |user| Tagged(user.version, UpdatedUser::from(user))).await
 }
 
 /// Delete a user
@@ -481,13 +483,13 @@ pub(crate) async fn update(
     extensions(("x-required-permission" = json!("users:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
-    State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    target: Target,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<UserId>,
-) -> Result<StatusCode, Problem> {
-    iam.users().delete_if(&caller, id, &precondition).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Problem> {
+    let outcome = target.users().delete_if(&caller, id, &precondition).await;
+    target.respond(&caller, outcome, |()| StatusCode::NO_CONTENT).await
 }
 
 /// Suspend a user
@@ -503,11 +505,12 @@ pub(crate) async fn delete(
     extensions(("x-required-permission" = json!("users:update")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn suspend(
-    State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    target: Target,
     PathId(id): PathId<UserId>,
-) -> Result<Json<UpdatedUser>, Problem> {
-    Ok(Json(iam.users().suspend(&caller, id).await?.into()))
+) -> Result<Response, Problem> {
+    let outcome = target.users().suspend(&caller, id).await;
+    target.respond(&caller, outcome, |user| Json(UpdatedUser::from(user))).await
 }
 
 /// Reactivate a user
@@ -523,9 +526,10 @@ pub(crate) async fn suspend(
     extensions(("x-required-permission" = json!("users:update")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn reactivate(
-    State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    target: Target,
     PathId(id): PathId<UserId>,
-) -> Result<Json<UpdatedUser>, Problem> {
-    Ok(Json(iam.users().reactivate(&caller, id).await?.into()))
+) -> Result<Response, Problem> {
+    let outcome = target.users().reactivate(&caller, id).await;
+    target.respond(&caller, outcome, |user| Json(UpdatedUser::from(user))).await
 }

@@ -183,6 +183,7 @@ impl Builder {
             verified_tokens: Arc::default(),
             ended_sessions: Arc::default(),
             has_several_tenants: Arc::default(),
+            trial: None,
         })))
     }
 }

@@ -105,7 +105,7 @@ impl World {
 
     /// Whether a caller may do something itself.
     async fn may(&self, caller: &Caller, permission: &str, organization: Option<OrganizationId>) -> bool {
-        let question = Question { permission: permission.parse().unwrap(), organization, user: None };
+        let question = Question { permission: permission.parse().unwrap(), organization, user: None, at: None };
         self.iam.access().check(caller, question).await.is_ok_and(|decision| decision.is_allowed())
     }
 

@@ -21,6 +21,20 @@ impl AssignmentStore for MemoryStore {
         Ok(self.tenant_state(tenant).grants(|assignment| users.contains(&assignment.user_id)))
     }
 
+    async fn assigned_users(
+        &self,
+        tenant: TenantId,
+        roles: &[RoleId],
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<UserId>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let passes = |found: &&Assignment| {
+            roles.contains(&found.role_id) || found.organization_id.is_some_and(|id| organizations.contains(&id))
+        };
+        let users: BTreeSet<UserId> = state.assignments.values().filter(passes).map(|found| found.user_id).collect();
+        Ok(users.into_iter().collect())
+    }
+
     async fn assignments(
         &self,
         tenant: TenantId,

@@ -4,10 +4,11 @@ use async_trait::async_trait;
 use iam_model::change::RoleChange;
 use iam_model::id::{RoleId, TenantId};
 use iam_model::page::{Page, PageRequest};
-use iam_model::permission::PermissionPattern;
+use iam_model::permission::{Permission, PermissionPattern};
 use iam_model::role::Role;
 use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::{Constraint, StoreError};
+use iam_model::validate::RoleName;
 
 use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, newest_first, page};
 
@@ -20,6 +21,17 @@ impl RoleStore for MemoryStore {
     async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
         let state = self.tenant_state(tenant);
         Ok(state.roles.values().find(|role| role.name.as_str() == name).map(|role| Role::clone(role)))
+    }
+
+    async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        let state = self.tenant_state(tenant);
+        Ok(state.roles.values().filter(|role| ids.contains(&role.id)).map(|role| Role::clone(role)).collect())
+    }
+
+    async fn roles_allowing(&self, tenant: TenantId, permission: &Permission) -> Result<Vec<Role>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let allows = |role: &&Arc<Role>| role.permissions.allows(permission);
+        Ok(state.roles.values().filter(allows).map(|role| Role::clone(role)).collect())
     }
 
     async fn roles(&self, tenant: TenantId, request: PageRequest) -> Result<Page<Role>, StoreError> {
@@ -35,6 +47,10 @@ impl RoleTransaction for MemoryTransaction {
     async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
         let found = self.draft.roles.values().filter(|role| ids.contains(&role.id));
         Ok(found.map(|role| Role::clone(role)).collect())
+    }
+
+    async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
+        Ok(self.draft.roles.values().any(|role| role.name == *name))
     }
 
     async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {

@@ -35,6 +35,7 @@ use uuid::Uuid;
 
 use crate::kept_webhook::KeptWebhook;
 use crate::log::AuditLog;
+use crate::past_versions::PastVersions;
 
 /// A store in memory. Clones share its content.
 ///
@@ -88,6 +89,7 @@ pub(super) struct TenantState {
     pub(super) challenges: BTreeMap<[u8; 32], Challenge>,
     pub(super) api_keys: BTreeMap<ApiKeyId, ApiKey>,
     pub(super) webhooks: BTreeMap<WebhookId, KeptWebhook>,
+    pub(super) past: PastVersions,
 }
 
 impl MemoryStore {

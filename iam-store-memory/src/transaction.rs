@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use iam_model::change::{AuditBatch, Change};
+use iam_model::change::{AuditBatch, AuditChange, Change};
 use iam_model::id::TenantId;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
@@ -11,6 +11,7 @@ use crate::state::MemoryTransaction;
 #[async_trait]
 impl Transaction for MemoryTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
+        self.draft.past.keep(&audit);
         self.entries.extend(audit.into_entries());
         match change {
             Change::Tenant(change) => self.write_tenant(change),
@@ -25,6 +26,9 @@ impl Transaction for MemoryTransaction {
             Change::Assignment(change) => self.draft.write_assignment(change),
             Change::Organization(change) => self.draft.write_organization(change),
             Change::Audit(change) => {
+                if let AuditChange::GiveUp { before, .. } = change {
+                    self.draft.past.forget(*before);
+                }
                 self.audit.push(change.clone());
                 Ok(())
             }

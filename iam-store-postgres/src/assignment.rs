@@ -25,6 +25,16 @@ assignment_ports! {
     PostgresStore,
     PostgresTransaction,
     list_moment: Moment,
+    // A UNION and not OR: each half has an index.
+    assigned_users: r#"
+        SELECT user_id AS "user_id!"
+        FROM iam.role_assignments
+        WHERE tenant_id = $1 AND role_id = ANY($2)
+        UNION
+        SELECT user_id
+        FROM iam.role_assignments
+        WHERE tenant_id = $1 AND organization_id = ANY($3)
+    "#,
     tenants_with_expired: "SELECT DISTINCT tenant_id FROM iam.role_assignments WHERE expires_at <= $1 LIMIT $2",
     held_in: r#"
         SELECT
@@ -234,6 +244,34 @@ impl<'a> FromIterator<&'a GrantContext> for Contexts {
     }
 }
 
+/// Assignments, turned from rows to columns.
+#[derive(Default)]
+pub(crate) struct AssignmentColumns {
+    pub(crate) ids: Vec<Uuid>,
+    pub(crate) users: Vec<Uuid>,
+    pub(crate) roles: Vec<Uuid>,
+    pub(crate) organizations: Vec<Option<Uuid>>,
+    pub(crate) expires_at: Vec<Option<DateTime<Utc>>>,
+    pub(crate) created_at: Vec<DateTime<Utc>>,
+    pub(crate) created_by: Vec<Option<Uuid>>,
+}
+
+impl<'a> FromIterator<&'a Assignment> for AssignmentColumns {
+    fn from_iter<I: IntoIterator<Item = &'a Assignment>>(assignments: I) -> Self {
+        let mut columns = Self::default();
+        for assignment in assignments {
+            columns.ids.push(assignment.id.as_uuid());
+            columns.users.push(assignment.user_id.as_uuid());
+            columns.roles.push(assignment.role_id.as_uuid());
+            columns.organizations.push(assignment.organization_id.map(OrganizationId::as_uuid));
+            columns.expires_at.push(assignment.expires_at);
+            columns.created_at.push(assignment.created_at);
+            columns.created_by.push(assignment.created_by.map(UserId::as_uuid));
+        }
+        columns
+    }
+}
+
 impl PostgresTransaction {
     async fn read_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         macro_rules! read {
@@ -292,14 +330,8 @@ impl PostgresTransaction {
     }
 
     async fn insert_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let assignments = || grants.iter().map(|grant| &grant.assignment);
-        let ids: Vec<Uuid> = assignments().map(|assignment| assignment.id.as_uuid()).collect();
-        let contexts: Vec<GrantContext> = assignments().map(Assignment::context).collect();
-        let Contexts { users, roles, organizations } = contexts.iter().collect();
-        let expires_at: Vec<Option<DateTime<Utc>>> = assignments().map(|assignment| assignment.expires_at).collect();
-        let created_at: Vec<DateTime<Utc>> = assignments().map(|assignment| assignment.created_at).collect();
-        let created_by: Vec<Option<Uuid>> =
-            assignments().map(|assignment| assignment.created_by.map(UserId::as_uuid)).collect();
+        let AssignmentColumns { ids, users, roles, organizations, expires_at, created_at, created_by } =
+            grants.iter().map(|grant| &grant.assignment).collect();
         execute_audited!(
             self,
             "$9",

@@ -196,7 +196,10 @@ impl PostgresTransaction {
             // Only their audit entries are written.
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
             AuditChange::SetRetention { after, .. } => self.set_retention(after).await,
-            AuditChange::GiveUp { until, .. } => self.give_up(*until).await,
+            AuditChange::GiveUp { until, before, .. } => {
+                self.forget_past_versions(*before).await?;
+                self.give_up(*until).await
+            }
             AuditChange::Erase { details, origins, .. } => self.erase(details, origins).await,
         }
     }

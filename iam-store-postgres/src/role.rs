@@ -24,6 +24,13 @@ role_ports! {
     by_id: "FROM iam.roles r WHERE r.tenant_id = $1 AND r.id = $2",
     by_name: "FROM iam.roles r WHERE r.tenant_id = $1 AND r.name = $2",
     by_ids: "FROM iam.roles r WHERE r.tenant_id = $1 AND r.id = ANY($2)",
+    allowing: r#"
+        FROM iam.roles r
+        WHERE r.tenant_id = $1 AND r.id IN (
+            SELECT p.role_id FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.permission IN ($2, $3, $4)
+        )
+    "#,
+    is_name_taken: r#"SELECT EXISTS (SELECT FROM iam.roles WHERE tenant_id = $1 AND name = $2) AS "exists!""#,
     count: r#"SELECT count(*) AS "count!" FROM iam.roles WHERE tenant_id = $1"#,
     page: "FROM iam.roles r WHERE r.tenant_id = $1 ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3",
     with_permission: "SELECT role_id FROM iam.role_permissions WHERE tenant_id = $1 AND permission = $2",

@@ -45,6 +45,7 @@ impl Transaction for PostgresTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
         // If this future is dropped halfway, a change may be without its entries. That must not be committed either.
         let was_broken = mem::replace(&mut self.broken, true);
+        self.keep_ended_versions(&audit).await?;
         self.write_audited(change, audit.into_entries()).await?;
         self.broken = was_broken;
         Ok(())

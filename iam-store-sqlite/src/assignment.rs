@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use iam_model::assignment::{Grant, GrantContext, GrantOrganization};
+use iam_model::assignment::{Assignment, Grant, GrantContext, GrantOrganization};
 use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationStatus;
 use iam_model::role::Role;
@@ -9,7 +9,7 @@ use iam_model::store_error::StoreError;
 use iam_store_sql::assignment::{AssignmentRow, SharedRoles};
 use iam_store_sql::assignment_ports;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -23,6 +23,15 @@ assignment_ports! {
     SqliteStore,
     SqliteTransaction,
     list_moment: i64,
+    assigned_users: r#"
+        SELECT user_id AS "user_id!: Uuid"
+        FROM role_assignments
+        WHERE tenant_id = ?1 AND role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+        UNION
+        SELECT user_id
+        FROM role_assignments
+        WHERE tenant_id = ?1 AND organization_id IN (SELECT unhex(value, '-') FROM json_each(?3))
+    "#,
     tenants_with_expired: "SELECT DISTINCT tenant_id FROM role_assignments WHERE expires_at <= ?1 LIMIT ?2",
     held_in: r#"
         SELECT
@@ -219,6 +228,19 @@ fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Opti
     Json(contexts.iter().map(|context| (context.user, context.role, context.organization)).collect())
 }
 
+/// The columns of an assignment, as a parameter.
+pub(crate) fn as_json(assignment: &Assignment) -> Value {
+    json!({
+        "id": assignment.id,
+        "user_id": assignment.user_id,
+        "role_id": assignment.role_id,
+        "organization_id": assignment.organization_id,
+        "expires_at": assignment.expires_at.map(millis),
+        "created_at": millis(assignment.created_at),
+        "created_by": assignment.created_by,
+    })
+}
+
 impl SqliteTransaction {
     async fn read_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         macro_rules! read {
@@ -266,18 +288,7 @@ impl SqliteTransaction {
     }
 
     async fn insert_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let row = |Grant { assignment, .. }: &Grant| {
-            json!({
-                "id": assignment.id,
-                "user_id": assignment.user_id,
-                "role_id": assignment.role_id,
-                "organization_id": assignment.organization_id,
-                "expires_at": assignment.expires_at.map(millis),
-                "created_at": millis(assignment.created_at),
-                "created_by": assignment.created_by,
-            })
-        };
-        let rows: Vec<_> = grants.iter().map(row).collect();
+        let rows: Vec<_> = grants.iter().map(|grant| as_json(&grant.assignment)).collect();
         sqlx::query!(
             r#"
             INSERT INTO role_assignments (

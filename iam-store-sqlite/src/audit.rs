@@ -145,7 +145,10 @@ impl SqliteTransaction {
             // Only their audit entries are written.
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
             AuditChange::SetRetention { after, .. } => self.update_retention(after).await,
-            AuditChange::GiveUp { until, .. } => self.update_removed(*until).await,
+            AuditChange::GiveUp { until, before, .. } => {
+                self.forget_past_versions(*before).await?;
+                self.update_removed(*until).await
+            }
             AuditChange::Erase { details, origins, .. } => self.erase(details, origins).await,
         }
     }

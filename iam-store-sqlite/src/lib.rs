@@ -9,6 +9,7 @@ mod credential;
 mod error;
 mod factor;
 mod feed;
+mod history;
 mod host;
 mod idempotency;
 mod invitation;

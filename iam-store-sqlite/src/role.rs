@@ -24,6 +24,13 @@ role_ports! {
     by_id: "FROM roles r WHERE r.tenant_id = ?1 AND r.id = ?2",
     by_name: "FROM roles r WHERE r.tenant_id = ?1 AND r.name = ?2",
     by_ids: "FROM roles r WHERE r.tenant_id = ?1 AND r.id IN (SELECT unhex(value, '-') FROM json_each(?2))",
+    allowing: r#"
+        FROM roles r
+        WHERE r.tenant_id = ?1 AND r.id IN (
+            SELECT p.role_id FROM role_permissions p WHERE p.tenant_id = ?1 AND p.permission IN (?2, ?3, ?4)
+        )
+    "#,
+    is_name_taken: r#"SELECT EXISTS (SELECT 1 FROM roles WHERE tenant_id = ?1 AND name = ?2) AS "exists!: bool""#,
     count: "SELECT count(*) FROM roles WHERE tenant_id = ?1",
     page: "FROM roles r WHERE r.tenant_id = ?1 ORDER BY r.created_at DESC, r.id LIMIT ?2 + 0 OFFSET ?3",
     with_permission: "SELECT role_id FROM role_permissions WHERE tenant_id = ?1 AND permission = ?2",

@@ -57,6 +57,7 @@ impl Transaction for SqliteTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
         // If this future is dropped halfway, a change may be without its entries. That must not be committed either.
         let was_broken = mem::replace(&mut self.broken, true);
+        self.keep_ended_versions(&audit).await?;
         write_change!(self, change)?;
         self.insert_audit_entries(audit.entries()).await?;
         self.broken = was_broken;

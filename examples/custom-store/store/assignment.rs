@@ -37,6 +37,20 @@ impl AssignmentStore for RedbStore {
         self.read(tenant, |view| view.grants(|assignment| users.contains(&assignment.user_id)))
     }
 
+    async fn assigned_users(
+        &self,
+        tenant: TenantId,
+        roles: &[RoleId],
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<UserId>, StoreError> {
+        let passes = |found: &Assignment| {
+            roles.contains(&found.role_id) || found.organization_id.is_some_and(|id| organizations.contains(&id))
+        };
+        let found = self.read(tenant, |view| view.select(passes))?;
+        let users: BTreeSet<UserId> = found.into_iter().map(|found| found.user_id).collect();
+        Ok(users.into_iter().collect())
+    }
+
     async fn assignments(
         &self,
         tenant: TenantId,

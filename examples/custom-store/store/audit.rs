@@ -178,7 +178,8 @@ impl Draft<'_> {
                 let head = self.view().head()?.unwrap_or_default();
                 self.put(HeadRow { retention_days: after.days, pending_retention, ..head })
             }
-            AuditChange::GiveUp { until, .. } => {
+            AuditChange::GiveUp { until, before, .. } => {
+                self.forget_past_versions(*before)?;
                 self.put(HeadRow { removed: *until, ..self.view().head()?.unwrap_or_default() })
             }
             AuditChange::Erase { details, origins, .. } => {

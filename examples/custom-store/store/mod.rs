@@ -9,6 +9,7 @@ mod audit;
 mod credential;
 mod factor;
 mod feed;
+mod history;
 mod idempotency;
 mod invitation;
 mod link;

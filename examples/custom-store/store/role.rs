@@ -3,10 +3,11 @@ use iam_model::assignment::Assignment;
 use iam_model::change::RoleChange;
 use iam_model::id::{RoleId, TenantId};
 use iam_model::page::{Page, PageRequest};
-use iam_model::permission::PermissionPattern;
+use iam_model::permission::{Permission, PermissionPattern};
 use iam_model::role::Role;
 use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::{Constraint, StoreError};
+use iam_model::validate::RoleName;
 
 use super::rows::{Draft, Row, key};
 use super::transaction::RedbTransaction;
@@ -34,6 +35,14 @@ impl RoleStore for RedbStore {
         Ok(self.read(tenant, |view| view.select(|role: &Role| role.name.as_str() == name))?.pop())
     }
 
+    async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        self.read(tenant, |view| view.select(|role: &Role| ids.contains(&role.id)))
+    }
+
+    async fn roles_allowing(&self, tenant: TenantId, permission: &Permission) -> Result<Vec<Role>, StoreError> {
+        self.read(tenant, |view| view.select(|role: &Role| role.permissions.allows(permission)))
+    }
+
     async fn roles(&self, tenant: TenantId, request: PageRequest) -> Result<Page<Role>, StoreError> {
         let found = self.read(tenant, |view| view.all::<Role>())?;
         Ok(page(newest_first(found, |role| (role.created_at, role.id)), request))
@@ -44,6 +53,10 @@ impl RoleStore for RedbStore {
 impl RoleTransaction for RedbTransaction {
     async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
         self.view().select(|role: &Role| ids.contains(&role.id))
+    }
+
+    async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
+        self.view().any(|role: &Role| role.name == *name)
     }
 
     async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {

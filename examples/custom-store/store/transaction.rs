@@ -21,6 +21,7 @@ use super::audit::EntryRow;
 use super::credential::{AttemptsRow, PasswordRow};
 use super::factor::{ChallengeRow, FactorRow, RecoveryCodesRow};
 use super::feed::{Feed, changed_by};
+use super::history::{HistoryStartRow, PastRow};
 use super::idempotency::AnswerRow;
 use super::link::LinkRow;
 use super::mail::{MessageRow, QueuedMailRow};
@@ -62,6 +63,7 @@ impl Transaction for RedbTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
         let was_broken = mem::replace(&mut self.broken, true);
         let draft = self.draft();
+        draft.keep_ended_versions(&audit)?;
         match change {
             Change::Tenant(change) => draft.write_tenant(change),
             Change::User(change) => draft.write_user(change),
@@ -122,5 +124,7 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<FactorRow>(rows)?;
     create::<RecoveryCodesRow>(rows)?;
     create::<ChallengeRow>(rows)?;
+    create::<PastRow>(rows)?;
+    create::<HistoryStartRow>(rows)?;
     create::<KeyRow>(rows)
 }

@@ -24,6 +24,7 @@ pub mod credential;
 pub mod erasure;
 pub mod factor;
 pub mod feed;
+pub mod history;
 pub mod idempotency;
 pub mod invitation;
 pub mod link;
@@ -154,6 +155,10 @@ macro_rules! conformance_cases {
                 roles_are_held_until_their_latest_end, another_administrator_is_active_and_permanent,
                 references_to_another_tenant_are_refused, rows_of_another_tenant_are_not_found,
                 a_unit_of_work_reads_its_own_changes;
+            history: past_assignments_are_kept, past_versions_are_kept, a_version_of_no_duration_is_not_kept,
+                a_dropped_unit_of_work_keeps_nothing, assignments_are_listed_as_they_were,
+                assignments_that_had_expired_are_listed_on_demand, holders_are_found, past_holders_are_found,
+                roles_that_allow_a_permission_are_found, retention_removes_past_versions;
             audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back,
                 an_entry_is_found_by_id, entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
                 every_filter_selects_matching_entries, combined_filters_select_matching_entries, events_are_read_back;

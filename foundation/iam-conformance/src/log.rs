@@ -82,6 +82,11 @@ impl World {
         self.log_key().await.give_up(tenant, sequences, self.now())
     }
 
+    /// The change by which retention marks no entry, but removes what ended before a moment.
+    pub async fn give_up_before(&self, tenant: TenantId, before: Timestamp) -> AuditChange {
+        self.log_key().await.give_up(tenant, 0..0, before)
+    }
+
     /// The change by which the service erases the personal data of a user.
     pub async fn erase(
         &self,

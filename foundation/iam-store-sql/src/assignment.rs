@@ -188,6 +188,7 @@ macro_rules! assignment_ports {
         $store:ident,
         $transaction:ident,
         list_moment: $moment:ty,
+        assigned_users: $assigned_users:literal,
         tenants_with_expired: $tenants_with_expired:literal,
         held_in: $held_in:literal,
         held_until: $held_until:literal,
@@ -218,6 +219,19 @@ macro_rules! assignment_ports {
             impl AssignmentStore for $store {
                 async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError> {
                     self.read_grants_of(tenant, users).await
+                }
+
+                async fn assigned_users(
+                    &self,
+                    tenant: TenantId,
+                    roles: &[RoleId],
+                    organizations: &[OrganizationId],
+                ) -> Result<Vec<UserId>, StoreError> {
+                    let roles = Self::ids(roles.iter().map(|role| role.as_uuid()));
+                    let organizations = Self::ids(organizations.iter().map(|organization| organization.as_uuid()));
+                    let users = sqlx::query_scalar!($assigned_users, tenant.as_uuid(), &roles, &organizations);
+                    let users = self.answer(users.fetch_all(&self.reads())).await?;
+                    Ok(users.into_iter().map(UserId::from).collect())
                 }
 
                 async fn assignments(

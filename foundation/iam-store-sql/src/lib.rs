@@ -8,6 +8,7 @@ pub mod credential;
 pub mod database;
 pub mod error;
 pub mod factor;
+pub mod history;
 pub mod host;
 pub mod idempotency;
 pub mod invitation;

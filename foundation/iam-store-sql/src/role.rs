@@ -81,6 +81,8 @@ macro_rules! role_ports {
         by_id: $by_id:literal,
         by_name: $by_name:literal,
         by_ids: $by_ids:literal,
+        allowing: $allowing:literal,
+        is_name_taken: $is_name_taken:literal,
         count: $count:literal,
         page: $page:literal,
         with_permission: $with_permission:literal,
@@ -92,10 +94,11 @@ macro_rules! role_ports {
             use iam_model::change::RoleChange;
             use iam_model::id::{RoleId, TenantId};
             use iam_model::page::{Page, PageRequest};
-            use iam_model::permission::PermissionPattern;
+            use iam_model::permission::{Permission, PermissionPattern};
             use iam_model::role::Role;
             use iam_model::store::{RoleStore, RoleTransaction};
             use iam_model::store_error::StoreError;
+            use iam_model::validate::RoleName;
             use std::slice;
             use $crate::error::expect_row;
             use $crate::page::{offset, page_of};
@@ -119,6 +122,32 @@ macro_rules! role_ports {
                     self.answer(row.fetch_optional(&self.reads())).await?.map(Role::try_from).transpose()
                 }
 
+                async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+                    let ids = Self::ids(ids.iter().map(|id| id.as_uuid()));
+                    let rows = select_roles!(Row, $permissions, $by_ids, tenant.as_uuid(), &ids);
+                    let rows = self.answer(rows.fetch_all(&self.reads())).await?;
+                    rows.into_iter().map(Role::try_from).collect()
+                }
+
+                async fn roles_allowing(
+                    &self,
+                    tenant: TenantId,
+                    permission: &Permission,
+                ) -> Result<Vec<Role>, StoreError> {
+                    let [exact, whole, everything] = PermissionPattern::allowing(permission);
+                    let rows = select_roles!(
+                        Row,
+                        $permissions,
+                        $allowing,
+                        tenant.as_uuid(),
+                        exact.as_str(),
+                        whole.as_str(),
+                        everything.as_str()
+                    );
+                    let rows = self.answer(rows.fetch_all(&self.reads())).await?;
+                    rows.into_iter().map(Role::try_from).collect()
+                }
+
                 async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError> {
                     let tenant = tenant.as_uuid();
                     let limit = i64::from(page.limit());
@@ -140,6 +169,11 @@ macro_rules! role_ports {
                     let rows = select_roles!(Row, $permissions, $by_ids, self.tenant(), &ids);
                     let rows = rows.fetch_all(self.connection()).await.map_err($store::store_error)?;
                     rows.into_iter().map(Role::try_from).collect()
+                }
+
+                async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
+                    let is_taken = sqlx::query_scalar!($is_name_taken, self.tenant(), name.as_str());
+                    is_taken.fetch_one(self.connection()).await.map_err($store::store_error)
                 }
 
                 async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {

@@ -6,8 +6,10 @@
 
 mod service;
 mod sight;
+mod who;
 
 pub use crate::access::service::{Access, MAX_QUESTIONS, Question};
+pub use crate::access::who::Holder;
 pub use iam_model::access::{
     Authority, DecidingGrant, Decision, Denial, GrantedRights, HeldRole, ResourceScope, Snapshot, Until, VisibleScope,
 };

@@ -1,10 +1,12 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use iam_model::access::{Authority, Decision, Rights, Snapshot};
+use iam_model::access::{Authority, Decision, Denial, Rights, Snapshot};
 use iam_model::assignment::Grant;
 use iam_model::audit::ResourceType;
+use iam_model::clock::Timestamp;
+use iam_model::context::Actor;
 use iam_model::error::{Error, Result};
 use iam_model::id::{OrganizationId, UserId};
 use iam_model::organization::Ancestry;
@@ -13,7 +15,9 @@ use iam_model::permission::Permission;
 use iam_model::user::User;
 
 use crate::caller::Caller;
+use crate::distinct::distinct;
 use crate::engine::Engine;
+use crate::history;
 
 /// The maximum number of questions in one call (`decisions.md` §4).
 pub const MAX_QUESTIONS: usize = 100;
@@ -25,7 +29,7 @@ pub const MAX_QUESTIONS: usize = 100;
 /// use iam_core::access::{Denial, Question};
 ///
 /// let grace = iam.users().create(&ada, person("grace@example.com")).await?;
-/// let question = Question { permission: "users:read".parse()?, organization: None, user: Some(grace.id) };
+/// let question = Question { permission: "users:read".parse()?, organization: None, user: Some(grace.id), at: None };
 /// let decision = iam.access().check(&ada, question).await?;
 /// assert_eq!(decision.denial, Some(Denial::NotHeld)); // an allowed decision names its grants
 ///
@@ -45,6 +49,8 @@ pub struct Question {
     pub organization: Option<OrganizationId>,
     /// The user; `None` for the caller.
     pub user: Option<UserId>,
+    /// The moment; `None` for now. A future moment asks what the answer will be as things stand now.
+    pub at: Option<Timestamp>,
 }
 
 impl Access<'_> {
@@ -89,9 +95,14 @@ impl Access<'_> {
     /// A caller that holds this permission in organizations only is not told what the user holds elsewhere. It is told
     /// that the user is not ACTIVE only if the user holds the permission of the question in that scope.
     ///
+    /// A question about an earlier moment also needs `audit-logs:read` tenant-wide. It is answered from
+    /// the assignments, the roles, the organization tree and the statuses of that moment. An API key can ask it only
+    /// about a user.
+    ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`]; [`Error::About`] with [`Error::NotFound`] for a user who does not exist, or for an
+    /// [`Error::Forbidden`]; [`Error::Validation`] naming `at` for a moment before the history of the tenant begins;
+    /// [`Error::About`] with [`Error::NotFound`] for a user who does not exist, or for an
     /// organization that does not exist or in which the caller holds nothing.
     pub async fn check(&self, caller: &Caller, question: Question) -> Result<Decision> {
         let decisions = self.decide(caller, &[question], |_, field| field.to_owned()).await?;
@@ -124,27 +135,63 @@ impl Access<'_> {
             may_ask(rights, caller, question, &ancestry)
                 .map_err(|error| error.about_what_it_names(field(number, "organizationId")))?;
         }
+        let past = self.past_snapshots(caller, questions, now, &field).await?;
+        let is_present = |question: &&Question| question.past(now).is_none();
         let other = |question: &Question| question.user.filter(|user| !caller.is_in_session_of(*user));
-        let mut others: Vec<UserId> = questions.iter().filter_map(other).collect();
-        others.sort_unstable();
-        others.dedup();
-        let snapshot = self.snapshot(caller, &others, ancestry).await?;
+        let others = distinct(questions.iter().filter(is_present).filter_map(other));
+        let present = self.snapshot(caller, &others, ancestry).await?;
         let answer = |(number, question): (usize, &Question)| {
             let Question { permission, organization, .. } = question;
-            // The caller's own rights were read when the caller was authenticated.
-            let Some(user) = other(question) else {
+            let (at, past_at) = (question.at.unwrap_or(now), question.past(now));
+            // The caller's own present rights were read when the caller was authenticated.
+            let Some(user) = past_at.map_or_else(|| other(question), |_| question.user.or(caller.user())) else {
                 let missing = || Error::NotFound(ResourceType::ORGANIZATION).about(field(number, "organizationId"));
-                let scope = snapshot.scope(*organization).ok_or_else(missing)?;
-                return Ok(rights.explain(permission, scope));
+                let scope = present.scope(*organization).ok_or_else(missing)?;
+                return Ok(Rights::new(caller.authority(), at).explain(permission, scope));
             };
-            let decision = snapshot.explain(user, permission, *organization, now);
-            let decision =
-                decision.ok_or_else(|| Error::NotFound(ResourceType::USER).about(field(number, "userId")))?;
-            let knows_all = rights.require(&permission::ROLE_ASSIGNMENTS_READ).is_ok();
-            let is_held_here = snapshot.holds(user, permission, *organization, now);
+            let no_user = || Error::NotFound(ResourceType::USER).about(field(number, "userId"));
+            let snapshot = match past_at {
+                None => &present,
+                Some(at) => past.at(user, at).ok_or_else(no_user)?,
+            };
+            let decision = snapshot.explain(user, permission, *organization, at);
+            let decision = match past_at {
+                None => decision.ok_or_else(no_user)?,
+                Some(_) => decision.unwrap_or_else(|| Decision::denied(Denial::DidNotExist)),
+            };
+            let knows_all = caller.is_in_session_of(user) || rights.require(&permission::ROLE_ASSIGNMENTS_READ).is_ok();
+            let is_held_here = snapshot.holds(user, permission, *organization, at);
             Ok(if knows_all || is_held_here { decision } else { decision.without_outside_facts() })
         };
         questions.iter().enumerate().map(answer).collect()
+    }
+
+    /// Reads the state at each past moment of the questions, if the caller may look back.
+    async fn past_snapshots(
+        &self,
+        caller: &Caller,
+        questions: &[Question],
+        now: Timestamp,
+        field: impl Fn(usize, &str) -> String,
+    ) -> Result<PastSnapshots> {
+        let numbered = || questions.iter().enumerate();
+        let past = || numbered().filter_map(|(number, question)| Some((question.past(now)?, number, question)));
+        let Some((earliest, first)) = past().map(|(at, number, _)| (at, number)).min() else {
+            return Ok(PastSnapshots::default());
+        };
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
+        let by_key = matches!(caller.actor(), Actor::ApiKey { .. });
+        if let Some((_, number, _)) = past().find(|(.., question)| by_key && question.user.is_none()) {
+            let reason = "is required if an API key asks about an earlier moment";
+            return Err(Error::field(field(number, "userId"), reason));
+        }
+        history::require_kept(self.0, caller.tenant(), &field(first, "at"), earliest).await?;
+        let users = distinct(past().filter_map(|(.., question)| question.user.or(caller.user())));
+        let organizations = distinct(past().filter_map(|(.., question)| question.organization));
+        let history = history::read(self.0, caller.tenant(), &users, &organizations, earliest).await?;
+        let moments = distinct(past().map(|(at, ..)| at));
+        let by_moment = moments.into_iter().map(|at| (at, history.snapshot_at(at))).collect();
+        Ok(PastSnapshots { by_moment, users: users.into_iter().filter(|user| history.statuses.has(*user)).collect() })
     }
 
     /// Reads these users and their rights. It takes two queries for any number of users.
@@ -166,14 +213,48 @@ impl Access<'_> {
     }
 }
 
+impl Question {
+    /// The moment of the question, if it is before the present.
+    fn past(&self, now: Timestamp) -> Option<Timestamp> {
+        self.at.filter(|at| *at < now)
+    }
+}
+
+/// The state at the past moments of some questions.
+#[derive(Default)]
+struct PastSnapshots {
+    by_moment: HashMap<Timestamp, Snapshot>,
+    /// The users of the questions that exist or have ever existed.
+    users: HashSet<UserId>,
+}
+
+impl PastSnapshots {
+    /// Returns the state at a moment. `None` if there is no such user.
+    fn at(&self, user: UserId, at: Timestamp) -> Option<&Snapshot> {
+        self.by_moment.get(&at).filter(|_| self.users.contains(&user))
+    }
+}
+
+/// Requires a permission in an organization, or tenant-wide if none is given.
+pub(super) fn require_there(
+    rights: Rights<'_>,
+    permission: &Permission,
+    organization: Option<OrganizationId>,
+    ancestry: &Ancestry,
+) -> Result<()> {
+    match organization {
+        None => rights.require(permission),
+        Some(organization) => require_in(rights, permission, ancestry, organization),
+    }
+}
+
 /// Checks that the caller may ask a question. A question about the caller itself needs any role in the organization,
 /// and needs nothing if it is tenant-wide. A question about another user needs `role-assignments:read`.
 fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, ancestry: &Ancestry) -> Result<()> {
     let is_about_itself = question.user.is_none_or(|user| caller.is_in_session_of(user));
     match (question.organization, is_about_itself) {
         (None, true) => Ok(()),
-        (None, false) => rights.require(&permission::ROLE_ASSIGNMENTS_READ),
-        (Some(organization), false) => require_in(rights, &permission::ROLE_ASSIGNMENTS_READ, ancestry, organization),
+        (organization, false) => require_there(rights, &permission::ROLE_ASSIGNMENTS_READ, organization, ancestry),
         (Some(organization), true) => {
             let position = ancestry.position(organization);
             let sees = position.is_some_and(|position| rights.sees(position.scope()));

@@ -11,6 +11,7 @@ use iam_model::organization::{Hierarchy, Node};
 use iam_model::permission::Permission;
 use iam_model::role::Role;
 
+use crate::distinct::distinct;
 use crate::engine::UnitOfWork;
 
 /// The roles and organizations to which new assignments or an invitation refer, as far as they exist.
@@ -82,11 +83,4 @@ pub(super) fn check_place(role: &Role, node: Option<Node<'_>>, field: &impl Fn(&
         return Err(Conflict::OrganizationInactive.into());
     }
     Ok(())
-}
-
-pub(crate) fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut items: Vec<T> = items.collect();
-    items.sort_unstable();
-    items.dedup();
-    items
 }

@@ -2,6 +2,7 @@
 
 mod input;
 mod known;
+mod past;
 mod service;
 mod sweep;
 

@@ -20,8 +20,9 @@ use iam_model::user::{User, UserStatus};
 use crate::access::require_sight;
 use crate::assignment::NewAssignment;
 use crate::assignment::input::{Naming, check_expiries};
-use crate::assignment::known::{Known, check_place, distinct};
+use crate::assignment::known::{Known, check_place};
 use crate::caller::Caller;
+use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork, hold_quota};
 use crate::idempotency::Idempotency;
 

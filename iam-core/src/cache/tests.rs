@@ -354,6 +354,7 @@ async fn several_questions_query_only_positions_that_are_not_cached() {
         permission: permission::USERS_READ,
         organization: Some(organization),
         user: None,
+        at: None,
     });
     for lineages in [Some(1), None] {
         world.counter.take();

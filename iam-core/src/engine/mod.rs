@@ -7,6 +7,7 @@ mod once;
 mod post;
 mod precondition;
 mod quota;
+mod trial;
 mod work;
 
 use std::sync::Arc;
@@ -39,9 +40,11 @@ pub(crate) use crate::engine::once::{IdempotencySecret, Once};
 pub(crate) use crate::engine::post::Post;
 pub(crate) use crate::engine::precondition::require_version;
 pub(crate) use crate::engine::quota::hold_quota;
+pub(crate) use crate::engine::trial::TrialChanges;
 
 use crate::cache::{CachedApiKey, CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
+use crate::distinct::distinct;
 use crate::hashing::PasswordHasher;
 use crate::idempotency::Idempotency;
 use crate::one_time::TotpCipher;
@@ -77,6 +80,8 @@ pub(crate) struct Engine {
     pub(crate) ended_sessions: Arc<EndedSessions>,
     /// Whether there was more than one tenant at the last query.
     pub(crate) has_several_tenants: Arc<AtomicBool>,
+    /// Receives the changes of units of work, which write nothing then. `None` except in a [`Trial`](crate::Trial).
+    pub(crate) trial: Option<TrialChanges>,
 }
 
 impl Engine {
@@ -86,11 +91,19 @@ impl Engine {
 
     /// Returns the same state over a host transaction.
     pub(crate) fn within(&self, store: Arc<dyn Store>) -> Self {
-        let store = observed(store, self.observer.as_ref());
-        let after_commit = self.after_commit.deferred();
+        self.over(observed(store, self.observer.as_ref()), None)
+    }
+
+    /// Returns the same state for a trial: units of work write nothing, and their changes can be read.
+    pub(crate) fn on_trial(&self) -> Self {
+        self.over(Arc::clone(&self.store), Some(TrialChanges::default()))
+    }
+
+    fn over(&self, store: Arc<dyn Store>, trial: Option<TrialChanges>) -> Self {
         Self {
             store,
-            after_commit,
+            trial,
+            after_commit: self.after_commit.deferred(),
             // Its own: a unit of work inside a host transaction must not wait for units of work that wait for this
             // transaction.
             in_flight: InFlight::default(),
@@ -169,7 +182,7 @@ impl Engine {
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
         let permit = self.in_flight.acquire(caller.tenant()).await?;
         let work = UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.after_commit);
-        Ok(work.await?.with_permit(permit))
+        Ok(work.await?.with_permit(permit).on_trial(self.trial.as_ref()))
     }
 
     /// Returns the same caller with its current rights, for calls that take long. Trusted code does not change.
@@ -237,11 +250,8 @@ impl Engine {
         organizations: impl IntoIterator<Item = OrganizationId>,
     ) -> Result<Arc<Ancestry>, StoreError> {
         let (snapshots, asked) = (self.snapshots(), monotonic_now());
-        let mut ids: Vec<OrganizationId> = organizations.into_iter().collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let (mut lineages, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
-        for id in ids {
+        let (mut lineages, mut unknown) = (Vec::new(), Vec::new());
+        for id in distinct(organizations) {
             match snapshots.lineage(tenant, id, asked) {
                 Some(lineage) => lineages.push(lineage),
                 None => unknown.push(id),

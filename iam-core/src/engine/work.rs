@@ -19,6 +19,7 @@ use crate::caller::Caller;
 use crate::engine::after_commit::{AfterCommit, PendingEffects};
 use crate::engine::in_flight::Permit;
 use crate::engine::locked_rights::LockedRights;
+use crate::engine::trial::TrialChanges;
 
 /// Changes of a caller in its tenant, with their audit entries.
 ///
@@ -40,6 +41,8 @@ pub struct UnitOfWork<'a> {
     pending: PendingEffects<'a>,
     /// `None` until the caller's rights are read under the tenant's lock.
     grantor: Option<LockedRights>,
+    /// Receives the changes instead of the store, if this is only a trial.
+    trial: Option<&'a TrialChanges>,
     /// Dropped after the transaction: it is the permit to use the transaction's connection.
     permit: Option<Permit<'a>>,
 }
@@ -63,6 +66,7 @@ impl<'a> UnitOfWork<'a> {
             random,
             pending: PendingEffects::new(after_commit),
             grantor: None,
+            trial: None,
             permit: None,
         })
     }
@@ -70,6 +74,11 @@ impl<'a> UnitOfWork<'a> {
     /// Holds a permit of its tenant until it ends.
     pub(crate) fn with_permit(self, permit: Permit<'a>) -> Self {
         Self { permit: Some(permit), ..self }
+    }
+
+    /// Writes nothing if there is a receiver of the changes.
+    pub(crate) fn on_trial(self, trial: Option<&'a TrialChanges>) -> Self {
+        Self { trial, ..self }
     }
 
     /// Returns the time of everything that happens in this unit of work.
@@ -222,6 +231,9 @@ impl<'a> UnitOfWork<'a> {
     }
 
     async fn write(&mut self, change: &Change, batch: AuditBatch) -> Result<()> {
+        if let Some(trial) = self.trial {
+            return trial.take(change, self.transaction.as_mut()).await;
+        }
         self.transaction.write(change, batch).await?;
         if matches!(change, Change::Tenant(TenantChange::Create(_))) {
             // The tenant is new, and no other unit of work finds it yet. No user holds rights in it, so there is
@@ -237,7 +249,10 @@ impl<'a> UnitOfWork<'a> {
     ///
     /// The errors of the store. Nothing was written then, unless the connection was lost during the commit.
     pub async fn commit(self) -> Result<()> {
-        let Self { transaction, pending, permit, .. } = self;
+        let Self { transaction, pending, permit, trial, .. } = self;
+        if trial.is_some() {
+            return Ok(());
+        }
         transaction.commit().await?;
         drop(permit);
         pending.committed();

@@ -7,6 +7,7 @@
 
 mod contract;
 mod explain;
+mod foresight;
 mod operation;
 mod state;
 mod world;

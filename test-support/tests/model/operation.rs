@@ -46,6 +46,35 @@ pub(crate) enum Operation {
     Read(Read),
 }
 
+impl Operation {
+    /// Whether the effect of the operation on rights can be previewed.
+    pub(crate) fn has_preview(&self) -> bool {
+        match self {
+            Self::CreateRole { .. }
+            | Self::PatchRole { .. }
+            | Self::DeleteRole { .. }
+            | Self::Assign { .. }
+            | Self::AssignAll { .. }
+            | Self::Revoke { .. }
+            | Self::Expire { .. }
+            | Self::CreateOrganization { .. }
+            | Self::PatchOrganization { .. }
+            | Self::DeleteOrganization { .. }
+            | Self::PatchUser { .. }
+            | Self::Suspend { .. }
+            | Self::Reactivate { .. }
+            | Self::DeleteUser { .. } => true,
+            Self::Register { .. }
+            | Self::Unregister { .. }
+            | Self::CreateUser { .. }
+            | Self::StepUp
+            | Self::Sweep
+            | Self::Wait { .. }
+            | Self::Read(_) => false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OrganizationPatch {
     pub(crate) name: Option<String>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use fastrand::Rng;
-use iam_core::access::{Authority, Decision, Question, Snapshot};
+use iam_core::access::{Authority, Decision, Question, Snapshot, Until};
 use iam_core::api_key::NewApiKey;
 use iam_core::assignment::{AssignmentFilter, AssignmentPatch, NewAssignment};
 use iam_core::clock::testing::FixedClock;
@@ -18,6 +18,7 @@ use iam_core::organization::{
 };
 use iam_core::page::PageRequest;
 use iam_core::permission::NewPermission;
+use iam_core::preview::{Direction, RightChange};
 use iam_core::role::{NewRole, RolePatch, RoleScope};
 use iam_core::session::{Login, StepUp};
 use iam_core::tenant::Registration;
@@ -28,6 +29,7 @@ use iam_core::{
 };
 
 use crate::contract::{Actor, Scene, Verdict};
+use crate::foresight::{Difference, Services, differences};
 use crate::operation::{ASKED, Chooser, FOUNDING, Item, Operation, Read, Ref};
 use crate::state::{
     Assignment, Key, Moment, NEVER, Organization, Registered, Role, Scope, Spot, Status, Tenant, User, uncovered_growth,
@@ -94,6 +96,8 @@ struct World<'a> {
     names: [Names; 2],
     /// Callers from some steps ago. Their rights may have changed since then.
     stale: VecDeque<(usize, usize, Caller)>,
+    /// The states after each step, with the moment.
+    past: Vec<(Moment, [Tenant; 2])>,
     trace: Vec<String>,
 }
 
@@ -148,6 +152,7 @@ impl World<'_> {
             states,
             names,
             stale: VecDeque::new(),
+            past: Vec::new(),
             trace: Vec::new(),
         }
     }
@@ -315,6 +320,10 @@ impl World<'_> {
             self.check_random_snapshot(tenant).await;
         }
         self.check_ended_session(tenant).await;
+        self.ask_about_another_moment(tenant).await;
+        // At one moment, only the last state was ever visible.
+        self.past.pop_if(|(moment, _)| *moment == self.now);
+        self.past.push((self.now, self.states.clone()));
     }
 
     fn note(&mut self, what: &impl std::fmt::Debug) {
@@ -355,7 +364,15 @@ impl World<'_> {
     ) -> bool {
         let scene = Scene { tenant, state: before, actor, now: self.now };
         let verdict = scene.judge(operation);
+        let former = self.states[tenant].clone();
+        let preview = match operation.has_preview() {
+            true => Some(self.preview(tenant, caller, operation).await),
+            false => None,
+        };
         let answer = self.execute(tenant, caller, operation).await;
+        if let Some((Err(expected), Err(found))) = preview.as_ref().map(|preview| (preview, &answer)) {
+            assert_eq!(*expected, kind(found), "{}", self.story());
+        }
         self.note(&answer.as_ref().map(|_| ()).map_err(full_text));
         let kind = answer.as_ref().map_err(kind);
         let right = match &kind {
@@ -368,7 +385,10 @@ impl World<'_> {
             "{}gate {gate:?}, refusals {refusals:?}, tolerated {tolerated:?}\n{before}",
             self.story()
         );
-        let Ok(new) = answer else { return false };
+        let Ok(new) = answer else {
+            assert!(!matches!(preview, Some(Ok(_))), "{}the preview allowed it", self.story());
+            return false;
+        };
         // Trusted code passes every permission check, so its verdict contains the state after the operation.
         let trusted = Scene { actor: Actor::System, ..scene };
         if let Actor::User(author) | Actor::Key(author) = actor {
@@ -380,12 +400,128 @@ impl World<'_> {
         if let (Operation::StepUp, Actor::User(user)) = (operation, actor) {
             self.states[tenant].authenticated.insert(user, self.now);
         }
+        if let Some(preview) = preview {
+            let preview = preview.unwrap_or_else(|refusal| panic!("{}the preview said {refusal}", self.story()));
+            // The rows are for callers that may read all assignments.
+            let sees_all = actor == Actor::System || scene.may("role-assignments:read", None) && !is_stale;
+            self.check_preview(tenant, &former, preview, sees_all);
+        }
         let state = &self.states[tenant];
         assert!(!state.is_cyclic(), "{}", self.story());
         let depths = (0..state.organizations.len()).filter(|number| !state.is_inactive(*number));
         assert!(depths.map(|number| state.depth(number)).all(|depth| depth <= 5), "{}", self.story());
         assert!(state.administrators() > 0, "{}", self.story());
         true
+    }
+
+    /// Tries a change out. Returns the number of users who gain or lose a right, with the rows; or the name of the
+    /// refusal.
+    async fn preview(
+        &self,
+        tenant: usize,
+        caller: &Caller,
+        operation: &Operation,
+    ) -> Result<(u64, BTreeSet<Difference>), String> {
+        let trial = self.iam().trial();
+        let outcome = self.attempt(&trial, tenant, caller, operation).await;
+        let preview = trial.preview(caller, outcome).await.map_err(|error| kind(&error))?;
+        if let Some(refusal) = preview.refusal {
+            return Err(kind(&refusal));
+        }
+        assert!(!preview.truncated, "{}", self.story());
+        let names = &self.names[tenant];
+        let row = |change: &RightChange| Difference {
+            user: position(&names.users, &change.user),
+            spot: change.organization.map(|id| position(&names.organizations, &id)),
+            permission: change.permission.to_string(),
+            is_gain: change.direction == Direction::Gained,
+            from: self.moment(Some(change.from)),
+            until: match change.until {
+                Until::Moment(moment) => self.moment(Some(moment)),
+                Until::Forever => NEVER,
+            },
+        };
+        let rows: BTreeSet<Difference> = preview.changes.iter().map(row).collect();
+        assert_eq!(rows.len(), preview.changes.len(), "{}", self.story());
+        for change in &preview.changes {
+            // Each names an assignment of that user.
+            for id in &change.via {
+                let assignment = &self.states[tenant].assignments[position(&names.assignments, id)];
+                assert_eq!(names.users[assignment.user], change.user, "{}", self.story());
+            }
+        }
+        Ok((preview.users, rows))
+    }
+
+    /// Compares a preview with what the change did.
+    fn check_preview(&self, tenant: usize, before: &Tenant, preview: (u64, BTreeSet<Difference>), sees_all: bool) {
+        let after = &self.states[tenant];
+        let expected = differences(before, after, self.now);
+        let story = || format!("{}expected {expected:#?}\nfound {:#?}\n{before}\n{after}", self.story(), preview.1);
+        let users: BTreeSet<usize> = expected.iter().map(|row| row.user).collect();
+        assert_eq!(preview.0, users.len() as u64, "{}", story());
+        assert!(preview.1.is_subset(&expected), "{}", story());
+        assert!(!sees_all || preview.1 == expected, "{}", story());
+    }
+
+    /// Asks trusted code's questions about an earlier or a later moment.
+    async fn ask_about_another_moment(&mut self, tenant: usize) {
+        let Some(last) = self.past.len().checked_sub(1) else { return };
+        let at = if self.random.u8(..5) == 0 {
+            self.now + self.random.i64(1..100_000)
+        } else {
+            let since = self.past[self.random.usize(..=last)].0;
+            self.random.i64(since..=self.now)
+        };
+        let then = match self.past.iter().rev().find(|(moment, _)| *moment <= at) {
+            Some((_, states)) if at < self.now => states[tenant].clone(),
+            _ => self.states[tenant].clone(),
+        };
+        let (system, names, state) = (self.system(tenant), &self.names[tenant], &self.states[tenant]);
+        let user = self.random.usize(..state.users.len());
+        let spot = match state.organizations.len() {
+            0 => None,
+            count => Some(self.random.usize(..=count)).filter(|number| *number < count),
+        };
+        let permission = ASKED[self.random.usize(..ASKED.len())];
+        let organization = spot.map(|number| names.organizations[number]);
+        let story = || format!("{}{user} {permission} {spot:?} at {at}\nthen {then}", self.story());
+        let existed = user < then.users.len() && spot.is_none_or(|number| number < then.organizations.len());
+        let expected: BTreeSet<usize> = match existed {
+            true => then.granting(user, permission, spot, at).into_iter().collect(),
+            false => BTreeSet::new(),
+        };
+        let question = Question {
+            permission: permission.parse().unwrap(),
+            organization,
+            user: Some(names.users[user]),
+            at: Some(self.time(at)),
+        };
+        let decision = self.iam().access().check(&system, question).await.unwrap();
+        let found: BTreeSet<usize> =
+            decision.grants.iter().map(|grant| position(&names.assignments, &grant.assignment)).collect();
+        assert_eq!(found, expected, "{}", story());
+        assert_eq!(decision.is_allowed(), !expected.is_empty(), "{}", story());
+
+        let (access, asked) = (self.iam().access(), permission.parse().unwrap());
+        let who = access.who(&system, asked, organization, Some(self.time(at)), all()).await.unwrap();
+        let found: Vec<usize> = who.items.iter().map(|holder| position(&names.users, &holder.user.id)).collect();
+        let holds = |user: &usize| then.may(*user, permission, spot, at);
+        let exists = spot.is_none_or(|number| number < then.organizations.len());
+        let expected: BTreeSet<usize> = (0..then.users.len()).filter(|user| exists && holds(user)).collect();
+        assert_eq!((found.iter().copied().collect(), found.len()), (expected.clone(), expected.len()), "{}", story());
+        assert_eq!(who.total, expected.len() as u64, "{}", story());
+
+        let filter = AssignmentFilter { user: Some(names.users[user]), ..AssignmentFilter::default() };
+        let listed = self.iam().assignments().list_at(&system, &filter, self.time(at), all()).await.unwrap();
+        let of_user = self.iam().assignments().of_user_at(&system, names.users[user], self.time(at)).await.unwrap();
+        let listed: BTreeSet<usize> =
+            listed.items.iter().map(|listed| position(&names.assignments, &listed.assignment.id)).collect();
+        let of_user: BTreeSet<usize> =
+            of_user.iter().map(|grant| position(&names.assignments, &grant.assignment.id)).collect();
+        let is_held = |number: &usize| then.assignments[*number].user == user && then.is_live(*number, at);
+        let expected: BTreeSet<usize> = (0..then.assignments.len()).filter(is_held).collect();
+        assert_eq!((&listed, &of_user), (&expected, &expected), "{}", story());
     }
 
     fn learn(&mut self, tenant: usize, new: New) {
@@ -428,25 +564,7 @@ impl World<'_> {
     async fn execute(&mut self, tenant: usize, caller: &Caller, operation: &Operation) -> Result<New, Error> {
         let iam = self.iam();
         Ok(match operation {
-            Operation::CreateRole { name, scope, permissions } => {
-                let permissions = permissions.iter().map(ToString::to_string).collect();
-                let new = NewRole { name: name.clone(), description: None, scope: role_scope(*scope), permissions };
-                New::Role(iam.roles().create(caller, new).await?.id)
-            }
-            Operation::PatchRole { role, name, scope, permissions } => {
-                let patch = RolePatch {
-                    name: name.clone(),
-                    scope: scope.map(role_scope),
-                    permissions: permissions.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
-                    ..RolePatch::default()
-                };
-                iam.roles().update(caller, self.role(*role), patch).await?;
-                New::Nothing
-            }
-            Operation::DeleteRole { role } => {
-                iam.roles().delete(caller, self.role(*role)).await?;
-                New::Nothing
-            }
+            operation if operation.has_preview() => self.attempt(iam, tenant, caller, operation).await?,
             Operation::Register { name } => {
                 let new = NewPermission { name: (*name).to_owned(), description: None };
                 New::Permission(iam.permissions().create(caller, new).await?.id)
@@ -456,29 +574,68 @@ impl World<'_> {
                 iam.permissions().delete(caller, id).await?;
                 New::Nothing
             }
+            Operation::CreateUser { email } => {
+                New::User(iam.users().create(caller, NewUser { email: email.clone(), ..template_user() }).await?.id)
+            }
+            Operation::StepUp => {
+                iam.sessions().step_up(caller, StepUp::Password(PASSWORD.into())).await?;
+                New::Nothing
+            }
+            _ => New::Nothing,
+        })
+    }
+
+    /// Makes a change that has a preview, or tries it out.
+    async fn attempt(
+        &self,
+        services: &impl Services,
+        tenant: usize,
+        caller: &Caller,
+        operation: &Operation,
+    ) -> Result<New, Error> {
+        Ok(match operation {
+            Operation::CreateRole { name, scope, permissions } => {
+                let permissions = permissions.iter().map(ToString::to_string).collect();
+                let new = NewRole { name: name.clone(), description: None, scope: role_scope(*scope), permissions };
+                New::Role(services.roles().create(caller, new).await?.id)
+            }
+            Operation::PatchRole { role, name, scope, permissions } => {
+                let patch = RolePatch {
+                    name: name.clone(),
+                    scope: scope.map(role_scope),
+                    permissions: permissions.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
+                    ..RolePatch::default()
+                };
+                services.roles().update(caller, self.role(*role), patch).await?;
+                New::Nothing
+            }
+            Operation::DeleteRole { role } => {
+                services.roles().delete(caller, self.role(*role)).await?;
+                New::Nothing
+            }
             Operation::Assign { item } => {
-                let made = iam.assignments().create(caller, self.new_assignment(item)).await?;
+                let made = services.assignments().create(caller, self.new_assignment(item)).await?;
                 assert_eq!(made.tenant_id, self.ids[tenant]);
                 New::Assignments(vec![made.id])
             }
             Operation::AssignAll { items } => {
                 let new: Vec<_> = items.iter().map(|item| self.new_assignment(item)).collect();
-                let made = iam.assignments().create_all(caller, &new).await?;
+                let made = services.assignments().create_all(caller, &new).await?;
                 New::Assignments(made.into_iter().map(|made| made.id).collect())
             }
             Operation::Revoke { assignment } => {
-                iam.assignments().delete(caller, self.assignment(*assignment)).await?;
+                services.assignments().delete(caller, self.assignment(*assignment)).await?;
                 New::Nothing
             }
             Operation::Expire { assignment, until } => {
                 let patch = AssignmentPatch { expires_at: Some(self.expiry(*until)) };
-                iam.assignments().update(caller, self.assignment(*assignment), patch).await?;
+                services.assignments().update(caller, self.assignment(*assignment), patch).await?;
                 New::Nothing
             }
             Operation::CreateOrganization { name, slug, parent } => {
                 let parent = parent.map(|parent| self.organization(parent));
                 let new = NewOrganization { name: name.clone(), slug: slug.clone(), parent };
-                New::Organization(iam.organizations().create(caller, new).await?.organization.id)
+                New::Organization(services.organizations().create(caller, new).await?.organization.id)
             }
             Operation::PatchOrganization { organization, patch } => {
                 let patch = OrganizationPatch {
@@ -487,15 +644,12 @@ impl World<'_> {
                     status: patch.status.map(organization_status),
                     parent: patch.parent.map(|parent| parent.map(|parent| self.organization(parent))),
                 };
-                iam.organizations().update(caller, self.organization(*organization), patch).await?;
+                services.organizations().update(caller, self.organization(*organization), patch).await?;
                 New::Nothing
             }
             Operation::DeleteOrganization { organization } => {
-                iam.organizations().delete(caller, self.organization(*organization)).await?;
+                services.organizations().delete(caller, self.organization(*organization)).await?;
                 New::Nothing
-            }
-            Operation::CreateUser { email } => {
-                New::User(iam.users().create(caller, NewUser { email: email.clone(), ..template_user() }).await?.id)
             }
             Operation::PatchUser { user, email, first_name, status } => {
                 let patch = UserPatch {
@@ -504,26 +658,22 @@ impl World<'_> {
                     status: status.map(user_status),
                     ..UserPatch::default()
                 };
-                iam.users().update(caller, self.user(*user), patch).await?;
+                services.users().update(caller, self.user(*user), patch).await?;
                 New::Nothing
             }
             Operation::Suspend { user } => {
-                iam.users().suspend(caller, self.user(*user)).await?;
+                services.users().suspend(caller, self.user(*user)).await?;
                 New::Nothing
             }
             Operation::Reactivate { user } => {
-                iam.users().reactivate(caller, self.user(*user)).await?;
+                services.users().reactivate(caller, self.user(*user)).await?;
                 New::Nothing
             }
             Operation::DeleteUser { user } => {
-                iam.users().delete(caller, self.user(*user)).await?;
+                services.users().delete(caller, self.user(*user)).await?;
                 New::Nothing
             }
-            Operation::StepUp => {
-                iam.sessions().step_up(caller, StepUp::Password(PASSWORD.into())).await?;
-                New::Nothing
-            }
-            Operation::Sweep | Operation::Wait { .. } | Operation::Read(_) => New::Nothing,
+            _ => New::Nothing,
         })
     }
 
@@ -639,6 +789,7 @@ impl World<'_> {
             permission: permission.parse().unwrap(),
             organization: organization.map(|organization| self.organization(organization)),
             user: about.map(|user| self.user(user)),
+            at: None,
         };
         let answer = self.iam().access().check(caller, question).await;
         let shown = match &answer {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::access::{DecidingGrant, Decision, Denial, ResourceScope, Until, VisibleScope};
 use crate::assignment::Grant;
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, OrganizationId};
+use crate::id::{AssignmentId, OrganizationId, UserId};
 use crate::permission::{Permission, PermissionPattern};
 use crate::role::Role;
 
@@ -22,6 +22,17 @@ enum Kind {
     Held(Box<[Held]>),
 }
 
+/// An assignment that counts in a resource scope.
+#[derive(Clone, Copy, Debug)]
+pub struct CountingGrant<'a> {
+    /// The assignment.
+    pub assignment: AssignmentId,
+    /// Its role.
+    pub role: &'a Arc<Role>,
+    /// When it ends.
+    pub until: Until,
+}
+
 /// A role that is held in a resource scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
@@ -31,6 +42,8 @@ struct Held {
     is_awake: bool,
     role: Arc<Role>,
     assignment: AssignmentId,
+    granted_by: Option<UserId>,
+    granted_at: Timestamp,
 }
 
 impl Held {
@@ -40,6 +53,18 @@ impl Held {
 
     fn covers(&self, scope: ResourceScope<'_>) -> bool {
         self.organization.is_none_or(|organization| scope.is_within(organization))
+    }
+
+    fn deciding_in(&self, scope: ResourceScope<'_>) -> DecidingGrant {
+        DecidingGrant {
+            assignment: self.assignment,
+            role: self.role.id,
+            role_name: self.role.name.clone(),
+            organization: self.organization,
+            inherited_from: self.organization.filter(|_| self.organization != scope.organization()),
+            granted_by: self.granted_by,
+            granted_at: self.granted_at,
+        }
     }
 }
 
@@ -57,6 +82,8 @@ impl Authority {
             is_awake: grant.is_awake(),
             role: Arc::clone(&grant.role),
             assignment: grant.assignment.id,
+            granted_by: grant.assignment.created_by,
+            granted_at: grant.assignment.created_at,
         };
         Self(Kind::Held(grants.into_iter().map(held).collect()))
     }
@@ -75,6 +102,17 @@ impl Authority {
     pub fn allows(&self, permission: &Permission, scope: ResourceScope<'_>, now: Timestamp) -> bool {
         let allows = |held: &Held| held.covers(scope) && held.is_live(now) && held.role.permissions.allows(permission);
         self.held().is_none_or(|held| held.iter().any(allows))
+    }
+
+    /// The assignments that count in a resource scope at a moment. Each permission of their roles is held there until
+    /// then. Trusted code has none.
+    pub fn counting(&self, scope: ResourceScope<'_>, now: Timestamp) -> impl Iterator<Item = CountingGrant<'_>> {
+        let counts = move |held: &&Held| held.covers(scope) && held.is_live(now);
+        self.held().unwrap_or_default().iter().filter(counts).map(|held| CountingGrant {
+            assignment: held.assignment,
+            role: &held.role,
+            until: held.until,
+        })
     }
 
     /// Whether any role is held in a resource scope at a moment. The holder may then know that the scope exists, even
@@ -118,10 +156,8 @@ impl Authority {
         let Some(held) = self.held() else { return Decision::allowed(Vec::new()) };
         let with_permission: Vec<&Held> = held.iter().filter(|held| held.role.permissions.allows(permission)).collect();
         let here = || with_permission.iter().filter(|held| held.covers(scope));
-        let deciding: Vec<DecidingGrant> = here()
-            .filter(|held| held.is_live(now))
-            .map(|held| DecidingGrant::new(held.assignment, &held.role, held.organization, scope))
-            .collect();
+        let deciding: Vec<DecidingGrant> =
+            here().filter(|held| held.is_live(now)).map(|held| held.deciding_in(scope)).collect();
         if !deciding.is_empty() {
             return Decision::allowed(deciding);
         }

@@ -1,8 +1,7 @@
 use std::fmt;
 
-use crate::access::ResourceScope;
-use crate::id::{AssignmentId, OrganizationId, RoleId};
-use crate::role::Role;
+use crate::clock::Timestamp;
+use crate::id::{AssignmentId, OrganizationId, RoleId, UserId};
 use crate::user::UserStatus;
 use crate::validate::RoleName;
 
@@ -24,7 +23,7 @@ impl Decision {
     }
 
     /// The permission is denied.
-    pub(super) fn denied(denial: Denial) -> Self {
+    pub fn denied(denial: Denial) -> Self {
         Self { grants: Vec::new(), denial: Some(denial) }
     }
 
@@ -76,24 +75,13 @@ pub struct DecidingGrant {
     pub organization: Option<OrganizationId>,
     /// The same organization, if it is above the organization of the question.
     pub inherited_from: Option<OrganizationId>,
+    /// The user who made the assignment; `None` for trusted code.
+    pub granted_by: Option<UserId>,
+    /// When the assignment was made.
+    pub granted_at: Timestamp,
 }
 
 impl DecidingGrant {
-    pub(super) fn new(
-        assignment: AssignmentId,
-        role: &Role,
-        organization: Option<OrganizationId>,
-        scope: ResourceScope<'_>,
-    ) -> Self {
-        Self {
-            assignment,
-            role: role.id,
-            role_name: role.name.clone(),
-            organization,
-            inherited_from: organization.filter(|_| organization != scope.organization()),
-        }
-    }
-
     fn origin(&self) -> &'static str {
         match (self.organization, self.inherited_from) {
             (None, _) => "(tenant-wide)",
@@ -119,6 +107,9 @@ pub enum Denial {
     /// The permission is held only in other resource scopes.
     #[error("This permission is held in other places only.")]
     HeldElsewhere,
+    /// The question is about an earlier moment, at which the user or the organization did not exist.
+    #[error("The user or the organization did not exist at that moment.")]
+    DidNotExist,
     /// No role of the user has the permission.
     #[error("No role of the user includes this permission.")]
     NotHeld,

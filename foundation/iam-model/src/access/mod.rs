@@ -17,7 +17,7 @@ mod snapshot;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use authority::Authority;
+pub use authority::{Authority, CountingGrant};
 pub use decision::{DecidingGrant, Decision, Denial};
 pub use escalation::{GrantedRights, HeldRole};
 pub use rights::{Coverage, Rights};

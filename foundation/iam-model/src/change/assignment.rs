@@ -1,3 +1,5 @@
+use std::slice;
+
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -38,6 +40,15 @@ impl AssignmentChange {
             }
             Self::Revoke { grants, reason } => grants.iter().map(|grant| revoked(grant, *reason)).collect(),
         }
+    }
+
+    pub(crate) fn ended_versions(&self) -> impl Iterator<Item = &Grant> {
+        match self {
+            Self::Create(_) => &[],
+            Self::ChangeExpiry { grant, .. } => slice::from_ref(grant),
+            Self::Revoke { grants, .. } => grants.as_slice(),
+        }
+        .iter()
     }
 
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {

@@ -47,6 +47,7 @@ use crate::access::GrantedRights;
 use crate::audit::Record;
 use crate::clock::Timestamp;
 use crate::context::Author;
+use crate::history::{EndedVersion, PastStatus};
 
 macro_rules! changes {
     ($($(#[$doc:meta])* $variant:ident($change:ident),)+) => {
@@ -124,6 +125,37 @@ changes! {
 }
 
 impl Change {
+    /// Returns the versions that this change ends.
+    pub(crate) fn ended_versions(&self) -> Vec<EndedVersion> {
+        match self {
+            Self::Role(change) => change.ended_version().cloned().map(EndedVersion::Role).into_iter().collect(),
+            Self::Assignment(change) => {
+                change.ended_versions().map(|grant| EndedVersion::Assignment(grant.assignment.clone())).collect()
+            }
+            Self::Organization(change) => {
+                change.ended_version().cloned().map(EndedVersion::Organization).into_iter().collect()
+            }
+            Self::User(change) => {
+                let before = change.status_change().map(|(before, _)| PastStatus::from(before));
+                before.map(EndedVersion::Status).into_iter().collect()
+            }
+            // They concern neither assignments nor what decides about them.
+            Self::Tenant(_)
+            | Self::Credential(_)
+            | Self::Session(_)
+            | Self::Permission(_)
+            | Self::Audit(_)
+            | Self::Idempotency(_)
+            | Self::Invitation(_)
+            | Self::Link(_)
+            | Self::Mail(_)
+            | Self::Factor(_)
+            | Self::Challenge(_)
+            | Self::ApiKey(_)
+            | Self::Webhook(_) => Vec::new(),
+        }
+    }
+
     /// Returns the rights that this change of an author gives at a moment. If a fact was not read, the result is the
     /// most that the change could give.
     #[must_use]

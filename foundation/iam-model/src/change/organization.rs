@@ -95,6 +95,13 @@ impl OrganizationChange {
         }]
     }
 
+    pub(crate) fn ended_version(&self) -> Option<&Organization> {
+        match self {
+            Self::Create(_) => None,
+            Self::Update { before, .. } | Self::Delete { before, .. } => Some(before),
+        }
+    }
+
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         let (before, after, activated) = match self {
             // No user holds a role in it yet, and no organization is below it.

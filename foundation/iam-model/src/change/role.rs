@@ -43,6 +43,13 @@ impl RoleChange {
         vec![record]
     }
 
+    pub(crate) fn ended_version(&self) -> Option<&Role> {
+        match self {
+            Self::CreateBuiltIn(_) | Self::Create(_) => None,
+            Self::Update { before, .. } | Self::Delete(before) => Some(before),
+        }
+    }
+
     pub(crate) fn granted_rights<'a>(&'a self, now: Timestamp) -> Vec<GrantedRights<'a>> {
         // No user holds the role yet, so it gives nothing for any time. Each assignment of it has its own check.
         let new = |role: &'a Role| GrantedRights::tenant_wide(Cow::Borrowed(&role.permissions), Until::Moment(now));

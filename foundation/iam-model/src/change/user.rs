@@ -98,6 +98,19 @@ impl UserChange {
         }
     }
 
+    /// Returns the user before and after the change, if its status changes.
+    pub fn status_change(&self) -> Option<(&User, &User)> {
+        let (before, after) = match self {
+            Self::Create { .. } => return None,
+            Self::Update { before, after, .. }
+            | Self::ChangeStatus { before, after, .. }
+            | Self::VerifyEmail { before, after }
+            | Self::ConfirmEmail { before, after }
+            | Self::Delete { before, after } => (before, after),
+        };
+        (before.status != after.status).then_some((before, after))
+    }
+
     pub(crate) fn granted_rights(&self, author: &Author, now: Timestamp) -> Vec<GrantedRights<'_>> {
         let (before, after, grants) = match self {
             // The user has no roles yet.

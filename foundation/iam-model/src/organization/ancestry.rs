@@ -120,9 +120,7 @@ pub struct Position<'a> {
 
 impl<'a> Position<'a> {
     fn links(self) -> impl Iterator<Item = &'a Link> {
-        let up = move |link: &&'a Link| link.parent.and_then(|parent| self.links.get(parent));
-        // Bounded by the number of organizations, in case a corrupt store contains a cycle.
-        successors(Some(self.link), up).take(self.links.len())
+        self.upwards().map(|position| position.link)
     }
 
     /// The number of the organization in the order of the input, from zero on.
@@ -134,6 +132,16 @@ impl<'a> Position<'a> {
     #[must_use]
     pub fn id(self) -> OrganizationId {
         self.link.id
+    }
+
+    /// The organization and its ancestors, upwards.
+    pub fn upwards(self) -> impl Iterator<Item = Self> + use<'a> {
+        let above = |position: &Self| {
+            let at = position.link.parent?;
+            Some(Self { links: position.links, link: position.links.get(at)?, at })
+        };
+        // Bounded by the number of organizations, in case a corrupt store contains a cycle.
+        successors(Some(self), above).take(self.links.len())
     }
 
     /// The ids of the organization and of its ancestors, upwards.

@@ -142,6 +142,12 @@ impl PermissionPattern {
         Self(format!("{}:*", permission.resource()).into())
     }
 
+    /// All patterns that allow a permission.
+    #[must_use]
+    pub fn allowing(permission: &Permission) -> [Self; 3] {
+        [permission.into(), Self::whole_resource_of(permission), Self::everything()]
+    }
+
     /// Whether this pattern covers everything that the other pattern covers, including permissions that are registered
     /// later.
     ///

@@ -16,6 +16,15 @@ pub trait AssignmentStore {
     /// All assignments of these users, including expired ones, newest first, then by id.
     async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError>;
 
+    /// The users who have an assignment of one of these roles, or of any role in one of these organizations, also an
+    /// expired one: each once, in no particular order.
+    async fn assigned_users(
+        &self,
+        tenant: TenantId,
+        roles: &[RoleId],
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<UserId>, StoreError>;
+
     /// A page of the assignments within the visible scope that pass the filter at a moment, newest first, then by id,
     /// with the exact number of all such assignments.
     async fn assignments(

@@ -11,6 +11,7 @@ mod audit;
 mod credential;
 mod factor;
 mod feed;
+mod history;
 mod host;
 mod idempotency;
 mod invitation;
@@ -33,6 +34,7 @@ pub use audit::{AuditStore, AuditTransaction, SequenceStore};
 pub use credential::{CredentialStore, CredentialTransaction};
 pub use factor::{FactorStore, FactorTransaction};
 pub use feed::{ChangeFeed, News};
+pub use history::{HistoryStore, HolderQuery};
 pub use host::HostTransaction;
 pub use idempotency::IdempotencyTransaction;
 pub use invitation::{InvitationStore, InvitationTransaction};
@@ -74,6 +76,7 @@ pub trait Store:
     + RoleStore
     + OrganizationStore
     + AssignmentStore
+    + HistoryStore
     + AuditStore
     + SequenceStore
     + MaintenanceStore

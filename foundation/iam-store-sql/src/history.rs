@@ -1,0 +1,375 @@
+//! Past versions: what changes replaced or removed.
+
+use iam_model::assignment::{Assignment, AssignmentFilter};
+use iam_model::clock::Timestamp;
+use iam_model::history::Past;
+use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::page::PageRequest;
+use iam_model::store::HolderQuery;
+use iam_model::store_error::StoreError;
+use sqlx::types::Json;
+use sqlx::{Encode, FromRow, QueryBuilder, Type};
+use uuid::Uuid;
+
+use crate::assignment::AssignmentRow;
+use crate::column::{StoredMoment, moment};
+use crate::page::offset;
+use crate::store::SqlStore;
+
+/// A past version of an assignment: the columns of its table.
+#[expect(missing_docs, reason = "the migrations document the columns")]
+#[derive(Debug)]
+pub struct PastAssignmentRow<T> {
+    pub tenant_id: Uuid,
+    pub id: Uuid,
+    pub until: T,
+    pub user_id: Uuid,
+    pub role_id: Uuid,
+    pub organization_id: Option<Uuid>,
+    pub expires_at: Option<T>,
+    pub created_at: T,
+    pub created_by: Option<Uuid>,
+}
+
+impl<T: StoredMoment> TryFrom<PastAssignmentRow<T>> for Past<Assignment> {
+    type Error = StoreError;
+
+    fn try_from(row: PastAssignmentRow<T>) -> Result<Self, StoreError> {
+        let PastAssignmentRow { tenant_id, id, until, user_id, role_id, .. } = row;
+        let PastAssignmentRow { organization_id, expires_at, created_at, created_by, .. } = row;
+        let version =
+            AssignmentRow { tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by };
+        Ok(Self { version: version.try_into()?, until: moment("past_assignments.until", until)? })
+    }
+}
+
+/// A past version of something else, as JSON.
+#[expect(missing_docs, reason = "the migrations document the columns")]
+#[derive(Debug)]
+pub struct PastVersionRow<V, T> {
+    pub until: T,
+    pub value: Json<V>,
+}
+
+impl<V, T: StoredMoment> TryFrom<PastVersionRow<V, T>> for Past<V> {
+    type Error = StoreError;
+
+    fn try_from(row: PastVersionRow<V, T>) -> Result<Self, StoreError> {
+        Ok(Self { version: row.value.0, until: moment("past_versions.until", row.until)? })
+    }
+}
+
+/// A user who holds a role.
+#[expect(missing_docs, reason = "the migrations document the columns")]
+#[derive(Debug, FromRow)]
+pub struct HolderRow {
+    pub user_id: Uuid,
+}
+
+impl TryFrom<HolderRow> for UserId {
+    type Error = StoreError;
+
+    fn try_from(row: HolderRow) -> Result<Self, StoreError> {
+        Ok(row.user_id.into())
+    }
+}
+
+// The lists are built at run time, because their conditions vary from call to call. Only text of this file and of the
+// stores is pushed. All values from outside are bound.
+
+const COLUMNS: [&str; 8] =
+    ["tenant_id", "id", "user_id", "role_id", "organization_id", "expires_at", "created_at", "created_by"];
+
+/// Adds the assignments of a tenant that existed at a moment, as a table `a`.
+fn push_assignments_at<S>(query: &mut QueryBuilder<S::Database>, tenant: TenantId, at: Timestamp)
+where
+    S: SqlStore,
+    S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    let mut separator = "(";
+    for (table, is_past) in [("role_assignments", false), ("past_assignments", true)] {
+        let mut select = separator.to_owned() + "SELECT ";
+        select += &COLUMNS.map(|column| format!("v.{column}")).join(", ");
+        query.push(select).push(" FROM ").push(S::SCHEMA).push(table).push(" v WHERE v.tenant_id = ");
+        query.push_bind(tenant.as_uuid()).push(" AND v.created_at <= ").push_bind(S::stored(at));
+        if is_past {
+            query.push(" AND v.until > ").push_bind(S::stored(at));
+        }
+        // The version at the moment is the one that ended first after it.
+        query.push(" AND NOT EXISTS (SELECT 1 FROM ").push(S::SCHEMA).push("past_assignments p WHERE p.tenant_id = ");
+        query.push_bind(tenant.as_uuid()).push(" AND p.id = v.id AND p.until > ").push_bind(S::stored(at));
+        query.push(if is_past { " AND p.until < v.until)" } else { ")" });
+        separator = " UNION ALL ";
+    }
+    query.push(") a");
+}
+
+/// Builds the statement for a page of the assignments that existed at a moment and match a filter.
+pub fn list_at<S>(
+    tenant: TenantId,
+    filter: &AssignmentFilter,
+    page: PageRequest,
+    at: Timestamp,
+    scope: &S::Scope,
+) -> QueryBuilder<S::Database>
+where
+    S: SqlStore,
+    S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT a.* FROM ");
+    push_assignments_at::<S>(&mut query, tenant, at);
+    query.push(" WHERE TRUE");
+    for (condition, id) in [
+        (" AND a.user_id = ", filter.user.map(UserId::as_uuid)),
+        (" AND a.role_id = ", filter.role.map(RoleId::as_uuid)),
+        (" AND a.organization_id = ", filter.organization.map(OrganizationId::as_uuid)),
+    ] {
+        if let Some(id) = id {
+            query.push(condition).push_bind(id);
+        }
+    }
+    if !filter.include_expired {
+        S::push_live(&mut query, at);
+    }
+    S::push_scope(&mut query, "a.organization_id", tenant, scope);
+    query.push(") SELECT (SELECT count(*) FROM found) AS total, f.* FROM found f ORDER BY f.created_at DESC, f.id");
+    push_limit::<S>(&mut query, page);
+    query
+}
+
+/// Builds the statement for a page of the users who are ACTIVE and hold one of some roles in one of some places.
+pub fn holders<S>(
+    tenant: TenantId,
+    HolderQuery { roles, organizations, at }: &HolderQuery,
+    page: PageRequest,
+    now: Timestamp,
+) -> QueryBuilder<S::Database>
+where
+    S: SqlStore,
+    S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    let is_past = *at < now;
+    let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT DISTINCT a.user_id FROM ");
+    if is_past {
+        push_assignments_at::<S>(&mut query, tenant, *at);
+    } else {
+        query.push(S::SCHEMA).push("role_assignments a");
+    }
+    query.push(S::JOIN).push(S::SCHEMA).push("users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id");
+    query.push(" WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
+    query.push(" AND a.role_id IN ");
+    push_ids::<S>(&mut query, roles.iter().map(|role| role.as_uuid()));
+    query.push(" AND (a.organization_id IS NULL");
+    if !organizations.is_empty() {
+        query.push(" OR a.organization_id IN ");
+        push_ids::<S>(&mut query, organizations.iter().map(|organization| organization.as_uuid()));
+    }
+    query.push(")");
+    S::push_live(&mut query, *at);
+    query.push(" AND ");
+    if is_past {
+        query.push("coalesce((SELECT v.value ->> 'status' FROM ").push(S::SCHEMA).push("past_versions v");
+        query.push(" WHERE v.tenant_id = u.tenant_id AND v.kind = 'STATUS' AND v.id = u.id AND v.until > ");
+        query.push_bind(S::stored(*at)).push(" ORDER BY v.until LIMIT 1), u.status)");
+    } else {
+        query.push("u.status");
+    }
+    query.push(" = 'ACTIVE') SELECT (SELECT count(*) FROM found) AS total, f.user_id FROM found f ORDER BY f.user_id");
+    push_limit::<S>(&mut query, page);
+    query
+}
+
+fn push_limit<S: SqlStore>(query: &mut QueryBuilder<S::Database>, page: PageRequest) {
+    query.push(format_args!(" LIMIT {} OFFSET {}", page.limit(), offset(page)));
+}
+
+/// Adds a list of identifiers, at least one.
+fn push_ids<S>(query: &mut QueryBuilder<S::Database>, ids: impl Iterator<Item = Uuid>)
+where
+    S: SqlStore,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    let mut list = query.push("(").separated(", ");
+    for id in ids {
+        list.push_bind(id);
+    }
+    query.push(")");
+}
+
+/// Reads past versions of one kind. The literal says which; the arguments are its parameters.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! read_past_versions {
+    ($store:expr, $moment:ty, $type:ident, $which:literal, $($argument:expr),+) => {{
+        type Value = sqlx::types::Json<$type>;
+        type Row = $crate::history::PastVersionRow<$type, $moment>;
+        let rows = sqlx::query_as!(Row, r#"SELECT until, value AS "value: Value" "# + $which, $($argument),+);
+        let rows = $store.answer(rows.fetch_all(&$store.reads())).await?;
+        rows.into_iter().map(iam_model::history::Past::try_from).collect()
+    }};
+}
+
+/// Implements the port of past versions; see [`store`](crate::store).
+///
+/// The transaction also has the methods `insert_past_assignments` and `insert_past_version`, because each database has
+/// its own way to insert many rows. `list_moment` is the type of moments in lists.
+#[macro_export]
+macro_rules! history_ports {
+    (
+        $store:ident,
+        $transaction:ident,
+        list_moment: $moment:ty,
+        start: $start:literal,
+        assignments_of: $assignments_of:literal,
+        all_of_kind: $all_of_kind:literal,
+        by_id: $by_id:literal,
+        forget: [$($forget:literal),+],
+        begin: $begin:literal $(,)?
+    ) => {
+        const _: () = {
+            use iam_model::access::VisibleScope;
+            use iam_model::assignment::{Assignment, AssignmentFilter};
+            use iam_model::change::AuditBatch;
+            use iam_model::clock::Timestamp;
+            use iam_model::history::{EndedVersion, Past, PastStatus};
+            use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+            use iam_model::organization::Organization;
+            use iam_model::page::{Page, PageRequest};
+            use iam_model::role::Role;
+            use iam_model::store::{HistoryStore, HolderQuery};
+            use iam_model::store_error::StoreError;
+            use $crate::assignment::AssignmentRow;
+            use $crate::column::moment;
+            use $crate::history::{HolderRow, PastAssignmentRow, holders, list_at};
+            use $crate::read_past_versions;
+            use $crate::store::SqlStore;
+
+            type Stored = <$store as SqlStore>::Moment;
+
+            #[async_trait::async_trait]
+            impl HistoryStore for $store {
+                async fn history_start(&self, tenant: TenantId) -> Result<Option<Timestamp>, StoreError> {
+                    let start = sqlx::query_scalar!($start, tenant.as_uuid());
+                    let start = self.answer(start.fetch_optional(&self.reads())).await?;
+                    start.map(|start| moment("history_starts.since", start)).transpose()
+                }
+
+                async fn past_assignments_of(
+                    &self,
+                    tenant: TenantId,
+                    users: &[UserId],
+                    after: Timestamp,
+                ) -> Result<Vec<Past<Assignment>>, StoreError> {
+                    type Row = PastAssignmentRow<Stored>;
+                    let users = Self::ids(users.iter().map(|user| user.as_uuid()));
+                    let rows =
+                        sqlx::query_as!(Row, $assignments_of, tenant.as_uuid(), &users, Self::stored(after));
+                    self.answer(rows.fetch_all(&self.reads())).await?.into_iter().map(Past::try_from).collect()
+                }
+
+                async fn past_roles(
+                    &self,
+                    tenant: TenantId,
+                    roles: Option<&[RoleId]>,
+                    after: Timestamp,
+                ) -> Result<Vec<Past<Role>>, StoreError> {
+                    let (tenant, after) = (tenant.as_uuid(), Self::stored(after));
+                    let Some(roles) = roles else {
+                        return read_past_versions!(self, Stored, Role, $all_of_kind, tenant, "ROLE", after);
+                    };
+                    let ids = Self::ids(roles.iter().map(|role| role.as_uuid()));
+                    read_past_versions!(self, Stored, Role, $by_id, tenant, "ROLE", after, &ids)
+                }
+
+                async fn past_organizations(
+                    &self,
+                    tenant: TenantId,
+                    organizations: &[OrganizationId],
+                    after: Timestamp,
+                ) -> Result<Vec<Past<Organization>>, StoreError> {
+                    let (tenant, after) = (tenant.as_uuid(), Self::stored(after));
+                    let ids = Self::ids(organizations.iter().map(|organization| organization.as_uuid()));
+                    read_past_versions!(self, Stored, Organization, $by_id, tenant, "ORGANIZATION", after, &ids)
+                }
+
+                async fn past_statuses(
+                    &self,
+                    tenant: TenantId,
+                    users: &[UserId],
+                    after: Timestamp,
+                ) -> Result<Vec<Past<PastStatus>>, StoreError> {
+                    let (tenant, after) = (tenant.as_uuid(), Self::stored(after));
+                    let ids = Self::ids(users.iter().map(|user| user.as_uuid()));
+                    read_past_versions!(self, Stored, PastStatus, $by_id, tenant, "STATUS", after, &ids)
+                }
+
+                async fn assignments_at(
+                    &self,
+                    tenant: TenantId,
+                    filter: &AssignmentFilter,
+                    visible_scope: &VisibleScope,
+                    page: PageRequest,
+                    at: Timestamp,
+                ) -> Result<Page<Assignment>, StoreError> {
+                    let scope = self.scope(tenant, visible_scope).await?;
+                    let list = |page| list_at::<Self>(tenant, filter, page, at, &scope);
+                    self.page::<Assignment, AssignmentRow<$moment>>(page, false, list).await
+                }
+
+                async fn holders(
+                    &self,
+                    tenant: TenantId,
+                    query: &HolderQuery,
+                    page: PageRequest,
+                    now: Timestamp,
+                ) -> Result<Page<UserId>, StoreError> {
+                    if query.roles.is_empty() {
+                        return Ok(Page { items: Vec::new(), total: 0, request: page });
+                    }
+                    let list = |page| holders::<Self>(tenant, query, page, now);
+                    self.page::<UserId, HolderRow>(page, false, list).await
+                }
+            }
+
+            impl $transaction {
+                /// Keeps the versions that a change ends.
+                pub(crate) async fn keep_ended_versions(&mut self, batch: &AuditBatch) -> Result<(), StoreError> {
+                    let mut assignments = Vec::new();
+                    for ended in batch.ended_versions() {
+                        match ended {
+                            EndedVersion::Assignment(version) => assignments.push(version),
+                            EndedVersion::Role(version) => {
+                                self.insert_past_version("ROLE", version.id.as_uuid(), version, batch.at()).await?;
+                            }
+                            EndedVersion::Organization(version) => {
+                                self.insert_past_version("ORGANIZATION", version.id.as_uuid(), version, batch.at())
+                                    .await?;
+                            }
+                            EndedVersion::Status(version) => {
+                                self.insert_past_version("STATUS", version.user_id.as_uuid(), version, batch.at())
+                                    .await?;
+                            }
+                        }
+                    }
+                    if !assignments.is_empty() {
+                        self.insert_past_assignments(&assignments, batch.at()).await?;
+                    }
+                    Ok(())
+                }
+
+                /// Removes the versions that ended at or before a moment, from which on the history is complete then.
+                pub(crate) async fn forget_past_versions(&mut self, before: Timestamp) -> Result<(), StoreError> {
+                    $(
+                        let forget = sqlx::query!($forget, self.tenant(), $store::stored(before));
+                        forget.execute(self.connection()).await.map_err($store::store_error)?;
+                    )+
+                    let begin = sqlx::query!($begin, self.tenant(), $store::stored(before));
+                    begin.execute(self.connection()).await.map(drop).map_err($store::store_error)
+                }
+            }
+        };
+    };
+}

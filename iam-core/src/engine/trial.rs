@@ -1,0 +1,56 @@
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+use iam_model::change::{Change, OrganizationChange, RoleChange};
+use iam_model::error::Result;
+use iam_model::organization::Organization;
+use iam_model::role::Role;
+use iam_model::store::Locks;
+use iam_model::store_error::{Constraint, StoreError};
+
+/// The changes that units of work would have written.
+#[derive(Default)]
+pub(crate) struct TrialChanges(Mutex<Vec<Change>>);
+
+impl TrialChanges {
+    /// Takes a change that is not written. Fails as the write would: a store refuses names that are taken.
+    pub(super) async fn take(&self, change: &Change, locks: &mut dyn Locks) -> Result<()> {
+        if let Some(constraint) = violated(change, locks).await? {
+            return Err(StoreError::Conflict(constraint).into());
+        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(change.clone());
+        Ok(())
+    }
+
+    /// Returns the changes so far, and forgets them.
+    pub(crate) fn taken(&self) -> Vec<Change> {
+        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The constraint that the store would find violated. The service itself checks everything else before it writes.
+async fn violated(change: &Change, locks: &mut dyn Locks) -> Result<Option<Constraint>> {
+    let new_name = |before: Option<&Role>, after: &Role| before.is_none_or(|before| before.name != after.name);
+    let new_slug = |before: Option<&Organization>, after: &Organization| {
+        let is_kept = before.is_some_and(|before| before.slug == after.slug && !before.status.is_inactive());
+        !is_kept && !after.status.is_inactive()
+    };
+    let (role, organization) = match change {
+        Change::Role(RoleChange::Create(after)) => (Some((None, after)), None),
+        Change::Role(RoleChange::Update { before, after, .. }) => (Some((Some(before), after)), None),
+        Change::Organization(OrganizationChange::Create(after)) => (None, Some((None, after))),
+        Change::Organization(OrganizationChange::Update { before, after, .. }) => (None, Some((Some(before), after))),
+        _ => (None, None),
+    };
+    if let Some((_, after)) = role.filter(|(before, after)| new_name(*before, after))
+        && locks.is_role_name_taken(&after.name).await?
+    {
+        return Ok(Some(Constraint::RoleName));
+    }
+    if let Some((_, after)) = organization.filter(|(before, after)| new_slug(*before, after))
+        && locks.is_organization_slug_taken(&after.slug).await?
+    {
+        return Ok(Some(Constraint::OrganizationSlug));
+    }
+    Ok(None)
+}
