@@ -9,6 +9,7 @@ use iam_model::store_error::StoreError;
 use iam_store_sql::pool::Pool;
 use iam_store_sql::source::Source;
 use sqlx::{FromRow, Postgres};
+use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connections::Connections;
@@ -41,7 +42,7 @@ const REPLAYED: &str = "
     FROM pg_control_system() c
     WHERE pg_is_in_recovery()";
 
-/// A replica that takes longer to say how much it has replayed is set aside.
+/// A replica that takes longer until it has what is committed is set aside.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a list waits for a replica to replay what was committed a moment ago.
 const MAX_LAG: Duration = Duration::from_millis(50);
@@ -51,7 +52,7 @@ const POLL: Duration = Duration::from_millis(1);
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// A position in the log of a cluster.
-#[derive(Debug, FromRow)]
+#[derive(Clone, Debug, FromRow)]
 struct Position {
     /// What no other cluster has, unless it is a copy of this one.
     system: i64,
@@ -59,6 +60,37 @@ struct Position {
     /// Changes with each promotion of a replica. Positions of different timelines cannot be compared.
     timeline: i32,
     position: i64,
+}
+
+/// The log of a server, and what it last said about it.
+#[derive(Debug)]
+struct Log {
+    connections: Arc<Connections>,
+    question: &'static str,
+    /// The last answer, and when the server was asked. Locked while it is asked.
+    answer: Mutex<Option<(Instant, Position)>>,
+}
+
+impl Log {
+    fn new(connections: Arc<Connections>, question: &'static str) -> Self {
+        Self { connections, question, answer: Mutex::default() }
+    }
+
+    /// Returns what the server says when it is asked at this moment or later. Tasks that ask at the same time share an
+    /// answer, so that many lists cost few questions.
+    async fn position(&self, since: Instant) -> Result<Position, StoreError> {
+        let mut answer = self.answer.lock().await;
+        if let Some((asked, position)) = &*answer
+            && *asked >= since
+        {
+            return Ok(position.clone());
+        }
+        let (asked, source) = (Instant::now(), Source::Pool(self.connections.pool()));
+        let position = self.connections.answer(sqlx::query_as(self.question).fetch_optional(&source)).await?;
+        let position: Position = position.ok_or_else(|| unusable("is a primary"))?;
+        *answer = Some((asked, position.clone()));
+        Ok(position)
+    }
 }
 
 /// The replicas of a database.
@@ -73,20 +105,21 @@ pub(crate) struct Replicas {
 struct Replica {
     /// Its host and port.
     name: String,
-    primary: Arc<Connections>,
-    connections: Arc<Connections>,
+    primary: Arc<Log>,
+    log: Log,
     /// Whether it gets no list, because it failed. A task finds out when it can be used again.
     is_set_aside: AtomicBool,
 }
 
 impl Replicas {
     pub(crate) fn new(pools: Vec<Pool<Postgres>>, primary: &Arc<Connections>) -> Self {
+        let primary = Arc::new(Log::new(Arc::clone(primary), COMMITTED));
         let replica = |pool: Pool<Postgres>| {
             let options = pool.connect_options();
             Arc::new(Replica {
                 name: format!("{}:{}", options.get_host(), options.get_port()),
-                primary: Arc::clone(primary),
-                connections: Arc::new(Connections::of_replica(pool)),
+                primary: Arc::clone(&primary),
+                log: Log::new(Arc::new(Connections::of_replica(pool)), REPLAYED),
                 is_set_aside: AtomicBool::default(),
             })
         };
@@ -106,8 +139,8 @@ impl Replicas {
             replica.set_aside(&error);
             return None;
         }
-        let source = Source::Pool(replica.connections.pool());
-        match replica.connections.answer(read(source)).await {
+        let connections = &replica.log.connections;
+        match connections.answer(read(Source::Pool(connections.pool()))).await {
             Ok(answer) => Some(answer),
             Err(error) => {
                 // Other errors are of the statement: the replay may have cancelled it, or it fails on the primary too.
@@ -121,7 +154,7 @@ impl Replicas {
 
     pub(crate) async fn close(&self) {
         for replica in &self.replicas {
-            replica.connections.pool().close().await;
+            replica.log.connections.pool().close().await;
         }
     }
 }
@@ -129,33 +162,23 @@ impl Replicas {
 impl Replica {
     /// Waits until this replica has everything that was committed before this call.
     async fn catch_up(&self) -> Result<(), StoreError> {
-        let committed = self.committed().await?;
+        let since = Instant::now();
         let waiting = async {
-            let mut replayed = self.replayed().await?;
-            let since = Instant::now();
-            while replayed.position < committed.position && since.elapsed() < MAX_LAG {
+            let committed = self.primary.position(since).await?;
+            let mut replayed = self.log.position(since).await?;
+            let until = Instant::now() + MAX_LAG;
+            while replayed.position < committed.position && Instant::now() < until {
                 sleep(POLL).await;
-                replayed = self.replayed().await?;
+                replayed = self.log.position(Instant::now()).await?;
             }
             replayed.has(&committed)
         };
-        timeout(PATIENCE, waiting).await.unwrap_or_else(|_| Err(unusable("does not answer in time")))
-    }
-
-    async fn committed(&self) -> Result<Position, StoreError> {
-        let source = Source::Pool(self.primary.pool());
-        self.primary.answer(sqlx::query_as(COMMITTED).fetch_one(&source)).await
-    }
-
-    async fn replayed(&self) -> Result<Position, StoreError> {
-        let source = Source::Pool(self.connections.pool());
-        let replayed = self.connections.answer(sqlx::query_as(REPLAYED).fetch_optional(&source)).await?;
-        replayed.ok_or_else(|| unusable("is a primary"))
+        timeout(PATIENCE, waiting).await.unwrap_or_else(|_| Err(unusable("is not up to date in time")))
     }
 
     /// Gives no more lists to this replica until it can be used again.
     fn set_aside(self: &Arc<Self>, error: &StoreError) {
-        if self.is_set_aside.swap(true, Ordering::Relaxed) || self.connections.pool().is_closed() {
+        if self.is_set_aside.swap(true, Ordering::Relaxed) || self.log.connections.pool().is_closed() {
             return;
         }
         let cause = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -168,10 +191,12 @@ impl Replica {
 async fn use_again(replica: Weak<Replica>) {
     loop {
         sleep(RETRY_AFTER).await;
-        let Some(replica) = replica.upgrade().filter(|replica| !replica.connections.pool().is_closed()) else { return };
+        let Some(replica) = replica.upgrade().filter(|replica| !replica.log.connections.pool().is_closed()) else {
+            return;
+        };
         // First without the time limit: a new connection may take longer, and while the replica does not answer, this
         // finds out that its other connections are lost.
-        if replica.replayed().await.is_ok() && replica.catch_up().await.is_ok() {
+        if replica.log.position(Instant::now()).await.is_ok() && replica.catch_up().await.is_ok() {
             replica.is_set_aside.store(false, Ordering::Relaxed);
             tracing::info!(replica = replica.name, "lists are read from a replica again");
             return;
