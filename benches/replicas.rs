@@ -10,6 +10,7 @@ use iam_core::page::{PageRequest, SortOrder};
 use iam_core::user::{UserFilter, UserPatch, UserSort, UserSortKey};
 use iam_core::{Caller, Iam, UserId};
 use iam_store_postgres::PostgresStore;
+use sqlx::Executor as _;
 use test_support::postgres::TestDatabase;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -41,6 +42,8 @@ async fn main() -> Outcome {
     let tenant = register(alone).await?.tenant.id;
     let users: Arc<[UserId]> = fill(alone, tenant, 1, USERS).await?.into();
     let caller = Caller::system(tenant, "benchmark");
+    // Otherwise autovacuum does it in the middle of a row.
+    database.connect().await.execute("VACUUM ANALYZE").await?;
     // The replicas have the users, and each has connections.
     sleep(Duration::from_secs(2)).await;
     for iam in &services {
