@@ -20,7 +20,8 @@ pub(crate) async fn schema(database: &Database) -> Result<Schema, Failure> {
     let schema = match database {
         Database::Memory => Ok(Schema::UpToDate),
         Database::Sqlite(url) => SqliteStore::schema(url).await,
-        Database::Postgres { url, direct_url } => match connect(url, direct_url.as_deref()).await {
+        Database::Postgres { url, direct_url, read_urls } => match connect(url, direct_url.as_deref(), read_urls).await
+        {
             Ok(store) => store.schema().await,
             Err(error) => Err(error),
         },
@@ -36,17 +37,18 @@ async fn open_and_migrate(database: &Database) -> Result<Arc<dyn Store>, StoreEr
             store.migrate().await?;
             Ok(Arc::new(store))
         }
-        Database::Postgres { url, direct_url } => {
-            let store = connect(url, direct_url.as_deref()).await?;
+        Database::Postgres { url, direct_url, read_urls } => {
+            let store = connect(url, direct_url.as_deref(), read_urls).await?;
             store.migrate().await?;
             Ok(Arc::new(store))
         }
     }
 }
 
-async fn connect(url: &str, direct_url: Option<&str>) -> Result<PostgresStore, StoreError> {
-    match direct_url {
-        Some(direct_url) => PostgresStore::connect_through_pooler(url, direct_url).await,
-        None => PostgresStore::connect(url).await,
-    }
+async fn connect(url: &str, direct_url: Option<&str>, read_urls: &[String]) -> Result<PostgresStore, StoreError> {
+    let store = match direct_url {
+        Some(direct_url) => PostgresStore::connect_through_pooler(url, direct_url).await?,
+        None => PostgresStore::connect(url).await?,
+    };
+    store.with_replicas(read_urls.iter().map(String::as_str))
 }

@@ -125,27 +125,35 @@ impl AuditStore for PostgresStore {
         // Each part has the order of an index, so no more of it is read than the page needs. The limit is not a
         // parameter: without its value, the database would plan every page again, which takes longer than reading it.
         const ORDER: &str = " ORDER BY created_at DESC, id DESC LIMIT ";
-        let mut query = QueryBuilder::new("SELECT * FROM ((");
-        for (table, next) in [("iam.audit_unsealed", ") UNION ALL ("), ("iam.audit_entries", ")) entry")] {
-            push_select(&mut query, table, tenant.as_uuid());
-            push_filter::<Self>(&mut query, filter);
-            if let Some(until) = filter.until {
-                query.push(" AND e.created_at <= ").push_bind(in_range(cut(until)));
-            }
-            if let Some(cursor) = after {
-                let created_at = in_range(cursor.created_at);
-                // The comparison of rows below excludes no partition. This condition does. It is not a parameter for
-                // the same reason as the limit.
-                if let Some(end) = end_of_month(created_at) {
-                    query.push(format_args!(" AND e.created_at < '{end} 00:00:00+00'"));
+        let select = || {
+            let mut query = QueryBuilder::new("SELECT * FROM ((");
+            for (table, next) in [("iam.audit_unsealed", ") UNION ALL ("), ("iam.audit_entries", ")) entry")] {
+                push_select(&mut query, table, tenant.as_uuid());
+                push_filter::<Self>(&mut query, filter);
+                if let Some(until) = filter.until {
+                    query.push(" AND e.created_at <= ").push_bind(in_range(cut(until)));
                 }
-                query.push(" AND (e.created_at, e.id) < (").push_bind(created_at);
-                query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
+                if let Some(cursor) = after {
+                    let created_at = in_range(cursor.created_at);
+                    // The comparison of rows below excludes no partition. This condition does. It is not a parameter
+                    // for the same reason as the limit.
+                    if let Some(end) = end_of_month(created_at) {
+                        query.push(format_args!(" AND e.created_at < '{end} 00:00:00+00'"));
+                    }
+                    query.push(" AND (e.created_at, e.id) < (").push_bind(created_at);
+                    query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
+                }
+                query.push(ORDER).push(limit).push(next);
             }
-            query.push(ORDER).push(limit).push(next);
-        }
-        query.push(ORDER).push(limit);
-        let rows: Vec<AuditEntryRow> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
+            query.push(ORDER).push(limit);
+            query
+        };
+        let rows: Vec<AuditEntryRow> = self
+            .list(|source| {
+                let mut query = select();
+                async move { query.build_query_as().fetch_all(&source).await }
+            })
+            .await?;
         rows.into_iter().map(AuditEntry::try_from).collect()
     }
 

@@ -18,6 +18,8 @@ use crate::error::{means_outage, store_error};
 const PATIENCE: Duration = Duration::from_millis(500);
 /// A connection attempt that takes longer has failed.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The same for a replica. The primary can answer instead.
+const REPLICA_CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 /// When no query was answered for this long, the database may be reachable while all connections of the pool are
 /// lost. Less than the time that a query waits for a connection.
 const SILENCE: Duration = Duration::from_secs(4);
@@ -40,6 +42,9 @@ const TERMINATE_LOST: &str = "
 /// that fails, the pool is replaced by a new one, and all requests fail at once until a task can connect again.
 #[derive(Debug)]
 pub(crate) struct Connections {
+    /// What is called unreachable.
+    name: &'static str,
+    connect_timeout: Duration,
     state: RwLock<State>,
     /// When the last check ended. A running check holds the lock.
     last_check: Arc<Mutex<Option<Instant>>>,
@@ -59,7 +64,17 @@ struct State {
 
 impl Connections {
     pub(crate) fn new(pool: Pool<Postgres>) -> Self {
+        Self::named(pool, "database", CONNECT_TIMEOUT)
+    }
+
+    pub(crate) fn of_replica(pool: Pool<Postgres>) -> Self {
+        Self::named(pool, "replica", REPLICA_CONNECT_TIMEOUT)
+    }
+
+    fn named(pool: Pool<Postgres>, name: &'static str, connect_timeout: Duration) -> Self {
         Self {
+            name,
+            connect_timeout,
             state: RwLock::new(State { pool, is_unreachable: false, outages: 0 }),
             last_check: Arc::default(),
             made: Instant::now(),
@@ -138,14 +153,14 @@ impl Connections {
     async fn probe(&self, since: Instant) {
         let State { pool, is_unreachable, .. } = self.read().clone();
         let began = Instant::now();
-        let connected = timeout(CONNECT_TIMEOUT, connect(&pool, is_unreachable)).await;
+        let connected = timeout(self.connect_timeout, connect(&pool, is_unreachable)).await;
         let is_refused = matches!(&connected, Ok(Err(error)) if !means_outage(error));
         if is_unreachable {
             // The store's own pool is new and has no connection yet. While the server refuses connections, no query
             // can be answered.
             if matches!(connected, Ok(Ok(()))) || (is_refused && !pool.is_own()) {
                 self.write().is_unreachable = false;
-                tracing::info!("the database is reachable again");
+                tracing::info!("the {} is reachable again", self.name);
             }
             return;
         }
@@ -171,7 +186,7 @@ impl Connections {
             // Not closed: that would wait for connections in use, which may never be returned.
             mem::replace(&mut state.pool, renewed).abandon();
         }
-        tracing::warn!("the database is unreachable");
+        tracing::warn!("the {} is unreachable", self.name);
     }
 }
 

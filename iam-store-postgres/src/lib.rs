@@ -22,6 +22,7 @@ mod months;
 mod organization;
 mod partition;
 mod permission;
+mod replica;
 mod role;
 mod sequence;
 mod session;

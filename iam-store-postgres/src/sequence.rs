@@ -217,8 +217,10 @@ impl PostgresStore {
         let levels: Vec<i16> = spans.iter().map(|span| span.level.into()).collect();
         let starts: Vec<i64> = spans.iter().map(|span| integer(span.positions.start)).collect();
         let ends: Vec<i64> = spans.iter().map(|span| integer(span.positions.end)).collect();
-        let hashes = sqlx::query_scalar!(
-            r#"
+        let (levels, starts, ends) = (&levels, &starts, &ends);
+        let select = || {
+            sqlx::query_scalar!(
+                r#"
             SELECT kept.hash AS "hash!"
             FROM unnest($2::smallint[], $3::bigint[], $4::bigint[])
                 WITH ORDINALITY span (level, first, past, number)
@@ -239,12 +241,13 @@ impl PostgresStore {
             ) kept
             ORDER BY span.number, kept.position
             "#,
-            tenant.as_uuid(),
-            &levels,
-            &starts,
-            &ends
-        );
-        let hashes = self.answer(hashes.fetch_all(&self.reads())).await?;
+                tenant.as_uuid(),
+                levels,
+                starts,
+                ends
+            )
+        };
+        let hashes = self.list(|source| async move { select().fetch_all(&source).await }).await?;
         hashes.iter().map(|hash| bytes_32("audit_nodes.hash", hash).map(TreeHash)).collect()
     }
 
@@ -256,8 +259,9 @@ impl PostgresStore {
         from: u64,
         limit: u32,
     ) -> Result<Vec<SequencedEntry>, StoreError> {
-        let rows = select_places!(
-            r#"
+        let select = || {
+            select_places!(
+                r#"
             FROM (
                 SELECT l.sequence, l.created_at, l.entry_id, l.hash, true AS is_sequenced
                 FROM iam.audit_leaves l
@@ -273,11 +277,12 @@ impl PostgresStore {
             ) e ON true
             ORDER BY p.sequence
             "#,
-            tenant.as_uuid(),
-            integer(from),
-            i64::from(limit)
-        );
-        let rows = self.answer(rows.fetch_all(&self.reads())).await?;
+                tenant.as_uuid(),
+                integer(from),
+                i64::from(limit)
+            )
+        };
+        let rows = self.list(|source| async move { select().fetch_all(&source).await }).await?;
         rows.into_iter().map(|row| Ok(SequencedEntry { leaf: row.leaf()?, entry: row.entry()? })).collect()
     }
 

@@ -19,6 +19,7 @@ use crate::column::{in_range, is_storable};
 use crate::connections::Connections;
 use crate::error::store_error;
 use crate::months::KnownMonths;
+use crate::replica::Replicas;
 
 /// A store in PostgreSQL. Clones share one connection pool.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct PostgresStore {
     /// Connections to the database itself, if [`connections`](Self::connections) lead to a pooler.
     pub(crate) direct: Option<Arc<Connections>>,
     pub(crate) months: Arc<KnownMonths>,
+    /// Copies of the database that answer lists.
+    pub(crate) replicas: Option<Arc<Replicas>>,
     /// The host transaction in which every statement is executed, if there is one.
     pub(crate) host: Option<SharedTransaction<Postgres>>,
 }
@@ -95,6 +98,11 @@ impl PostgresStore {
     }
 
     fn direct(url: &str) -> Result<Pool<Postgres>, StoreError> {
+        Self::pool(url, SETTINGS)
+    }
+
+    /// Makes a pool whose sessions have the time limits.
+    fn pool(url: &str, settings: PoolSettings) -> Result<Pool<Postgres>, StoreError> {
         let options = named(url)?.options([
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
@@ -104,7 +112,7 @@ impl PostgresStore {
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "3"),
         ]);
-        Ok(Pool::new(options, SETTINGS))
+        Ok(Pool::new(options, settings))
     }
 
     /// Makes a store of these pools if both reach the database.
@@ -128,7 +136,34 @@ impl PostgresStore {
 
     fn over(pool: Pool<Postgres>, direct: Option<Pool<Postgres>>) -> Self {
         let connections = |pool| Arc::new(Connections::new(pool));
-        Self { connections: connections(pool), direct: direct.map(connections), months: Arc::default(), host: None }
+        Self {
+            connections: connections(pool),
+            direct: direct.map(connections),
+            months: Arc::default(),
+            replicas: None,
+            host: None,
+        }
+    }
+
+    /// Reads lists from streaming replicas of the database: pages, the audit log, and what its verification reads.
+    /// Sessions, rights and everything that decides something are read from the primary.
+    ///
+    /// A list is as new as from the primary: first the primary says up to where it has committed something, and then
+    /// a replica answers that has replayed its log up to there. If it lags too much, or does not answer, the primary
+    /// does. Each replica has at most 16 connections, and need not be reachable yet.
+    ///
+    /// A server that is no replica of the database, or was promoted, is not used. After a failover, the replicas are
+    /// used again when the role can see that they follow the new primary: at once with `pg_read_all_stats`, else after
+    /// their next restartpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Failed`] when a URL is invalid.
+    pub fn with_replicas<'u>(mut self, urls: impl IntoIterator<Item = &'u str>) -> Result<Self, StoreError> {
+        let pool = |url| Self::pool(url, PoolSettings { check: None, ..SETTINGS });
+        let pools = urls.into_iter().map(pool).collect::<Result<Vec<_>, _>>()?;
+        self.replicas = (!pools.is_empty()).then(|| Arc::new(Replicas::new(pools, &self.connections)));
+        Ok(self)
     }
 
     /// The connections for what needs a session of its own.
@@ -147,10 +182,27 @@ impl PostgresStore {
         self.reads()
     }
 
+    /// Reads a list from a replica if there is one that can answer, else from the primary.
+    pub(crate) async fn list<T, F>(&self, read: impl Fn(Source<Postgres>) -> F + Send) -> Result<T, StoreError>
+    where
+        F: Future<Output = sqlx::Result<T>> + Send,
+    {
+        if let (Some(replicas), None) = (&self.replicas, &self.host) {
+            // In a box, so that the future of a store without replicas stays small.
+            if let Some(answer) = Box::pin(replicas.list(&read)).await {
+                return Ok(answer);
+            }
+        }
+        self.answer(read(self.reads())).await
+    }
+
     pub(crate) async fn close_all(&self) {
         self.writes().close().await;
         if let Some(direct) = &self.direct {
             direct.pool().close().await;
+        }
+        if let Some(replicas) = &self.replicas {
+            replicas.close().await;
         }
     }
 

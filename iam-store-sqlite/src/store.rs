@@ -61,6 +61,14 @@ impl SqliteStore {
     pub(crate) async fn answer<T>(&self, query: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
         query.await.map_err(store_error)
     }
+
+    /// Reads a list.
+    pub(crate) async fn list<T, F: Future<Output = sqlx::Result<T>>>(
+        &self,
+        read: impl Fn(Source<Sqlite>) -> F,
+    ) -> Result<T, StoreError> {
+        self.answer(read(self.reads())).await
+    }
 }
 
 list_pages!(SqliteStore);

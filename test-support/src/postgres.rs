@@ -102,11 +102,10 @@ impl TestDatabase {
         let Ok(url) = std::env::var("IAM_TEST_PGBOUNCER_URL") else {
             panic!("needs PgBouncer: run scripts/test");
         };
-        let pooler = PgConnectOptions::from_str(&url).expect("IAM_TEST_PGBOUNCER_URL is a URL");
-        pooler.database(&self.name).to_url_lossy().into()
+        self.copy_at(&url)
     }
 
-    /// A store in this database, by the route that `IAM_TEST_STORE` names: `pgbouncer`, or else directly.
+    /// A store in this database, by the route that `IAM_TEST_STORE` names: `pgbouncer`, `replicas`, or else directly.
     ///
     /// # Panics
     ///
@@ -117,7 +116,43 @@ impl TestDatabase {
         } else {
             PostgresStore::connect(&self.url).await
         };
-        connected.expect("the database answers")
+        let store = connected.expect("the database answers");
+        if std::env::var(ROUTE).is_ok_and(|route| route == "replicas") {
+            let urls = self.replica_urls();
+            return store.with_replicas(urls.iter().map(String::as_str)).expect("the URLs are valid");
+        }
+        store
+    }
+
+    /// The URLs of the copies of the database on the replicas, for a superuser.
+    ///
+    /// # Panics
+    ///
+    /// When `IAM_TEST_REPLICA_URLS` is not set.
+    #[must_use]
+    pub fn replica_urls(&self) -> Vec<String> {
+        let Ok(urls) = std::env::var("IAM_TEST_REPLICA_URLS") else {
+            panic!("needs replicas: run scripts/check-replicas");
+        };
+        urls.split(',').map(|url| self.copy_at(url)).collect()
+    }
+
+    /// The URL of the copy of the database on the replica that a test may promote, for a superuser.
+    ///
+    /// # Panics
+    ///
+    /// When `IAM_TEST_PROMOTION_URL` is not set.
+    #[must_use]
+    pub fn promotion_url(&self) -> String {
+        let Ok(url) = std::env::var("IAM_TEST_PROMOTION_URL") else {
+            panic!("needs replicas: run scripts/check-replicas");
+        };
+        self.copy_at(&url)
+    }
+
+    fn copy_at(&self, server: &str) -> String {
+        let server = PgConnectOptions::from_str(server).expect("the server has a URL");
+        server.database(&self.name).to_url_lossy().into()
     }
 
     /// Whether the stores of the tests work through the pooler.

@@ -87,14 +87,17 @@ macro_rules! list_pages {
                     + Send
                     + Unpin,
             {
+                let is_kept = !<Self as $crate::store::SqlStore>::PLANS_BY_VALUE;
+                let list = &list;
                 $crate::page::read_page(request, |request| {
-                    let mut list = list(request);
-                    let is_kept = !<Self as $crate::store::SqlStore>::PLANS_BY_VALUE;
-                    async move {
-                        let rows = list.build_query_as::<$crate::page::Counted<R>>();
-                        let rows = rows.persistent(is_kept || (is_steady && request.offset() == 0));
-                        self.answer(rows.fetch_all(&self.reads())).await
-                    }
+                    self.list(move |source| {
+                        let mut list = list(request);
+                        async move {
+                            let rows = list.build_query_as::<$crate::page::Counted<R>>();
+                            let rows = rows.persistent(is_kept || (is_steady && request.offset() == 0));
+                            rows.fetch_all(&source).await
+                        }
+                    })
                 })
                 .await
             }

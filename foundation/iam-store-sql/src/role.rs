@@ -150,11 +150,15 @@ macro_rules! role_ports {
 
                 async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError> {
                     let tenant = tenant.as_uuid();
-                    let total = sqlx::query_scalar!($count, tenant);
-                    let total = self.answer(total.fetch_one(&self.reads())).await?;
                     let limit = i64::from(page.limit());
-                    let rows = select_roles!(Row, $permissions, $page, tenant, limit, offset(page));
-                    page_of(self.answer(rows.fetch_all(&self.reads())).await?, total, page)
+                    let (rows, total) = self
+                        .list(|source| async move {
+                            let total = sqlx::query_scalar!($count, tenant).fetch_one(&source).await?;
+                            let rows = select_roles!(Row, $permissions, $page, tenant, limit, offset(page));
+                            Ok((rows.fetch_all(&source).await?, total))
+                        })
+                        .await?;
+                    page_of(rows, total, page)
                 }
             }
 

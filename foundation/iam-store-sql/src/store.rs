@@ -8,6 +8,7 @@
 //!
 //! - `store.answer(query)` waits for the answer of the database and converts its error. `store.reads()` and
 //!   `store.writes()` are the executors of statements that read and write.
+//! - `store.list(read)` reads a list. `read` gets the executor, and may be called twice.
 //! - `store.scope(tenant, visible_scope)` prepares a visible scope for the statement of a list.
 //! - `transaction.connection()` is the connection, and `transaction.tenant()` the identifier of the tenant.
 //! - `store.page(…)` reads a page of a list; [`list_pages!`](crate::list_pages) implements it.

@@ -170,7 +170,9 @@ impl EventFeed<'_> {
         }
         let (first, mut events) = (from, Vec::new());
         loop {
-            let chunk = self.iam.store.sequenced_entries(self.caller.tenant(), from, CHUNK).await?;
+            let mut chunk = self.iam.store.sequenced_entries(self.caller.tenant(), from, CHUNK).await?;
+            // A replica may have entries that are not safe on the primary yet.
+            chunk.retain(|read| read.leaf.sequence < head.leaves);
             let is_last = chunk.len() < CHUNK as usize;
             for SequencedEntry { leaf, entry } in chunk {
                 let Some(entry) = entry else { return Err(self.missing(leaf.sequence).await?) };

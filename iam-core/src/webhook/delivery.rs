@@ -346,7 +346,9 @@ impl Round<'_> {
                 let head = self.courier.iam.log_head(tenant).await?;
                 // Retention removes entries that a webhook has not sent.
                 let from = attempted.max(head.removed);
-                let read = store.sequenced_entries(tenant, from, limit).await?;
+                let mut read = store.sequenced_entries(tenant, from, limit).await?;
+                // A replica may have entries that are not safe on the primary yet.
+                read.retain(|read| read.leaf.sequence < head.leaves);
                 let next = read.last().map_or(from, |last| last.leaf.sequence + 1);
                 let is_last = read.len() < limit as usize;
                 let events = read.into_iter().filter_map(|read| {

@@ -64,6 +64,7 @@ pub(crate) enum MailRoute {
 pub(super) struct Draft {
     pub(super) settings: Settings,
     pub(super) database_direct_url: Option<String>,
+    pub(super) database_read_urls: Vec<String>,
     pub(super) former_master_key: Option<MasterKey>,
     pub(super) tls_certificate: Option<PathBuf>,
     pub(super) tls_key: Option<PathBuf>,
@@ -107,6 +108,7 @@ impl Default for Draft {
         Self {
             settings,
             database_direct_url: None,
+            database_read_urls: Vec::new(),
             former_master_key: None,
             tls_certificate: None,
             tls_key: None,
@@ -129,10 +131,14 @@ impl Draft {
     pub(super) fn finish(self) -> Result<Settings, (&'static str, String)> {
         let missing = |name, beside: &str| (name, format!("is missing, but {beside} is set"));
         let mut settings = self.settings;
-        match (&mut settings.database, self.database_direct_url) {
-            (_, None) => {}
-            (Database::Postgres { direct_url, .. }, given) => *direct_url = given,
-            _ => return Err(("database_direct_url", "is set, but database_url is not postgres://…".to_owned())),
+        let needs_postgres = |name| (name, "is set, but database_url is not postgres://…".to_owned());
+        match &mut settings.database {
+            Database::Postgres { direct_url, read_urls, .. } => {
+                (*direct_url, *read_urls) = (self.database_direct_url, self.database_read_urls);
+            }
+            _ if self.database_direct_url.is_some() => return Err(needs_postgres("database_direct_url")),
+            _ if !self.database_read_urls.is_empty() => return Err(needs_postgres("database_read_url")),
+            _ => {}
         }
         if let Some(former) = self.former_master_key {
             let key = settings.iam.master_key.ok_or_else(|| missing("master_key", "former_master_key"))?;

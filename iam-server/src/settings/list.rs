@@ -98,6 +98,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
         |draft, text| put(&mut draft.database_direct_url, direct_database(text).map(Some)),
     )
     .secret(),
+    Setting::new(
+        "database_read_url",
+        "URLS",
+        "Streaming replicas of the database that answer lists, separated by commas [default: none]",
+        |draft, text| put(&mut draft.database_read_urls, read_databases(text)),
+    )
+    .secret(),
     Setting::new("listen", "ADDRESS:PORT", "The address to listen on [default: 127.0.0.1:8080]", |draft, text| {
         put(&mut draft.settings.listen, listen(text))
     }),

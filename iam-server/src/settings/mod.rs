@@ -109,8 +109,17 @@ mod tests {
     #[test]
     fn a_database_behind_a_pooler_has_two_urls() {
         let text = "database_url = 'postgres://pooler/iam'\ndatabase_direct_url = 'postgres://db/iam'";
-        let Database::Postgres { url, direct_url } = from_toml(text).unwrap().database else { panic!("PostgreSQL") };
+        let Database::Postgres { url, direct_url, .. } = from_toml(text).unwrap().database else {
+            panic!("PostgreSQL")
+        };
         assert_eq!((&*url, direct_url.as_deref()), ("postgres://pooler/iam", Some("postgres://db/iam")));
+    }
+
+    #[test]
+    fn the_urls_of_replicas_are_separated_by_commas() {
+        let text = "database_url = 'postgres://db/iam'\ndatabase_read_url = 'postgres://one/iam, postgres://two/iam'";
+        let Database::Postgres { read_urls, .. } = from_toml(text).unwrap().database else { panic!("PostgreSQL") };
+        assert_eq!(read_urls, ["postgres://one/iam", "postgres://two/iam"]);
     }
 
     #[test]
@@ -120,6 +129,8 @@ mod tests {
             ("database_url = 'mysql://user:hunter2@host/db'", "database_url"),
             ("database_direct_url = 'postgres://user:hunter2@host/db'", "database_direct_url"),
             ("database_direct_url = 'sqlite://hunter2.db'", "database_direct_url"),
+            ("database_read_url = 'postgres://user:hunter2@host/db'", "database_read_url"),
+            ("database_url = 'postgres://h/d'\ndatabase_read_url = 'postgres://h/d,hunter2'", "database_read_url"),
             ("master_key = 'hunter2'", "master_key"),
             ("registration = 'maybe'", "registration"),
             ("log_format = 'xml'", "log_format"),

@@ -29,6 +29,8 @@ pub(crate) enum Database {
         url: String,
         /// The database itself, if the URL leads to a pooler.
         direct_url: Option<String>,
+        /// The replicas that answer lists.
+        read_urls: Vec<String>,
     },
 }
 
@@ -57,7 +59,7 @@ pub(super) fn database(text: &str) -> Result<Database, String> {
         Some(("memory", "")) => Ok(Database::Memory),
         Some(("sqlite", path)) if path.len() > 2 && path.starts_with("//") => Ok(Database::Sqlite(text.to_owned())),
         Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
-            Ok(Database::Postgres { url: text.to_owned(), direct_url: None })
+            Ok(Database::Postgres { url: text.to_owned(), direct_url: None, read_urls: Vec::new() })
         }
         _ => Err("must be sqlite://PATH, postgres://… or memory:".to_owned()),
     }
@@ -68,6 +70,10 @@ pub(super) fn direct_database(text: &str) -> Result<String, String> {
         Ok(Database::Postgres { url, .. }) => Ok(url),
         _ => Err("must be postgres://…".to_owned()),
     }
+}
+
+pub(super) fn read_databases(text: &str) -> Result<Vec<String>, String> {
+    text.split(',').map(|url| direct_database(url.trim())).collect()
 }
 
 pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {

@@ -16,6 +16,7 @@ mod plans;
 mod pool;
 mod pooler;
 mod queue;
+mod replica;
 mod schema;
 mod server;
 mod turn;
