@@ -131,7 +131,8 @@ impl FromRequestParts<ApiState> for Target {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
         let iam = Iam::from_ref(state);
-        let services = if is_preview(&parts.uri)? { Services::Trial(Box::new(iam.trial())) } else { Services::Real(iam) };
+        let services =
+            if is_preview(&parts.uri)? { Services::Trial(Box::new(iam.trial())) } else { Services::Real(iam) };
         let correlation_id = context_of(parts).correlation_id.map(|id| id.to_string()).unwrap_or_default();
         Ok(Self { services, state: state.clone(), path: parts.uri.path().to_owned(), correlation_id })
     }

@@ -16,8 +16,9 @@ use iam_model::permission::Permission;
 use iam_model::store::GrantQuery;
 
 use crate::access_review::{NewAccessReview, NewDecision};
-use crate::assignment::{Known, check_revocation, distinct, revoke};
+use crate::assignment::{Known, check_revocation, revoke};
 use crate::caller::Caller;
+use crate::distinct::distinct;
 use crate::engine::{Engine, LockedRights, UnitOfWork};
 use crate::idempotency::Idempotency;
 
@@ -108,7 +109,7 @@ impl AccessReviews<'_> {
             name: new.name,
             organization_id,
             role_ids: distinct(new.roles.into_iter()),
-            user_ids: distinct(new.users.into_iter()),
+            user_ids: distinct(new.users),
             due_at: new.due_at,
             status: AccessReviewStatus::Open,
             created_at: now,

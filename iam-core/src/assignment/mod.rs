@@ -16,5 +16,5 @@ pub use iam_model::change::AssignmentChange;
 pub use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 
 pub(crate) use crate::assignment::input::check_expiries;
-pub(crate) use crate::assignment::known::{Known, distinct};
+pub(crate) use crate::assignment::known::Known;
 pub(crate) use crate::assignment::service::{check_revocation, keep_an_administrator, revoke};
