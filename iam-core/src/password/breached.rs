@@ -498,6 +498,16 @@ mod tests {
     }
 
     #[test]
+    fn names_a_file_that_became_shorter() {
+        let file = TestFile::new(format!("{}\n", "0".repeat(40)).repeat(3));
+        let mut search = Search::new(&file.0, [0xff; 20]).unwrap();
+        fs::write(&file.0, "").unwrap();
+        let error = search.read(0).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains("became shorter"), "{error}");
+    }
+
+    #[test]
     fn honours_a_replaced_file() {
         let [old, new] = [[0x11; 20], [0x22; 20]];
         let file = TestFile::new(format!("{}:1\r\n", hex(&old)));

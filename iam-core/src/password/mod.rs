@@ -117,3 +117,28 @@ impl PasswordRules {
         Ok(AcceptedPassword(checked.password.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a password is accepted by a policy in the tenant "Analytical Engines".
+    fn accepts(refuses_common: bool, policy: PasswordPolicy, password: &str) -> bool {
+        let rules = PasswordRules { refuses_common, breached: None };
+        let rules = TenantRules { rules: &rules, policy, min_length: 8, name: "Analytical Engines" };
+        rules.check(password.into(), Owner { first_name: "Augusta", ..Owner::default() }).is_ok()
+    }
+
+    #[test]
+    fn what_is_easy_to_guess_is_refused_where_the_operator_or_the_tenant_wants_it() {
+        use PasswordPolicy::{Nist, Seed};
+        for (refuses_common, policy, is_refused) in
+            [(false, Seed, false), (true, Seed, true), (false, Nist, true), (true, Nist, true)]
+        {
+            for password in ["Password1!", "Augusta-1!", "Analytical1!"] {
+                assert_eq!(accepts(refuses_common, policy, password), !is_refused, "{refuses_common} {password}");
+            }
+            assert!(accepts(refuses_common, policy, "Zu6!kolmr-Tfe"));
+        }
+    }
+}

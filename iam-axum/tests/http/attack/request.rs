@@ -162,7 +162,13 @@ async fn ids_of_another_tenant_in_queries_find_nothing(app: TestApp) {
                 _ => &body[name],
             };
             let foreign = foreign.as_str().unwrap_or_else(|| panic!("the test does not know {name} of {operation}"));
-            let found = app.get(&operation.path).by(mallory).query(name, foreign).send().await;
+            let request = app.get(&operation.path).by(mallory).query(name, foreign);
+            if operation.path == "/authz/who" {
+                // A question, not a filter: the organization does not exist.
+                request.query("permission", "users:read").send().await.problem("not-found");
+                continue;
+            }
+            let found = request.send().await;
             if operation.path.ends_with("/export") {
                 assert_eq!(found.ok_of("application/x-ndjson"), "", "{operation} {name}");
             } else {
