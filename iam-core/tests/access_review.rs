@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_core::access_review::{
-    AccessReviewFilter, AccessReviewStatus, ListedAccessReview, ListedReviewItem, MAX_RESTRICTIONS, NewAccessReview,
-    NewDecision, ReviewDecision, ReviewItemFilter, ReviewOutcome, ReviewProgress,
+    AccessReviewFilter, AccessReviewStatus, ListedAccessReview, ListedReviewItem, MAX_ITEMS, MAX_RESTRICTIONS,
+    NewAccessReview, NewDecision, ReviewDecision, ReviewItemFilter, ReviewOutcome, ReviewProgress,
 };
 use iam_core::api_key::NewApiKey;
 use iam_core::assignment::NewAssignment;
@@ -23,7 +23,7 @@ use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
 use iam_core::{
     AccessReviewId, AssignmentId, Caller, Conflict, Error, Forbidden, Iam, OrganizationId, RequestContext, Result,
-    RoleId, Settings, UserId,
+    RoleId, Rule, Settings, UserId,
 };
 use iam_model::clock::Clock as _;
 use iam_model::clock::testing::FixedClock;
@@ -308,6 +308,32 @@ async fn an_invalid_review_names_every_field() {
     let new = NewAccessReview { organization: Some(gone), ..new() };
     let refused = world.iam.access_reviews().create(&world.ada, new).await;
     assert!(matches!(refused, Err(Error::Conflict(Conflict::OrganizationInactive))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_review_has_at_most_10000_items() {
+    let world = World::new().await;
+    let mut roles = Vec::new();
+    for number in 0..100 {
+        roles.push(world.role(&format!("ROLE_{number}"), &["users:read"]).await);
+    }
+    let mut users = Vec::new();
+    for number in 0..100 {
+        users.push(world.user(&format!("user{number}@example.com")).await);
+    }
+    for users in users.chunks(5) {
+        let new = |user: &UserId| {
+            let user = *user;
+            roles.iter().map(move |role| NewAssignment { user, role: *role, organization: None, expires_at: None })
+        };
+        let new: Vec<NewAssignment> = users.iter().flat_map(new).collect();
+        world.iam.assignments().create_all(&world.ada, &new).await.unwrap();
+    }
+    let review = world.review(&roles).await;
+    assert_eq!(world.items(review).await.len() as u64, MAX_ITEMS);
+    // The administrator's own assignment is one more.
+    let refused = world.iam.access_reviews().create(&world.ada, world.new_review()).await;
+    assert!(matches!(refused, Err(Error::Rule(Rule::TooManyReviewItems(MAX_ITEMS)))), "{refused:?}");
 }
 
 #[tokio::test]
