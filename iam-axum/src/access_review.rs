@@ -354,7 +354,6 @@ pub(crate) enum ReviewItemFilterDto {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewAccessReviewDecision)]
 pub(crate) struct NewDecisionDto {
-    /// Whether the assignment stays.
     #[serde(default)]
     #[schema(required, inline, value_type = ReviewDecisionDto)]
     decision: String,

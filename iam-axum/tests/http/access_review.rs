@@ -267,6 +267,9 @@ async fn a_repeated_request_begins_no_second_review(app: TestApp) {
     let first = post().await.created();
     let again = post().await;
     assert_eq!((again.created(), again.header("idempotent-replayed")), (first, Some("true")));
+    let other = with(body.clone(), &json!({ "name": "Autumn" }));
+    let request = app.post("/access-reviews").by(&ada).header("idempotency-key", "spring").json(&other);
+    request.send().await.problem("idempotency-key-reused");
     assert_eq!(app.get("/access-reviews").by(&ada).send().await.ok()["pagination"]["total"], 1);
 }
 
@@ -485,6 +488,7 @@ async fn another_tenant_finds_no_review(app: TestApp) {
     let eve = app.register("eve@example.org").await;
     let review = scene.review(&app).await;
     app.get(&format!("/access-reviews/{review}")).by(&eve).send().await.problem("not-found");
+    app.get("/access-reviews/x").by(&eve).send().await.problem("validation-error");
     let csv = app.get(&format!("/access-reviews/{review}/items")).by(&eve).header("accept", "text/csv");
     csv.send().await.problem("not-found");
     app.decide(&eve, &review, &scene.assignments[0], "KEEP").await.problem("not-found");

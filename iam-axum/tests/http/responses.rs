@@ -50,13 +50,13 @@ fn operation(method: &Method, path: &str) -> Option<(&'static str, &'static BTre
         template.clone().count() == path.clone().count()
             && template
                 .zip(path)
-                .all(|(expected, found)| expected == found || (expected == "{id}" && !found.is_empty()))
+                .all(|(expected, found)| expected == found || (expected.starts_with('{') && !found.is_empty()))
     };
     let is_asked =
         |name: &str| name.split_once(' ').is_some_and(|(of, template)| of == method.as_str() && matches(template));
     let found = DOCUMENTED.iter().filter(|(name, _)| is_asked(name));
     // A literal segment comes before a parameter.
-    found.min_by_key(|(name, _)| name.matches("{id}").count()).map(|(name, answers)| (name.as_str(), answers))
+    found.min_by_key(|(name, _)| name.matches('{').count()).map(|(name, answers)| (name.as_str(), answers))
 }
 
 /// Checks that the document lists an answer to a request.

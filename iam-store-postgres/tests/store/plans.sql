@@ -98,6 +98,21 @@ INSERT INTO iam.invitations
 SELECT tenant_id, id, 'invited-' || email, 'invited-' || email_key, NULL, NULL, '[]', 'PENDING', NULL, '2100-01-01', now()
 FROM iam.users;
 
+INSERT INTO iam.past_assignments
+SELECT
+    tenant_id, id, now() - n * interval '1 day', user_id, role_id, organization_id, expires_at, created_at, created_by
+FROM iam.role_assignments
+CROSS JOIN generate_series(1, 3) n;
+
+INSERT INTO iam.past_versions
+SELECT tenant_id, kind, id, now() - interval '1 day', '{"status": "ACTIVE"}'
+FROM iam.users
+CROSS JOIN unnest(ARRAY['ROLE', 'ORGANIZATION', 'STATUS']) kind;
+
+INSERT INTO iam.history_starts
+SELECT id, now()
+FROM iam.tenants;
+
 INSERT INTO iam.access_reviews (
     tenant_id, id, name, role_ids, user_ids, due_at, status, created_at, closed_at
 )
