@@ -105,9 +105,9 @@ FROM iam.role_assignments
 CROSS JOIN generate_series(1, 3) n;
 
 INSERT INTO iam.past_versions
-SELECT tenant_id, kind, id, now() - interval '1 day', '{"status": "ACTIVE"}'
+SELECT tenant_id, past.kind, id, now() - interval '1 day', '{"status": "ACTIVE"}'
 FROM iam.users
-CROSS JOIN unnest(ARRAY['ROLE', 'ORGANIZATION', 'STATUS']) kind;
+CROSS JOIN unnest(ARRAY['ROLE', 'ORGANIZATION', 'STATUS']) past (kind);
 
 INSERT INTO iam.history_starts
 SELECT id, now()
