@@ -108,7 +108,7 @@ impl AccessReviews<'_> {
             tenant_id: caller.tenant(),
             name: new.name,
             organization_id,
-            role_ids: distinct(new.roles.into_iter()),
+            role_ids: distinct(new.roles),
             user_ids: distinct(new.users),
             due_at: new.due_at,
             status: AccessReviewStatus::Open,
