@@ -213,6 +213,7 @@ impl<'a> Ada<'a> {
                 url = url.replace(&format!("{{{name}}}"), &text(&value));
             } else if parameter["required"] == true {
                 let separator = if url.contains('?') { '&' } else { '?' };
+                let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
                 url = format!("{url}{separator}{name}={example}");
             }
         }
