@@ -3,8 +3,6 @@ use iam_model::assignment::Assignment;
 use iam_model::clock::Timestamp;
 use iam_model::store_error::StoreError;
 use iam_store_sql::history_ports;
-use serde::Serialize;
-use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -25,6 +23,11 @@ history_ports! {
     "#,
     all_of_kind: "FROM iam.past_versions WHERE tenant_id = $1 AND kind = $2 AND until > $3",
     by_id: "FROM iam.past_versions WHERE tenant_id = $1 AND kind = $2 AND until > $3 AND id = ANY($4)",
+    insert_version: r#"
+        INSERT INTO iam.past_versions (tenant_id, kind, id, until, value)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT DO NOTHING
+    "#,
     forget: [
         "DELETE FROM iam.past_assignments WHERE tenant_id = $1 AND until <= $2",
         "DELETE FROM iam.past_versions WHERE tenant_id = $1 AND until <= $2"
@@ -66,31 +69,6 @@ impl PostgresTransaction {
             &expires_at as &[Option<DateTime<Utc>>],
             &created_at,
             &created_by as &[Option<Uuid>]
-        )
-        .execute(self.connection())
-        .await
-        .map(drop)
-        .map_err(store_error)
-    }
-
-    async fn insert_past_version(
-        &mut self,
-        kind: &str,
-        id: Uuid,
-        version: &(impl Serialize + Sync),
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
-        sqlx::query!(
-            r#"
-            INSERT INTO iam.past_versions (tenant_id, kind, id, until, value)
-            VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT DO NOTHING
-            "#,
-            self.tenant(),
-            kind,
-            id,
-            until,
-            Json(version) as _
         )
         .execute(self.connection())
         .await

@@ -2,7 +2,6 @@ use iam_model::assignment::Assignment;
 use iam_model::clock::Timestamp;
 use iam_model::store_error::StoreError;
 use iam_store_sql::history_ports;
-use serde::Serialize;
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -35,6 +34,11 @@ history_ports! {
     by_id: r#"
         FROM past_versions
         WHERE tenant_id = ?1 AND kind = ?2 AND until > ?3 AND id IN (SELECT unhex(value, '-') FROM json_each(?4))
+    "#,
+    insert_version: r#"
+        INSERT INTO past_versions (tenant_id, kind, id, until, value)
+        VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT DO NOTHING
     "#,
     forget: [
         "DELETE FROM past_assignments WHERE tenant_id = ?1 AND until <= ?2",
@@ -72,31 +76,6 @@ impl SqliteTransaction {
             self.tenant(),
             millis(until),
             Json(rows)
-        )
-        .execute(self.connection())
-        .await
-        .map(drop)
-        .map_err(store_error)
-    }
-
-    async fn insert_past_version(
-        &mut self,
-        kind: &str,
-        id: Uuid,
-        version: &(impl Serialize + Sync),
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
-        sqlx::query!(
-            r#"
-            INSERT INTO past_versions (tenant_id, kind, id, until, value)
-            VALUES (?1, ?2, ?3, ?4, ?5)
-            ON CONFLICT DO NOTHING
-            "#,
-            self.tenant(),
-            kind,
-            id,
-            millis(until),
-            Json(version)
         )
         .execute(self.connection())
         .await

@@ -8,13 +8,13 @@ use iam_model::organization::OrganizationSummary;
 use iam_model::page::{PageRequest, SortOrder};
 use iam_model::role::RoleSummary;
 use iam_model::store_error::StoreError;
-use iam_model::user::UserSummary;
 use sqlx::types::Json;
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, moment, moment_optional, parse, parse_optional};
 use crate::store::SqlStore;
+use crate::user::UserSummaryRow;
 
 /// A review as the stores read it: the columns of its table.
 #[expect(missing_docs, reason = "the migrations document the columns")]
@@ -116,21 +116,15 @@ impl<T: StoredMoment> TryFrom<ReviewItemRow<T>> for AccessReviewItem {
 pub struct ListedReviewItemRow<T> {
     #[sqlx(flatten)]
     pub item: ReviewItemRow<T>,
-    pub email: String,
-    pub service_name: Option<String>,
+    #[sqlx(flatten)]
+    pub user: UserSummaryRow,
 }
 
 impl<T: StoredMoment> TryFrom<ListedReviewItemRow<T>> for ListedReviewItem {
     type Error = StoreError;
 
     fn try_from(row: ListedReviewItemRow<T>) -> Result<Self, StoreError> {
-        Ok(Self {
-            item: row.item.try_into()?,
-            user: UserSummary {
-                email: parse("users.email", &row.email)?,
-                service_name: parse_optional("users.first_name", row.service_name.as_deref())?,
-            },
-        })
+        Ok(Self { item: row.item.try_into()?, user: row.user.try_into()? })
     }
 }
 

@@ -10,13 +10,13 @@ use iam_model::organization::OrganizationSummary;
 use iam_model::page::PageRequest;
 use iam_model::role::{Role, RoleSummary};
 use iam_model::store_error::StoreError;
-use iam_model::user::UserSummary;
 use serde::Deserialize;
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, moment, moment_optional, parse};
 use crate::store::SqlStore;
+use crate::user::UserSummaryRow;
 
 /// An assignment as the stores read it: the columns of its table. Inside a grant it comes as JSON.
 #[expect(missing_docs, reason = "the migrations document the columns")]
@@ -76,8 +76,8 @@ impl SharedRoles {
 pub struct ListedAssignmentRow<T> {
     #[sqlx(flatten)]
     pub assignment: AssignmentRow<T>,
-    pub email: String,
-    pub service_name: Option<String>,
+    #[sqlx(flatten)]
+    pub user: UserSummaryRow,
     pub role_name: String,
     pub organization_name: Option<String>,
 }
@@ -89,10 +89,7 @@ impl<T: StoredMoment> TryFrom<ListedAssignmentRow<T>> for ListedAssignment {
         let assignment = Assignment::try_from(row.assignment)?;
         let organization = assignment.organization_id.zip(row.organization_name);
         Ok(Self {
-            user: UserSummary {
-                email: parse("users.email", &row.email)?,
-                service_name: row.service_name.as_deref().map(|name| parse("users.first_name", name)).transpose()?,
-            },
+            user: row.user.try_into()?,
             role: RoleSummary { id: assignment.role_id, name: parse("roles.name", &row.role_name)? },
             organization: organization.map(|(id, name)| OrganizationSummary { id, name }),
             assignment,
@@ -136,18 +133,7 @@ where
     query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT a.id, a.created_at AS key FROM ").push(S::SCHEMA).push("role_assignments a");
     query.push(" WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
-    for (condition, id) in [
-        (" AND a.user_id = ", filter.user.map(UserId::as_uuid)),
-        (" AND a.role_id = ", filter.role.map(RoleId::as_uuid)),
-        (" AND a.organization_id = ", filter.organization.map(OrganizationId::as_uuid)),
-    ] {
-        if let Some(id) = id {
-            query.push(condition).push_bind(id);
-        }
-    }
-    if !filter.include_expired {
-        S::push_live(&mut query, now);
-    }
+    push_filter::<S>(&mut query, filter, now);
     S::push_scope(&mut query, "a.organization_id", tenant, scope);
     query.push(") SELECT ");
     if is_everywhere && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
@@ -174,6 +160,26 @@ where
     }
     query.push(" ORDER BY p.key DESC, p.id");
     query
+}
+
+/// Adds the conditions of a filter to the assignments `a`.
+pub(crate) fn push_filter<S>(query: &mut QueryBuilder<S::Database>, filter: &AssignmentFilter, now: Timestamp)
+where
+    S: SqlStore,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    for (condition, id) in [
+        (" AND a.user_id = ", filter.user.map(UserId::as_uuid)),
+        (" AND a.role_id = ", filter.role.map(RoleId::as_uuid)),
+        (" AND a.organization_id = ", filter.organization.map(OrganizationId::as_uuid)),
+    ] {
+        if let Some(id) = id {
+            query.push(condition).push_bind(id);
+        }
+    }
+    if !filter.include_expired {
+        S::push_live(query, now);
+    }
 }
 
 /// Implements the ports of role assignments; see [`store`](crate::store).

@@ -3,7 +3,7 @@
 use iam_model::assignment::{Assignment, AssignmentFilter};
 use iam_model::clock::Timestamp;
 use iam_model::history::Past;
-use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{TenantId, UserId};
 use iam_model::page::PageRequest;
 use iam_model::store::HolderQuery;
 use iam_model::store_error::StoreError;
@@ -11,7 +11,7 @@ use sqlx::types::Json;
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
-use crate::assignment::AssignmentRow;
+use crate::assignment::{AssignmentRow, push_filter};
 use crate::column::{StoredMoment, moment};
 use crate::page::offset;
 use crate::store::SqlStore;
@@ -121,18 +121,7 @@ where
     let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT a.* FROM ");
     push_assignments_at::<S>(&mut query, tenant, at);
     query.push(" WHERE TRUE");
-    for (condition, id) in [
-        (" AND a.user_id = ", filter.user.map(UserId::as_uuid)),
-        (" AND a.role_id = ", filter.role.map(RoleId::as_uuid)),
-        (" AND a.organization_id = ", filter.organization.map(OrganizationId::as_uuid)),
-    ] {
-        if let Some(id) = id {
-            query.push(condition).push_bind(id);
-        }
-    }
-    if !filter.include_expired {
-        S::push_live(&mut query, at);
-    }
+    push_filter::<S>(&mut query, filter, at);
     S::push_scope(&mut query, "a.organization_id", tenant, scope);
     query.push(") SELECT (SELECT count(*) FROM found) AS total, f.* FROM found f ORDER BY f.created_at DESC, f.id");
     push_limit::<S>(&mut query, page);
@@ -214,8 +203,8 @@ macro_rules! read_past_versions {
 
 /// Implements the port of past versions; see [`store`](crate::store).
 ///
-/// The transaction also has the methods `insert_past_assignments` and `insert_past_version`, because each database has
-/// its own way to insert many rows. `list_moment` is the type of moments in lists.
+/// The transaction also has the method `insert_past_assignments`, because each database has its own way to insert many
+/// rows. `list_moment` is the type of moments in lists.
 #[macro_export]
 macro_rules! history_ports {
     (
@@ -226,6 +215,7 @@ macro_rules! history_ports {
         assignments_of: $assignments_of:literal,
         all_of_kind: $all_of_kind:literal,
         by_id: $by_id:literal,
+        insert_version: $insert_version:literal,
         forget: [$($forget:literal),+],
         begin: $begin:literal $(,)?
     ) => {
@@ -358,6 +348,24 @@ macro_rules! history_ports {
                         self.insert_past_assignments(&assignments, batch.at()).await?;
                     }
                     Ok(())
+                }
+
+                async fn insert_past_version(
+                    &mut self,
+                    kind: &str,
+                    id: uuid::Uuid,
+                    version: &(impl serde::Serialize + Sync),
+                    until: Timestamp,
+                ) -> Result<(), StoreError> {
+                    let insert = sqlx::query!(
+                        $insert_version,
+                        self.tenant(),
+                        kind,
+                        id,
+                        $store::stored(until),
+                        sqlx::types::Json(version) as _
+                    );
+                    insert.execute(self.connection()).await.map(drop).map_err($store::store_error)
                 }
 
                 /// Removes the versions that ended at or before a moment, from which on the history is complete then.

@@ -3,10 +3,12 @@
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::page::PageRequest;
-use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
-use sqlx::{Encode, QueryBuilder, Type};
+use iam_model::store_error::StoreError;
+use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus, UserSummary};
+use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
+use crate::column::{parse, parse_optional};
 use crate::store::SqlStore;
 
 /// Calls a macro with the columns of users `u`; see [`table`](crate::table).
@@ -43,6 +45,26 @@ with_user_columns! {
         /// A user as the stores read it: the columns of its table.
         UserRow, User, "users"
     )
+}
+
+/// What lists of other nouns show of a user.
+#[expect(missing_docs, reason = "the migrations document the columns")]
+#[derive(Debug, FromRow)]
+pub struct UserSummaryRow {
+    pub email: String,
+    /// The name of a service account.
+    pub service_name: Option<String>,
+}
+
+impl TryFrom<UserSummaryRow> for UserSummary {
+    type Error = StoreError;
+
+    fn try_from(row: UserSummaryRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            email: parse("users.email", &row.email)?,
+            service_name: parse_optional("users.first_name", row.service_name.as_deref())?,
+        })
+    }
 }
 
 // The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
