@@ -163,7 +163,7 @@ impl Builder {
         Ok(Iam(Arc::new(Engine {
             store,
             after_commit: AfterCommit::immediate(hooks, post.clone()),
-            in_flight: InFlight::default(),
+            in_flight: Arc::new(InFlight::default()),
             webhook_tests: Arc::default(),
             random,
             passwords: Arc::new(passwords),

@@ -57,7 +57,7 @@ use crate::token::{KeyRing, LinkKey, VerifiedTokens, WebhookKey};
 pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) after_commit: AfterCommit,
-    pub(crate) in_flight: InFlight,
+    pub(crate) in_flight: Arc<InFlight>,
     pub(crate) webhook_tests: Arc<InFlight>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) passwords: Arc<PasswordHasher>,
@@ -91,7 +91,10 @@ impl Engine {
 
     /// Returns the same state over a host transaction.
     pub(crate) fn within(&self, store: Arc<dyn Store>) -> Self {
-        self.over(observed(store, self.observer.as_ref()), None)
+        let store = observed(store, self.observer.as_ref());
+        // A limit of its own: a unit of work inside a host transaction must not wait for units of work that wait for
+        // this transaction.
+        Self { in_flight: Arc::default(), ..self.over(store, None) }
     }
 
     /// Returns the same state for a trial: units of work write nothing, and their changes can be read.
@@ -104,9 +107,7 @@ impl Engine {
             store,
             trial,
             after_commit: self.after_commit.deferred(),
-            // Its own: a unit of work inside a host transaction must not wait for units of work that wait for this
-            // transaction.
-            in_flight: InFlight::default(),
+            in_flight: Arc::clone(&self.in_flight),
             webhook_tests: Arc::clone(&self.webhook_tests),
             random: Arc::clone(&self.random),
             passwords: Arc::clone(&self.passwords),

@@ -249,10 +249,10 @@ impl<'a> UnitOfWork<'a> {
     ///
     /// The errors of the store. Nothing was written then, unless the connection was lost during the commit.
     pub async fn commit(self) -> Result<()> {
-        let Self { transaction, pending, permit, trial, .. } = self;
-        if trial.is_some() {
+        if self.trial.is_some() {
             return Ok(());
         }
+        let Self { transaction, pending, permit, .. } = self;
         transaction.commit().await?;
         drop(permit);
         pending.committed();
@@ -330,6 +330,20 @@ mod tests {
 
         let mut work = iam.0.begin(&caller).await.unwrap();
         work.apply(RoleChange::Delete(role)).await.expect("it gives no rights");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn trials_count_for_the_limit_of_units_of_work_of_the_tenant() {
+        let (iam, founded) = service().await;
+        let caller = Caller::system(founded.tenant.id, "test");
+        let mut permits = Vec::new();
+        while let Ok(permit) = iam.0.in_flight.acquire(founded.tenant.id).await {
+            permits.push(permit);
+        }
+        let trial = iam.0.on_trial();
+        assert!(matches!(trial.begin(&caller).await, Err(Error::Overloaded { .. })));
+        permits.pop();
+        drop(trial.begin(&caller).await.unwrap());
     }
 
     #[tokio::test]
