@@ -383,14 +383,14 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     _: Authenticated,
     target: Target,
-    RequestKey(key): RequestKey,
+    key: RequestKey,
     Call(caller, body): Call<NewAssignmentDto>,
 ) -> Result<Response, Problem> {
     let mut params = Params::default();
     let new = body.parse(&mut params, str::to_owned);
     params.finish()?;
     let Some(new) = new else { return Err(Problem::invalid_field("body", "is incomplete")) };
-    let outcome = target.assignments().create_once(&caller, new, key.as_ref()).await;
+    let outcome = target.assignments().create_once(&caller, new, target.key(&key)).await;
     let created = |assignment| (StatusCode::CREATED, Json(AssignmentDto::from(assignment)));
     target.respond(&caller, outcome, created).await
 }
@@ -410,7 +410,7 @@ pub(crate) async fn create(
 pub(crate) async fn create_all(
     _: Authenticated,
     target: Target,
-    RequestKey(key): RequestKey,
+    key: RequestKey,
     Call(caller, NewAssignmentsDto { assignments }): Call<NewAssignmentsDto>,
 ) -> Result<Response, Problem> {
     let mut params = Params::default();
@@ -419,7 +419,7 @@ pub(crate) async fn create_all(
     };
     let new: Vec<NewAssignment> = assignments.iter().enumerate().filter_map(parse).collect();
     params.finish()?;
-    let outcome = target.assignments().create_all_once(&caller, &new, key.as_ref()).await;
+    let outcome = target.assignments().create_all_once(&caller, &new, target.key(&key)).await;
     let created = |made: Vec<Assignment>| {
         let assignments: Vec<CreatedAssignment> = made.into_iter().map(CreatedAssignment::from).collect();
         (StatusCode::CREATED, Json(CreatedAssignments { created: assignments.len(), assignments }))

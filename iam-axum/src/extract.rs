@@ -9,7 +9,7 @@ use axum::body::{Bytes, HttpBody as _};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, header};
 use futures_util::poll;
 use iam_core::token::VerifiedToken;
 use iam_core::{Caller, Error, FieldError, Iam, InvalidFields, Unauthenticated};
@@ -175,13 +175,7 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Self::of(&parts.uri)
-    }
-}
-
-impl<T: DeserializeOwned> Query<T> {
-    pub(crate) fn of(uri: &Uri) -> Result<Self, Problem> {
-        axum::extract::Query::try_from_uri(uri)
+        axum::extract::Query::try_from_uri(&parts.uri)
             .map(|axum::extract::Query(query)| Self(query))
             .map_err(|error| Problem::invalid_field("query", error.body_text()))
     }

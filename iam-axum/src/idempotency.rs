@@ -16,7 +16,6 @@ use utoipa::openapi::{HeaderBuilder, RefOr, Required};
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::extract::whole_body;
-use crate::preview::is_preview;
 use crate::problem::Problem;
 use crate::request_state::RequestState;
 use crate::state::ApiState;
@@ -71,10 +70,6 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestKey {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        // A preview is no change, so it neither finds the response to an earlier change nor becomes one.
-        if is_preview(&parts.uri).is_ok_and(|is_preview| is_preview) {
-            return Ok(Self(None));
-        }
         Ok(Self(RequestState::of(&parts.extensions).and_then(|state| state.idempotency.clone())))
     }
 }

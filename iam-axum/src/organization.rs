@@ -284,14 +284,14 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     _: Authenticated,
     target: Target,
-    RequestKey(key): RequestKey,
+    key: RequestKey,
     Call(caller, body): Call<NewOrganizationDto>,
 ) -> Result<Response, Problem> {
     let mut params = Params::default();
     let parent = params.parse("parentId", body.parent_id.as_deref());
     params.finish()?;
     let new = NewOrganization { name: body.name, slug: body.slug, parent };
-    let outcome = target.organizations().create_once(&caller, new, key.as_ref()).await;
+    let outcome = target.organizations().create_once(&caller, new, target.key(&key)).await;
     let created = |organization| (StatusCode::CREATED, Json(OrganizationDto::from(organization)));
     target.respond(&caller, outcome, created).await
 }

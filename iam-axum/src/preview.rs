@@ -1,11 +1,14 @@
 //! `?preview=true`: what a change would do to the rights of users, without making it (`foresight.md`).
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{FromRef as _, FromRequestParts};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use iam_core::assignment::Assignments;
+use iam_core::idempotency::Idempotency;
 use iam_core::organization::Organizations;
 use iam_core::preview::RightChange;
 use iam_core::role::Roles;
@@ -21,7 +24,9 @@ use uuid::Uuid;
 
 use crate::context::context_of;
 use crate::extract::{Params, Query};
+use crate::idempotency::RequestKey;
 use crate::problem::{Problem, ProblemDocument};
+use crate::settings::Settings;
 use crate::state::ApiState;
 use crate::time::Time;
 
@@ -103,67 +108,69 @@ struct PreviewQuery {
     preview: Option<String>,
 }
 
-/// Whether a request asks for a preview.
-pub(crate) fn is_preview(uri: &Uri) -> Result<bool, Problem> {
-    let Query(PreviewQuery { preview }) = Query::of(uri)?;
-    let mut params = Params::default();
-    let is_preview = params
-        .parse_with("preview", preview.as_deref(), |text| text.parse().map_err(|_| "must be true or false".to_owned()));
-    params.finish()?;
-    Ok(is_preview.unwrap_or(false))
+/// The services for a change, or for a trial of it if the request asks for a preview. To be extracted after the caller.
+pub(crate) enum Target {
+    Change(Iam),
+    Preview(Box<Previewing>),
 }
 
-/// The services for a change, or for a trial of it if the request asks for a preview. To be extracted after the caller.
-pub(crate) struct Target {
-    services: Services,
-    state: ApiState,
+/// A trial, and what a problem in its preview says about the request.
+pub(crate) struct Previewing {
+    trial: Trial,
+    settings: Arc<Settings>,
     path: String,
     correlation_id: String,
-}
-
-enum Services {
-    Real(Iam),
-    Trial(Box<Trial>),
 }
 
 impl FromRequestParts<ApiState> for Target {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
+        let Query(PreviewQuery { preview }) = Query::from_request_parts(parts, state).await?;
+        let mut params = Params::default();
+        let is_preview = params.parse_with("preview", preview.as_deref(), |text| {
+            text.parse().map_err(|_| "must be true or false".to_owned())
+        });
+        params.finish()?;
         let iam = Iam::from_ref(state);
-        let services =
-            if is_preview(&parts.uri)? { Services::Trial(Box::new(iam.trial())) } else { Services::Real(iam) };
-        let correlation_id = context_of(parts).correlation_id.map(|id| id.to_string()).unwrap_or_default();
-        Ok(Self { services, state: state.clone(), path: parts.uri.path().to_owned(), correlation_id })
+        if !is_preview.unwrap_or(false) {
+            return Ok(Self::Change(iam));
+        }
+        Ok(Self::Preview(Box::new(Previewing {
+            trial: iam.trial(),
+            settings: Arc::from_ref(state),
+            path: parts.uri.path().to_owned(),
+            correlation_id: context_of(parts).correlation_id.map(|id| id.to_string()).unwrap_or_default(),
+        })))
     }
 }
 
 impl Target {
     pub(crate) fn users(&self) -> Users<'_> {
-        match &self.services {
-            Services::Real(iam) => iam.users(),
-            Services::Trial(trial) => trial.users(),
+        match self {
+            Self::Change(iam) => iam.users(),
+            Self::Preview(previewing) => previewing.trial.users(),
         }
     }
 
     pub(crate) fn roles(&self) -> Roles<'_> {
-        match &self.services {
-            Services::Real(iam) => iam.roles(),
-            Services::Trial(trial) => trial.roles(),
+        match self {
+            Self::Change(iam) => iam.roles(),
+            Self::Preview(previewing) => previewing.trial.roles(),
         }
     }
 
     pub(crate) fn organizations(&self) -> Organizations<'_> {
-        match &self.services {
-            Services::Real(iam) => iam.organizations(),
-            Services::Trial(trial) => trial.organizations(),
+        match self {
+            Self::Change(iam) => iam.organizations(),
+            Self::Preview(previewing) => previewing.trial.organizations(),
         }
     }
 
     pub(crate) fn assignments(&self) -> Assignments<'_> {
-        match &self.services {
-            Services::Real(iam) => iam.assignments(),
-            Services::Trial(trial) => trial.assignments(),
+        match self {
+            Self::Change(iam) => iam.assignments(),
+            Self::Preview(previewing) => previewing.trial.assignments(),
         }
     }
 
@@ -174,18 +181,29 @@ impl Target {
         outcome: iam_core::Result<T>,
         to: impl FnOnce(T) -> R,
     ) -> Result<Response, Problem> {
-        match &self.services {
-            Services::Real(_) => Ok(to(outcome?).into_response()),
-            Services::Trial(trial) => {
-                let preview = trial.preview(caller, outcome).await?;
-                Ok(Json(self.shown(preview)).into_response())
+        match self {
+            Self::Change(_) => Ok(to(outcome?).into_response()),
+            Self::Preview(previewing) => {
+                let preview = previewing.trial.preview(caller, outcome).await?;
+                Ok(Json(previewing.shown(preview)).into_response())
             }
         }
     }
 
+    /// The idempotency key of a request. A preview is no change, so it neither finds the response to an earlier change
+    /// nor becomes one.
+    pub(crate) fn key<'k>(&self, RequestKey(key): &'k RequestKey) -> Option<&'k Idempotency> {
+        match self {
+            Self::Change(_) => key.as_ref(),
+            Self::Preview(_) => None,
+        }
+    }
+}
+
+impl Previewing {
     fn shown(&self, Preview { refusal, users, changes, truncated, .. }: Preview) -> PreviewDto {
         let request = (self.path.as_str(), self.correlation_id.as_str());
-        let type_base = &self.state.settings.problem_type_base;
+        let type_base = &self.settings.problem_type_base;
         PreviewDto {
             allowed: refusal.is_none(),
             problem: refusal.map(|error| Problem::from(error).document(type_base, Some(request))),

@@ -173,10 +173,10 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     _: Authenticated,
     target: Target,
-    RequestKey(key): RequestKey,
+    key: RequestKey,
     Call(caller, body): Call<NewRoleDto>,
 ) -> Result<Response, Problem> {
-    let outcome = target.roles().create_once(&caller, body.into(), key.as_ref()).await;
+    let outcome = target.roles().create_once(&caller, body.into(), target.key(&key)).await;
     target.respond(&caller, outcome, |role| (StatusCode::CREATED, Json(RoleDto::from(role)))).await
 }
 

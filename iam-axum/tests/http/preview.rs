@@ -22,6 +22,7 @@ on_every_store![
     what_the_caller_may_not_see_is_counted_and_not_shown,
     a_preview_is_not_kept_under_an_idempotency_key,
     a_preview_does_not_repeat_the_response_to_an_earlier_request,
+    a_key_counts_where_there_is_no_preview,
     a_preview_evaluates_if_match,
     an_invalid_preview_parameter_is_400,
     a_preview_needs_a_token,
@@ -298,6 +299,18 @@ async fn a_preview_does_not_repeat_the_response_to_an_earlier_request(app: TestA
     assert!(!was_replayed(&response));
     assert_eq!(kind(&response.ok()["problem"]), "conflict");
     assert!(was_replayed(&keyed(&app, &ada, "READER").send().await));
+}
+
+async fn a_key_counts_where_there_is_no_preview(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let body = json!({ "name": "orders:refund" });
+    let post = async || {
+        let request = app.post("/permissions").by(&ada).json(&body).header("idempotency-key", "a-key");
+        request.query("preview", "true").send().await
+    };
+    let made = post().await.created();
+    let again = post().await;
+    assert_eq!((again.created(), was_replayed(&again)), (made, true));
 }
 
 async fn a_preview_evaluates_if_match(app: TestApp) {
