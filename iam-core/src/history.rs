@@ -9,8 +9,10 @@ use iam_model::clock::{Timestamp, shown};
 use iam_model::error::{Error, Result};
 use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::Organization;
+use iam_model::permission;
 use iam_model::role::Role;
 
+use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::Engine;
 
@@ -24,6 +26,12 @@ pub(crate) async fn require_kept(iam: &Engine, tenant: TenantId, field: &str, at
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a caller that may not read the past of its tenant, and a moment that is not kept. `field` names the moment.
+pub(crate) async fn may_look_back(iam: &Engine, caller: &Caller, field: &str, at: Timestamp) -> Result<()> {
+    iam.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
+    require_kept(iam, caller.tenant(), field, at).await
 }
 
 /// Reads what decided about these users, and the tree above these organizations, from a moment on until now.

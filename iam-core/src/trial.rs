@@ -1,10 +1,10 @@
 //! Previews: what a change would do to the rights of users.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use iam_model::access::VisibleScope;
-use iam_model::assignment::Grant;
+use iam_model::assignment::by_user;
 use iam_model::change::{Change, UserChange};
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{OrganizationId, TenantId, UserId};
@@ -141,10 +141,7 @@ impl Trial {
         }
         let users: Vec<UserId> = users.into_iter().collect();
         let found = store.users_by_id(tenant, &users).await?;
-        let mut grants: HashMap<UserId, Vec<Grant>> = HashMap::with_capacity(found.len());
-        for grant in store.grants_of(tenant, &users).await? {
-            grants.entry(grant.assignment.user_id).or_default().push(grant);
-        }
+        let mut grants = by_user(store.grants_of(tenant, &users).await?);
         let held_in = grants.values().flatten().filter_map(|grant| grant.assignment.organization_id);
         let named = effects.organization().into_iter().flat_map(|(before, after)| [Some(before.id), after.parent_id]);
         let organizations = distinct(held_in.chain(named.flatten()).chain(effects.given_in()));

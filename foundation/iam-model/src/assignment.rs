@@ -1,6 +1,6 @@
 //! Role assignments: which user holds which role, in which resource scope, until when (`interface.md` §2.2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -137,6 +137,16 @@ impl Grant {
     fn is_administration(&self) -> bool {
         self.role.system && self.role.name.as_str() == TENANT_ADMIN && self.assignment.organization_id.is_none()
     }
+}
+
+/// Sorts grants by their users. The grants of one user keep their order.
+#[must_use]
+pub fn by_user(grants: impl IntoIterator<Item = Grant>) -> HashMap<UserId, Vec<Grant>> {
+    let mut sorted: HashMap<UserId, Vec<Grant>> = HashMap::new();
+    for grant in grants {
+        sorted.entry(grant.assignment.user_id).or_default().push(grant);
+    }
+    sorted
 }
 
 /// A role that a person is to get who is no user yet.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Authority, Snapshot};
-use crate::assignment::{Assignment, Grant, GrantOrganization};
+use crate::assignment::{Assignment, Grant, GrantOrganization, by_user};
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, UserId};
 use crate::organization::{Hierarchy, Organization};
@@ -194,10 +194,7 @@ impl History {
     #[must_use]
     pub fn snapshot_at(&self, at: Timestamp) -> Snapshot {
         let mut snapshot = Snapshot::new(self.hierarchy_at(at));
-        let mut grants: HashMap<UserId, Vec<Grant>> = HashMap::new();
-        for grant in self.grants_at(at) {
-            grants.entry(grant.assignment.user_id).or_default().push(grant);
-        }
+        let mut grants = by_user(self.grants_at(at));
         for PastStatus { user_id, status, .. } in self.statuses.all_at(at) {
             let held = grants.remove(user_id).unwrap_or_default();
             snapshot.insert(*user_id, *status, Authority::of(&held));

@@ -3,7 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use iam_model::access::{Authority, Decision, Denial, Rights, Snapshot};
-use iam_model::assignment::Grant;
+use iam_model::assignment::by_user;
 use iam_model::audit::ResourceType;
 use iam_model::clock::Timestamp;
 use iam_model::context::Actor;
@@ -201,10 +201,7 @@ impl Access<'_> {
             return Ok(snapshot);
         }
         let found: Vec<User> = self.0.store.users_by_id(caller.tenant(), users).await?;
-        let mut grants: HashMap<UserId, Vec<Grant>> = HashMap::new();
-        for grant in self.0.store.grants_of(caller.tenant(), users).await? {
-            grants.entry(grant.assignment.user_id).or_default().push(grant);
-        }
+        let mut grants = by_user(self.0.store.grants_of(caller.tenant(), users).await?);
         for user in found {
             let held = grants.remove(&user.id).unwrap_or_default();
             snapshot.insert(user.id, user.status, Authority::of(&held));

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use iam_model::access::{Authority, DecidingGrant, ResourceScope};
-use iam_model::assignment::Grant;
+use iam_model::assignment::{Grant, by_user};
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
 use iam_model::history::Versions;
@@ -97,8 +97,7 @@ impl Access<'_> {
         let about_place = |error: Error| error.about_what_it_names("organizationId".to_owned());
         require_there(rights, &permission::ROLE_ASSIGNMENTS_READ, organization, &ancestry).map_err(about_place)?;
         let Moment::Past(at) = moment else { return Ok(ancestry) };
-        rights.require(&permission::AUDIT_LOGS_READ)?;
-        history::require_kept(self.0, caller.tenant(), "at", at).await?;
+        history::may_look_back(self.0, caller, "at", at).await?;
         let organizations = organization.into_iter().collect();
         let versions = history::organizations(self.0, caller.tenant(), organizations, at).await?;
         Ok(Arc::new(versions.all_at(at).collect()))
@@ -127,11 +126,7 @@ impl Access<'_> {
             Moment::Present(_) => self.0.store.grants_of(tenant, users).await?,
             Moment::Past(at) => history::read(self.0, tenant, users, &[], at).await?.grants_at(at),
         };
-        let mut grants: HashMap<UserId, Vec<Grant>> = HashMap::new();
-        for grant in held {
-            grants.entry(grant.assignment.user_id).or_default().push(grant);
-        }
-        Ok(grants)
+        Ok(by_user(held))
     }
 }
 

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use iam_model::access::{Coverage, VisibleScope};
@@ -40,7 +41,7 @@ impl Assignments<'_> {
         if at >= self.0.now() {
             return Ok(self.0.store.assignments(tenant, filter, &visible_scope, page, at).await?);
         }
-        self.may_look_back(caller, at).await?;
+        history::may_look_back(self.0, caller, "asOf", at).await?;
         let Page { items, total, request } =
             self.0.store.assignments_at(tenant, filter, &visible_scope, page, at).await?;
         Ok(Page { items: self.listed(tenant, items, at).await?, total, request })
@@ -60,7 +61,7 @@ impl Assignments<'_> {
         let mut grants = if at >= self.0.now() {
             self.0.store.grants_of(tenant, &[user]).await?
         } else {
-            self.may_look_back(caller, at).await?;
+            history::may_look_back(self.0, caller, "asOf", at).await?;
             history::read(self.0, tenant, &[user], &[], at).await?.grants_at(at)
         };
         grants.retain(|grant| grant.assignment.is_live(at));
@@ -73,13 +74,8 @@ impl Assignments<'_> {
             };
             grants.retain(|grant| grant.assignment.organization_id.is_some_and(is_within));
         }
-        grants.sort_by_key(|grant| (std::cmp::Reverse(grant.assignment.created_at), grant.assignment.id));
+        grants.sort_by_key(|grant| (Reverse(grant.assignment.created_at), grant.assignment.id));
         Ok(grants)
-    }
-
-    async fn may_look_back(&self, caller: &Caller, at: Timestamp) -> Result<()> {
-        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
-        history::require_kept(self.0, caller.tenant(), "asOf", at).await
     }
 
     /// Adds what a list shows of the users, roles and organizations of assignments at a moment.

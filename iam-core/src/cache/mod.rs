@@ -35,6 +35,7 @@ use uuid::Uuid;
 
 use crate::cache::log_watches::LogWatches;
 use crate::cache::versions::Versions;
+use crate::distinct::distinct;
 
 /// How long the cache may be used after the change feed was complete. So a commit of another replica takes effect here
 /// within a second, even when no notification of it arrives.
@@ -399,12 +400,4 @@ impl<K, T> Weighter<K, Arc<Entry<T>>> for BySize {
     fn weight(&self, _: &K, entry: &Arc<Entry<T>>) -> u64 {
         entry.size as u64
     }
-}
-
-/// Returns each id once, in order.
-fn distinct(ids: impl IntoIterator<Item = Uuid>) -> Vec<Uuid> {
-    let mut ids: Vec<Uuid> = ids.into_iter().collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
 }
