@@ -101,9 +101,20 @@ pub fn email(number: u64) -> String {
 ///
 /// Errors of the store.
 pub async fn write(store: &dyn Store, tenant: TenantId, change: impl Into<Change>) -> Outcome {
+    write_all(store, tenant, [change.into()]).await
+}
+
+/// Writes changes in one transaction, without their audit entries.
+///
+/// # Errors
+///
+/// Errors of the store.
+pub async fn write_all(store: &dyn Store, tenant: TenantId, changes: impl IntoIterator<Item = Change>) -> Outcome {
     let mut transaction = store.begin(tenant).await?;
     transaction.lock_tenant().await?;
-    transaction.write(&change.into(), AuditBatch::of_entries(Vec::new())).await?;
+    for change in changes {
+        transaction.write(&change, AuditBatch::of_entries(Vec::new())).await?;
+    }
     Ok(transaction.commit().await?)
 }
 

@@ -42,6 +42,13 @@ async fn time<T>(operation: &mut impl AsyncFnMut() -> Outcome<T>) -> Outcome<Dur
 }
 
 impl Turns {
+    /// The median time of the first operation, the time that 95 % of its executions do not exceed, and the median time
+    /// of the second.
+    #[must_use]
+    pub fn times(&self) -> [Duration; 3] {
+        [median(&self.first), percentile(&self.first, 95), median(&self.second)]
+    }
+
     /// The median time of the second operation divided by that of the first.
     #[must_use]
     pub fn ratio(&self) -> f64 {
@@ -67,7 +74,11 @@ impl fmt::Display for Turns {
 }
 
 fn median(times: &[Duration]) -> Duration {
+    percentile(times, 50)
+}
+
+fn percentile(times: &[Duration], percent: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+    sorted.get(sorted.len() * percent / 100).copied().unwrap_or_default()
 }

@@ -1,0 +1,174 @@
+//! A tenant with many users, a large division in its tree, and a long past.
+
+use std::sync::Arc;
+
+use chrono::{TimeDelta, Utc};
+use iam_benches::database::{Bare, Database};
+use iam_benches::{CHEAP, Outcome, email, register, settings, write, write_all};
+use iam_core::assignment::{Assignment, AssignmentChange, Grant};
+use iam_core::clock::Timestamp;
+use iam_core::organization::{NewOrganization, Organization, OrganizationChange};
+use iam_core::permission::NewPermission;
+use iam_core::role::{NewRole, Role, RoleScope};
+use iam_core::user::{User, UserChange};
+use iam_core::{Caller, Iam, Store, UserId};
+use iam_model::clock::testing::FixedClock;
+use sqlx::query;
+use uuid::Uuid;
+
+/// How much a tenant has.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) users: usize,
+    /// The organizations of the division, with itself.
+    pub(crate) organizations: usize,
+    /// The assignments in the division.
+    pub(crate) assignments: usize,
+    /// The past versions of each assignment.
+    pub(crate) versions: i64,
+    /// The users with a role in the branch above the division, and the same number in another branch.
+    pub(crate) above: usize,
+    /// The users with the role that is reviewed.
+    pub(crate) reviewed: usize,
+}
+
+/// A tenant, a year old.
+pub(crate) struct World {
+    pub(crate) caller: Caller,
+    pub(crate) began: Timestamp,
+    /// The branch above the division, and another one.
+    pub(crate) branches: [Organization; 2],
+    pub(crate) division: Organization,
+    /// An organization of the division.
+    pub(crate) team: Organization,
+    /// The role of the members of the teams, which gives `orders:refund`.
+    pub(crate) member: Role,
+    /// The role that is reviewed.
+    pub(crate) reviewed: Role,
+    pub(crate) users: Vec<UserId>,
+}
+
+impl World {
+    pub(crate) async fn create(database: &Database, store: &Arc<dyn Store>, sizes: Sizes) -> Outcome<Self> {
+        let began = Utc::now() - TimeDelta::days(366);
+        let builder = Iam::builder(Arc::clone(store)).settings(settings(CHEAP)?);
+        let iam = builder.clock(FixedClock::from(began)).build().await?;
+        let registered = register(&iam).await?;
+        let caller = Caller::system(registered.tenant.id, "benchmark");
+        let member = role(&iam, &caller, "TEAM_MEMBER", "orders:refund").await?;
+        let reviewed = role(&iam, &caller, "REVIEWED", "orders:read").await?;
+        let west = organization(&iam, &caller, "West", None).await?;
+        let east = organization(&iam, &caller, "East", None).await?;
+        let division = organization(&iam, &caller, "Division", Some(&west)).await?;
+
+        let store = store.as_ref();
+        let teams = create_teams(store, &division, sizes.organizations.saturating_sub(1)).await?;
+        let users = create_users(store, &registered.login.user, sizes.users).await?;
+        let places = teams.iter().cycle().zip(users.iter().cycle());
+        let in_teams = places.take(sizes.assignments).map(|(team, user)| grant(*user, &member, Some(team), began));
+        let mut grants: Vec<Grant> = in_teams.collect();
+        let (in_west, rest) = users.split_at(sizes.above.min(users.len()));
+        grants.extend(in_west.iter().map(|user| grant(*user, &member, Some(&west), began)));
+        grants.extend(rest.iter().take(sizes.above).map(|user| grant(*user, &member, Some(&east), began)));
+        grants.extend(users.iter().take(sizes.reviewed).map(|user| grant(*user, &reviewed, None, began)));
+        for grants in grants.chunks(1_000) {
+            write(store, caller.tenant(), AssignmentChange::Create(grants.to_vec())).await?;
+        }
+        fill_past(&database.bare().await?, &caller, sizes.versions).await?;
+        database.settle().await?;
+        let team = teams.into_iter().next_back().ok_or("the division has no team")?;
+        Ok(Self { caller, began, branches: [west, east], division, team, member, reviewed, users })
+    }
+}
+
+/// Creates a role with a permission that it registers.
+async fn role(iam: &Iam, caller: &Caller, name: &str, permission: &str) -> Outcome<Role> {
+    let new = NewPermission { name: permission.to_owned(), description: None };
+    iam.permissions().create(caller, new).await?;
+    let permissions = vec![permission.to_owned()];
+    let new = NewRole { name: name.to_owned(), description: None, scope: RoleScope::Any, permissions };
+    Ok(iam.roles().create(caller, new).await?)
+}
+
+async fn organization(iam: &Iam, caller: &Caller, name: &str, parent: Option<&Organization>) -> Outcome<Organization> {
+    let new = NewOrganization { name: name.to_owned(), slug: None, parent: parent.map(|parent| parent.id) };
+    Ok(iam.organizations().create(caller, new).await?.organization)
+}
+
+/// Creates the organizations below the division, each with up to nine below it.
+async fn create_teams(store: &dyn Store, division: &Organization, count: usize) -> Outcome<Vec<Organization>> {
+    let mut all = vec![division.clone()];
+    for number in 0..count {
+        let parent = all.get(number / 9).map(|parent| parent.id);
+        let (name, slug) = (format!("Team {number}").parse()?, format!("team-{number}").parse()?);
+        all.push(Organization { id: Uuid::now_v7().into(), name, slug, parent_id: parent, ..division.clone() });
+    }
+    let teams = all.split_off(1);
+    for teams in teams.chunks(1_000) {
+        let created = teams.iter().cloned().map(|team| OrganizationChange::Create(team).into());
+        write_all(store, division.tenant_id, created).await?;
+    }
+    Ok(teams)
+}
+
+async fn create_users(store: &dyn Store, like: &User, count: usize) -> Outcome<Vec<UserId>> {
+    let mut ids = Vec::with_capacity(count);
+    while ids.len() < count {
+        let mut created = Vec::new();
+        for number in ids.len()..count.min(ids.len() + 1_000) {
+            let email = email(number as u64 + 1).parse()?;
+            let user = User { id: Uuid::now_v7().into(), email, last_login_at: None, ..like.clone() };
+            ids.push(user.id);
+            created.push(UserChange::Create { user, password: None, invitation: None }.into());
+        }
+        write_all(store, like.tenant_id, created).await?;
+    }
+    Ok(ids)
+}
+
+fn grant(user: UserId, role: &Role, place: Option<&Organization>, created_at: Timestamp) -> Grant {
+    let assignment = Assignment {
+        id: Uuid::now_v7().into(),
+        tenant_id: role.tenant_id,
+        user_id: user,
+        role_id: role.id,
+        organization_id: place.map(|place| place.id),
+        expires_at: None,
+        created_at,
+        created_by: None,
+    };
+    // Only the assignment is written.
+    Grant { assignment, role: Arc::new(role.clone()), organization: None }
+}
+
+/// Gives every assignment in an organization past versions: its expiry was changed this often, a day apart.
+async fn fill_past(bare: &Bare, caller: &Caller, versions: i64) -> Outcome {
+    match bare {
+        Bare::Postgres(pool) => {
+            let insert = query(
+                "INSERT INTO iam.past_assignments
+                SELECT
+                    tenant_id, id, created_at + n * interval '1 day', user_id, role_id, organization_id,
+                    '2100-01-01'::timestamptz + n * interval '1 s', created_at, created_by
+                FROM iam.role_assignments
+                CROSS JOIN generate_series(1, $2) n
+                WHERE tenant_id = $1 AND organization_id IS NOT NULL",
+            );
+            insert.bind(caller.tenant().as_uuid()).bind(versions).execute(pool).await?;
+        }
+        Bare::Sqlite(pool) => {
+            let insert = query(
+                "WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ?2)
+                INSERT INTO past_assignments
+                SELECT
+                    tenant_id, id, created_at + n * 86400000, user_id, role_id, organization_id,
+                    4102444800000 + n * 1000, created_at, created_by
+                FROM role_assignments
+                CROSS JOIN numbers
+                WHERE tenant_id = ?1 AND organization_id IS NOT NULL",
+            );
+            insert.bind(caller.tenant().as_uuid()).bind(versions).execute(pool).await?;
+        }
+    }
+    Ok(())
+}
