@@ -206,3 +206,33 @@ async fn a_late_message_does_not_replace_the_link_of_a_later_request() {
     assert_eq!((delivery.sent, delivery.dropped), (0, 1));
     reset(&post, &later, NEW_PASSWORD).await.unwrap();
 }
+
+/// Between the request and the delivery, the user or the tenant can be suspended, or the user deleted.
+#[tokio::test]
+async fn no_link_is_sent_to_an_account_that_cannot_log_in_any_more() {
+    let post = Post::new().await;
+    let system = Caller::system(post.ada.tenant(), "test");
+    let grace = post.iam.users().create(&system, new_user(GRACE)).await.unwrap().id;
+    post.mails().await;
+    let forgotten = async || {
+        post.clock.advance(TimeDelta::hours(1));
+        post.iam.recovery().forgot(&RequestContext::default(), GRACE, None).await.unwrap();
+    };
+    let outcome = async || {
+        let delivery = post.iam.deliver_mail().await.unwrap();
+        (delivery.sent, delivery.dropped)
+    };
+    forgotten().await;
+    post.iam.users().suspend(&system, grace).await.unwrap();
+    assert_eq!(outcome().await, (0, 1), "the user is suspended");
+    post.iam.users().reactivate(&system, grace).await.unwrap();
+    forgotten().await;
+    post.iam.tenants().suspend(&system).await.unwrap();
+    assert_eq!(outcome().await, (0, 1), "the tenant is suspended");
+    post.iam.tenants().reactivate(&system).await.unwrap();
+    forgotten().await;
+    assert_eq!(outcome().await, (1, 0));
+    forgotten().await;
+    post.iam.users().delete(&system, grace).await.unwrap();
+    assert_eq!(outcome().await, (0, 1), "the user is deleted");
+}
