@@ -19,6 +19,7 @@ mod load;
 mod log;
 mod mail;
 mod passkey;
+mod preview;
 mod process;
 mod rate_limit;
 mod replicas;
