@@ -1,19 +1,13 @@
 //! Entity tags: `If-None-Match` for reads, `If-Match` for changes (RFC 9110 §13).
 
-use std::future::{Ready, ready};
-use std::task::{Context, Poll};
-
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use futures_util::future::Either;
 use iam_core::version::{Precondition, Version};
 use serde::Serialize;
-use tower::Service;
-use tower::layer::layer_fn;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required, ResponseBuilder};
@@ -70,7 +64,7 @@ pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodR
     (schemas, paths, router)
 }
 
-const IF_MATCH: &str = "If-Match";
+pub(crate) const IF_MATCH: &str = "If-Match";
 
 /// `*`, or entity tags joined by commas (RFC 9110 §8.8.3).
 const TAGS: &str = r#"^([*]|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
@@ -95,45 +89,6 @@ fn parameter(name: &str, description: &str, pattern: Option<&str>) -> Parameter 
         .description(Some(description))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(pattern)))
         .build()
-}
-
-/// Refuses `If-Match` on changes that do not evaluate it: those that the OpenAPI document describes without it.
-/// Otherwise a client would believe that its change overwrites no other change.
-pub(crate) fn refuse_unused_conditions(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
-    let (schemas, paths, router) = routes;
-    let changes = paths.paths.values().flat_map(|path| [&path.post, &path.put, &path.patch, &path.delete]);
-    let has_unused = changes.flatten().any(|change| !has_condition(change));
-    (schemas, paths, if has_unused { router.route_layer(layer_fn(RefuseIfMatch)) } else { router })
-}
-
-fn has_condition(operation: &Operation) -> bool {
-    let mut parameters = operation.parameters.iter().flatten();
-    parameters.any(|parameter| matches!(parameter, RefOr::T(parameter) if parameter.name == IF_MATCH))
-}
-
-#[derive(Clone)]
-struct RefuseIfMatch<S>(S);
-
-impl<S> Service<Request> for RefuseIfMatch<S>
-where
-    S: Service<Request, Response = Response>,
-{
-    type Response = Response;
-    type Error = S::Error;
-    type Future = Either<Ready<Result<Response, S::Error>>, S::Future>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        if request.method().is_safe() || !request.headers().contains_key(header::IF_MATCH) {
-            return Either::Right(self.0.call(request));
-        }
-        let problem =
-            Problem::invalid_field(IF_MATCH, "is not possible here: the resource of this path has no entity tag");
-        Either::Left(ready(Ok(problem.into_response())))
-    }
 }
 
 /// Sends a 304 instead of a resource that the client already has.

@@ -49,6 +49,7 @@ mod sync_middleware;
 mod tenant;
 mod time;
 mod token;
+mod unused;
 mod user;
 mod verification;
 mod webhook;

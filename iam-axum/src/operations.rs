@@ -8,7 +8,7 @@ use axum::response::Response;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::conditional::{conditional, refuse_unused_conditions};
+use crate::conditional::conditional;
 use crate::idempotency::once;
 #[cfg(feature = "passkeys")]
 use crate::passkey;
@@ -16,6 +16,7 @@ use crate::preview::previewable;
 use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
+use crate::unused::refuse_unused;
 use crate::{
     access, access_review, api_key, assignment, audit, credential, event, factor, health, introspection, invitation,
     organization, permission, recovery, role, session, tenant, token, user, verification, webhook,
@@ -23,7 +24,7 @@ use crate::{
 
 /// Every operation of these parts of the API, with its path without prefix.
 pub(crate) fn operations(parts: &BTreeSet<Part>) -> Vec<UtoipaMethodRouter<ApiState>> {
-    parts.iter().flat_map(|part| operations_of(*part)).map(refuse_unused_conditions).collect()
+    parts.iter().flat_map(|part| operations_of(*part)).map(refuse_unused).collect()
 }
 
 fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {

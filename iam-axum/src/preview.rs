@@ -103,6 +103,8 @@ impl From<RightChange> for RightChangeDto {
     }
 }
 
+pub(crate) const PREVIEW: &str = "preview";
+
 #[derive(Deserialize)]
 struct PreviewQuery {
     preview: Option<String>,
@@ -128,7 +130,7 @@ impl FromRequestParts<ApiState> for Target {
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
         let Query(PreviewQuery { preview }) = Query::from_request_parts(parts, state).await?;
         let mut params = Params::default();
-        let is_preview = params.parse_with("preview", preview.as_deref(), |text| {
+        let is_preview = params.parse_with(PREVIEW, preview.as_deref(), |text| {
             text.parse().map_err(|_| "must be true or false".to_owned())
         });
         params.finish()?;
@@ -227,7 +229,7 @@ pub(crate) fn previewable(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodR
 
 fn describe(operation: &mut Operation) {
     let parameter = ParameterBuilder::new()
-        .name("preview")
+        .name(PREVIEW)
         .parameter_in(ParameterIn::Query)
         .required(Required::False)
         .description(Some(

@@ -28,6 +28,11 @@ impl Operation {
     pub(crate) fn required_permission(&self) -> &str {
         self.description["x-required-permission"].as_str().unwrap_or_else(|| panic!("{self} names no permission"))
     }
+
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        let parameters = self.description["parameters"].as_array();
+        parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == name))
+    }
 }
 
 impl std::fmt::Display for Operation {

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, shown};
+use crate::openapi::{document, operations};
 use crate::people::Person;
 use crate::request::{Request, Response, members};
 
@@ -22,7 +23,7 @@ on_every_store![
     what_the_caller_may_not_see_is_counted_and_not_shown,
     a_preview_is_not_kept_under_an_idempotency_key,
     a_preview_does_not_repeat_the_response_to_an_earlier_request,
-    a_key_counts_where_there_is_no_preview,
+    a_preview_is_400_for_a_change_that_has_none,
     a_preview_evaluates_if_match,
     an_invalid_preview_parameter_is_400,
     a_preview_needs_a_token,
@@ -301,16 +302,21 @@ async fn a_preview_does_not_repeat_the_response_to_an_earlier_request(app: TestA
     assert!(was_replayed(&keyed(&app, &ada, "READER").send().await));
 }
 
-async fn a_key_counts_where_there_is_no_preview(app: TestApp) {
+async fn a_preview_is_400_for_a_change_that_has_none(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let body = json!({ "name": "orders:refund" });
-    let post = async || {
-        let request = app.post("/permissions").by(&ada).json(&body).header("idempotency-key", "a-key");
-        request.query("preview", "true").send().await
-    };
-    let made = post().await.created();
-    let again = post().await;
-    assert_eq!((again.created(), was_replayed(&again)), (made, true));
+    let changes = operations(&document()).into_iter().filter(|operation| !operation.method.is_safe());
+    let without: Vec<_> = changes.filter(|change| !change.has_parameter("preview")).collect();
+    assert!(without.len() > 20, "{}", without.len());
+    for change in without {
+        let path = format!("/api/v1{}", change.path.replace("{id}", &ada.user));
+        for preview in ["preview=true", "preview", "p%72eview=1", "limit=1&preview=TRUE"] {
+            let request = app.request(change.method.clone(), &format!("{path}?{preview}")).by(&ada).json(&json!({}));
+            let refused = app.unrecorded(&ada, request.send()).await;
+            assert_eq!(refused.invalid_fields(), ["preview"], "{change}");
+        }
+    }
+    let permission = json!({ "name": "orders:refund" });
+    app.post("/permissions?preview=false").by(&ada).json(&permission).send().await.created();
 }
 
 async fn a_preview_evaluates_if_match(app: TestApp) {
