@@ -21,7 +21,7 @@ use crate::extract::{Authenticated, Call, Params, PathId, Query, path_parameter}
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery};
 use crate::problem::{Kind, Problem, chain};
-use crate::spreadsheet::{CSV, CSV_IN_UTF_8, csv, harmless};
+use crate::spreadsheet::{BYTE_ORDER_MARK, CSV, CSV_IN_UTF_8, csv, harmless};
 use crate::time::{Time, moment};
 
 /// A review of role assignments.
@@ -450,9 +450,9 @@ pub(crate) async fn get(
 /// By the identifier of the assignment. If `Accept` prefers `text/csv`, the response has all items that pass the filter,
 /// and no pages.
 ///
-/// CSV follows RFC 4180, with a header line. A null value is an empty cell; `user` is the e-mail, or the name of a
-/// service account. A cell that starts with one of `= + - @`, a tab, a carriage return, a line feed or an apostrophe
-/// gets an apostrophe in front, so that no spreadsheet takes it for a formula.
+/// CSV follows RFC 4180, in UTF-8 with a byte order mark and a header line. A null value is an empty cell; `user` is the
+/// e-mail, or the name of a service account. A cell that starts with one of `= + - @`, a tab, a carriage return, a line
+/// feed or an apostrophe gets an apostrophe in front, so that no spreadsheet takes it for a formula.
 #[utoipa::path(
     get,
     path = "/access-reviews/{id}/items",
@@ -493,7 +493,7 @@ pub(crate) async fn items(
     })?;
     let disposition = r#"attachment; filename="access-review.csv""#;
     let headers = [(header::CONTENT_TYPE, CSV_IN_UTF_8), (header::CONTENT_DISPOSITION, disposition)];
-    Ok((headers, file).into_response())
+    Ok((headers, [BYTE_ORDER_MARK, &file].concat()).into_response())
 }
 
 /// Decide about an item of an access review

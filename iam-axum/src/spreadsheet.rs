@@ -8,6 +8,9 @@ pub(crate) const CSV: &str = "text/csv";
 /// The header `Content-Type` of a response with CSV.
 pub(crate) const CSV_IN_UTF_8: &str = "text/csv; charset=utf-8";
 
+/// The beginning of a file in UTF-8 for people. Without it, spreadsheets read the file in another character set.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Writes rows as CSV.
 pub(crate) fn csv<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> Result<Vec<u8>, BoxError> {
     // RFC 4180 requires these line ends.

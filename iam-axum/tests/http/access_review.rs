@@ -530,6 +530,7 @@ async fn csv(app: &TestApp, by: &Person, review: &str, query: &str) -> (Vec<Stri
     let answer = app.get(&path).by(by).header("accept", "text/csv").send().await;
     let text = answer.ok_of("text/csv; charset=utf-8");
     assert_eq!(answer.header("content-disposition"), Some(r#"attachment; filename="access-review.csv""#));
+    assert!(text.starts_with('\u{feff}'), "a spreadsheet must read UTF-8");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let cells = |row: &csv::StringRecord| row.iter().map(str::to_owned).collect::<Vec<String>>();
     let names = cells(reader.headers().unwrap());

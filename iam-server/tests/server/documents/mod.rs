@@ -240,7 +240,6 @@ fn http_api(document: &mut Document) {
     assert_shown(&document.take("{\"active\":true"), &introspection);
 }
 
-/// Makes a key, and reads the feed with it.
 fn foresight(document: &mut Document) {
     let server = Home::new().serve();
     let (_, token) = administrator(&server);
@@ -257,10 +256,16 @@ fn foresight(document: &mut Document) {
         "{\"allowed\":true,\"reason\"",
         "get \"role-assignments",
         "{\"data\":[{\"id\"",
+        "HELD=",
+        "{\"data\":[{\"id\"",
+        "send PATCH \"access-reviews",
+        "{\"id\":",
+        "curl -s \"$API/access-reviews",
     ];
     converse(&server, &shell, &session.map(|beginning| document.take(beginning)));
 }
 
+/// Makes a key, and reads the feed with it.
 fn integrating(document: &mut Document) {
     let store = Store::sqlite();
     let server = store.iam_server().env("IAM_WEBHOOKS_ALLOW_PRIVATE", "on").serve();
