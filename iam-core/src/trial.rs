@@ -8,7 +8,7 @@ use iam_model::assignment::by_user;
 use iam_model::change::{Change, UserChange};
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{OrganizationId, TenantId, UserId};
-use iam_model::organization::{AffectedTree, Ancestry, Hierarchy};
+use iam_model::organization::{AffectedTree, Ancestry, Hierarchy, Organization};
 use iam_model::page::{MAX_LIMIT, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
@@ -25,6 +25,9 @@ use crate::user::Users;
 
 /// The maximum number of rows of a preview (`foresight.md`).
 pub const MAX_PREVIEW_ROWS: usize = 10_000;
+
+/// How many users are read and compared at once, which bounds the memory of a preview that affects many.
+const COMPARED_AT_ONCE: usize = 5_000;
 
 /// What a change would do, if it were made now.
 #[derive(Debug)]
@@ -132,26 +135,51 @@ impl Trial {
     }
 
     async fn compare(&self, caller: &Caller, effects: &Effects) -> Result<Preview> {
-        let (tenant, store) = (caller.tenant(), &self.0.store);
+        let tenant = caller.tenant();
         let affected = self.affected_organizations(tenant, effects).await?;
         let mut users: BTreeSet<UserId> = effects.users().clone();
         let roles = effects.roles();
         if !(roles.is_empty() && affected.is_empty()) {
-            users.extend(store.assigned_users(tenant, &roles, &affected).await?);
+            users.extend(self.0.store.assigned_users(tenant, &roles, &affected).await?);
         }
         let users: Vec<UserId> = users.into_iter().collect();
-        let found = store.users_by_id(tenant, &users).await?;
-        let mut grants = by_user(store.grants_of(tenant, &users).await?);
+        let catalogue = self.catalogue(tenant).await?;
+        let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ).ok();
+        let now = self.0.now();
+
+        let mut preview = Preview { refusal: None, users: 0, changes: Vec::new(), truncated: false };
+        for users in users.chunks(COMPARED_AT_ONCE) {
+            let (tree, subjects) = self.before(tenant, users, effects).await?;
+            let ancestry: Ancestry = tree.iter().collect();
+            let mut comparison = Comparison::new(effects, tree, &catalogue, now);
+            for subject in subjects {
+                let rows = comparison.of(&subject);
+                preview.users += u64::from(!rows.is_empty());
+                let is_seen = |row: &RightChange| is_visible(visible_scope.as_ref(), &ancestry, row.organization);
+                preview.changes.extend(rows.into_iter().filter(is_seen));
+                if preview.changes.len() > MAX_PREVIEW_ROWS {
+                    preview.truncated = true;
+                    preview.changes.truncate(MAX_PREVIEW_ROWS);
+                }
+            }
+        }
+        Ok(preview)
+    }
+
+    /// Reads these users as they are before the changes, by id, with the organizations that a comparison needs.
+    async fn before(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        effects: &Effects,
+    ) -> Result<(Vec<Organization>, Vec<SubjectBefore>)> {
+        let store = &self.0.store;
+        let found = store.users_by_id(tenant, users).await?;
+        let mut grants = by_user(store.grants_of(tenant, users).await?);
         let held_in = grants.values().flatten().filter_map(|grant| grant.assignment.organization_id);
         let named = effects.organization().into_iter().flat_map(|(before, after)| [Some(before.id), after.parent_id]);
         let organizations = distinct(held_in.chain(named.flatten()).chain(effects.given_in()));
         let tree = store.lineages(tenant, &organizations).await?;
-        let ancestry: Ancestry = tree.iter().collect();
-        let catalogue = self.catalogue(tenant).await?;
-
-        let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ).ok();
-        let mut comparison = Comparison::new(effects, tree, &catalogue, self.0.now());
-        let mut preview = Preview { refusal: None, users: 0, changes: Vec::new(), truncated: false };
         let mut subjects: Vec<SubjectBefore> = found
             .into_iter()
             .map(|user| SubjectBefore {
@@ -161,17 +189,7 @@ impl Trial {
             })
             .collect();
         subjects.sort_unstable_by_key(|subject| subject.user);
-        for subject in subjects {
-            let rows = comparison.of(&subject);
-            preview.users += u64::from(!rows.is_empty());
-            let seen = rows.into_iter().filter(|row| is_visible(visible_scope.as_ref(), &ancestry, row.organization));
-            preview.changes.extend(seen);
-            if preview.changes.len() > MAX_PREVIEW_ROWS {
-                preview.truncated = true;
-                preview.changes.truncate(MAX_PREVIEW_ROWS);
-            }
-        }
-        Ok(preview)
+        Ok((tree, subjects))
     }
 
     /// The organizations whose assignments begin or cease to count somewhere.
