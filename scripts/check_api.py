@@ -102,9 +102,13 @@ KNOWN_TO_THE_SERVER = {
     "addPasskey": {"credential"},
     "changeEmail": {"currentPassword"},
     "changePassword": {"currentPassword", "newPassword"},
+    # A moment before the history begins.
+    "check": {"at"},
+    "checkAll": {"at"},
     "confirmTotp": {"code"},
     "createApiKey": {"expiresAt"},
     "createAuditLog": {"action"},
+    "createAccessReview": {"dueAt"},
     # Two items with the same role are refused.
     "createInvitation": {"expiresAt", "roleId"},
     "createRole": {"permissions"},
@@ -117,6 +121,9 @@ KNOWN_TO_THE_SERVER = {
     "listAuditLogs": {"cursor"},
     # Schemathesis believes that every text can be an e-mail address of a parameter.
     "listInvitations": {"email"},
+    "listPermissionHolders": {"at"},
+    "listRoleAssignments": {"asOf"},
+    "listUserRoles": {"asOf"},
     "logInByPasskey": {"credential"},
     "lookUpInvitation": {"token"},
     "proveAuditConsistency": {"from", "to"},
@@ -134,7 +141,7 @@ KNOWN_TO_THE_SERVER = {
 
 
 # Texts that are trimmed, which the document does not say, and that have no control characters.
-TEXTS = {"firstName", "lastName", "tenantName", "name", "description"}
+TEXTS = {"firstName", "lastName", "tenantName", "name", "description", "reason"}
 
 
 def is_blank_or_has_control_characters(text):
