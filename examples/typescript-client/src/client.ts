@@ -21,13 +21,21 @@ export class Refused extends Error {
   }
 }
 
-/** What was asked for; where the server says why not, that is thrown. */
-export async function given<T>(answer: Promise<{ data?: T; error?: Problem }>): Promise<T> {
+/** What a change would do to the rights of users. */
+export type Preview = components["schemas"]["Preview"];
+
+/** What was asked for; where the server says why not, that is thrown. Only a request with `preview` gets a preview. */
+export async function given<T>(answer: Promise<{ data?: T; error?: Problem }>): Promise<Exclude<T, Preview>> {
   const { data, error } = await answer;
   if (error !== undefined) {
     throw new Refused(error);
   }
-  return data as T;
+  return data as Exclude<T, Preview>;
+}
+
+/** The answer to a request with `preview: true`. */
+export async function previewed<T>(answer: Promise<{ data?: T | Preview; error?: Problem }>): Promise<Preview> {
+  return (await given(answer)) as Preview;
 }
 
 export type Event = components["schemas"]["Event"];

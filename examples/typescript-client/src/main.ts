@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 
-import { connect, events, given, type Iam } from "./client.js";
+import { connect, events, given, previewed, type Iam } from "./client.js";
 
 const address = process.env["IAM_URL"] ?? "http://localhost:8080/api/v1";
 const password = "Passw0rd!";
@@ -45,9 +45,12 @@ await given(ada.POST("/permissions", { body: { name: "orders:refund" } }));
 const cashier = await given(
   ada.POST("/roles", { body: { name: "CASHIER", permissions: ["orders:refund"], scope: "ORGANIZATION" } }),
 );
-await given(
-  ada.POST("/role-assignments", { body: { userId: grace.id, roleId: cashier.id, organizationId: branch.id } }),
+const assignment = { userId: grace.id, roleId: cashier.id, organizationId: branch.id };
+const preview = await previewed(
+  ada.POST("/role-assignments", { params: { query: { preview: true } }, body: assignment }),
 );
+console.log(`would change: ${preview.changes.map(({ change, permission }) => `${change} ${permission}`).join(", ")}`);
+await given(ada.POST("/role-assignments", { body: assignment }));
 
 // She may, there and nowhere else.
 const question = { permission: "orders:refund", userId: grace.id };
