@@ -65,7 +65,10 @@ impl World {
         let teams = create_teams(store, &division, sizes.organizations.saturating_sub(1)).await?;
         let users = create_users(store, &registered.login.user, sizes.users).await?;
         let places = teams.iter().cycle().zip(users.iter().cycle());
-        let in_teams = places.take(sizes.assignments).map(|(team, user)| grant(*user, &member, Some(team), began));
+        // A second apart, all before the first change of an expiry.
+        let moment = |number: usize| began + TimeDelta::seconds(number as i64);
+        let in_teams = places.take(sizes.assignments).enumerate();
+        let in_teams = in_teams.map(|(number, (team, user))| grant(*user, &member, Some(team), moment(number)));
         let mut grants: Vec<Grant> = in_teams.collect();
         let (in_west, rest) = users.split_at(sizes.above.min(users.len()));
         grants.extend(in_west.iter().map(|user| grant(*user, &member, Some(&west), began)));
@@ -149,12 +152,16 @@ async fn fill_past(bare: &Bare, caller: &Caller, versions: i64) -> Outcome {
                 "INSERT INTO iam.past_assignments
                 SELECT
                     tenant_id, id, created_at + n * interval '1 day', user_id, role_id, organization_id,
-                    '2100-01-01'::timestamptz + n * interval '1 s', created_at, created_by
+                    '2100-01-01'::timestamptz + n * interval '1 s', created_at, created_by,
+                    created_at + (n - 1) * interval '1 day'
                 FROM iam.role_assignments
                 CROSS JOIN generate_series(1, $2) n
                 WHERE tenant_id = $1 AND organization_id IS NOT NULL",
             );
             insert.bind(caller.tenant().as_uuid()).bind(versions).execute(pool).await?;
+            let update = "UPDATE iam.role_assignments SET since = created_at + $2 * interval '1 day'
+                WHERE tenant_id = $1 AND organization_id IS NOT NULL";
+            query(update).bind(caller.tenant().as_uuid()).bind(versions).execute(pool).await?;
         }
         Bare::Sqlite(pool) => {
             let insert = query(
@@ -162,12 +169,15 @@ async fn fill_past(bare: &Bare, caller: &Caller, versions: i64) -> Outcome {
                 INSERT INTO past_assignments
                 SELECT
                     tenant_id, id, created_at + n * 86400000, user_id, role_id, organization_id,
-                    4102444800000 + n * 1000, created_at, created_by
+                    4102444800000 + n * 1000, created_at, created_by, created_at + (n - 1) * 86400000
                 FROM role_assignments
                 CROSS JOIN numbers
                 WHERE tenant_id = ?1 AND organization_id IS NOT NULL",
             );
             insert.bind(caller.tenant().as_uuid()).bind(versions).execute(pool).await?;
+            let update = "UPDATE role_assignments SET since = created_at + ?2 * 86400000
+                WHERE tenant_id = ?1 AND organization_id IS NOT NULL";
+            query(update).bind(caller.tenant().as_uuid()).bind(versions).execute(pool).await?;
         }
     }
     Ok(())

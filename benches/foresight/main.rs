@@ -29,8 +29,10 @@ const FULL: Sizes =
     Sizes { users: 100_000, organizations: 1_000, assignments: 50_000, versions: 20, above: 100, reviewed: 10_000 };
 const SMALL: Sizes = Sizes { users: 200, organizations: 20, assignments: 100, versions: 2, above: 10, reviewed: 50 };
 
-/// How often an operation is measured.
+/// How often an operation is measured: less often if its floor alone would take longer than this in all rounds.
 const ROUNDS: usize = 200;
+const MIN_ROUNDS: usize = 10;
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How many people decide about a review at once.
 const REVIEWERS: usize = 4;
 
@@ -82,9 +84,13 @@ impl Bench {
         &self,
         name: &str,
         operation: impl AsyncFnMut() -> Outcome<A>,
-        floor: impl AsyncFnMut() -> Outcome<B>,
+        mut floor: impl AsyncFnMut() -> Outcome<B>,
     ) -> Outcome {
-        let turns = in_turn(self.rounds, operation, floor).await?;
+        let begun = Instant::now();
+        floor().await?;
+        let floor_alone = begun.elapsed().max(Duration::from_micros(1));
+        let affordable = (PATIENCE.as_secs_f64() / floor_alone.as_secs_f64()) as usize;
+        let turns = in_turn(self.rounds.min(affordable.max(MIN_ROUNDS)), operation, floor).await?;
         let [p50, p95, floor] = turns.times().map(millis);
         println!("| {name} | {p50:.2} ms | {p95:.2} ms | {floor:.2} ms | {:.1} |", 1.0 / turns.ratio());
         Ok(())

@@ -11,12 +11,21 @@ CREATE TABLE iam.past_assignments (
     expires_at      timestamptz,
     created_at      timestamptz NOT NULL,
     created_by      uuid,
+    -- The instant from which on this version counted.
+    since           timestamptz NOT NULL,
     CONSTRAINT past_assignments_pkey PRIMARY KEY (tenant_id, id, until),
     CONSTRAINT past_assignments_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id)
 );
 
 CREATE INDEX past_assignments_user_idx ON iam.past_assignments (tenant_id, user_id, until);
-CREATE INDEX past_assignments_until_idx ON iam.past_assignments (tenant_id, until);
+-- To count the versions of a moment without reading their rows.
+CREATE INDEX past_assignments_until_idx
+    ON iam.past_assignments (tenant_id, until) INCLUDE (since, expires_at, user_id, role_id, organization_id);
+-- The order of the list.
+CREATE INDEX past_assignments_created_idx ON iam.past_assignments (tenant_id, created_at DESC, id);
+
+-- The instant from which on the current version counts; NULL if it is the first one, which counts from created_at on.
+ALTER TABLE iam.role_assignments ADD COLUMN since timestamptz;
 
 -- Of roles, organizations and statuses of users.
 CREATE TABLE iam.past_versions (

@@ -75,7 +75,13 @@ assignment_ports! {
     "#,
     update_expiry: (
         "$4",
-        "UPDATE iam.role_assignments SET expires_at = $3 WHERE tenant_id = $1 AND id = $2"
+        r#"
+        UPDATE iam.role_assignments
+        SET
+            expires_at = $3,
+            since = (SELECT max(until) FROM iam.past_assignments WHERE tenant_id = $1 AND id = $2)
+        WHERE tenant_id = $1 AND id = $2
+        "#
     ),
     delete: (
         "$3",

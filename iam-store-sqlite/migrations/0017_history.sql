@@ -11,12 +11,21 @@ CREATE TABLE past_assignments (
     expires_at      INTEGER,
     created_at      INTEGER NOT NULL,
     created_by      BLOB,
+    -- The instant from which on this version counted.
+    since           INTEGER NOT NULL,
     CONSTRAINT past_assignments_pkey PRIMARY KEY (tenant_id, id, until),
     CONSTRAINT past_assignments_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id)
 ) STRICT;
 
 CREATE INDEX past_assignments_user_idx ON past_assignments (tenant_id, user_id, until);
-CREATE INDEX past_assignments_until_idx ON past_assignments (tenant_id, until);
+-- To count the versions of a moment without reading their rows.
+CREATE INDEX past_assignments_until_idx
+    ON past_assignments (tenant_id, until, since, expires_at, user_id, role_id, organization_id);
+-- The order of the list.
+CREATE INDEX past_assignments_created_idx ON past_assignments (tenant_id, created_at DESC, id);
+
+-- The instant from which on the current version counts; NULL if it is the first one, which counts from created_at on.
+ALTER TABLE role_assignments ADD COLUMN since INTEGER;
 
 -- Of roles, organizations and statuses of users.
 CREATE TABLE past_versions (

@@ -68,7 +68,13 @@ assignment_ports! {
                 AND u.status = ?4
         ) AS "exists!: bool"
     "#,
-    update_expiry: ("UPDATE role_assignments SET expires_at = ?3 WHERE tenant_id = ?1 AND id = ?2"),
+    update_expiry: (r#"
+        UPDATE role_assignments
+        SET
+            expires_at = ?3,
+            since = (SELECT max(until) FROM past_assignments WHERE tenant_id = ?1 AND id = ?2)
+        WHERE tenant_id = ?1 AND id = ?2
+    "#),
     delete: (
         r#"
         DELETE FROM role_assignments

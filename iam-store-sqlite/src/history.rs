@@ -1,14 +1,7 @@
-use iam_model::assignment::Assignment;
-use iam_model::clock::Timestamp;
-use iam_model::store_error::StoreError;
 use iam_store_sql::history_ports;
-use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::assignment::as_json;
-use crate::column::millis;
-use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
 history_ports! {
@@ -35,6 +28,25 @@ history_ports! {
         FROM past_versions
         WHERE tenant_id = ?1 AND kind = ?2 AND until > ?3 AND id IN (SELECT unhex(value, '-') FROM json_each(?4))
     "#,
+    insert_assignments: r#"
+        INSERT INTO past_assignments (
+            tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by, since
+        )
+        SELECT
+            tenant_id,
+            id,
+            ?2,
+            user_id,
+            role_id,
+            organization_id,
+            expires_at,
+            created_at,
+            created_by,
+            coalesce(since, created_at)
+        FROM role_assignments
+        WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?3))
+        ON CONFLICT DO NOTHING
+    "#,
     insert_version: r#"
         INSERT INTO past_versions (tenant_id, kind, id, until, value)
         VALUES (?1, ?2, ?3, ?4, ?5)
@@ -49,37 +61,4 @@ history_ports! {
         VALUES (?1, ?2)
         ON CONFLICT (tenant_id) DO UPDATE SET since = max(since, excluded.since)
     "#,
-}
-
-impl SqliteTransaction {
-    async fn insert_past_assignments(&mut self, versions: &[&Assignment], until: Timestamp) -> Result<(), StoreError> {
-        let rows: Vec<_> = versions.iter().map(|version| as_json(version)).collect();
-        sqlx::query!(
-            r#"
-            INSERT INTO past_assignments (
-                tenant_id, until, id, user_id, role_id, organization_id, expires_at, created_at, created_by
-            )
-            SELECT
-                ?1,
-                ?2,
-                unhex(value ->> 'id', '-'),
-                unhex(value ->> 'user_id', '-'),
-                unhex(value ->> 'role_id', '-'),
-                unhex(value ->> 'organization_id', '-'),
-                value ->> 'expires_at',
-                value ->> 'created_at',
-                unhex(value ->> 'created_by', '-')
-            FROM json_each(?3)
-            WHERE TRUE
-            ON CONFLICT DO NOTHING
-            "#,
-            self.tenant(),
-            millis(until),
-            Json(rows)
-        )
-        .execute(self.connection())
-        .await
-        .map(drop)
-        .map_err(store_error)
-    }
 }

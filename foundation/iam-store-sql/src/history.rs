@@ -80,28 +80,32 @@ impl TryFrom<HolderRow> for UserId {
 const COLUMNS: [&str; 8] =
     ["tenant_id", "id", "user_id", "role_id", "organization_id", "expires_at", "created_at", "created_by"];
 
-/// Adds the assignments of a tenant that existed at a moment, as a table `a`.
-fn push_assignments_at<S>(query: &mut QueryBuilder<S::Database>, tenant: TenantId, at: Timestamp)
-where
+/// The columns by which assignments are counted. The index of past assignments by their end has all of them.
+const COUNTED: [&str; 5] = ["tenant_id", "user_id", "role_id", "organization_id", "expires_at"];
+
+/// Adds columns of the assignments of a tenant that existed at a moment, as a table `a`. If they are `is_ordered`, the
+/// newest are read first, by an index, and otherwise all of them.
+fn push_assignments_at<S>(
+    query: &mut QueryBuilder<S::Database>,
+    columns: &[&str],
+    is_ordered: bool,
+    tenant: TenantId,
+    at: Timestamp,
+) where
     S: SqlStore,
     S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
-    let mut separator = "(";
-    for (table, is_past) in [("role_assignments", false), ("past_assignments", true)] {
-        let mut select = separator.to_owned() + "SELECT ";
-        select += &COLUMNS.map(|column| format!("v.{column}")).join(", ");
-        query.push(select).push(" FROM ").push(S::SCHEMA).push(table).push(" v WHERE v.tenant_id = ");
-        query.push_bind(tenant.as_uuid()).push(" AND v.created_at <= ").push_bind(S::stored(at));
-        if is_past {
-            query.push(" AND v.until > ").push_bind(S::stored(at));
-        }
-        // The version at the moment is the one that ended first after it.
-        query.push(" AND NOT EXISTS (SELECT 1 FROM ").push(S::SCHEMA).push("past_assignments p WHERE p.tenant_id = ");
-        query.push_bind(tenant.as_uuid()).push(" AND p.id = v.id AND p.until > ").push_bind(S::stored(at));
-        query.push(if is_past { " AND p.until < v.until)" } else { ")" });
-        separator = " UNION ALL ";
+    let select = format!("SELECT v.{} FROM ", columns.join(", v."));
+    query.push("(").push(&select).push(S::SCHEMA).push("role_assignments v WHERE v.tenant_id = ");
+    query.push_bind(tenant.as_uuid()).push(" AND v.created_at <= ").push_bind(S::stored(at));
+    query.push(" AND (v.since IS NULL OR v.since <= ").push_bind(S::stored(at)).push(") UNION ALL ");
+    query.push(&select).push(S::SCHEMA).push("past_assignments v WHERE v.tenant_id = ");
+    query.push_bind(tenant.as_uuid());
+    if is_ordered {
+        query.push(" AND v.created_at <= ").push_bind(S::stored(at));
     }
+    query.push(" AND v.since <= ").push_bind(S::stored(at)).push(" AND v.until > ").push_bind(S::stored(at));
     query.push(") a");
 }
 
@@ -118,12 +122,18 @@ where
     S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
-    let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT a.* FROM ");
-    push_assignments_at::<S>(&mut query, tenant, at);
-    query.push(" WHERE TRUE");
-    push_filter::<S>(&mut query, filter, at);
-    S::push_scope(&mut query, "a.organization_id", tenant, scope);
-    query.push(") SELECT (SELECT count(*) FROM found) AS total, f.* FROM found f ORDER BY f.created_at DESC, f.id");
+    let push_found = |query: &mut QueryBuilder<S::Database>, columns: &[&str], is_ordered: bool| {
+        query.push(" FROM ");
+        push_assignments_at::<S>(query, columns, is_ordered, tenant, at);
+        query.push(" WHERE TRUE");
+        push_filter::<S>(query, filter, at);
+        S::push_scope(query, "a.organization_id", tenant, scope);
+    };
+    let mut query = QueryBuilder::new("SELECT (SELECT count(*)");
+    push_found(&mut query, &COUNTED, false);
+    query.push(") AS total, a.*");
+    push_found(&mut query, &COLUMNS, true);
+    query.push(" ORDER BY a.created_at DESC, a.id");
     push_limit::<S>(&mut query, page);
     query
 }
@@ -141,13 +151,12 @@ where
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
     let is_past = *at < now;
-    let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT DISTINCT a.user_id FROM ");
+    let mut query = QueryBuilder::new("WITH held AS MATERIALIZED (SELECT DISTINCT a.user_id FROM ");
     if is_past {
-        push_assignments_at::<S>(&mut query, tenant, *at);
+        push_assignments_at::<S>(&mut query, &COUNTED, false, tenant, *at);
     } else {
         query.push(S::SCHEMA).push("role_assignments a");
     }
-    query.push(S::JOIN).push(S::SCHEMA).push("users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id");
     query.push(" WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
     query.push(" AND a.role_id IN ");
     push_ids::<S>(&mut query, roles.iter().map(|role| role.as_uuid()));
@@ -158,15 +167,20 @@ where
     }
     query.push(")");
     S::push_live(&mut query, *at);
-    query.push(" AND ");
+    // The status is a subquery: PostgreSQL would join a few holders with all users of the tenant.
+    query.push("), found AS MATERIALIZED (SELECT h.user_id FROM held h WHERE ");
     if is_past {
-        query.push("coalesce((SELECT v.value ->> 'status' FROM ").push(S::SCHEMA).push("past_versions v");
-        query.push(" WHERE v.tenant_id = u.tenant_id AND v.kind = 'STATUS' AND v.id = u.id AND v.until > ");
-        query.push_bind(S::stored(*at)).push(" ORDER BY v.until LIMIT 1), u.status)");
-    } else {
-        query.push("u.status");
+        query
+            .push("coalesce((SELECT v.value ->> 'status' FROM ")
+            .push(S::SCHEMA)
+            .push("past_versions v WHERE v.tenant_id = ");
+        query.push_bind(tenant.as_uuid()).push(" AND v.kind = 'STATUS' AND v.id = h.user_id AND v.until > ");
+        query.push_bind(S::stored(*at)).push(" ORDER BY v.until LIMIT 1), ");
     }
-    query.push(" = 'ACTIVE') SELECT (SELECT count(*) FROM found) AS total, f.user_id FROM found f ORDER BY f.user_id");
+    query.push("(SELECT u.status FROM ").push(S::SCHEMA).push("users u WHERE u.tenant_id = ");
+    query.push_bind(tenant.as_uuid()).push(" AND u.id = h.user_id)");
+    query.push(if is_past { ") = 'ACTIVE')" } else { " = 'ACTIVE')" });
+    query.push(" SELECT (SELECT count(*) FROM found) AS total, f.user_id FROM found f ORDER BY f.user_id");
     push_limit::<S>(&mut query, page);
     query
 }
@@ -203,8 +217,7 @@ macro_rules! read_past_versions {
 
 /// Implements the port of past versions; see [`store`](crate::store).
 ///
-/// The transaction also has the method `insert_past_assignments`, because each database has its own way to insert many
-/// rows. `list_moment` is the type of moments in lists.
+/// `list_moment` is the type of moments in lists.
 #[macro_export]
 macro_rules! history_ports {
     (
@@ -215,6 +228,7 @@ macro_rules! history_ports {
         assignments_of: $assignments_of:literal,
         all_of_kind: $all_of_kind:literal,
         by_id: $by_id:literal,
+        insert_assignments: $insert_assignments:literal,
         insert_version: $insert_version:literal,
         forget: [$($forget:literal),+],
         begin: $begin:literal $(,)?
@@ -327,10 +341,11 @@ macro_rules! history_ports {
             impl $transaction {
                 /// Keeps the versions that a change ends.
                 pub(crate) async fn keep_ended_versions(&mut self, batch: &AuditBatch) -> Result<(), StoreError> {
+                    // The rows still have the versions that end: nothing is written yet.
                     let mut assignments = Vec::new();
                     for ended in batch.ended_versions() {
                         match ended {
-                            EndedVersion::Assignment(version) => assignments.push(version),
+                            EndedVersion::Assignment(version) => assignments.push(version.id.as_uuid()),
                             EndedVersion::Role(version) => {
                                 self.insert_past_version("ROLE", version.id.as_uuid(), version, batch.at()).await?;
                             }
@@ -345,7 +360,9 @@ macro_rules! history_ports {
                         }
                     }
                     if !assignments.is_empty() {
-                        self.insert_past_assignments(&assignments, batch.at()).await?;
+                        let (until, ids) = ($store::stored(batch.at()), $store::ids(assignments));
+                        let insert = sqlx::query!($insert_assignments, self.tenant(), until, &ids);
+                        insert.execute(self.connection()).await.map_err($store::store_error)?;
                     }
                     Ok(())
                 }

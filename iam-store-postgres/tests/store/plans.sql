@@ -100,7 +100,8 @@ FROM iam.users;
 
 INSERT INTO iam.past_assignments
 SELECT
-    tenant_id, id, now() - n * interval '1 day', user_id, role_id, organization_id, expires_at, created_at, created_by
+    tenant_id, id, now() - n * interval '1 day', user_id, role_id, organization_id, expires_at, created_at, created_by,
+    created_at
 FROM iam.role_assignments
 CROSS JOIN generate_series(1, 3) n;
 
