@@ -28,14 +28,14 @@ struct Optional {
 
 static OPTIONAL: [Optional; 2] = [
     Optional {
-        parameter: IF_MATCH,
-        is_used: |request| request.headers().contains_key(header::IF_MATCH),
-        refusal: "is not possible here: the resource of this path has no entity tag",
-    },
-    Optional {
         parameter: PREVIEW,
         is_used: asks_for_preview,
         refusal: "is not possible here: this operation has no preview, so it was not executed",
+    },
+    Optional {
+        parameter: IF_MATCH,
+        is_used: |request| request.headers().contains_key(header::IF_MATCH),
+        refusal: "is not possible here: the resource of this path has no entity tag",
     },
 ];
 
@@ -44,15 +44,14 @@ fn asks_for_preview(request: &Request) -> bool {
     query.is_ok_and(|query| query.iter().any(|(name, value)| name == PREVIEW && value != "false"))
 }
 
-/// Refuses what these operations do not evaluate.
+/// Refuses what these operations do not evaluate. All of it in one layer, because every layer costs each request a box.
 pub(crate) fn refuse_unused(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
-    let (schemas, paths, mut router) = routes;
+    let (schemas, paths, router) = routes;
     let changes = || paths.paths.values().flat_map(|path| [&path.post, &path.put, &path.patch, &path.delete]).flatten();
-    for optional in &OPTIONAL {
-        if changes().any(|change| !has(change, optional.parameter)) {
-            router = router.route_layer(layer_fn(move |inner| Refuse { inner, optional }));
-        }
-    }
+    let is_unused = |optional: &Optional| changes().any(|change| !has(change, optional.parameter));
+    let refused = OPTIONAL.each_ref().map(|optional| is_unused(optional).then_some(optional));
+    let has_unused = refused.iter().any(Option::is_some);
+    let router = if has_unused { router.route_layer(layer_fn(move |inner| Refuse { inner, refused })) } else { router };
     (schemas, paths, router)
 }
 
@@ -64,7 +63,7 @@ fn has(operation: &Operation, parameter: &str) -> bool {
 #[derive(Clone)]
 struct Refuse<S> {
     inner: S,
-    optional: &'static Optional,
+    refused: [Option<&'static Optional>; OPTIONAL.len()],
 }
 
 impl<S> Service<Request> for Refuse<S>
@@ -80,10 +79,12 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let Optional { parameter, is_used, refusal } = self.optional;
-        if request.method().is_safe() || !is_used(&request) {
-            return Either::Right(self.inner.call(request));
+        let is_used = |optional: &&Optional| !request.method().is_safe() && (optional.is_used)(&request);
+        match self.refused.into_iter().flatten().find(is_used) {
+            None => Either::Right(self.inner.call(request)),
+            Some(Optional { parameter, refusal, .. }) => {
+                Either::Left(ready(Ok(Problem::invalid_field(*parameter, *refusal).into_response())))
+            }
         }
-        Either::Left(ready(Ok(Problem::invalid_field(*parameter, *refusal).into_response())))
     }
 }
