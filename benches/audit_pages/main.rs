@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use iam_benches::audit_log::{self, START, YEAR_MILLIS};
-use iam_benches::database::Database;
+use iam_benches::database::{Database, selected};
 use iam_benches::{Outcome, id};
 use iam_core::audit::{AuditFilter, AuditPage, Cursor};
 use iam_core::{AuditEntryId, Caller, Iam, TenantId, UserId};
@@ -32,22 +32,16 @@ async fn main() -> Outcome {
     // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let is_bench = env::args().any(|argument| argument == "--bench");
     let (sizes, others) = if is_bench { (FULL, OTHERS) } else { (SMALL, 2) };
-    let kinds = ["PostgreSQL", "SQLite"];
-    let named = |kind| env::args().any(|argument| argument == kind);
-    for kind in kinds.into_iter().filter(|kind| named(*kind) || !kinds.into_iter().any(named)) {
+    for kind in selected() {
         compare(kind, sizes, others).await?;
     }
     Ok(())
 }
 
-async fn database(kind: &str) -> Outcome<Database> {
-    Ok(if kind == "SQLite" { Database::sqlite() } else { Database::postgres().await? })
-}
-
 #[expect(clippy::print_stdout, reason = "the bench prints its results")]
 async fn compare(kind: &str, [small, large]: [u64; 2], others: u64) -> Outcome {
-    let few = Log::new(database(kind).await?, small, others).await?;
-    let many = Log::new(database(kind).await?, large, others).await?;
+    let few = Log::new(Database::of(kind).await?, small, others).await?;
+    let many = Log::new(Database::of(kind).await?, large, others).await?;
     println!("## {kind}\n\n| Filter | Page | {small} entries | {large} entries | ratio |\n|---|---|---|---|---|");
     for (name, filter) in FILTERS {
         for position in [Position::Newest, Position::Middle, Position::Oldest] {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use iam_benches::database::Database;
+use iam_benches::database::{Database, selected};
 use iam_benches::{CHEAP, Outcome, iam, register, settings};
 use iam_core::audit::NewEvent;
 use iam_core::credential::LoginFailure;
@@ -42,9 +42,7 @@ const SMALL: Size = Size { backlog: 2_000, events: 2, webhooks: 40, wait: Durati
 async fn main() -> Outcome {
     // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let size = if env::args().any(|argument| argument == "--bench") { FULL } else { SMALL };
-    let kinds = ["PostgreSQL", "SQLite"];
-    let named = |kind| env::args().any(|argument| argument == kind);
-    for kind in kinds.into_iter().filter(|kind| named(*kind) || !kinds.into_iter().any(named)) {
+    for kind in selected() {
         measure(kind, &size).await?;
     }
     Ok(())
@@ -53,16 +51,12 @@ async fn main() -> Outcome {
 #[expect(clippy::print_stdout, reason = "the bench prints its results")]
 async fn measure(kind: &str, size: &Size) -> Outcome {
     println!("## {kind}\n\n| Work | Measured | Floor | Ratio |\n|---|--:|--:|--:|");
-    backlog::measure(&open(kind).await?, size.backlog).await?;
-    let database = open(kind).await?;
+    backlog::measure(&Database::of(kind).await?, size.backlog).await?;
+    let database = Database::of(kind).await?;
     println!("| from a commit to a reader, p50 / p99 | {} | | |", lag_of_reader(&database, size.events).await?);
     let queries = queries_of_waiters(&database, size.wait).await?;
     println!("| queries of ten readers that wait for {:?} | {queries} | 0 | |", size.wait);
     compare_receivers(kind, size.webhooks, (size.events / 4).max(1)).await
-}
-
-async fn open(kind: &str) -> Outcome<Database> {
-    Ok(if kind == "SQLite" { Database::sqlite() } else { Database::postgres().await? })
 }
 
 /// The tasks of a running server that events need. They end when this is dropped.

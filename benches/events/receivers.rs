@@ -9,6 +9,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
+use iam_benches::database::Database;
 use iam_benches::{CHEAP, Outcome, settings};
 use iam_core::tenant::NewTenant;
 use iam_core::webhook::{NewWebhook, Reach, WebhookPatch, WebhookRequest, WebhookSender as _, WebhookUrl};
@@ -18,7 +19,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-use crate::{Tasks, open, shown, write};
+use crate::{Tasks, shown, write};
 
 /// The webhooks of a tenant.
 const OF_TENANT: usize = 20;
@@ -76,7 +77,7 @@ pub(crate) async fn compare_receivers(kind: &str, webhooks: usize, rounds: usize
     // Each webhook has a connection, which has two ends here.
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
-    let database = open(kind).await?;
+    let database = Database::of(kind).await?;
     let sender = Arc::new(HttpSender::new(Reach::Anywhere)?);
     let builder = Iam::builder(database.store().await?).settings(settings(CHEAP)?);
     let iam = builder.webhooks(Arc::clone(&sender) as _).build().await?;

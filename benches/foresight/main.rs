@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
-use iam_benches::database::Database;
+use iam_benches::database::{Database, selected};
 use iam_benches::turns::in_turn;
 use iam_benches::{CHEAP, Outcome, iam};
 use iam_core::access::{Question, VisibleScope};
@@ -41,10 +41,8 @@ async fn main() -> Outcome {
     // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let is_bench = env::args().any(|argument| argument == "--bench");
     let (sizes, rounds) = if is_bench { (FULL, ROUNDS) } else { (SMALL, 2) };
-    let kinds = ["PostgreSQL", "SQLite"];
-    let named = |kind| env::args().any(|argument| argument == kind);
-    for kind in kinds.into_iter().filter(|kind| named(*kind) || !kinds.into_iter().any(named)) {
-        let database = if kind == "SQLite" { Database::sqlite() } else { Database::postgres().await? };
+    for kind in selected() {
+        let database = Database::of(kind).await?;
         Bench::new(&database, sizes, rounds).await?.run(&database).await?;
     }
     Ok(())

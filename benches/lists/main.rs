@@ -10,7 +10,7 @@ use std::env;
 use std::time::{Duration, Instant};
 
 use iam_benches::Outcome;
-use iam_benches::database::Database;
+use iam_benches::database::{Database, selected};
 use iam_core::page::{PageRequest, SortOrder};
 use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus};
 use iam_core::{Caller, Iam, TenantId};
@@ -27,9 +27,7 @@ async fn main() -> Outcome {
     // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let is_bench = env::args().any(|argument| argument == "--bench");
     let sizes = if is_bench { FULL } else { SMALL };
-    let kinds = ["PostgreSQL", "SQLite"];
-    let named = |kind| env::args().any(|argument| argument == kind);
-    for kind in kinds.into_iter().filter(|kind| named(*kind) || !kinds.into_iter().any(named)) {
+    for kind in selected() {
         compare(kind, sizes).await?;
     }
     Ok(())
@@ -112,7 +110,7 @@ struct Scene {
 
 impl Scene {
     async fn new(kind: &str, sizes: &[u64]) -> Outcome<Self> {
-        let database = if kind == "SQLite" { Database::sqlite() } else { Database::postgres().await? };
+        let database = Database::of(kind).await?;
         let iam = Iam::builder(database.store().await?).build().await?;
         fill::fill(&database, sizes).await?;
         Ok(Self { iam, sizes: sizes.to_vec(), _database: database })

@@ -48,7 +48,24 @@ pub async fn store(url: &str) -> Outcome<Arc<dyn Store>> {
     Ok(Arc::new(store))
 }
 
+/// The databases that the arguments of a bench name, all of them if it names none.
+pub fn selected() -> impl Iterator<Item = &'static str> {
+    const KINDS: [&str; 2] = ["PostgreSQL", "SQLite"];
+    let is_named = |kind: &str| env::args().any(|argument| argument == kind);
+    let is_any_named = KINDS.into_iter().any(is_named);
+    KINDS.into_iter().filter(move |kind| is_named(kind) || !is_any_named)
+}
+
 impl Database {
+    /// A new database of one of the [`selected`] kinds.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`postgres`](Self::postgres).
+    pub async fn of(kind: &str) -> Outcome<Self> {
+        Ok(if kind == "SQLite" { Self::sqlite() } else { Self::postgres().await? })
+    }
+
     /// A file that does not exist yet.
     #[must_use]
     pub fn sqlite() -> Self {
