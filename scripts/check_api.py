@@ -106,9 +106,9 @@ KNOWN_TO_THE_SERVER = {
     "check": {"at"},
     "checkAll": {"at"},
     "confirmTotp": {"code"},
+    "createAccessReview": {"dueAt"},
     "createApiKey": {"expiresAt"},
     "createAuditLog": {"action"},
-    "createAccessReview": {"dueAt"},
     # Two items with the same role are refused.
     "createInvitation": {"expiresAt", "roleId"},
     "createRole": {"permissions"},
