@@ -252,14 +252,14 @@ impl<'a> FromIterator<&'a GrantContext> for Contexts {
 
 /// Assignments, turned from rows to columns.
 #[derive(Default)]
-pub(crate) struct AssignmentColumns {
-    pub(crate) ids: Vec<Uuid>,
-    pub(crate) users: Vec<Uuid>,
-    pub(crate) roles: Vec<Uuid>,
-    pub(crate) organizations: Vec<Option<Uuid>>,
-    pub(crate) expires_at: Vec<Option<DateTime<Utc>>>,
-    pub(crate) created_at: Vec<DateTime<Utc>>,
-    pub(crate) created_by: Vec<Option<Uuid>>,
+struct AssignmentColumns {
+    ids: Vec<Uuid>,
+    users: Vec<Uuid>,
+    roles: Vec<Uuid>,
+    organizations: Vec<Option<Uuid>>,
+    expires_at: Vec<Option<DateTime<Utc>>>,
+    created_at: Vec<DateTime<Utc>>,
+    created_by: Vec<Option<Uuid>>,
 }
 
 impl<'a> FromIterator<&'a Assignment> for AssignmentColumns {

@@ -235,7 +235,7 @@ fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Opti
 }
 
 /// The columns of an assignment, as a parameter.
-pub(crate) fn as_json(assignment: &Assignment) -> Value {
+fn as_json(assignment: &Assignment) -> Value {
     json!({
         "id": assignment.id,
         "user_id": assignment.user_id,
