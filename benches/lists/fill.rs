@@ -88,7 +88,10 @@ async fn fill_sqlite(url: &str, sizes: &[u64]) -> Outcome {
                         '$[' || (n * 31 % 7) || ']') || char(97 + n * 7 % 25) || char(97 + n * 11 % 23)) AS last
                 FROM numbers
             )
-            INSERT INTO users
+            INSERT INTO users (
+                number, tenant_id, id, email, email_key, first_name, first_name_key, last_name, last_name_key, status,
+                last_login_at, created_at, updated_at
+            )
             SELECT
                 (SELECT first_user FROM tenants WHERE id = ?1) + n, ?1, randomblob(16),
                 first || '.' || last || n || '@example.com', lower(first || '.' || last || n || '@example.com'),
