@@ -19,6 +19,7 @@ on_every_store![
     an_escalation_is_not_allowed,
     the_loss_of_the_last_administrator_is_not_allowed,
     a_conflict_is_not_allowed,
+    of_two_conflicts_a_preview_names_the_one_of_the_change,
     a_rule_that_refuses_the_change_is_the_problem,
     what_the_caller_may_not_see_is_counted_and_not_shown,
     a_preview_is_not_kept_under_an_idempotency_key,
@@ -247,6 +248,16 @@ async fn a_conflict_is_not_allowed(app: TestApp) {
     ] {
         assert_eq!(kind(&refusal(request).await), "conflict");
     }
+}
+
+async fn of_two_conflicts_a_preview_names_the_one_of_the_change(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.add_user(&ada, "bob@example.com").await;
+    let path = format!("/users/{}", ada.user);
+    let body = json!({ "email": "bob@example.com", "status": "SUSPENDED" });
+    let problem = refusal(app.patch(&path).by(&ada).json(&body)).await;
+    let change = app.patch(&path).by(&ada).json(&body).send().await;
+    assert_eq!(change.problem("conflict")["detail"], problem["detail"]);
 }
 
 async fn a_rule_that_refuses_the_change_is_the_problem(app: TestApp) {

@@ -1,7 +1,7 @@
 use iam_model::access::{Coverage, Rights, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
-use iam_model::change::{ApiKeyChange, LinkChange, UserChange};
+use iam_model::change::{ApiKeyChange, Change, LinkChange, UserChange};
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::UserId;
@@ -239,8 +239,8 @@ impl Users<'_> {
         }
         let read = grantor.is_some().then(|| grants.clone());
         let former = (after.email != before.email).then(|| before.email.clone());
-        work.apply(UserChange::Update { before, after: after.clone(), grants: read }).await?;
-        apply_consequences(&mut work, id, &status_move, grants).await?;
+        let change = UserChange::Update { before, after: after.clone(), grants: read };
+        apply_with_consequences(&mut work, change, id, &status_move, grants).await?;
         if let Some(former) = former {
             // They were sent to the former address, or contain its former spelling.
             for purpose in [LinkPurpose::Verify, LinkPurpose::Reset] {
@@ -289,8 +289,8 @@ impl Users<'_> {
         let status_move = StatusMove::between(before.status, status);
         let after = User { status, ..before.clone() }.changed(work.now());
         let read = Some(grants.clone());
-        work.apply(UserChange::ChangeStatus { before, after: after.clone(), grants: read }).await?;
-        apply_consequences(&mut work, id, &status_move, grants).await?;
+        let change = UserChange::ChangeStatus { before, after: after.clone(), grants: read };
+        apply_with_consequences(&mut work, change, id, &status_move, grants).await?;
         work.commit().await?;
         Ok(after)
     }
@@ -353,8 +353,7 @@ impl Users<'_> {
         }
         let status_move = StatusMove::between(before.status, UserStatus::Inactive);
         let after = User { status: UserStatus::Inactive, ..before.clone() }.changed(work.now());
-        work.apply(UserChange::Delete { before, after }).await?;
-        apply_consequences(&mut work, id, &status_move, grants).await?;
+        apply_with_consequences(&mut work, UserChange::Delete { before, after }, id, &status_move, grants).await?;
         work.commit().await
     }
 }
@@ -388,16 +387,24 @@ impl Subject {
     }
 }
 
-/// Applies the consequences of a change of status, in the same unit of work and under the tenant's lock.
-async fn apply_consequences(
+/// Applies a change of a user, and the consequences of its change of status, in one unit of work and under the
+/// tenant's lock.
+///
+/// Every rule is decided before the first write: the store refuses an e-mail that is taken when it writes, and a
+/// preview must name the same refusal.
+async fn apply_with_consequences(
     work: &mut UnitOfWork<'_>,
+    change: UserChange,
     user: UserId,
     status_move: &StatusMove,
     grants: Vec<Grant>,
 ) -> Result<()> {
+    let change = Change::from(change);
+    work.check_granted_rights(&change)?;
     if status_move.leaves_active {
         keep_an_administrator(work, user, &grants).await?;
     }
+    work.apply(change).await?;
     if let Some(reason) = status_move.ends_sessions {
         let sessions = work.locks().lock_sessions_of(user).await?;
         end_sessions(work, sessions, reason).await?;
