@@ -77,39 +77,43 @@ impl TryFrom<HolderRow> for UserId {
 // The lists are built at run time, because their conditions vary from call to call. Only text of this file and of the
 // stores is pushed. All values from outside are bound.
 
-const COLUMNS: [&str; 8] =
-    ["tenant_id", "id", "user_id", "role_id", "organization_id", "expires_at", "created_at", "created_by"];
+const COLUMNS: &str = "a.tenant_id, a.id, a.user_id, a.role_id, a.organization_id, a.expires_at, a.created_at, \
+    a.created_by";
 
-/// The columns by which assignments are counted. The index of past assignments by their end has all of them.
-const COUNTED: [&str; 5] = ["tenant_id", "user_id", "role_id", "organization_id", "expires_at"];
+/// Where the versions of a moment are.
+#[derive(Clone, Copy)]
+enum Source {
+    Current,
+    Past,
+}
 
-/// Adds columns of the assignments of a tenant that existed at a moment, as a table `a`. If they are `is_ordered`, the
-/// newest are read first, by an index, and otherwise all of them.
-fn push_assignments_at<S>(
-    query: &mut QueryBuilder<S::Database>,
-    columns: &[&str],
-    is_ordered: bool,
-    tenant: TenantId,
-    at: Timestamp,
-) where
+/// Adds the rows of one table that are assignments of a tenant as they were at a moment, as `a`.
+fn push_source<S>(query: &mut QueryBuilder<S::Database>, source: Source, tenant: TenantId, at: Timestamp)
+where
     S: SqlStore,
     S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
-    let select = format!("SELECT v.{} FROM ", columns.join(", v."));
-    query.push("(").push(&select).push(S::SCHEMA).push("role_assignments v WHERE v.tenant_id = ");
-    query.push_bind(tenant.as_uuid()).push(" AND v.created_at <= ").push_bind(S::stored(at));
-    query.push(" AND (v.since IS NULL OR v.since <= ").push_bind(S::stored(at)).push(") UNION ALL ");
-    query.push(&select).push(S::SCHEMA).push("past_assignments v WHERE v.tenant_id = ");
-    query.push_bind(tenant.as_uuid());
-    if is_ordered {
-        query.push(" AND v.created_at <= ").push_bind(S::stored(at));
+    let table = match source {
+        Source::Current => "role_assignments",
+        Source::Past => "past_assignments",
+    };
+    query.push(" FROM ").push(S::SCHEMA).push(table).push(" a WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
+    match source {
+        Source::Current => {
+            query.push(" AND a.created_at <= ").push_bind(S::stored(at));
+            query.push(" AND (a.since IS NULL OR a.since <= ").push_bind(S::stored(at)).push(")");
+        }
+        Source::Past => {
+            query.push(" AND a.since <= ").push_bind(S::stored(at)).push(" AND a.until > ").push_bind(S::stored(at));
+        }
     }
-    query.push(" AND v.since <= ").push_bind(S::stored(at)).push(" AND v.until > ").push_bind(S::stored(at));
-    query.push(") a");
 }
 
 /// Builds the statement for a page of the assignments that existed at a moment and match a filter.
+///
+/// Each table is counted by an index, and gives its newest rows up to the end of the page by another index. A union of
+/// all rows would be sorted as a whole.
 pub fn list_at<S>(
     tenant: TenantId,
     filter: &AssignmentFilter,
@@ -122,19 +126,33 @@ where
     S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
-    let push_found = |query: &mut QueryBuilder<S::Database>, columns: &[&str], is_ordered: bool| {
-        query.push(" FROM ");
-        push_assignments_at::<S>(query, columns, is_ordered, tenant, at);
-        query.push(" WHERE TRUE");
+    let push_found = |query: &mut QueryBuilder<S::Database>, source| {
+        push_source::<S>(query, source, tenant, at);
         push_filter::<S>(query, filter, at);
         S::push_scope(query, "a.organization_id", tenant, scope);
     };
+    let newest = offset(page).saturating_add(page.limit().into());
+    let push_newest = |query: &mut QueryBuilder<S::Database>, source, alias: &'static str| {
+        query.push("SELECT * FROM (SELECT ").push(COLUMNS);
+        push_found(query, source);
+        if matches!(source, Source::Past) {
+            // Where the index begins to be read.
+            query.push(" AND a.created_at <= ").push_bind(S::stored(at));
+        }
+        query.push(" ORDER BY a.created_at DESC, a.id LIMIT ").push(newest).push(") ").push(alias);
+    };
     let mut query = QueryBuilder::new("SELECT (SELECT count(*)");
-    push_found(&mut query, &COUNTED, false);
-    query.push(") AS total, a.*");
-    push_found(&mut query, &COLUMNS, true);
-    query.push(" ORDER BY a.created_at DESC, a.id");
+    push_found(&mut query, Source::Current);
+    query.push(") + (SELECT count(*)");
+    push_found(&mut query, Source::Past);
+    query.push(") AS total, a.* FROM (");
+    push_newest(&mut query, Source::Current, "current_rows");
+    query.push(" UNION ALL ");
+    push_newest(&mut query, Source::Past, "past_rows");
+    // With the limit outside of the union, SQLite would count once for each half of it.
+    query.push(" ORDER BY created_at DESC, id");
     push_limit::<S>(&mut query, page);
+    query.push(") a ORDER BY a.created_at DESC, a.id");
     query
 }
 
@@ -151,22 +169,28 @@ where
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
     let is_past = *at < now;
-    let mut query = QueryBuilder::new("WITH held AS MATERIALIZED (SELECT DISTINCT a.user_id FROM ");
+    let push_holding = |query: &mut QueryBuilder<S::Database>| {
+        query.push(" AND a.role_id IN ");
+        push_ids::<S>(query, roles.iter().map(|role| role.as_uuid()));
+        query.push(" AND (a.organization_id IS NULL");
+        if !organizations.is_empty() {
+            query.push(" OR a.organization_id IN ");
+            push_ids::<S>(query, organizations.iter().map(|organization| organization.as_uuid()));
+        }
+        query.push(")");
+        S::push_live(query, *at);
+    };
+    let mut query = QueryBuilder::new("WITH held AS MATERIALIZED (SELECT DISTINCT a.user_id");
     if is_past {
-        push_assignments_at::<S>(&mut query, &COUNTED, false, tenant, *at);
+        push_source::<S>(&mut query, Source::Current, tenant, *at);
+        push_holding(&mut query);
+        query.push(" UNION SELECT a.user_id");
+        push_source::<S>(&mut query, Source::Past, tenant, *at);
     } else {
-        query.push(S::SCHEMA).push("role_assignments a");
+        query.push(" FROM ").push(S::SCHEMA).push("role_assignments a WHERE a.tenant_id = ");
+        query.push_bind(tenant.as_uuid());
     }
-    query.push(" WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
-    query.push(" AND a.role_id IN ");
-    push_ids::<S>(&mut query, roles.iter().map(|role| role.as_uuid()));
-    query.push(" AND (a.organization_id IS NULL");
-    if !organizations.is_empty() {
-        query.push(" OR a.organization_id IN ");
-        push_ids::<S>(&mut query, organizations.iter().map(|organization| organization.as_uuid()));
-    }
-    query.push(")");
-    S::push_live(&mut query, *at);
+    push_holding(&mut query);
     // The status is a subquery: PostgreSQL would join a few holders with all users of the tenant.
     query.push("), found AS MATERIALIZED (SELECT h.user_id FROM held h WHERE ");
     if is_past {
