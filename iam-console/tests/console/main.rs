@@ -1,0 +1,7 @@
+//! Tests of the console's router, without a browser. Each test checks one rule.
+#![cfg(test)]
+
+mod app;
+mod attack;
+mod session;
+mod sign_in;
