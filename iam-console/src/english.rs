@@ -2,6 +2,8 @@
 //!
 //! Messages about a refused call come from the services, as in the API.
 
+use iam_core::tenant::PasswordPolicy;
+
 pub(crate) const CONSOLE: &str = "Console";
 pub(crate) const SKIP: &str = "Skip to the content";
 pub(crate) const NAVIGATION: &str = "Main";
@@ -51,8 +53,19 @@ pub(crate) const REGISTER_HINT: &str = "A tenant is a closed area with its own u
 pub(crate) const TENANT_NAME: &str = "Name of the tenant";
 pub(crate) const FIRST_NAME: &str = "First name";
 pub(crate) const LAST_NAME: &str = "Last name";
-pub(crate) const PASSWORD_HINT: &str =
-    "At least 8 characters, with an upper-case and a lower-case letter, a digit and one of ! @ # $ % ^ & *";
+
+/// What a new password must be.
+pub(crate) fn password_hint(policy: PasswordPolicy, min_length: usize) -> String {
+    match policy {
+        PasswordPolicy::Seed => format!(
+            "At least {min_length} characters, with an upper-case and a lower-case letter, a digit and one of \
+             ! @ # $ % ^ & *"
+        ),
+        PasswordPolicy::Nist => format!("At least {min_length} characters of any kind, such as several words"),
+        PasswordPolicy::Asvs => format!("At least {min_length} characters of any kind; 15 or more are better"),
+    }
+}
+
 pub(crate) const NOT_FIRST: &str = "There is a tenant already. Sign in.";
 
 pub(crate) const CONFIRM_IDENTITY: &str = "Confirm that it is you";
@@ -65,3 +78,65 @@ pub(crate) const FOREIGN_FORM: &str =
 pub(crate) const BACK: &str = "Back to the overview";
 pub(crate) const CORRELATION: &str = "Correlation id";
 pub(crate) const WRONG_PASSWORD: &str = "The password is not correct.";
+
+pub(crate) const USERS: &str = "Users";
+pub(crate) const USER: &str = "User";
+pub(crate) const NEW_USER: &str = "New user";
+pub(crate) const CREATE_USER: &str = "Create the user";
+pub(crate) const SEARCH: &str = "Search";
+pub(crate) const SEARCH_USERS_HINT: &str = "A part of a name or of an e-mail address";
+pub(crate) const STATUS: &str = "Status";
+pub(crate) const EVERY_STATUS: &str = "Every status";
+pub(crate) const ACTIVE: &str = "Active";
+pub(crate) const SUSPENDED: &str = "Suspended";
+pub(crate) const DELETED: &str = "Deleted";
+pub(crate) const LAST_LOGIN: &str = "Last sign-in";
+pub(crate) const NEVER: &str = "Never";
+pub(crate) const CREATED: &str = "Created";
+pub(crate) const FOUND_ONE: &str = "1 user";
+pub(crate) const FOUND: &str = "users";
+pub(crate) const NO_USER_MATCHES: &str = "No user matches.";
+pub(crate) const SHOW_ALL_USERS: &str = "Show all users";
+pub(crate) const PAGES: &str = "Pages";
+pub(crate) const PREVIOUS: &str = "Previous";
+pub(crate) const NEXT: &str = "Next";
+pub(crate) const PAGE: &str = "Page";
+pub(crate) const OF: &str = "of";
+pub(crate) const SERVICE_ACCOUNT: &str = "Service account";
+pub(crate) const NAME: &str = "Name";
+pub(crate) const PROFILE: &str = "Profile";
+pub(crate) const SAVE: &str = "Save";
+pub(crate) const SAVED: &str = "The changes are saved.";
+pub(crate) const VERIFIED: &str = "verified";
+pub(crate) const NOT_VERIFIED: &str = "not verified";
+pub(crate) const ROLES: &str = "Roles";
+pub(crate) const UNTIL: &str = "until";
+pub(crate) const USER_HAS_NO_ROLES: &str = "This user holds no role, and so may do nothing. Give it a role by the API.";
+pub(crate) const ROLES_HIDDEN: &str = "You may not see the roles of this user.";
+pub(crate) const SESSIONS: &str = "Sessions";
+pub(crate) const USER_HAS_NO_SESSIONS: &str = "This user is not signed in anywhere.";
+pub(crate) const SESSIONS_HIDDEN: &str = "You may not see the sessions of this user.";
+pub(crate) const THIS_SESSION: &str = "this session";
+pub(crate) const LAST_USED: &str = "Last used";
+pub(crate) const UNKNOWN_ADDRESS: &str = "unknown address";
+pub(crate) const UNKNOWN_DEVICE: &str = "Unknown device";
+pub(crate) const END_SESSION: &str = "End";
+pub(crate) const END_ALL_SESSIONS: &str = "End all sessions";
+pub(crate) const ACCOUNT: &str = "Account";
+pub(crate) const SUSPEND: &str = "Suspend";
+pub(crate) const SUSPEND_WHAT: &str = "The user cannot sign in until you reactivate it. Its sessions end now.";
+pub(crate) const REACTIVATE: &str = "Reactivate";
+pub(crate) const REACTIVATE_WHAT: &str = "The user can sign in again, with the roles that it holds.";
+pub(crate) const DELETE: &str = "Delete";
+pub(crate) const DELETE_WHAT: &str =
+    "The user loses its roles and sessions and cannot sign in. Its record and its e-mail address stay.";
+pub(crate) const DELETE_CONFIRM: &str = "Yes, delete this user";
+pub(crate) const RESTORE: &str = "Restore";
+pub(crate) const RESTORE_WHAT: &str = "The user can sign in again, without roles.";
+pub(crate) const USER_CREATED: &str = "The user is created. It holds no role yet.";
+pub(crate) const USER_SUSPENDED: &str = "The user is suspended.";
+pub(crate) const USER_REACTIVATED: &str = "The user is active again.";
+pub(crate) const USER_DELETED: &str = "The user is deleted.";
+pub(crate) const USER_RESTORED: &str = "The user is restored. It holds no role yet.";
+pub(crate) const SESSIONS_ENDED: &str = "All sessions of the user have ended.";
+pub(crate) const SESSION_WAS_ENDED: &str = "The session has ended.";

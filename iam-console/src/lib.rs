@@ -13,6 +13,7 @@ mod settings;
 mod sign_in;
 mod state;
 mod time;
+mod users;
 mod view;
 
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let pages = Router::new()
         .route("/", get(overview::show))
         .merge(sign_in::routes())
+        .merge(users::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())
         .layer(from_fn_with_state(console.clone(), guard::guarded));

@@ -125,6 +125,21 @@ pub(crate) fn refused(error: Error, template: &impl Template) -> Result<Response
     Ok(response)
 }
 
+/// Returns the page that shows an error beside a form. An error that asks the person to authenticate is no error of the
+/// form, and the guard of forms answers it.
+pub(crate) fn refused_in_place<T: Template>(
+    error: Error,
+    page_with: impl FnOnce(String) -> T,
+) -> Result<Response, Problem> {
+    match error {
+        Error::Unauthenticated(_) => Err(error.into()),
+        error => {
+            let text = error.to_string();
+            refused(error, &page_with(text))
+        }
+    }
+}
+
 /// Copies the headers that do not describe the body.
 fn copy_headers(from: &Response, to: &mut Response) {
     for (name, value) in from.headers() {

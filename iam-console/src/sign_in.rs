@@ -7,8 +7,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use axum::{Extension, Router, routing::get, routing::post};
 use iam_axum::{Context, Problem};
+use iam_core::factor::SecondFactorPolicy;
 use iam_core::session::{Login, Tokens};
-use iam_core::tenant::{Registration, TenantSummary};
+use iam_core::tenant::{PasswordPolicy, Registration, TenantSummary};
 use iam_core::user::NewUser;
 use iam_core::{Conflict, Error, FieldError, Unauthenticated};
 use serde::Deserialize;
@@ -166,12 +167,14 @@ async fn second_factor(
 
 /// The fields of a registration, with what was typed and what is wrong with it.
 fn registration(console: &Console, form: &Form, errors: &[FieldError], error: String) -> RegisterPage {
+    let (policy, second_factor) = (PasswordPolicy::default(), SecondFactorPolicy::default());
+    let rule = english::password_hint(policy, policy.min_length(second_factor));
     let fields = [
         Field::text("tenantName", english::TENANT_NAME).optional().completed_as("organization"),
         Field::text("firstName", english::FIRST_NAME).completed_as("given-name"),
         Field::text("lastName", english::LAST_NAME).completed_as("family-name"),
         Field::email(),
-        Field::password("new-password").with_hint(english::PASSWORD_HINT),
+        Field::password("new-password").with_hint(rule),
     ];
     let fields = fields.map(|field| field.clone().filled(form.get(field.name)).judged(errors));
     RegisterPage { frame: Frame::without_session(console.base()), error, fields: fields.into() }

@@ -8,7 +8,13 @@ use iam_core::clock::Timestamp;
 
 /// Shows a moment as an element of HTML.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Time(pub(crate) Timestamp);
+pub(crate) struct Time(Timestamp);
+
+impl Time {
+    pub(crate) fn at(moment: &Timestamp) -> Self {
+        Self(*moment)
+    }
+}
 
 /// The text consists of digits and of characters that have no meaning in HTML.
 impl HtmlSafe for Time {}

@@ -73,7 +73,7 @@ pub(crate) struct Field {
     pub(crate) label: &'static str,
     pub(crate) kind: &'static str,
     pub(crate) autocomplete: &'static str,
-    pub(crate) hint: &'static str,
+    pub(crate) hint: String,
     pub(crate) is_required: bool,
     pub(crate) value: String,
     pub(crate) error: String,
@@ -101,8 +101,8 @@ impl Field {
         Self { autocomplete, ..self }
     }
 
-    pub(crate) fn with_hint(self, hint: &'static str) -> Self {
-        Self { hint, ..self }
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: hint.into(), ..self }
     }
 
     /// Fills in what was typed, except a password.

@@ -5,3 +5,4 @@ mod app;
 mod attack;
 mod session;
 mod sign_in;
+mod users;
