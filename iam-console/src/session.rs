@@ -1,18 +1,20 @@
 //! From the cookie of a request to its caller.
 
+use askama::Template;
 use axum::extract::{FromRequestParts, OriginalUri, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
-use iam_axum::{Authenticated, Context, Problem};
+use iam_axum::{Authenticated, Context, Kind, Problem};
 use iam_core::{Caller, Error, RequestContext};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::time::timeout;
 
 use crate::cookie::{self, SessionCookie};
+use crate::english;
 use crate::problem::is_for_part;
 use crate::state::Console;
-use crate::view::{Frame, FrameSession};
+use crate::view::{Frame, FrameSession, page};
 
 /// Reads the cookie and gives the request the access token of it, as a client of the API does. So the limits count
 /// the request for its user, and handlers authenticate it as the API does.
@@ -32,12 +34,20 @@ pub(crate) async fn with_session(
     let sent = SessionCookie::read(&parts.headers, is_secure);
     let had_cookie = sent.is_some();
     let (session, is_new) = match sent {
-        Some(sent) => match current(&console, &context, sent).await {
-            Ok(found) => found,
-            Err(problem) => return problem.into_response(),
-        },
+        Some(sent) => {
+            // The time limit of requests begins further inside.
+            let limit = console.settings.api.request_timeout;
+            match timeout(limit, current(&console, &context, sent)).await {
+                Ok(Ok(found)) => found,
+                Ok(Err(problem)) => return problem.into_response(),
+                Err(_) => return Problem::new(Kind::Unavailable).into_response(),
+            }
+        }
         None => (None, false),
     };
+    if had_cookie && session.is_none() {
+        parts.extensions.insert(Ended);
+    }
     let set_cookie = match &session {
         Some(session) if is_new => session.header(is_secure),
         Some(_) => None,
@@ -60,6 +70,10 @@ pub(crate) async fn with_session(
     }
     response
 }
+
+/// The request has the cookie of a session that has ended.
+#[derive(Clone, Copy)]
+struct Ended;
 
 /// Returns the session with tokens that are valid now, if it has not ended, and whether its tokens are new.
 async fn current(
@@ -99,8 +113,11 @@ impl FromRequestParts<Console> for SignedIn {
             Ok(Authenticated(caller)) => Ok(Self { caller, form_token }),
             Err(problem) => {
                 let response = problem.into_response();
-                let has_ended = response.status() == StatusCode::UNAUTHORIZED;
-                Err(if has_ended { to_sign_in(parts, console) } else { response })
+                if response.status() != StatusCode::UNAUTHORIZED {
+                    return Err(response);
+                }
+                parts.extensions.insert(Ended);
+                Err(to_sign_in(parts, console))
             }
         }
     }
@@ -120,26 +137,42 @@ impl SignedIn {
     }
 }
 
+#[derive(Template)]
+#[template(path = "arrival.html")]
+struct Arrival {
+    frame: Frame,
+    wanted: String,
+}
+
 /// Leads to the page on which a person signs in, and from there back to where it wanted to go.
+///
+/// A browser does not send the cookie if a link of another site leads here. Then the response is a page that loads the
+/// wanted page again: this time, the console itself leads there.
 fn to_sign_in(parts: &Parts, console: &Console) -> Response {
     let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri);
-    let is_page = parts.method.is_safe() && !is_for_part(&parts.headers);
     let wanted = uri.path_and_query().map_or("", |path| path.as_str());
-    let had_session = parts.headers.contains_key(header::COOKIE) && wanted.len() > console.base().len();
+    let (is_part, has_ended) = (is_for_part(&parts.headers), parts.extensions.get::<Ended>().is_some());
+    let is_page = parts.method.is_safe() && !is_part;
+    let is_cross_site = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
+    if is_page && is_cross_site && !has_ended {
+        let arrival = Arrival { frame: Frame::without_session(console.base()), wanted: wanted.to_owned() };
+        return page(StatusCode::OK, &arrival).unwrap_or_else(|problem| problem.into_response());
+    }
     let mut query = Vec::new();
     if is_page && wanted != console.base() {
-        query.push(format!("next={}", utf8_percent_encode(wanted, NON_ALPHANUMERIC)));
+        query.push(("next", wanted));
     }
-    if had_session || !is_page {
-        query.push("ended=1".to_owned());
+    if has_ended || !is_page {
+        query.push(("ended", "1"));
     }
     let mark = if query.is_empty() { "" } else { "?" };
-    let address = format!("{}/sign-in{mark}{}", console.base(), query.join("&"));
-    let forgotten = cookie::forgotten(console.settings.is_secure(parts));
+    // Pairs of texts can always be written as a query.
+    let address = format!("{}/sign-in{mark}{}", console.base(), serde_urlencoded::to_string(query).unwrap_or_default());
+    let forgotten = if has_ended { cookie::forgotten(console.settings.is_secure(parts)) } else { None };
     let headers = AppendHeaders(forgotten.map(|value| (header::SET_COOKIE, value)));
-    if is_for_part(&parts.headers) {
+    if is_part {
         // htmx follows a redirect without telling the page, and would show the sign-in page inside of it.
-        ([("hx-redirect", address)], headers, StatusCode::NO_CONTENT).into_response()
+        (StatusCode::NO_CONTENT, headers, [("hx-redirect", address)]).into_response()
     } else {
         (headers, Redirect::to(&address)).into_response()
     }

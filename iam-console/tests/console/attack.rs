@@ -21,6 +21,21 @@ async fn without_a_cookie_every_page_leads_to_sign_in() {
 }
 
 #[tokio::test]
+async fn a_link_of_another_site_does_not_sign_out() {
+    let app = App::new().await;
+    let wanted = "/console/users?search=x";
+    // The browser has a cookie, but does not send it.
+    let sent = request(Method::GET, wanted, "").header("sec-fetch-site", "cross-site");
+    let answer = app.send(sent.body(Body::empty()).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(answer.body.contains(&format!(r#"content="0; url={wanted}""#)), "{}", answer.body);
+    assert!(!answer.headers.contains_key(header::SET_COOKIE));
+    let sent = request(Method::GET, wanted, "").header("sec-fetch-site", "same-origin");
+    let answer = app.send(sent.body(Body::empty()).unwrap()).await;
+    assert!(answer.is_to_sign_in() && !answer.headers.contains_key(header::SET_COOKIE));
+}
+
+#[tokio::test]
 async fn a_form_of_another_origin_is_refused() {
     let app = App::new().await;
     let cookie = app.sign_in(EMAIL).await;
