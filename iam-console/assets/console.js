@@ -14,4 +14,6 @@ function showLocalTimes(root) {
 }
 
 showLocalTimes(document);
+// What is wrong with a request says nothing about the next one.
+document.addEventListener("htmx:beforeRequest", () => document.getElementById("notice")?.replaceChildren());
 document.addEventListener("htmx:load", (event) => showLocalTimes(/** @type {HTMLElement} */ (event.target)));

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod assets;
+mod audit;
 mod cookie;
 mod english;
 mod form;
@@ -52,6 +53,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .route("/", get(overview::show))
         .merge(sign_in::routes())
         .merge(users::routes())
+        .merge(audit::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())
         .layer(from_fn_with_state(console.clone(), guard::guarded));

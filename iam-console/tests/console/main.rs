@@ -3,6 +3,7 @@
 
 mod app;
 mod attack;
+mod audit;
 mod session;
 mod sign_in;
 mod users;
