@@ -166,3 +166,11 @@ pub(crate) const OLDER: &str = "Older";
 pub(crate) const IN_THE_LOG: &str = "In the audit log";
 pub(crate) const ABOUT_THIS_USER: &str = "what was done to this user";
 pub(crate) const BY_THIS_USER: &str = "what this user did";
+
+pub(crate) const SIGN_INS_BY_DAY: &str = "Sign-ins of the last 14 days";
+pub(crate) const SIGN_INS: &str = "Sign-ins";
+pub(crate) const FAILURES: &str = "Failed attempts";
+pub(crate) const DAYS_ARE_UTC: &str = "Days in UTC";
+pub(crate) const NOT_ALL_COUNTED: &str = "There are too many to count those of the first days";
+pub(crate) const AS_TABLE: &str = "As a table";
+pub(crate) const DAY: &str = "Day";

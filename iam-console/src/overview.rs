@@ -5,8 +5,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use iam_axum::Problem;
+use iam_core::page::PageRequest;
 use iam_core::session::{AuthenticatedBy, Me, Session};
+use iam_core::user::{UserFilter, UserSort, UserStatus};
+use iam_core::{Caller, Error, Iam};
 
+use crate::activity::Activity;
 use crate::english;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -21,6 +25,24 @@ struct Overview {
     session: Option<Session>,
     /// Each role, with where it is held.
     roles: Vec<(String, String)>,
+    /// `None` if the caller may not see any user.
+    users: Option<[(UserStatus, u64); 3]>,
+    /// `None` if the caller may not read the audit log.
+    activity: Option<Activity>,
+}
+
+/// Counts the users that the caller may see.
+async fn users_by_status(iam: &Iam, caller: &Caller) -> Result<Option<[(UserStatus, u64); 3]>, Error> {
+    let mut counts = [UserStatus::Active, UserStatus::Suspended, UserStatus::Inactive].map(|status| (status, 0));
+    for (status, count) in &mut counts {
+        let filter = UserFilter { status: Some(*status), ..UserFilter::default() };
+        match iam.users().list(caller, &filter, UserSort::default(), PageRequest::new(1, 1)?).await {
+            Ok(found) => *count = found.total,
+            Err(Error::Forbidden(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(counts))
 }
 
 pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
@@ -35,5 +57,7 @@ pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
         (grant.role.name.to_string(), place.to_owned())
     });
     let roles = roles.collect();
-    page(StatusCode::OK, &Overview { frame, session, roles, me })
+    let users = users_by_status(&console.iam, &signed_in.caller).await?;
+    let activity = Activity::read(&console.iam, &signed_in.caller).await?;
+    page(StatusCode::OK, &Overview { frame, session, roles, users, activity, me })
 }

@@ -37,7 +37,7 @@ fn address_of(user: &User) -> String {
     if user.service_name().is_some() { english::SERVICE_ACCOUNT.to_owned() } else { user.email.as_str().to_owned() }
 }
 
-fn text_of(status: &UserStatus) -> &'static str {
+pub(crate) fn text_of(status: &UserStatus) -> &'static str {
     match status {
         UserStatus::Active => english::ACTIVE,
         UserStatus::Suspended => english::SUSPENDED,

@@ -4,6 +4,7 @@
 mod app;
 mod attack;
 mod audit;
+mod overview;
 mod session;
 mod sign_in;
 mod users;
