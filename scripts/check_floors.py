@@ -20,6 +20,7 @@ FLOORS = [
     ["iam-store-memory", "iam-store-sqlite", "iam-store-postgres", "iam-mail", "iam-webhook"],
     ["iam-core"],
     ["iam-conformance", "iam-axum"],
+    ["iam-console"],
     ["iam-server"],
 ]
 # What an author of a store must not have to build.

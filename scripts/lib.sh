@@ -98,7 +98,7 @@ python_environment() {
 # shellcheck disable=SC2034 # for the scripts that source this
 libraries=(
     iam-model iam-audit-proof iam-webauthn iam-store-sql iam-store-memory iam-store-postgres iam-store-sqlite iam-mail
-    iam-webhook iam-core iam-conformance iam-axum
+    iam-webhook iam-core iam-conformance iam-axum iam-console
 )
 
 # Prints the directory of a crate.

@@ -121,8 +121,9 @@ pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// The request's context, for operations without authentication.
-pub(crate) struct Context(pub(crate) iam_core::RequestContext);
+/// The context of the request for audit entries, for operations without authentication.
+#[derive(Clone, Debug)]
+pub struct Context(pub iam_core::RequestContext);
 
 impl<S: Send + Sync> FromRequestParts<S> for Context {
     type Rejection = Problem;

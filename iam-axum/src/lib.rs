@@ -81,10 +81,11 @@ use crate::sync_middleware::{AroundLayer, around};
 
 pub use context::TraceId;
 pub use deprecation::Deprecation;
-pub use extract::{Authenticated, Body, Call, PathId, Query};
+pub use extract::{Authenticated, Body, Call, Context, PathId, Query};
 pub use metrics::Metrics;
 pub use openapi::{Clash, merge_openapi, openapi};
 pub use problem::{Kind, Problem};
+pub use request_state::HumanPage;
 pub use require_fresh::RequireFresh;
 pub use require_permission::RequirePermission;
 pub use settings::{Part, Settings};
@@ -137,14 +138,26 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     with_layers(composed, state)
 }
 
-/// Adds the limits on request bodies and on the number of requests, the response for unknown paths, and the
-/// conventions.
+/// Gives every route of a host program what [`with_conventions`] gives, and the limits of the API's own routes: on the
+/// number of requests, on the time of a request, and on the size of its body. Large responses are compressed.
+///
+/// A layer around the router may have put an access token into the request. Then the request counts for its user.
+pub fn with_limits(router: Router, iam: Iam, settings: Settings) -> Router {
+    limited(router, ApiState::new(iam, settings))
+}
+
+/// Adds the response for unknown paths, the limits and the conventions.
+fn with_layers(router: Router, state: ApiState) -> Router {
+    limited(router.fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") }), state)
+}
+
+/// Adds the limits on request bodies and on the number of requests, and the conventions.
 ///
 /// All layers are passed as one. The router puts every layer that it receives into a box of its own, and clones all
 /// boxes for every request.
-fn with_layers(router: Router, state: ApiState) -> Router {
+fn limited(router: Router, state: ApiState) -> Router {
     let limits = state.settings.rate_limiter.is_some();
-    router.fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") }).layer((
+    router.layer((
         conventions(Arc::clone(&state.settings)),
         option_layer(cors(&state.settings.cors_origins)),
         CompressionLayer::new()

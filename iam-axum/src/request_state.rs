@@ -106,6 +106,18 @@ impl ResponseState {
     }
 }
 
+/// A response that is a page for people. The conventions keep it, also if it is an error.
+#[derive(Clone, Copy, Debug)]
+pub struct HumanPage<R>(pub R);
+
+impl<R: IntoResponse> IntoResponse for HumanPage<R> {
+    fn into_response(self) -> Response {
+        let mut response = self.0.into_response();
+        ResponseState::of_mut(response.extensions_mut()).is_page = true;
+        response
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.respond(DEFAULT_TYPE_BASE, None);

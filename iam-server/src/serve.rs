@@ -5,13 +5,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use axum::response::Redirect;
+use axum::routing::get;
 use futures_util::future::join;
-use iam_axum::Metrics;
+use iam_axum::{Metrics, with_conventions};
 use iam_core::Iam;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use url::Url;
 
 use crate::background::{keep_running, until_stopped};
 use crate::failure::Failure;
@@ -82,7 +86,9 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
         api.shows_metrics = false;
     }
     api.metrics = Some(metrics);
-    let router = traces.layer(iam_axum::service(iam.clone(), api));
+    let console = settings.shows_console.then(|| console(iam.clone(), api.clone(), settings.public_url.as_deref()));
+    let router = iam_axum::service(iam.clone(), api).merge(console.unwrap_or_default());
+    let router = traces.layer(router);
     let serving = net::serve(listener, router, tls, clients, until_stopped(stop.clone(), pending()));
     let finished = async {
         serving.await;
@@ -99,12 +105,25 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| Failure::new(format!("listening on {address}"), &error))
 }
 
+/// Returns the console, to which the root leads.
+fn console(iam: Iam, api: iam_axum::Settings, public_url: Option<&str>) -> Router {
+    let mut settings = iam_console::Settings::default();
+    settings.origin = public_url.and_then(|url| Some(Url::parse(url).ok()?.origin().ascii_serialization()));
+    let root = Redirect::to(&settings.path);
+    let root = with_conventions(Router::new().route("/", get(async move || root)), api.clone());
+    settings.api = api;
+    root.merge(iam_console::router(iam, settings))
+}
+
 async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let (base, prefix) = (format!("{scheme}://{address}"), &settings.http.prefix);
     tracing::info!(store = iam.store_kind(), "listening on {base}{prefix}");
     if settings.http.shows_docs {
         tracing::info!("Swagger UI is at {base}/docs");
+    }
+    if settings.shows_console {
+        tracing::info!("the console is at {base}/console");
     }
     if matches!(settings.database, Database::Memory) {
         tracing::warn!("all data is only in memory and is lost when the server stops");

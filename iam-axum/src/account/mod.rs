@@ -22,7 +22,7 @@ use serde::Deserialize;
 
 use crate::extract::Context;
 use crate::problem::{Kind, Problem};
-use crate::request_state::ResponseState;
+use crate::request_state::HumanPage;
 use crate::settings::Part;
 use crate::state::ApiState;
 
@@ -272,9 +272,7 @@ fn page(status: StatusCode, template: &str, values: Value) -> Result<Response, P
         tracing::error!(%error, template, "a page cannot be shown");
         Problem::new(Kind::Internal)
     })?;
-    let mut response = (status, Html(html)).into_response();
-    ResponseState::of_mut(response.extensions_mut()).is_page = true;
-    Ok(response)
+    Ok(HumanPage((status, Html(html))).into_response())
 }
 
 fn environment() -> Result<Environment<'static>, minijinja::Error> {

@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) webauthn_origins: Option<Vec<String>>,
     /// `None` if mail is off.
     pub(crate) mail: Option<MailSettings>,
+    /// Whether the console is served.
+    pub(crate) shows_console: bool,
     /// Whether webhooks may reach private addresses, and use `http`.
     pub(crate) webhooks_allow_private: bool,
     pub(crate) iam: iam_core::Settings,
@@ -101,6 +103,7 @@ impl Default for Draft {
             public_url: None,
             webauthn_origins: None,
             mail: None,
+            shows_console: true,
             webhooks_allow_private: false,
             iam: iam_core::Settings::default(),
             http,

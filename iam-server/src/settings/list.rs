@@ -261,6 +261,12 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "Whether to serve Swagger UI and the book at /docs, and the OpenAPI document at /openapi.json: on or off [default: on]",
         |draft, text| put(&mut draft.settings.http.shows_docs, on_or_off(text)),
     ),
+    Setting::new(
+        "console",
+        "WORD",
+        "Whether to serve the console for administrators at /console, to which / leads: on or off [default: on]",
+        |draft, text| put(&mut draft.settings.shows_console, on_or_off(text)),
+    ),
     Setting::new("issuer", "TEXT", "The `iss` claim of access tokens [default: iam]", |draft, text| {
         put(&mut draft.settings.iam.issuer, not_empty(text))
     }),

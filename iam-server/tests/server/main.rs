@@ -8,6 +8,7 @@ mod client;
 mod collector;
 mod command;
 mod config;
+mod console;
 mod crash;
 mod demo;
 mod documents;

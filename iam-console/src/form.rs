@@ -1,0 +1,32 @@
+/// The fields of a form that a browser has sent.
+#[derive(Clone, Default)]
+pub(crate) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Parses the body of a request. `None` if it is not a form.
+    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
+        serde_urlencoded::from_bytes(body).ok().map(Self)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(found, _)| found == name)
+    }
+
+    /// Returns the value of a field. A field that is missing is empty.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.0.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)
+    }
+
+    /// Returns the value of a field, without spaces around it, if it is not empty.
+    pub(crate) fn given(&self, name: &str) -> Option<String> {
+        Some(self.get(name).trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    pub(crate) fn remove(&mut self, names: &[&str]) {
+        self.0.retain(|(name, _)| !names.contains(&name.as_str()));
+    }
+
+    pub(crate) fn into_fields(self) -> Vec<(String, String)> {
+        self.0
+    }
+}

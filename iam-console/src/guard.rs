@@ -1,0 +1,145 @@
+//! What every form must have: the right origin, the token of the session and, if the call demands it, a recent proof
+//! of identity.
+
+use askama::Template;
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest as _, FromRequestParts as _, OriginalUri, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use iam_axum::{Kind, Problem};
+use iam_core::{Error, Unauthenticated};
+
+use crate::cookie::SessionCookie;
+use crate::english;
+use crate::form::Form;
+use crate::problem::{foreign_form, problem_of, refused};
+use crate::proofs::{Proofs, take_step_up};
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Frame, page};
+
+const FORM_TOKEN: &str = "form-token";
+
+#[derive(Template)]
+#[template(path = "step-up.html")]
+struct StepUpPage {
+    frame: Frame,
+    action: String,
+    error: String,
+    proofs: Proofs,
+    /// The fields of the form that waits for the proof.
+    kept: Vec<(String, String)>,
+}
+
+/// Refuses every request that may change something, unless a form of the console has sent it. Handlers find the
+/// [`Form`] in the extensions of the request.
+///
+/// If a call needs a recent proof of identity, the response asks for it with all fields of the form in it. The answer
+/// has the proof and the same fields, so that the call follows at once.
+pub(crate) async fn guarded(State(console): State<Console>, request: Request, next: Next) -> Response {
+    if request.method().is_safe() {
+        return next.run(request).await;
+    }
+    match admit(&console, request).await {
+        Ok(Admitted { parts, form, signed_in }) => {
+            let mut request = Request::from_parts(parts, Body::empty());
+            let uri = address(&request);
+            request.extensions_mut().insert(form.clone());
+            let (problem, response) = problem_of(next.run(request).await).await;
+            match (problem, signed_in) {
+                (Some(problem), Some(signed_in)) if problem.is_of(Kind::InsufficientAuthentication) => {
+                    ask(&console, &signed_in, uri, form, None).await.unwrap_or_else(|problem| problem.into_response())
+                }
+                _ => response,
+            }
+        }
+        Err(response) => *response,
+    }
+}
+
+struct Admitted {
+    parts: Parts,
+    form: Form,
+    signed_in: Option<SignedIn>,
+}
+
+/// Checks where a form comes from, and reads it.
+async fn admit(console: &Console, request: Request) -> Result<Admitted, Box<Response>> {
+    let because = |problem: Problem| Box::new(problem.into_response());
+    let uri = address(&request);
+    let (mut parts, body) = request.into_parts();
+    if !is_same_origin(console, &parts) {
+        return Err(because(foreign_form()));
+    }
+    if !is_form(&parts.headers) {
+        return Err(because(Problem::new(Kind::UnsupportedMediaType).detail("Send a form.")));
+    }
+    let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), console).await;
+    let bytes = bytes.map_err(|rejection| Box::new(rejection.into_response()))?;
+    let mut form = Form::parse(&bytes).ok_or_else(|| because(foreign_form()))?;
+    let Some(session) = parts.extensions.get::<SessionCookie>() else {
+        return Ok(Admitted { parts, form, signed_in: None });
+    };
+    let in_header = parts.headers.get("x-form-token").and_then(|value| value.to_str().ok());
+    if !session.admits(in_header.unwrap_or_else(|| form.get(FORM_TOKEN))) {
+        return Err(because(foreign_form()));
+    }
+    form.remove(&[FORM_TOKEN]);
+    let signed_in = SignedIn::from_request_parts(&mut parts, console).await.ok();
+    if let Some(proof) = take_step_up(&mut form)
+        && let Some(signed_in) = &signed_in
+        && let Err(error) = console.iam.sessions().step_up(&signed_in.caller, proof).await
+    {
+        let asked = ask(console, signed_in, uri, form, Some(error)).await;
+        return Err(Box::new(asked.unwrap_or_else(|problem| problem.into_response())));
+    }
+    Ok(Admitted { parts, form, signed_in })
+}
+
+/// Asks for a proof of identity. With an error, the person has sent one that was refused.
+async fn ask(
+    console: &Console,
+    signed_in: &SignedIn,
+    action: String,
+    form: Form,
+    error: Option<Error>,
+) -> Result<Response, Problem> {
+    let proofs = Proofs::of_factors(&console.iam.factors().list(&signed_in.caller).await?);
+    let frame = signed_in.frame(console).await?;
+    let page_with = |error| StepUpPage { frame, action, error, proofs, kept: form.into_fields() };
+    match error {
+        None => page(StatusCode::FORBIDDEN, &page_with(String::new())),
+        Some(Error::Unauthenticated(Unauthenticated::Credentials)) => {
+            page(StatusCode::FORBIDDEN, &page_with(english::WRONG_PASSWORD.to_owned()))
+        }
+        Some(error) => {
+            let text = error.to_string();
+            refused(error, &page_with(text))
+        }
+    }
+}
+
+fn address(request: &Request) -> String {
+    let uri = request.extensions().get::<OriginalUri>().map_or(request.uri(), |OriginalUri(uri)| uri);
+    uri.path_and_query().map_or_else(String::new, ToString::to_string)
+}
+
+/// Whether a page of the console has sent the request. Browsers say so in two headers, which no page can change. The
+/// first is missing in old browsers. The second is `null` for forms of a page whose address may not be told.
+fn is_same_origin(console: &Console, parts: &Parts) -> bool {
+    let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    match (header("sec-fetch-site"), header("origin")) {
+        (Some(site), None | Some("null")) => site == "same-origin",
+        (Some(site), Some(origin)) => site == "same-origin" && console.settings.is_own_origin(origin, parts),
+        (None, Some(origin)) => console.settings.is_own_origin(origin, parts),
+        (None, None) => false,
+    }
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}

@@ -1,0 +1,75 @@
+#![doc = include_str!("../README.md")]
+
+mod activity;
+mod assets;
+mod audit;
+mod cookie;
+mod english;
+mod form;
+mod guard;
+mod overview;
+mod problem;
+mod proofs;
+mod session;
+mod settings;
+mod sign_in;
+mod state;
+mod time;
+mod users;
+mod view;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{HeaderValue, header};
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::{Redirect, Response};
+use axum::routing::get;
+use iam_axum::{with_conventions, with_limits};
+use iam_core::Iam;
+
+use crate::state::Console;
+
+pub use crate::settings::Settings;
+
+/// Only files of the console, and forms that it receives itself. No page may contain a script or a style.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+     base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// Returns the console, under the path of the settings.
+///
+/// ```
+/// use axum::Router;
+/// use iam_core::Iam;
+///
+/// fn app(iam: Iam) -> Router {
+///     let api = Router::new().nest("/iam/v1", iam_axum::router(iam.clone(), iam_axum::Settings::default()));
+///     api.merge(iam_console::router(iam, iam_console::Settings::default()))
+/// }
+/// ```
+pub fn router(iam: Iam, settings: Settings) -> Router {
+    let api = settings.api.clone();
+    let console = Console { iam: iam.clone(), settings: Arc::new(settings) };
+    let pages = Router::new()
+        .route("/", get(overview::show))
+        .merge(sign_in::routes())
+        .merge(users::routes())
+        .merge(audit::routes())
+        .fallback(problem::not_found)
+        .with_state(console.clone())
+        .layer(from_fn_with_state(console.clone(), guard::guarded));
+    // The session comes before the limits, because they count the requests of a user together.
+    let pages = with_limits(pages, iam.clone(), api.clone())
+        .layer(from_fn_with_state(console.clone(), session::with_session))
+        .layer(from_fn_with_state(console.clone(), problem::as_page));
+    let files = with_limits(assets::routes(), iam, api.clone());
+    let all = with_conventions(pages.merge(files), api).layer(map_response(with_policy));
+    let base = console.base().to_owned();
+    let slash = Redirect::permanent(&base);
+    Router::new().route(&format!("{base}/"), get(async move || slash)).nest(&base, all)
+}
+
+async fn with_policy(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    response
+}

@@ -1,0 +1,150 @@
+//! Pages in place of problem documents. Every error of the console is a [`Problem`], as in the API, and becomes a page
+//! in one place.
+
+use askama::Template;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use iam_axum::{Context, Kind, Problem};
+use iam_core::Error;
+use serde::Deserialize;
+
+use crate::english;
+use crate::state::Console;
+use crate::view::{Frame, page};
+
+const PROBLEM: &[u8] = b"application/problem+json";
+
+/// More than a problem document can have.
+const MAX_DOCUMENT: usize = 1024 * 1024;
+
+/// What a problem document tells a person.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Document {
+    r#type: String,
+    title: String,
+    detail: String,
+    #[serde(default)]
+    errors: Vec<InvalidField>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct InvalidField {
+    field: String,
+    message: String,
+}
+
+impl Document {
+    /// Whether the problem is of this kind.
+    pub(crate) fn is_of(&self, kind: Kind) -> bool {
+        self.r#type.rsplit('/').next() == Some(kind.as_str())
+    }
+}
+
+/// Returns the problem that a response describes, if it is one, and the response.
+pub(crate) async fn problem_of(response: Response) -> (Option<Document>, Response) {
+    if response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes) != Some(PROBLEM) {
+        return (None, response);
+    }
+    let (parts, body) = response.into_parts();
+    let bytes = to_bytes(body, MAX_DOCUMENT).await.unwrap_or_default();
+    let document = serde_json::from_slice(&bytes).ok();
+    (document, Response::from_parts(parts, Body::from(bytes)))
+}
+
+/// Whether htmx has sent a request, for a part of a page.
+pub(crate) fn is_for_part(headers: &HeaderMap) -> bool {
+    headers.contains_key("hx-request")
+}
+
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct ProblemPage<'a> {
+    frame: Frame,
+    problem: &'a Document,
+    correlation_id: String,
+}
+
+#[derive(Template)]
+#[template(path = "notice.html")]
+struct Notice<'a> {
+    problem: &'a Document,
+}
+
+/// Turns every problem document, and every error of a library, into a page.
+pub(crate) async fn as_page(
+    State(console): State<Console>,
+    Context(context): Context,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_for_part = is_for_part(request.headers());
+    let response = next.run(request).await;
+    let is_page =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
+    if is_page || !(response.status().is_client_error() || response.status().is_server_error()) {
+        return response;
+    }
+    let status = response.status();
+    let (document, response) = problem_of(response).await;
+    let document = document.unwrap_or_else(|| Document {
+        r#type: String::new(),
+        title: status.canonical_reason().unwrap_or_default().to_owned(),
+        detail: status.canonical_reason().unwrap_or_default().to_owned(),
+        errors: Vec::new(),
+    });
+    let shown = if is_for_part {
+        page(status, &Notice { problem: &document })
+    } else {
+        let correlation_id = context.correlation_id.map(|id| id.as_str().to_owned()).unwrap_or_default();
+        let frame = Frame::without_session(console.base());
+        page(status, &ProblemPage { frame, problem: &document, correlation_id })
+    };
+    let mut shown = shown.unwrap_or_else(|problem| problem.into_response());
+    copy_headers(&response, &mut shown);
+    shown
+}
+
+/// The answer to a path that the console does not have.
+pub(crate) async fn not_found() -> Problem {
+    Problem::new(Kind::NotFound).detail("There is no page at this address.")
+}
+
+/// The answer to a form that another page has sent.
+pub(crate) fn foreign_form() -> Problem {
+    Problem::new(Kind::Forbidden).detail(english::FOREIGN_FORM)
+}
+
+/// Returns a page that shows an error beside a form. Its status and its headers are those of the problem.
+pub(crate) fn refused(error: Error, template: &impl Template) -> Result<Response, Problem> {
+    let problem = Problem::from(error).into_response();
+    let mut response = page(problem.status(), template)?;
+    copy_headers(&problem, &mut response);
+    Ok(response)
+}
+
+/// Returns the page that shows an error beside a form. An error that asks the person to authenticate is no error of the
+/// form, and the guard of forms answers it.
+pub(crate) fn refused_in_place<T: Template>(
+    error: Error,
+    page_with: impl FnOnce(String) -> T,
+) -> Result<Response, Problem> {
+    match error {
+        Error::Unauthenticated(_) => Err(error.into()),
+        error => {
+            let text = error.to_string();
+            refused(error, &page_with(text))
+        }
+    }
+}
+
+/// Copies the headers that do not describe the body.
+fn copy_headers(from: &Response, to: &mut Response) {
+    for (name, value) in from.headers() {
+        if !name.as_str().starts_with("content-") {
+            to.headers_mut().append(name, value.clone());
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! From the cookie of a request to its caller.
+
+use askama::Template;
+use axum::extract::{FromRequestParts, OriginalUri, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
+use iam_axum::{Authenticated, Context, Kind, Problem};
+use iam_core::{Caller, Error, RequestContext};
+use tokio::time::timeout;
+
+use crate::cookie::{self, SessionCookie};
+use crate::english;
+use crate::problem::is_for_part;
+use crate::state::Console;
+use crate::view::{Frame, FrameSession, page};
+
+/// Reads the cookie and gives the request the access token of it, as a client of the API does. So the limits count
+/// the request for its user, and handlers authenticate it as the API does.
+///
+/// If the access token has expired, the tokens are renewed and the response has the next cookie. Requests that arrive
+/// together renew the same tokens: within the grace period of the refresh token, all of them get the same successor.
+pub(crate) async fn with_session(
+    State(console): State<Console>,
+    Context(context): Context,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    // Only the cookie authenticates. Its forms have a token, and a header from elsewhere has none.
+    parts.headers.remove(header::AUTHORIZATION);
+    let is_secure = console.settings.is_secure(&parts);
+    let sent = SessionCookie::read(&parts.headers, is_secure);
+    let had_cookie = sent.is_some();
+    let (session, is_new) = match sent {
+        Some(sent) => {
+            // The time limit of requests begins further inside.
+            let limit = console.settings.api.request_timeout;
+            match timeout(limit, current(&console, &context, sent)).await {
+                Ok(Ok(found)) => found,
+                Ok(Err(problem)) => return problem.into_response(),
+                Err(_) => return Problem::new(Kind::Unavailable).into_response(),
+            }
+        }
+        None => (None, false),
+    };
+    if had_cookie && session.is_none() {
+        parts.extensions.insert(Ended);
+    }
+    let set_cookie = match &session {
+        Some(session) if is_new => session.header(is_secure),
+        Some(_) => None,
+        None if had_cookie => cookie::forgotten(is_secure),
+        None => None,
+    };
+    if let Some(session) = session
+        && let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", session.access.expose()))
+    {
+        bearer.set_sensitive(true);
+        parts.headers.insert(header::AUTHORIZATION, bearer);
+        parts.extensions.insert(session);
+    }
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    // A handler that begins or ends a session has set the cookie itself.
+    if let Some(set_cookie) = set_cookie
+        && !response.headers().contains_key(header::SET_COOKIE)
+    {
+        response.headers_mut().insert(header::SET_COOKIE, set_cookie);
+    }
+    response
+}
+
+/// The request has the cookie of a session that has ended.
+#[derive(Clone, Copy)]
+struct Ended;
+
+/// Returns the session with tokens that are valid now, if it has not ended, and whether its tokens are new.
+async fn current(
+    console: &Console,
+    context: &RequestContext,
+    sent: SessionCookie,
+) -> Result<(Option<SessionCookie>, bool), Problem> {
+    match console.iam.verify(sent.access.expose()).await {
+        // An API key is not a session.
+        Ok(token) if token.api_key().is_some() => return Ok((None, false)),
+        Ok(_) => return Ok((Some(sent), false)),
+        Err(Error::Unauthenticated(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    console.count_attempt(context).await?;
+    match console.iam.sessions().refresh(context, &sent.refresh).await {
+        Ok(tokens) => Ok((Some(sent.renewed(tokens)), true)),
+        Err(Error::Unauthenticated(_)) => Ok((None, false)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The person who has sent a request. Others are led to the page on which they sign in.
+#[derive(Clone, Debug)]
+pub(crate) struct SignedIn {
+    pub(crate) caller: Caller,
+    form_token: String,
+}
+
+impl FromRequestParts<Console> for SignedIn {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
+        let form_token = parts.extensions.get::<SessionCookie>().map(SessionCookie::form_token);
+        let Some(form_token) = form_token else { return Err(to_sign_in(parts, console)) };
+        match Authenticated::from_request_parts(parts, console).await {
+            Ok(Authenticated(caller)) => Ok(Self { caller, form_token }),
+            Err(problem) => {
+                let response = problem.into_response();
+                if response.status() != StatusCode::UNAUTHORIZED {
+                    return Err(response);
+                }
+                parts.extensions.insert(Ended);
+                Err(to_sign_in(parts, console))
+            }
+        }
+    }
+}
+
+impl SignedIn {
+    /// Returns the frame of a page of this person.
+    pub(crate) async fn frame(&self, console: &Console) -> Result<Frame, Problem> {
+        let me = console.iam.sessions().me(&self.caller).await?;
+        Ok(self.frame_for(console, me.user.email.as_str()))
+    }
+
+    /// Does the same for a person whose e-mail is known.
+    pub(crate) fn frame_for(&self, console: &Console, email: &str) -> Frame {
+        let session = FrameSession { email: email.to_owned(), form_token: self.form_token.clone() };
+        Frame { base: console.base().to_owned(), session: Some(session) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "arrival.html")]
+struct Arrival {
+    frame: Frame,
+    wanted: String,
+}
+
+/// Leads to the page on which a person signs in, and from there back to where it wanted to go.
+///
+/// A browser does not send the cookie if a link of another site leads here. Then the response is a page that loads the
+/// wanted page again: this time, the console itself leads there.
+fn to_sign_in(parts: &Parts, console: &Console) -> Response {
+    let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri);
+    let wanted = uri.path_and_query().map_or("", |path| path.as_str());
+    let (is_part, has_ended) = (is_for_part(&parts.headers), parts.extensions.get::<Ended>().is_some());
+    let is_page = parts.method.is_safe() && !is_part;
+    let is_cross_site = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
+    if is_page && is_cross_site && !has_ended {
+        let arrival = Arrival { frame: Frame::without_session(console.base()), wanted: wanted.to_owned() };
+        return page(StatusCode::OK, &arrival).unwrap_or_else(|problem| problem.into_response());
+    }
+    let mut query = Vec::new();
+    if is_page && wanted != console.base() {
+        query.push(("next", wanted));
+    }
+    if has_ended || !is_page {
+        query.push(("ended", "1"));
+    }
+    let mark = if query.is_empty() { "" } else { "?" };
+    // Pairs of texts can always be written as a query.
+    let address = format!("{}/sign-in{mark}{}", console.base(), serde_urlencoded::to_string(query).unwrap_or_default());
+    let forgotten = if has_ended { cookie::forgotten(console.settings.is_secure(parts)) } else { None };
+    let headers = AppendHeaders(forgotten.map(|value| (header::SET_COOKIE, value)));
+    if is_part {
+        // htmx follows a redirect without telling the page, and would show the sign-in page inside of it.
+        (StatusCode::NO_CONTENT, headers, [("hx-redirect", address)]).into_response()
+    } else {
+        (headers, Redirect::to(&address)).into_response()
+    }
+}
+
+/// Returns where a person goes after it has signed in: only to a page of the console.
+pub(crate) fn destination(console: &Console, wanted: &str) -> String {
+    let base = console.base();
+    let is_own = wanted.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
+    let is_plain = wanted.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') && !wanted.contains("//");
+    if is_own && is_plain && !wanted.is_empty() { wanted.to_owned() } else { base.to_owned() }
+}

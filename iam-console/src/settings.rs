@@ -1,0 +1,104 @@
+use axum::http::request::Parts;
+use axum::http::{Uri, header};
+
+/// The settings of the console.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The path under which the console is served: `/console` by default.
+    pub path: String,
+    /// The origin under which browsers reach the console, such as `https://iam.example.com`. Without it, the `Host` of
+    /// a request is the origin. A proxy that changes this header makes the setting necessary.
+    pub origin: Option<String>,
+    /// The settings of the HTTP API, whose limits and conventions also hold for the console.
+    pub api: iam_axum::Settings,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { path: "/console".to_owned(), origin: None, api: iam_axum::Settings::default() }
+    }
+}
+
+impl Settings {
+    /// Whether the cookie of a request can have the attribute `Secure`. Not every browser stores such a cookie for a
+    /// page that was loaded from the same machine without TLS.
+    pub(crate) fn is_secure(&self, parts: &Parts) -> bool {
+        match &self.origin {
+            Some(origin) => {
+                origin.starts_with("https:") || !authority_of(origin).is_some_and(|authority| is_loopback(&authority))
+            }
+            None => !host(parts).is_some_and(is_loopback),
+        }
+    }
+
+    /// Whether a browser reaches the console under this origin.
+    pub(crate) fn is_own_origin(&self, origin: &str, parts: &Parts) -> bool {
+        match &self.origin {
+            Some(own) => own.trim_end_matches('/').eq_ignore_ascii_case(origin),
+            None => authority_of(origin)
+                .zip(host(parts))
+                .is_some_and(|(authority, host)| authority.eq_ignore_ascii_case(host)),
+        }
+    }
+}
+
+fn authority_of(origin: &str) -> Option<String> {
+    let uri: Uri = origin.parse().ok()?;
+    Some(uri.authority()?.as_str().to_owned())
+}
+
+/// Returns the host and port that the browser has named.
+fn host(parts: &Parts) -> Option<&str> {
+    let header = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    header.or_else(|| parts.uri.authority().map(axum::http::uri::Authority::as_str))
+}
+
+fn is_loopback(authority: &str) -> bool {
+    let name = match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => authority,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+
+    fn parts(host: &str) -> Parts {
+        Request::builder().header(header::HOST, host).body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn only_a_loopback_host_gets_a_cookie_without_secure() {
+        let settings = Settings::default();
+        for host in ["localhost", "localhost:8080", "127.0.0.1:8080", "127.1.2.3", "[::1]:8080", "[::1]", "LOCALHOST"] {
+            assert!(!settings.is_secure(&parts(host)), "{host}");
+        }
+        for host in ["iam.example.com", "localhost.example.com:80", "10.0.0.1:8080", "[2001:db8::1]:80", ""] {
+            assert!(settings.is_secure(&parts(host)), "{host}");
+        }
+    }
+
+    #[test]
+    fn behind_a_proxy_the_setting_decides() {
+        let settings = Settings { origin: Some("https://iam.example.com".into()), ..Settings::default() };
+        let proxied = parts("127.0.0.1:8080");
+        assert!(settings.is_secure(&proxied));
+        assert!(settings.is_own_origin("https://iam.example.com", &proxied));
+        assert!(!settings.is_own_origin("http://127.0.0.1:8080", &proxied));
+    }
+
+    #[test]
+    fn an_origin_is_compared_with_the_host_and_the_port() {
+        let settings = Settings::default();
+        assert!(settings.is_own_origin("http://localhost:8080", &parts("localhost:8080")));
+        for foreign in ["http://localhost:8081", "https://evil.example", "null", "", "localhost:8080/"] {
+            assert!(!settings.is_own_origin(foreign, &parts("localhost:8080")), "{foreign}");
+        }
+    }
+}

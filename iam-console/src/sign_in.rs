@@ -1,0 +1,265 @@
+//! Sign-in, its second step, the registration of the first tenant, and sign-out.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
+use axum::{Extension, Router, routing::get, routing::post};
+use iam_axum::{Context, Problem};
+use iam_core::factor::SecondFactorPolicy;
+use iam_core::session::{Login, Tokens};
+use iam_core::tenant::{PasswordPolicy, Registration, TenantSummary};
+use iam_core::user::NewUser;
+use iam_core::{Conflict, Error, FieldError, Unauthenticated};
+use serde::Deserialize;
+
+use crate::cookie::{self, SessionCookie};
+use crate::english;
+use crate::form::Form;
+use crate::problem::refused;
+use crate::proofs::{Proofs, typed_factor};
+use crate::session::{SignedIn, destination};
+use crate::state::Console;
+use crate::view::{Field, Frame, page};
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/sign-in", get(show).post(sign_in))
+        .route("/sign-in/second-factor", post(second_factor))
+        .route("/register", get(show_registration).post(register))
+        .route("/sign-out", post(sign_out))
+        .route("/sign-out-everywhere", post(sign_out_everywhere))
+}
+
+#[derive(Template)]
+#[template(path = "sign-in.html")]
+struct SignInPage {
+    frame: Frame,
+    next: String,
+    notice: &'static str,
+    error: String,
+    is_first_run: bool,
+    fields: Vec<Field>,
+    tenant: Field,
+    /// The tenants of which the person must choose one.
+    tenants: Vec<TenantSummary>,
+}
+
+#[derive(Template)]
+#[template(path = "second-factor.html")]
+struct SecondFactorPage {
+    frame: Frame,
+    next: String,
+    error: String,
+    challenge: String,
+    proofs: Proofs,
+}
+
+#[derive(Template)]
+#[template(path = "register.html")]
+struct RegisterPage {
+    frame: Frame,
+    error: String,
+    fields: Vec<Field>,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Arrival {
+    next: String,
+    ended: String,
+    out: String,
+}
+
+/// Returns the form with what was typed.
+fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage {
+    let field = |field: Field| field.clone().filled(form.get(field.name)).judged(errors);
+    let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
+    SignInPage {
+        frame: Frame::without_session(console.base()),
+        next: destination(console, form.get("next")),
+        notice: "",
+        error: String::new(),
+        is_first_run: false,
+        fields: vec![field(Field::email()), field(Field::password("current-password"))],
+        tenant: field(tenant.completed_as("organization")),
+        tenants: Vec::new(),
+    }
+}
+
+async fn show(
+    State(console): State<Console>,
+    session: Option<Extension<SessionCookie>>,
+    Query(arrival): Query<Arrival>,
+) -> Result<Response, Problem> {
+    let next = destination(&console, &arrival.next);
+    if session.is_some() && arrival.ended.is_empty() {
+        return Ok(Redirect::to(&next).into_response());
+    }
+    let is_empty = console.iam.is_empty().await.map_err(Error::from)?;
+    let is_open = console.iam.settings().registration;
+    let notice = match () {
+        () if is_empty && !is_open => english::FIRST_RUN_CLOSED,
+        () if !arrival.out.is_empty() => english::SIGNED_OUT,
+        () if !arrival.ended.is_empty() => english::SESSION_ENDED,
+        () => "",
+    };
+    let empty = form_of(&console, &Form::default(), &[]);
+    page(StatusCode::OK, &SignInPage { next, notice, is_first_run: is_empty && is_open, ..empty })
+}
+
+async fn sign_in(
+    State(console): State<Console>,
+    Context(context): Context,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    console.count_attempt(&context).await?;
+    let login = Login {
+        email: form.get("email").to_owned(),
+        password: form.get("password").into(),
+        tenant: form.given("tenant"),
+    };
+    let next = destination(&console, form.get("next"));
+    match console.iam.sessions().login(&context, login).await {
+        Ok(logged_in) => Ok(begin(&console, &parts, logged_in.tokens, &next)),
+        Err(Error::SecondFactorRequired(pending)) => {
+            let frame = Frame::without_session(console.base());
+            let (challenge, proofs) = (pending.challenge.expose().to_owned(), Proofs::of(&pending.methods));
+            page(StatusCode::OK, &SecondFactorPage { frame, next, error: String::new(), challenge, proofs })
+        }
+        Err(Error::Validation(errors)) => page(StatusCode::BAD_REQUEST, &form_of(&console, &form, &errors)),
+        Err(Error::Conflict(Conflict::SeveralTenants(tenants))) => {
+            let error = english::SEVERAL_TENANTS.to_owned();
+            page(StatusCode::CONFLICT, &SignInPage { tenants, error, ..form_of(&console, &form, &[]) })
+        }
+        Err(error) => {
+            let text = match &error {
+                Error::Unauthenticated(Unauthenticated::Credentials) => english::INCORRECT.to_owned(),
+                error => error.to_string(),
+            };
+            refused(error, &SignInPage { error: text, ..form_of(&console, &form, &[]) })
+        }
+    }
+}
+
+async fn second_factor(
+    State(console): State<Console>,
+    Context(context): Context,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    console.count_attempt(&context).await?;
+    let (next, challenge) = (destination(&console, form.get("next")), form.get("challenge").to_owned());
+    let proof = typed_factor(&form);
+    match console.iam.sessions().login_with_factor(&context, &challenge.as_str().into(), &proof).await {
+        Ok(logged_in) => Ok(begin(&console, &parts, logged_in.tokens, &next)),
+        Err(error) => {
+            let text = error.to_string();
+            let proofs = Proofs::named(form.get("methods"));
+            let frame = Frame::without_session(console.base());
+            refused(error, &SecondFactorPage { frame, next, error: text, challenge, proofs })
+        }
+    }
+}
+
+/// The fields of a registration, with what was typed and what is wrong with it.
+fn registration(console: &Console, form: &Form, errors: &[FieldError], error: String) -> RegisterPage {
+    let (policy, second_factor) = (PasswordPolicy::default(), SecondFactorPolicy::default());
+    let rule = english::password_hint(policy, policy.min_length(second_factor));
+    let fields = [
+        Field::text("tenantName", english::TENANT_NAME).optional().completed_as("organization"),
+        Field::text("firstName", english::FIRST_NAME).completed_as("given-name"),
+        Field::text("lastName", english::LAST_NAME).completed_as("family-name"),
+        Field::email(),
+        Field::password("new-password").with_hint(rule),
+    ];
+    let fields = fields.map(|field| field.clone().filled(form.get(field.name)).judged(errors));
+    RegisterPage { frame: Frame::without_session(console.base()), error, fields: fields.into() }
+}
+
+async fn show_registration(State(console): State<Console>) -> Result<Response, Problem> {
+    if !console.iam.is_empty().await.map_err(Error::from)? {
+        return Ok(Redirect::to(&format!("{}/sign-in", console.base())).into_response());
+    }
+    page(StatusCode::OK, &registration(&console, &Form::default(), &[], String::new()))
+}
+
+async fn register(
+    State(console): State<Console>,
+    Context(context): Context,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    console.count_attempt(&context).await?;
+    if !console.iam.is_empty().await.map_err(Error::from)? {
+        let notice = SignInPage { notice: english::NOT_FIRST, ..form_of(&console, &form, &[]) };
+        return page(StatusCode::CONFLICT, &notice);
+    }
+    let user = NewUser {
+        email: form.get("email").to_owned(),
+        password: form.get("password").into(),
+        first_name: form.get("firstName").to_owned(),
+        last_name: form.get("lastName").to_owned(),
+    };
+    let new = Registration { user, tenant_name: form.given("tenantName") };
+    match console.iam.tenants().register(&context, new).await {
+        Ok(registered) => Ok(begin(&console, &parts, registered.login.tokens, console.base())),
+        Err(Error::Validation(errors)) => {
+            page(StatusCode::BAD_REQUEST, &registration(&console, &form, &errors, String::new()))
+        }
+        Err(error) => {
+            let text = error.to_string();
+            refused(error, &registration(&console, &form, &[], text))
+        }
+    }
+}
+
+/// Gives the browser the cookie of a new session.
+fn begin(console: &Console, parts: &Parts, tokens: Tokens, next: &str) -> Response {
+    let cookie = SessionCookie::begin(tokens).header(console.settings.is_secure(parts));
+    (AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie))), Redirect::to(next)).into_response()
+}
+
+/// Ends the session, also one that can only be used to set up a second factor.
+async fn sign_out(
+    State(console): State<Console>,
+    Context(context): Context,
+    parts: Parts,
+    session: Option<Extension<SessionCookie>>,
+) -> Result<Response, Problem> {
+    if let Some(Extension(session)) = session {
+        match console.iam.verify(session.access.expose()).await {
+            Ok(token) => {
+                let caller = console.iam.authenticate_without_factor(&token, context).await;
+                match caller {
+                    Ok(caller) => console.iam.sessions().logout(&caller).await?,
+                    // The session has ended already.
+                    Err(Error::Unauthenticated(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Err(Error::Unauthenticated(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(forget(&console, &parts))
+}
+
+async fn sign_out_everywhere(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    parts: Parts,
+) -> Result<Response, Problem> {
+    console.iam.sessions().logout_all(&signed_in.caller).await?;
+    Ok(forget(&console, &parts))
+}
+
+/// Makes the browser forget the cookie.
+fn forget(console: &Console, parts: &Parts) -> Response {
+    let cookie = cookie::forgotten(console.settings.is_secure(parts));
+    let headers = AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+    (headers, Redirect::to(&format!("{}/sign-in?out=1", console.base()))).into_response()
+}

@@ -1,0 +1,84 @@
+use askama::Template;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use iam_axum::{Problem, Query};
+use iam_core::page::{Page, PageRequest};
+use iam_core::user::{User, UserFilter, UserSort, UserStatus};
+use iam_core::{Error, InvalidFields};
+use serde::Deserialize;
+
+use crate::english;
+use crate::problem::is_for_part;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Frame, page};
+
+/// How many users a page of the list has.
+const LIMIT: u32 = 25;
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    search: String,
+    status: String,
+    page: Option<u64>,
+    done: String,
+}
+
+#[derive(Template)]
+#[template(path = "users.html")]
+struct UsersPage {
+    frame: Frame,
+    wanted: Wanted,
+    notice: &'static str,
+    list: UserList,
+}
+
+/// The part of the page that changes while a person types.
+#[derive(Template)]
+#[template(path = "user-list.html")]
+struct UserList {
+    base: String,
+    wanted: Wanted,
+    users: Page<User>,
+}
+
+impl UserList {
+    fn is_filtered(&self) -> bool {
+        !self.wanted.search.is_empty() || !self.wanted.status.is_empty()
+    }
+
+    /// Returns the address of another page of the same list.
+    fn address(&self, page: u64) -> String {
+        let page = page.to_string();
+        let query = [("search", &*self.wanted.search), ("status", &*self.wanted.status), ("page", &*page)];
+        let given = query.into_iter().filter(|(_, value)| !value.is_empty());
+        // Pairs of texts can always be written as a query.
+        let query = serde_urlencoded::to_string(given.collect::<Vec<_>>()).unwrap_or_default();
+        format!("{}/users?{query}", self.base)
+    }
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let search = Some(wanted.search.trim().to_owned()).filter(|search| !search.is_empty());
+    // Another word is a mistake in the address, and shows all users.
+    let status: Option<UserStatus> = wanted.status.parse().ok();
+    let filter = UserFilter { search, status, ..UserFilter::default() };
+    let request =
+        PageRequest::new(wanted.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
+    let users = console.iam.users().list(&signed_in.caller, &filter, UserSort::default(), request).await?;
+    let list = UserList { base: console.base().to_owned(), wanted: wanted.clone(), users };
+    if is_for_part(&headers) {
+        return page(StatusCode::OK, &list);
+    }
+    let frame = signed_in.frame(&console).await?;
+    let notice = if wanted.done == "created" { english::USER_CREATED } else { "" };
+    page(StatusCode::OK, &UsersPage { frame, wanted, notice, list })
+}

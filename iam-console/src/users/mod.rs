@@ -1,0 +1,46 @@
+//! The users of the tenant: a list, a page for each, and a form for a new one.
+
+mod list;
+mod new;
+mod one;
+
+use axum::Router;
+use axum::routing::{get, post};
+use iam_core::user::{User, UserStatus};
+
+use crate::english;
+use crate::state::Console;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/users", get(list::show))
+        .route("/users/new", get(new::show).post(new::create))
+        .route("/users/{id}", get(one::show).post(one::update))
+        .route("/users/{id}/suspend", post(one::suspend))
+        .route("/users/{id}/reactivate", post(one::reactivate))
+        .route("/users/{id}/delete", post(one::delete))
+        .route("/users/{id}/restore", post(one::restore))
+        .route("/users/{id}/sign-out", post(one::sign_out))
+        .route("/users/{id}/end-session", post(one::end_session))
+}
+
+/// Returns the name of a person or of a service account.
+fn name_of(user: &User) -> String {
+    match user.service_name() {
+        Some(name) => name.to_string(),
+        None => format!("{} {}", user.first_name, user.last_name),
+    }
+}
+
+/// Returns the e-mail of a person, or what a service account has in its place.
+fn address_of(user: &User) -> String {
+    if user.service_name().is_some() { english::SERVICE_ACCOUNT.to_owned() } else { user.email.as_str().to_owned() }
+}
+
+pub(crate) fn text_of(status: &UserStatus) -> &'static str {
+    match status {
+        UserStatus::Active => english::ACTIVE,
+        UserStatus::Suspended => english::SUSPENDED,
+        UserStatus::Inactive => english::DELETED,
+    }
+}

@@ -1,0 +1,69 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::Problem;
+use iam_core::user::NewUser;
+use iam_core::{Error, FieldError};
+
+use crate::english;
+use crate::form::Form;
+use crate::problem::refused_in_place;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Field, Frame, page};
+
+#[derive(Template)]
+#[template(path = "user-new.html")]
+struct NewUserPage {
+    frame: Frame,
+    error: String,
+    fields: Vec<Field>,
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    form: &Form,
+    errors: &[FieldError],
+) -> Result<NewUserPage, Problem> {
+    let me = console.iam.sessions().me(&signed_in.caller).await?;
+    let rule = english::password_hint(me.tenant.password_policy, me.tenant.min_password_length());
+    let fields = [
+        Field::text("firstName", english::FIRST_NAME),
+        Field::text("lastName", english::LAST_NAME),
+        Field::email().completed_as("off"),
+        Field::password("new-password").with_hint(rule),
+    ];
+    let fields = fields.map(|field| field.clone().filled(form.get(field.name)).judged(errors));
+    let frame = signed_in.frame_for(console, me.user.email.as_str());
+    Ok(NewUserPage { frame, error: String::new(), fields: fields.into() })
+}
+
+pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
+    page(StatusCode::OK, &page_of(&console, &signed_in, &Form::default(), &[]).await?)
+}
+
+pub(super) async fn create(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let new = NewUser {
+        email: form.get("email").to_owned(),
+        password: form.get("password").into(),
+        first_name: form.get("firstName").to_owned(),
+        last_name: form.get("lastName").to_owned(),
+    };
+    match console.iam.users().create(&signed_in.caller, new).await {
+        Ok(user) => Ok(Redirect::to(&format!("{}/users/{}?done=created", console.base(), user.id)).into_response()),
+        Err(Error::Validation(errors)) => {
+            page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, &form, &errors).await?)
+        }
+        Err(error) => {
+            let shown = page_of(&console, &signed_in, &form, &[]).await?;
+            refused_in_place(error, |error| NewUserPage { error, ..shown })
+        }
+    }
+}

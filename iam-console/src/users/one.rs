@@ -1,0 +1,234 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{PathId, Problem, Query};
+use iam_core::assignment::Grant;
+use iam_core::session::Session;
+use iam_core::user::{User, UserPatch, UserStatus};
+use iam_core::version::Precondition;
+use iam_core::{Error, FieldError, SessionId, UserId};
+use serde::Deserialize;
+
+use crate::english;
+use crate::form::Form;
+use crate::problem::refused_in_place;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Field, Frame, page};
+
+#[derive(Template)]
+#[template(path = "user.html")]
+struct UserPage {
+    frame: Frame,
+    notice: &'static str,
+    error: String,
+    user: User,
+    fields: Vec<Field>,
+    /// `None` if the caller may not see them.
+    roles: Option<Vec<Grant>>,
+    /// `None` if the caller may not see them.
+    sessions: Option<Vec<Session>>,
+    current: Option<SessionId>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Done {
+    done: String,
+}
+
+impl Done {
+    fn notice(&self) -> &'static str {
+        match &*self.done {
+            "created" => english::USER_CREATED,
+            "saved" => english::SAVED,
+            "suspended" => english::USER_SUSPENDED,
+            "reactivated" => english::USER_REACTIVATED,
+            "deleted" => english::USER_DELETED,
+            "restored" => english::USER_RESTORED,
+            "signed-out" => english::SESSIONS_ENDED,
+            "session-ended" => english::SESSION_WAS_ENDED,
+            _ => "",
+        }
+    }
+}
+
+impl UserPage {
+    /// Whether a session is the one of this page.
+    fn is_current(&self, session: &Session) -> bool {
+        self.current == Some(session.id)
+    }
+}
+
+/// Returns the page of a user, with what was typed instead of the names and the e-mail that the user has.
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: UserId,
+    (form, errors): (Option<&Form>, &[FieldError]),
+) -> Result<UserPage, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let user = iam.users().get(caller, id).await?;
+    let field = |field: Field, value: &str| {
+        let typed = form.map_or(value, |form| form.get(field.name)).to_owned();
+        field.filled(&typed).judged(errors)
+    };
+    let fields = if user.service_name().is_some() {
+        vec![field(Field::text("name", english::NAME), user.first_name.as_str())]
+    } else {
+        vec![
+            field(Field::text("firstName", english::FIRST_NAME), user.first_name.as_str()),
+            field(Field::text("lastName", english::LAST_NAME), user.last_name.as_str()),
+            field(Field::email().completed_as("off"), user.email.as_str()),
+        ]
+    };
+    Ok(UserPage {
+        frame: signed_in.frame(console).await?,
+        notice: "",
+        error: String::new(),
+        fields,
+        roles: if_allowed(iam.assignments().of_user(caller, id).await)?,
+        sessions: if_allowed(iam.sessions().list(caller, id).await)?,
+        current: caller.require_user().ok().map(|(_, session)| session),
+        user,
+    })
+}
+
+/// Returns `None` for what the caller may not see.
+fn if_allowed<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+    Query(done): Query<Done>,
+) -> Result<Response, Problem> {
+    let shown = page_of(&console, &signed_in, id, (None, &[])).await?;
+    page(StatusCode::OK, &UserPage { notice: done.notice(), ..shown })
+}
+
+pub(super) async fn update(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let user = console.iam.users().get(&signed_in.caller, id).await?;
+    // Only what differs: a call that names the e-mail needs more rights.
+    let changed =
+        |name: &str, value: &str| form.given(name).filter(|typed| typed != value).or_else(|| emptied(&form, name));
+    let patch = UserPatch {
+        email: changed("email", user.email.as_str()),
+        first_name: changed("firstName", user.first_name.as_str()),
+        last_name: changed("lastName", user.last_name.as_str()),
+        name: changed("name", user.first_name.as_str()),
+        status: None,
+    };
+    let precondition = match form.get("version").parse() {
+        Ok(version) => Precondition::OneOf(vec![version]),
+        Err(_) => Precondition::Exists,
+    };
+    match console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await {
+        Ok(_) => Ok(back(&console, id, "saved")),
+        Err(Error::Validation(errors)) => {
+            page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, id, (Some(&form), &errors)).await?)
+        }
+        Err(error) => {
+            let shown = page_of(&console, &signed_in, id, (Some(&form), &[])).await?;
+            refused_in_place(error, |error| UserPage { error, ..shown })
+        }
+    }
+}
+
+/// Returns an empty text for a field that the person has emptied, so that the service says what is wrong with it.
+fn emptied(form: &Form, name: &str) -> Option<String> {
+    (form.has(name) && form.given(name).is_none()).then(String::new)
+}
+
+pub(super) async fn suspend(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.users().suspend(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, result.map(|_| "suspended")).await
+}
+
+pub(super) async fn reactivate(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.users().reactivate(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, result.map(|_| "reactivated")).await
+}
+
+pub(super) async fn delete(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.users().delete(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, result.map(|()| "deleted")).await
+}
+
+pub(super) async fn restore(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+) -> Result<Response, Problem> {
+    let patch = UserPatch { status: Some(UserStatus::Active), ..UserPatch::default() };
+    let result = console.iam.users().update(&signed_in.caller, id, patch).await;
+    answer(&console, &signed_in, id, result.map(|_| "restored")).await
+}
+
+pub(super) async fn sign_out(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.sessions().logout_user(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, result.map(|()| "signed-out")).await
+}
+
+pub(super) async fn end_session(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let result = match form.get("session").parse::<SessionId>() {
+        Ok(session) => console.iam.sessions().terminate(&signed_in.caller, session).await,
+        Err(invalid) => Err(Error::field("session", invalid.to_string())),
+    };
+    answer(&console, &signed_in, id, result.map(|()| "session-ended")).await
+}
+
+/// Leads back to the page of the user, or shows there why the call was refused.
+async fn answer(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: UserId,
+    result: Result<&'static str, Error>,
+) -> Result<Response, Problem> {
+    match result {
+        Ok(done) => Ok(back(console, id, done)),
+        Err(error) => {
+            let shown = page_of(console, signed_in, id, (None, &[])).await?;
+            refused_in_place(error, |error| UserPage { error, ..shown })
+        }
+    }
+}
+
+fn back(console: &Console, id: UserId, done: &str) -> Response {
+    Redirect::to(&format!("{}/users/{id}?done={done}", console.base())).into_response()
+}

@@ -1,0 +1,118 @@
+//! What all pages have in common.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse as _, Response};
+use iam_axum::{HumanPage, Kind, Problem};
+use iam_core::FieldError;
+
+use crate::assets::ASSETS;
+use crate::english;
+
+/// The frame of a page: what its head and its navigation need.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    /// The path of the console, without a slash at its end.
+    pub(crate) base: String,
+    /// Who is signed in. `None` on pages that need no session, and on pages that show an error.
+    pub(crate) session: Option<FrameSession>,
+}
+
+/// The session of a page.
+#[derive(Clone, Debug)]
+pub(crate) struct FrameSession {
+    /// The e-mail of the user.
+    pub(crate) email: String,
+    /// The token of forms.
+    pub(crate) form_token: String,
+}
+
+impl Frame {
+    /// Returns the frame of a page without a session.
+    pub(crate) fn without_session(base: &str) -> Self {
+        Self { base: base.to_owned(), session: None }
+    }
+
+    pub(crate) fn css(&self) -> String {
+        format!("{}{}", self.base, ASSETS.css.path)
+    }
+
+    pub(crate) fn script(&self) -> String {
+        format!("{}{}", self.base, ASSETS.script.path)
+    }
+
+    pub(crate) fn htmx(&self) -> String {
+        format!("{}{}", self.base, ASSETS.htmx.path)
+    }
+
+    pub(crate) fn icon(&self) -> String {
+        format!("{}{}", self.base, ASSETS.icon.path)
+    }
+
+    /// The token of forms; empty without a session.
+    pub(crate) fn form_token(&self) -> &str {
+        self.session.as_ref().map_or("", |session| &session.form_token)
+    }
+}
+
+/// Returns a page.
+pub(crate) fn page(status: StatusCode, template: &impl Template) -> Result<Response, Problem> {
+    match template.render() {
+        Ok(html) => Ok(HumanPage((status, Html(html))).into_response()),
+        Err(error) => {
+            tracing::error!(%error, "a page cannot be shown");
+            Err(Problem::new(Kind::Internal))
+        }
+    }
+}
+
+/// A field of a form, with the value that was typed and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) autocomplete: &'static str,
+    pub(crate) hint: String,
+    pub(crate) is_required: bool,
+    pub(crate) value: String,
+    pub(crate) error: String,
+}
+
+impl Field {
+    /// Returns a required field for a text.
+    pub(crate) fn text(name: &'static str, label: &'static str) -> Self {
+        Self { name, label, kind: "text", autocomplete: "off", is_required: true, ..Self::default() }
+    }
+
+    pub(crate) fn email() -> Self {
+        Self { kind: "email", autocomplete: "username", ..Self::text("email", english::EMAIL) }
+    }
+
+    pub(crate) fn password(autocomplete: &'static str) -> Self {
+        Self { kind: "password", autocomplete, ..Self::text("password", english::PASSWORD) }
+    }
+
+    pub(crate) fn optional(self) -> Self {
+        Self { is_required: false, ..self }
+    }
+
+    pub(crate) fn completed_as(self, autocomplete: &'static str) -> Self {
+        Self { autocomplete, ..self }
+    }
+
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: hint.into(), ..self }
+    }
+
+    /// Fills in what was typed, except a password.
+    pub(crate) fn filled(self, value: &str) -> Self {
+        if self.kind == "password" { self } else { Self { value: value.to_owned(), ..self } }
+    }
+
+    /// Adds what is wrong with this field.
+    pub(crate) fn judged(self, errors: &[FieldError]) -> Self {
+        let error = errors.iter().find(|error| error.field == self.name);
+        Self { error: error.map_or_else(String::new, |error| format!("{} {}.", self.label, error.message)), ..self }
+    }
+}

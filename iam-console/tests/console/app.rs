@@ -1,0 +1,162 @@
+#![cfg(test)]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::request::Builder;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use iam_console::Settings;
+use iam_core::clock::testing::FixedClock;
+use iam_core::tenant::Registration;
+use iam_core::user::NewUser;
+use iam_core::{Caller, Iam, RequestContext};
+use iam_store_memory::MemoryStore;
+use tower::ServiceExt as _;
+
+pub(crate) const HOST: &str = "iam.example.com";
+pub(crate) const ORIGIN: &str = "https://iam.example.com";
+pub(crate) const EMAIL: &str = "ada@example.com";
+pub(crate) const PASSWORD: &str = "Passw0rd!";
+
+/// The console over a store in memory, with a clock that stands still.
+pub(crate) struct App {
+    pub(crate) iam: Iam,
+    pub(crate) clock: FixedClock,
+    router: Router,
+}
+
+/// A response, read to its end.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl App {
+    /// Returns the console of an installation without a tenant.
+    pub(crate) async fn empty() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// Returns the console of an installation without a tenant, with settings of the services.
+    pub(crate) async fn with(adjust: impl FnOnce(&mut iam_core::Settings)) -> Self {
+        let clock = FixedClock::at("2026-01-31T09:15:00Z");
+        let mut settings = iam_core::Settings::default();
+        settings.hashing_cost = iam_core::credential::HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+        adjust(&mut settings);
+        let builder = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).settings(settings);
+        let iam = builder.build().await.unwrap();
+        let router = iam_console::router(iam.clone(), Settings::default());
+        Self { iam, clock, router }
+    }
+
+    /// Returns the console of an installation with a tenant, whose administrator is Ada.
+    pub(crate) async fn new() -> Self {
+        let app = Self::empty().await;
+        app.register(EMAIL).await;
+        app
+    }
+
+    /// Registers another tenant. Returns its administrator.
+    pub(crate) async fn register(&self, email: &str) -> Caller {
+        let new = Registration { user: person(email, "Ada"), tenant_name: None };
+        let registered = self.iam.tenants().register(&RequestContext::default(), new).await.unwrap();
+        let token = registered.login.tokens.access.expose().to_owned();
+        self.iam.authenticate(&token, RequestContext::default()).await.unwrap()
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let body = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    /// Returns the number of bytes of a body, as it is sent.
+    pub(crate) async fn size_of(&self, request: Request<Body>) -> usize {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        response.into_body().collect().await.unwrap().to_bytes().len()
+    }
+
+    pub(crate) async fn get(&self, path: &str, cookie: &str) -> Answer {
+        self.send(request(Method::GET, path, cookie).body(Body::empty()).unwrap()).await
+    }
+
+    /// Sends a form as a browser does.
+    pub(crate) async fn post(&self, path: &str, cookie: &str, fields: &[(&str, &str)]) -> Answer {
+        self.send(form(path, cookie, fields)).await
+    }
+
+    /// Signs in. Returns the cookie.
+    pub(crate) async fn sign_in(&self, email: &str) -> String {
+        let answer = self.post("/console/sign-in", "", &[("email", email), ("password", PASSWORD)]).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+        answer.cookie()
+    }
+
+    /// Returns the token of the forms that a session sees.
+    pub(crate) async fn form_token(&self, cookie: &str) -> String {
+        let answer = self.get("/console", cookie).await;
+        answer.hidden("form-token")
+    }
+
+    /// Sends a form of a page of this session.
+    pub(crate) async fn post_signed(&self, path: &str, cookie: &str, fields: &[(&str, &str)]) -> Answer {
+        let token = self.form_token(cookie).await;
+        let mut fields = fields.to_vec();
+        fields.push(("form-token", &token));
+        self.post(path, cookie, &fields).await
+    }
+}
+
+impl Answer {
+    /// Returns the cookie that a browser sends from now on.
+    pub(crate) fn cookie(&self) -> String {
+        let line = self.headers.get(header::SET_COOKIE).expect("a cookie").to_str().unwrap();
+        line.split(';').next().unwrap().to_owned()
+    }
+
+    pub(crate) fn location(&self) -> &str {
+        self.headers.get(header::LOCATION).expect("a redirect").to_str().unwrap()
+    }
+
+    /// Returns the value of a hidden field.
+    pub(crate) fn hidden(&self, name: &str) -> String {
+        let start = format!(r#"<input type="hidden" name="{name}" value=""#);
+        let (_, rest) = self.body.split_once(&start).unwrap_or_else(|| panic!("no field {name}: {}", self.body));
+        rest.split('"').next().unwrap().to_owned()
+    }
+
+    pub(crate) fn is_to_sign_in(&self) -> bool {
+        self.status == StatusCode::SEE_OTHER && self.location().starts_with("/console/sign-in")
+    }
+}
+
+pub(crate) fn person(email: &str, first_name: &str) -> NewUser {
+    NewUser {
+        email: email.to_owned(),
+        password: PASSWORD.into(),
+        first_name: first_name.to_owned(),
+        last_name: "Lovelace".to_owned(),
+    }
+}
+
+pub(crate) fn request(method: Method, path: &str, cookie: &str) -> Builder {
+    let client: SocketAddr = "192.0.2.7:50000".parse().unwrap();
+    let builder = Request::builder().method(method).uri(path).header(header::HOST, HOST).extension(ConnectInfo(client));
+    if cookie.is_empty() { builder } else { builder.header(header::COOKIE, cookie) }
+}
+
+pub(crate) fn form(path: &str, cookie: &str, fields: &[(&str, &str)]) -> Request<Body> {
+    let builder = request(Method::POST, path, cookie)
+        .header(header::ORIGIN, ORIGIN)
+        .header("sec-fetch-site", "same-origin")
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    builder.body(Body::from(serde_urlencoded::to_string(fields).unwrap())).unwrap()
+}

@@ -1,0 +1,102 @@
+#![cfg(test)]
+
+use axum::http::{StatusCode, header};
+use chrono::TimeDelta;
+use iam_core::audit::AuditFilter;
+
+use crate::app::{App, EMAIL, PASSWORD};
+
+#[tokio::test]
+async fn the_cookie_is_for_this_host_and_no_script() {
+    let app = App::new().await;
+    let answer = app.post("/console/sign-in", "", &[("email", EMAIL), ("password", PASSWORD)]).await;
+    let line = answer.headers[header::SET_COOKIE].to_str().unwrap();
+    assert!(line.starts_with("__Host-iam-console="), "{line}");
+    assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Strict; Secure"), "{line}");
+    assert!(line.len() < 4_000);
+}
+
+#[tokio::test]
+async fn an_expired_access_token_is_renewed_and_open_forms_stay_valid() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    let token = app.form_token(&cookie).await;
+    app.clock.advance(TimeDelta::minutes(16));
+    let answer = app.get("/console", &cookie).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    let renewed = answer.cookie();
+    assert_ne!(renewed, cookie);
+    assert_eq!(answer.hidden("form-token"), token);
+    // A valid token is not renewed.
+    assert!(!app.get("/console", &renewed).await.headers.contains_key(header::SET_COOKIE));
+}
+
+#[tokio::test]
+async fn requests_that_arrive_together_renew_the_same_session() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    app.clock.advance(TimeDelta::minutes(16));
+    let (first, second) = tokio::join!(app.get("/console", &cookie), app.get("/console", &cookie));
+    app.clock.advance(TimeDelta::seconds(9));
+    let third = app.get("/console", &cookie).await;
+    app.clock.advance(TimeDelta::minutes(16));
+    for answer in [first, second, third] {
+        assert_eq!(answer.status, StatusCode::OK);
+        let again = app.get("/console", &answer.cookie()).await;
+        assert_eq!(again.status, StatusCode::OK, "all have the same refresh token");
+    }
+}
+
+#[tokio::test]
+async fn a_copied_cookie_ends_the_session_when_it_is_used_late() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    app.clock.advance(TimeDelta::minutes(16));
+    let renewed = app.get("/console", &cookie).await.cookie();
+    app.clock.advance(TimeDelta::seconds(11));
+    let late = app.get("/console", &cookie).await;
+    assert!(late.is_to_sign_in());
+    assert!(late.headers[header::SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
+    assert!(app.get("/console", &renewed).await.is_to_sign_in());
+}
+
+#[tokio::test]
+async fn sign_out_ends_the_session() {
+    let app = App::new().await;
+    let (cookie, other) = (app.sign_in(EMAIL).await, app.sign_in(EMAIL).await);
+    let answer = app.post_signed("/console/sign-out", &cookie, &[]).await;
+    assert_eq!(answer.location(), "/console/sign-in?out=1");
+    assert!(answer.headers[header::SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
+    assert!(app.get("/console", &cookie).await.is_to_sign_in());
+    assert_eq!(app.get("/console", &other).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn sign_out_everywhere_asks_for_a_recent_proof_and_then_goes_on() {
+    let app = App::new().await;
+    let (cookie, other) = (app.sign_in(EMAIL).await, app.sign_in(EMAIL).await);
+    app.clock.advance(TimeDelta::minutes(11));
+    let path = "/console/sign-out-everywhere";
+    let answer = app.post_signed(path, &cookie, &[("kept", "a \"value\"")]).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(answer.body.contains("proof-password"), "{}", answer.body);
+    assert!(answer.body.contains(r#"name="kept" value="a &#34;value&#34;""#), "{}", answer.body);
+    let answer = app.post_signed(path, &cookie, &[("proof-password", "Wr0ng-pass!")]).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(answer.body.contains("not correct") && !answer.body.contains("Wr0ng-pass!"), "{}", answer.body);
+    assert_eq!(app.get("/console", &other).await.status, StatusCode::OK);
+    let answer = app.post_signed(path, &cookie, &[("proof-password", PASSWORD)]).await;
+    assert_eq!(answer.location(), "/console/sign-in?out=1");
+    assert!(app.get("/console", &cookie).await.is_to_sign_in());
+    assert!(app.get("/console", &other).await.is_to_sign_in());
+}
+
+#[tokio::test]
+async fn the_audit_log_has_the_address_of_the_client() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    app.sign_in(EMAIL).await;
+    let log = app.iam.audit().list(&ada, AuditFilter::default(), None, 1).await.unwrap();
+    assert_eq!(log.entries[0].action, "LOGIN");
+    assert_eq!(log.entries[0].context.ip_address.unwrap().to_string(), "192.0.2.7");
+}

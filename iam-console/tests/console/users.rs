@@ -1,0 +1,225 @@
+#![cfg(test)]
+
+use axum::body::Body;
+use axum::http::{Method, StatusCode};
+use chrono::TimeDelta;
+use iam_core::assignment::NewAssignment;
+use iam_core::user::{User, UserPatch, UserStatus};
+use iam_core::{Caller, RequestContext};
+
+use crate::app::{App, EMAIL, PASSWORD, person, request};
+
+/// A console with an administrator that is signed in, and another user.
+struct Signed {
+    app: App,
+    ada: Caller,
+    cookie: String,
+    grace: User,
+}
+
+async fn signed() -> Signed {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let cookie = app.sign_in(EMAIL).await;
+    Signed { app, ada, cookie, grace }
+}
+
+impl Signed {
+    fn path(&self, action: &str) -> String {
+        format!("/console/users/{}{action}", self.grace.id)
+    }
+
+    async fn status(&self) -> UserStatus {
+        self.app.iam.users().get(&self.ada, self.grace.id).await.unwrap().status
+    }
+}
+
+#[tokio::test]
+async fn a_search_shows_who_matches_and_an_empty_list_says_what_to_do() {
+    let Signed { app, cookie, .. } = signed().await;
+    let all = app.get("/console/users", &cookie).await;
+    assert_eq!(all.status, StatusCode::OK);
+    assert!(all.body.contains("Grace Lovelace") && all.body.contains("Ada Lovelace"), "{}", all.body);
+    assert!(all.body.contains("2 users"), "{}", all.body);
+    let found = app.get("/console/users?search=GRAC&status=ACTIVE", &cookie).await;
+    assert!(found.body.contains("Grace Lovelace") && !found.body.contains("Ada Lovelace"), "{}", found.body);
+    assert!(found.body.contains(r#"value="GRAC""#));
+    let none = app.get("/console/users?status=SUSPENDED", &cookie).await;
+    assert!(none.body.contains("No user matches") && none.body.contains("/console/users/new"), "{}", none.body);
+}
+
+#[tokio::test]
+async fn while_a_person_types_only_the_list_is_sent() {
+    let Signed { app, cookie, .. } = signed().await;
+    let sent = request(Method::GET, "/console/users?search=grace", &cookie).header("hx-request", "true");
+    let part = app.send(sent.body(Body::empty()).unwrap()).await;
+    assert!(part.body.contains("Grace") && !part.body.contains("<html"), "{}", part.body);
+    // A part of a page that needs a session leads the whole page to sign-in.
+    let sent = request(Method::GET, "/console/users", "").header("hx-request", "true");
+    let part = app.send(sent.body(Body::empty()).unwrap()).await;
+    assert_eq!(part.status, StatusCode::NO_CONTENT);
+    assert_eq!(part.headers["hx-redirect"], "/console/sign-in?ended=1");
+}
+
+#[tokio::test]
+async fn a_long_list_has_pages() {
+    let Signed { app, ada, cookie, .. } = signed().await;
+    for number in 0..30 {
+        app.iam.users().create(&ada, person(&format!("user{number}@example.com"), "Many")).await.unwrap();
+    }
+    let first = app.get("/console/users?search=many", &cookie).await;
+    assert!(first.body.contains("Page 1 of 2") && first.body.contains("search=many&#38;page=2"), "{}", first.body);
+    let second = app.get("/console/users?search=many&page=2", &cookie).await;
+    assert!(second.body.contains("Page 2 of 2") && !second.body.contains("page=3"), "{}", second.body);
+    assert_eq!(app.get("/console/users?page=0", &cookie).await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_user_is_created_and_a_mistake_loses_nothing_that_was_typed() {
+    let Signed { app, ada, cookie, .. } = signed().await;
+    let path = "/console/users/new";
+    let bad = [("firstName", "Alan"), ("lastName", "Turing"), ("email", "alan"), ("password", "short")];
+    let answer = app.post_signed(path, &cookie, &bad).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.body.contains(r#"value="Turing""#) && answer.body.contains("email-error"), "{}", answer.body);
+    assert!(!answer.body.contains(r#"value="short""#));
+    let taken = [("firstName", "Alan"), ("lastName", "Turing"), ("email", EMAIL), ("password", PASSWORD)];
+    let answer = app.post_signed(path, &cookie, &taken).await;
+    assert_eq!(answer.status, StatusCode::CONFLICT);
+    assert!(answer.body.contains(r#"value="Turing""#) && answer.body.contains("already exists"), "{}", answer.body);
+    let good = [("firstName", "Alan"), ("lastName", "Turing"), ("email", "alan@example.com"), ("password", PASSWORD)];
+    let answer = app.post_signed(path, &cookie, &good).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    let shown = app.get(answer.location(), &cookie).await;
+    assert!(shown.body.contains("Alan Turing") && shown.body.contains("The user is created"), "{}", shown.body);
+    assert_eq!(
+        app.iam.users().list(&ada, &Default::default(), Default::default(), Default::default()).await.unwrap().total,
+        3
+    );
+}
+
+#[tokio::test]
+async fn a_profile_is_changed_unless_another_change_came_first() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace } = &signed;
+    let version = app.get(&signed.path(""), cookie).await.hidden("version");
+    let typed =
+        [("firstName", "Grace"), ("lastName", "Hopper"), ("email", "grace@example.com"), ("version", &*version)];
+    let answer = app.post_signed(&signed.path(""), cookie, &typed).await;
+    assert_eq!(answer.location(), format!("/console/users/{}?done=saved", grace.id));
+    assert_eq!(app.iam.users().get(ada, grace.id).await.unwrap().last_name.as_str(), "Hopper");
+    let late =
+        [("firstName", "Amazing"), ("lastName", "Hopper"), ("email", "grace@example.com"), ("version", &*version)];
+    let answer = app.post_signed(&signed.path(""), cookie, &late).await;
+    assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
+    assert!(answer.body.contains(r#"value="Amazing""#), "{}", answer.body);
+    let empty = [("firstName", " "), ("lastName", "Hopper"), ("email", "grace@example.com")];
+    let answer = app.post_signed(&signed.path(""), cookie, &empty).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.body.contains("firstName-error"), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn a_new_email_asks_for_a_recent_proof_and_is_then_saved() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace } = &signed;
+    app.clock.advance(TimeDelta::minutes(11));
+    let typed = [("firstName", "Grace"), ("lastName", "Lovelace"), ("email", "hopper@example.com")];
+    let answer = app.post_signed(&signed.path(""), cookie, &typed).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert_eq!(answer.hidden("email"), "hopper@example.com");
+    let proven = [typed.as_slice(), &[("proof-password", PASSWORD)]].concat();
+    let answer = app.post_signed(&signed.path(""), cookie, &proven).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    assert_eq!(app.iam.users().get(ada, grace.id).await.unwrap().email.as_str(), "hopper@example.com");
+}
+
+#[tokio::test]
+async fn a_user_is_suspended_reactivated_deleted_and_restored() {
+    let signed = signed().await;
+    let steps = [
+        ("/suspend", UserStatus::Suspended),
+        ("/reactivate", UserStatus::Active),
+        ("/delete", UserStatus::Inactive),
+        ("/restore", UserStatus::Active),
+    ];
+    for (action, status) in steps {
+        let answer = signed.app.post_signed(&signed.path(action), &signed.cookie, &[]).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{action}: {}", answer.body);
+        assert_eq!(signed.status().await, status, "{action}");
+        let shown = signed.app.get(answer.location(), &signed.cookie).await;
+        assert!(shown.body.contains(r#"<p class="notice" role="status">"#), "{}", shown.body);
+    }
+}
+
+#[tokio::test]
+async fn the_last_administrator_stays_and_the_page_says_why() {
+    let Signed { app, ada, cookie, .. } = signed().await;
+    let path = format!("/console/users/{}/delete", ada.user().unwrap());
+    let answer = app.post_signed(&path, &cookie, &[]).await;
+    assert_eq!(answer.status, StatusCode::CONFLICT);
+    assert!(answer.body.contains(r#"<p class="error" role="alert">"#), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn sessions_are_shown_and_ended() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    let other = app.sign_in("grace@example.com").await;
+    let shown = app.get(&signed.path(""), cookie).await;
+    assert!(shown.body.contains("192.0.2.7"), "{}", shown.body);
+    let session = shown.hidden("session");
+    let answer = app.post_signed(&signed.path("/end-session"), cookie, &[("session", &session)]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    assert!(app.get("/console", &other).await.is_to_sign_in());
+    let other = app.sign_in("grace@example.com").await;
+    app.post_signed(&signed.path("/sign-out"), cookie, &[]).await;
+    assert!(app.get("/console", &other).await.is_to_sign_in());
+    assert!(app.get(&signed.path(""), cookie).await.body.contains("not signed in anywhere"));
+}
+
+#[tokio::test]
+async fn the_console_refuses_what_the_api_refuses() {
+    let signed = signed().await;
+    let Signed { app, ada, grace, .. } = &signed;
+    let cookie = app.sign_in("grace@example.com").await;
+    for path in ["/console/users", &format!("/console/users/{}", ada.user().unwrap())] {
+        assert_eq!(app.get(path, &cookie).await.status, StatusCode::FORBIDDEN, "{path}");
+    }
+    let fields = [("firstName", "A"), ("lastName", "B"), ("email", "new@example.com"), ("password", PASSWORD)];
+    assert_eq!(app.post_signed("/console/users/new", &cookie, &fields).await.status, StatusCode::FORBIDDEN);
+    let member = app.iam.roles().by_name(ada, "MEMBER").await.unwrap().unwrap();
+    let new = NewAssignment { user: grace.id, role: member.id, organization: None, expires_at: None };
+    app.iam.assignments().create(ada, new).await.unwrap();
+    assert_eq!(app.get("/console/users", &cookie).await.status, StatusCode::OK);
+    for action in ["", "/suspend", "/reactivate", "/delete", "/restore", "/sign-out"] {
+        let path = format!("/console/users/{}{action}", ada.user().unwrap());
+        let answer = app.post_signed(&path, &cookie, &[("firstName", "Eve")]).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{action}: {}", answer.body);
+    }
+    // A user of another tenant does not exist.
+    let eve = app.register("eve@example.org").await;
+    let path = format!("/console/users/{}", eve.user().unwrap());
+    assert_eq!(app.get(&path, &signed.cookie).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(app.post_signed(&format!("{path}/delete"), &signed.cookie, &[]).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn names_of_users_are_never_markup() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace } = &signed;
+    let name = r#"<img src=x onerror=alert(1)>""#;
+    let patch = UserPatch { first_name: Some(name.into()), ..UserPatch::default() };
+    app.iam.users().update(ada, grace.id, patch).await.unwrap();
+    for path in ["/console/users?search=%3Cimg%20src", &*signed.path("")] {
+        let body = app.get(path, cookie).await.body;
+        assert!(!body.contains("<img") && body.contains("onerror"), "{body}");
+    }
+    let agent = RequestContext { user_agent: Some(iam_core::UserAgent::new("<b>x</b>")), ..RequestContext::default() };
+    let login =
+        iam_core::session::Login { email: grace.email.as_str().into(), password: PASSWORD.into(), tenant: None };
+    app.iam.sessions().login(&agent, login).await.unwrap();
+    let body = app.get(&signed.path(""), cookie).await.body;
+    assert!(!body.contains("<b>x") && body.contains("&#60;b&#62;x"), "{body}");
+}
