@@ -125,6 +125,7 @@ async fn tree_and_children_omit_inactive_organizations(app: TestApp) {
     let expected = node(root, "level-0", 0, &[node(kept, "level-1", 1, &[])]);
     assert_eq!(show(&app, &ada, root, "tree").await.ok(), expected);
     assert_eq!(each(&show(&app, &ada, root, "children").await.ok(), "id"), [kept.to_string()]);
+    assert_eq!(show(&app, &ada, gone, "children").await.ok(), json!({ "data": [] }));
 }
 
 async fn suspended_organizations_are_shown(app: TestApp) {

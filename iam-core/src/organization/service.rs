@@ -184,7 +184,7 @@ impl Organizations<'_> {
     }
 
     /// The organizations directly below an organization that are not INACTIVE, newest first. Needs `organizations:read`
-    /// in it.
+    /// in it. There are none below an INACTIVE organization.
     ///
     /// # Errors
     ///

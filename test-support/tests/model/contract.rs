@@ -752,7 +752,7 @@ impl Scene<'_> {
                 let below = organizations()
                     .filter(alive)
                     .filter(|it| state.organizations[*it].parent == Some(organization.index));
-                (organization_gate(organization), some(below.collect()).filter(|_| alive(&organization.index)), false)
+                (organization_gate(organization), some(below.collect()), false)
             }
             Read::Ancestors(organization) => {
                 let mut above: Vec<_> =
