@@ -146,7 +146,8 @@ impl Entry {
 
     /// Whether the entry is about a user, which has a page.
     fn is_about_user(&self) -> bool {
-        self.entry.resource_type.as_str() == "USER" && self.entry.resource_id.is_some()
+        let id = self.entry.resource_id.as_ref();
+        self.entry.resource_type.as_str() == "USER" && id.is_some_and(|id| id.parse::<UserId>().is_ok())
     }
 }
 

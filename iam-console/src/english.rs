@@ -127,6 +127,8 @@ pub(crate) const SUSPEND: &str = "Suspend";
 pub(crate) const SUSPEND_WHAT: &str = "The user cannot sign in until you reactivate it. Its sessions end now.";
 pub(crate) const REACTIVATE: &str = "Reactivate";
 pub(crate) const REACTIVATE_WHAT: &str = "The user can sign in again, with the roles that it holds.";
+pub(crate) const CHANGED_MEANWHILE: &str =
+    "The user has changed since you opened this page, so nothing is saved. Open the page again before you save.";
 pub(crate) const DELETE: &str = "Delete";
 pub(crate) const DELETE_WHAT: &str =
     "The user loses its roles and sessions and cannot sign in. Its record and its e-mail address stay.";

@@ -126,15 +126,15 @@ fn address(request: &Request) -> String {
     uri.path_and_query().map_or_else(String::new, ToString::to_string)
 }
 
-/// Whether a page of the console has sent the request. Browsers say so in two headers, which no page can change. The
-/// first is missing in old browsers. The second is `null` for forms of a page whose address may not be told.
+/// Whether a page of the console has sent the request. Browsers say so in two headers, which no page can change. Old
+/// browsers send only one of them.
 fn is_same_origin(console: &Console, parts: &Parts) -> bool {
     let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
     match (header("sec-fetch-site"), header("origin")) {
-        (Some(site), None | Some("null")) => site == "same-origin",
-        (Some(site), Some(origin)) => site == "same-origin" && console.settings.is_own_origin(origin, parts),
-        (None, Some(origin)) => console.settings.is_own_origin(origin, parts),
-        (None, None) => false,
+        (site, Some(origin)) => {
+            site.is_none_or(|site| site == "same-origin") && console.settings.is_own_origin(origin, parts)
+        }
+        (site, None) => site == Some("same-origin"),
     }
 }
 

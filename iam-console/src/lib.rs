@@ -21,7 +21,7 @@ mod view;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{Redirect, Response};
 use axum::routing::get;
@@ -48,7 +48,9 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
 /// }
 /// ```
 pub fn router(iam: Iam, settings: Settings) -> Router {
-    let api = settings.api.clone();
+    let mut api = settings.api.clone();
+    // The pages of other origins may call the API, and not read the console.
+    api.cors_origins.clear();
     let console = Console { iam: iam.clone(), settings: Arc::new(settings) };
     let pages = Router::new()
         .route("/", get(overview::show))
@@ -70,6 +72,14 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 }
 
 async fn with_policy(mut response: Response) -> Response {
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        // With the `no-referrer` of the API, browsers would send `Origin: null` with every form.
+        (header::REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
     response
 }

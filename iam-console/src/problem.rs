@@ -12,8 +12,9 @@ use iam_core::Error;
 use serde::Deserialize;
 
 use crate::english;
+use crate::session::SessionOf;
 use crate::state::Console;
-use crate::view::{Frame, page};
+use crate::view::{Frame, FrameSession, page};
 
 const PROBLEM: &[u8] = b"application/problem+json";
 
@@ -99,7 +100,9 @@ pub(crate) async fn as_page(
         page(status, &Notice { problem: &document })
     } else {
         let correlation_id = context.correlation_id.map(|id| id.as_str().to_owned()).unwrap_or_default();
-        let frame = Frame::without_session(console.base());
+        let session = response.extensions().get::<SessionOf>();
+        let session = session.map(|session| FrameSession { email: None, form_token: session.form_token.clone() });
+        let frame = Frame { session, ..Frame::without_session(console.base()) };
         page(status, &ProblemPage { frame, problem: &document, correlation_id })
     };
     let mut shown = shown.unwrap_or_else(|problem| problem.into_response());

@@ -54,6 +54,7 @@ pub(crate) async fn with_session(
         None if had_cookie => cookie::forgotten(is_secure),
         None => None,
     };
+    let form_token = session.as_ref().map(SessionCookie::form_token);
     if let Some(session) = session
         && let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", session.access.expose()))
     {
@@ -68,7 +69,16 @@ pub(crate) async fn with_session(
     {
         response.headers_mut().insert(header::SET_COOKIE, set_cookie);
     }
+    if let Some(form_token) = form_token {
+        response.extensions_mut().insert(SessionOf { form_token });
+    }
     response
+}
+
+/// The session to which a response goes, for the page of an error: the person must be able to sign out there.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionOf {
+    pub(crate) form_token: String,
 }
 
 /// The request has the cookie of a session that has ended.
@@ -81,6 +91,10 @@ async fn current(
     context: &RequestContext,
     sent: SessionCookie,
 ) -> Result<(Option<SessionCookie>, bool), Problem> {
+    // Every request gets here before the limits. An API key is no session, and an unknown one would be searched for.
+    if !console.iam.knows_token(sent.access.expose()) {
+        return Ok((None, false));
+    }
     match console.iam.verify(sent.access.expose()).await {
         // An API key is not a session.
         Ok(token) if token.api_key().is_some() => return Ok((None, false)),
@@ -132,7 +146,7 @@ impl SignedIn {
 
     /// Does the same for a person whose e-mail is known.
     pub(crate) fn frame_for(&self, console: &Console, email: &str) -> Frame {
-        let session = FrameSession { email: email.to_owned(), form_token: self.form_token.clone() };
+        let session = FrameSession { email: Some(email.to_owned()), form_token: self.form_token.clone() };
         Frame { base: console.base().to_owned(), session: Some(session) }
     }
 }

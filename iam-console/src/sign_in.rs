@@ -95,7 +95,7 @@ async fn show(
     Query(arrival): Query<Arrival>,
 ) -> Result<Response, Problem> {
     let next = destination(&console, &arrival.next);
-    if session.is_some() && arrival.ended.is_empty() {
+    if session.is_some() {
         return Ok(Redirect::to(&next).into_response());
     }
     let is_empty = console.iam.is_empty().await.map_err(Error::from)?;

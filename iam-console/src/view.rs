@@ -14,15 +14,15 @@ use crate::english;
 pub(crate) struct Frame {
     /// The path of the console, without a slash at its end.
     pub(crate) base: String,
-    /// Who is signed in. `None` on pages that need no session, and on pages that show an error.
+    /// Who is signed in. `None` on pages that need no session.
     pub(crate) session: Option<FrameSession>,
 }
 
 /// The session of a page.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameSession {
-    /// The e-mail of the user.
-    pub(crate) email: String,
+    /// The e-mail of the user. `None` on the page of an error.
+    pub(crate) email: Option<String>,
     /// The token of forms.
     pub(crate) form_token: String,
 }

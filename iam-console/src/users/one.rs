@@ -26,6 +26,8 @@ struct UserPage {
     notice: &'static str,
     error: String,
     user: User,
+    /// The version that the person has seen: a form that is shown again must not replace what it does not show.
+    version: String,
     fields: Vec<Field>,
     /// `None` if the caller may not see them.
     roles: Option<Vec<Grant>>,
@@ -93,6 +95,7 @@ async fn page_of(
         roles: if_allowed(iam.assignments().of_user(caller, id).await)?,
         sessions: if_allowed(iam.sessions().list(caller, id).await)?,
         current: caller.require_user().ok().map(|(_, session)| session),
+        version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
         user,
     })
 }
@@ -133,10 +136,7 @@ pub(super) async fn update(
         name: changed("name", user.first_name.as_str()),
         status: None,
     };
-    let precondition = match form.get("version").parse() {
-        Ok(version) => Precondition::OneOf(vec![version]),
-        Err(_) => Precondition::Exists,
-    };
+    let precondition = Precondition::OneOf(form.get("version").parse().into_iter().collect());
     match console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await {
         Ok(_) => Ok(back(&console, id, "saved")),
         Err(Error::Validation(errors)) => {
@@ -144,7 +144,11 @@ pub(super) async fn update(
         }
         Err(error) => {
             let shown = page_of(&console, &signed_in, id, (Some(&form), &[])).await?;
-            refused_in_place(error, |error| UserPage { error, ..shown })
+            let is_late = matches!(error, Error::PreconditionFailed);
+            refused_in_place(error, |error| {
+                let error = if is_late { english::CHANGED_MEANWHILE.to_owned() } else { error };
+                UserPage { error, ..shown }
+            })
         }
     }
 }
@@ -186,8 +190,12 @@ pub(super) async fn restore(
     signed_in: SignedIn,
     PathId(id): PathId<UserId>,
 ) -> Result<Response, Problem> {
+    let user = console.iam.users().get(&signed_in.caller, id).await?;
+    // An old page must not lift a suspension that came after it.
+    let restorable = (user.status == UserStatus::Inactive).then_some(user.version);
     let patch = UserPatch { status: Some(UserStatus::Active), ..UserPatch::default() };
-    let result = console.iam.users().update(&signed_in.caller, id, patch).await;
+    let precondition = Precondition::OneOf(restorable.into_iter().collect());
+    let result = console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await;
     answer(&console, &signed_in, id, result.map(|_| "restored")).await
 }
 

@@ -48,6 +48,7 @@ async fn a_form_of_another_origin_is_refused() {
         &[("origin", "https://evil.example"), ("sec-fetch-site", "same-origin")],
         &[("origin", "null")],
         &[("origin", "null"), ("sec-fetch-site", "cross-site")],
+        &[("origin", "null"), ("sec-fetch-site", "same-origin")],
         &[("sec-fetch-site", "none")],
         &[],
     ];
@@ -199,7 +200,9 @@ fn has_headers(answer: &Answer, what: &str) {
     assert!(!policy.contains("unsafe"), "{what}");
     assert_eq!(answer.headers.get_all("content-security-policy").iter().count(), 1, "{what}");
     assert_eq!(value("x-content-type-options"), "nosniff", "{what}");
-    assert_eq!(value("referrer-policy"), "no-referrer", "{what}");
+    assert_eq!(value("referrer-policy"), "same-origin", "{what}");
+    assert_eq!(value("cross-origin-opener-policy"), "same-origin", "{what}");
+    assert_eq!(value("cross-origin-resource-policy"), "same-origin", "{what}");
     assert_eq!(value("x-frame-options"), "DENY", "{what}");
     assert!(!value("x-correlation-id").is_empty(), "{what}");
 }

@@ -2,7 +2,10 @@
 
 use axum::http::{StatusCode, header};
 use chrono::TimeDelta;
+use iam_core::Caller;
 use iam_core::audit::AuditFilter;
+use iam_core::factor::SecondFactorPolicy;
+use iam_core::tenant::TenantPatch;
 
 use crate::app::{App, EMAIL, PASSWORD};
 
@@ -99,4 +102,31 @@ async fn the_audit_log_has_the_address_of_the_client() {
     let log = app.iam.audit().list(&ada, AuditFilter::default(), None, 1).await.unwrap();
     assert_eq!(log.entries[0].action, "LOGIN");
     assert_eq!(log.entries[0].context.ip_address.unwrap().to_string(), "192.0.2.7");
+}
+
+#[tokio::test]
+async fn a_user_that_must_set_up_a_factor_first_can_sign_out() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let (second_factor, second_factor_grace_days) = (Some(SecondFactorPolicy::Required), Some(1));
+    let patch = TenantPatch { second_factor, second_factor_grace_days, ..TenantPatch::default() };
+    let system = Caller::system(ada.tenant(), "test");
+    app.iam.tenants().update(&system, ada.tenant(), patch).await.unwrap();
+    app.clock.advance(TimeDelta::days(2));
+    let cookie = app.sign_in(EMAIL).await;
+    let refused = app.get("/console", &cookie).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let answer = app.post("/console/sign-out", &cookie, &[("form-token", &refused.hidden("form-token"))]).await;
+    assert_eq!(answer.location(), "/console/sign-in?out=1");
+    assert!(answer.headers[header::SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
+    assert!(app.get("/console", &cookie).await.is_to_sign_in());
+}
+
+#[tokio::test]
+async fn the_sign_in_page_leads_on_while_there_is_a_session() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    for path in ["/console/sign-in", "/console/sign-in?ended=1"] {
+        assert_eq!(app.get(path, &cookie).await.location(), "/console");
+    }
 }

@@ -114,6 +114,10 @@ async fn a_profile_is_changed_unless_another_change_came_first() {
     let answer = app.post_signed(&signed.path(""), cookie, &late).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert!(answer.body.contains(r#"value="Amazing""#), "{}", answer.body);
+    // A second attempt does not replace what its page does not show.
+    assert_eq!(answer.hidden("version"), version);
+    let without = &late[..3];
+    assert_eq!(app.post_signed(&signed.path(""), cookie, without).await.status, StatusCode::PRECONDITION_FAILED);
     let empty = [("firstName", " "), ("lastName", "Hopper"), ("email", "grace@example.com")];
     let answer = app.post_signed(&signed.path(""), cookie, &empty).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
@@ -125,7 +129,9 @@ async fn a_new_email_asks_for_a_recent_proof_and_is_then_saved() {
     let signed = signed().await;
     let Signed { app, ada, cookie, grace } = &signed;
     app.clock.advance(TimeDelta::minutes(11));
-    let typed = [("firstName", "Grace"), ("lastName", "Lovelace"), ("email", "hopper@example.com")];
+    let version = app.get(&signed.path(""), cookie).await.hidden("version");
+    let typed =
+        [("firstName", "Grace"), ("lastName", "Lovelace"), ("email", "hopper@example.com"), ("version", &*version)];
     let answer = app.post_signed(&signed.path(""), cookie, &typed).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     assert_eq!(answer.hidden("email"), "hopper@example.com");
@@ -222,4 +228,14 @@ async fn names_of_users_are_never_markup() {
     app.iam.sessions().login(&agent, login).await.unwrap();
     let body = app.get(&signed.path(""), cookie).await.body;
     assert!(!body.contains("<b>x") && body.contains("&#60;b&#62;x"), "{body}");
+}
+
+#[tokio::test]
+async fn an_old_page_does_not_lift_a_suspension() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace } = &signed;
+    app.iam.users().suspend(ada, grace.id).await.unwrap();
+    let answer = app.post_signed(&signed.path("/restore"), cookie, &[]).await;
+    assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
+    assert_eq!(app.iam.users().get(ada, grace.id).await.unwrap().status, UserStatus::Suspended);
 }
