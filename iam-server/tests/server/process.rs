@@ -293,11 +293,17 @@ impl Lines {
 
     /// Waits for the first line that contains `part`, and returns it.
     pub(crate) fn wait_for_line(&self, part: &str) -> String {
-        let find = |written: &Written| written.lines.iter().find(|line| line.contains(part)).cloned();
+        self.wait_for_any(&[part])
+    }
+
+    /// Waits for the first line that contains one of these parts, and returns it.
+    pub(crate) fn wait_for_any(&self, parts: &[&str]) -> String {
+        let is_wanted = |line: &&String| parts.iter().any(|part| line.contains(part));
+        let find = |written: &Written| written.lines.iter().find(is_wanted).cloned();
         let written = self.wait_while(|written| find(written).is_none() && !written.is_closed);
         find(&written).unwrap_or_else(|| {
             let end = if written.is_closed { "ended" } else { "still runs" };
-            panic!("the process {end} and did not write {part:?}; it wrote:\n{}", written.lines.join("\n"))
+            panic!("the process {end} and did not write any of {parts:?}; it wrote:\n{}", written.lines.join("\n"))
         })
     }
 

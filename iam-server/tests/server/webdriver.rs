@@ -16,6 +16,25 @@ use crate::process::{Process, TIMEOUT, clean_command, wait_for};
 /// The name of an element in answers of the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// What ChromeDriver writes before its port.
+const STARTED: &str = "started successfully on port";
+
+/// Starts ChromeDriver on a free port. It takes a port that is free for IPv6, and ends if another process has the same
+/// port for IPv4.
+fn start_driver(directory: &Path) -> (Process, u16) {
+    let driver = program("chromedriver");
+    for _ in 0..5 {
+        let mut command = clean_command(&driver);
+        command.env("HOME", directory).env("TMPDIR", directory).arg("--port=0");
+        let process = Process::start(command);
+        let line = process.output.wait_for_any(&[STARTED, "port not available"]);
+        if line.contains(STARTED) {
+            return (process, port(&line));
+        }
+    }
+    panic!("ChromeDriver found no free port");
+}
+
 /// A browser with a fresh profile. It is closed when this is dropped.
 pub(crate) struct Browser {
     driver: Client,
@@ -28,12 +47,9 @@ pub(crate) struct Browser {
 impl Browser {
     /// Opens a browser that knows only this host, at this address. So it cannot reach other machines.
     pub(crate) fn knowing(host: &str, address: SocketAddr) -> Self {
-        let (driver, chromium) = (program("chromedriver"), program("chromium"));
+        let chromium = program("chromium");
         let profile = TempDir::new().unwrap();
-        let mut command = clean_command(&driver);
-        command.env("HOME", profile.path()).env("TMPDIR", profile.path()).arg("--port=0");
-        let process = Process::start(command);
-        let port = port(&process.output.wait_for_line("started successfully on port"));
+        let (process, port) = start_driver(profile.path());
         let driver = Client::of(SocketAddr::from(([127, 0, 0, 1], port)));
         let arguments = [
             "--headless",
