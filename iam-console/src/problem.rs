@@ -12,7 +12,6 @@ use iam_core::Error;
 use serde::Deserialize;
 
 use crate::english;
-use crate::session::SessionOf;
 use crate::state::Console;
 use crate::view::{Frame, FrameSession, page};
 
@@ -100,8 +99,7 @@ pub(crate) async fn as_page(
         page(status, &Notice { problem: &document })
     } else {
         let correlation_id = context.correlation_id.map(|id| id.as_str().to_owned()).unwrap_or_default();
-        let session = response.extensions().get::<SessionOf>();
-        let session = session.map(|session| FrameSession { email: None, form_token: session.form_token.clone() });
+        let session = response.extensions().get::<FrameSession>().cloned();
         let frame = Frame { session, ..Frame::without_session(console.base()) };
         page(status, &ProblemPage { frame, problem: &document, correlation_id })
     };

@@ -70,15 +70,10 @@ pub(crate) async fn with_session(
         response.headers_mut().insert(header::SET_COOKIE, set_cookie);
     }
     if let Some(form_token) = form_token {
-        response.extensions_mut().insert(SessionOf { form_token });
+        // For the page of an error: the person must be able to sign out there.
+        response.extensions_mut().insert(FrameSession { email: None, form_token });
     }
     response
-}
-
-/// The session to which a response goes, for the page of an error: the person must be able to sign out there.
-#[derive(Clone, Debug)]
-pub(crate) struct SessionOf {
-    pub(crate) form_token: String,
 }
 
 /// The request has the cookie of a session that has ended.
