@@ -20,7 +20,7 @@ use crate::problem::is_for_part;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::view::{Frame, page};
+use crate::view::{Frame, page, query};
 
 /// How many entries a page of the log has.
 const LIMIT: u32 = 25;
@@ -71,7 +71,7 @@ impl Wanted {
 
     /// Returns the query of the same filter, from a position on.
     fn query(&self, cursor: &str) -> String {
-        let fields = [
+        query(&[
             ("resource", &*self.resource),
             ("action", &self.action),
             ("id", &self.id),
@@ -80,10 +80,7 @@ impl Wanted {
             ("from", &self.from),
             ("until", &self.until),
             ("cursor", cursor),
-        ];
-        let given: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        // Pairs of texts can always be written as a query.
-        serde_urlencoded::to_string(given).unwrap_or_default()
+        ])
     }
 }
 

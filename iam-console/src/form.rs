@@ -1,3 +1,4 @@
+use iam_core::user::NewUser;
 /// The fields of a form that a browser has sent.
 #[derive(Clone, Default)]
 pub(crate) struct Form(Vec<(String, String)>);
@@ -28,5 +29,15 @@ impl Form {
 
     pub(crate) fn into_fields(self) -> Vec<(String, String)> {
         self.0
+    }
+
+    /// Reads the fields of a new user.
+    pub(crate) fn new_user(&self) -> NewUser {
+        NewUser {
+            email: self.get("email").to_owned(),
+            password: self.get("password").into(),
+            first_name: self.get("firstName").to_owned(),
+            last_name: self.get("lastName").to_owned(),
+        }
     }
 }

@@ -10,7 +10,6 @@ use iam_axum::{Context, Problem};
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::session::{Login, Tokens};
 use iam_core::tenant::{PasswordPolicy, Registration, TenantSummary};
-use iam_core::user::NewUser;
 use iam_core::{Conflict, Error, FieldError, Unauthenticated};
 use serde::Deserialize;
 
@@ -75,7 +74,7 @@ struct Arrival {
 
 /// Returns the form with what was typed.
 fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage {
-    let field = |field: Field| field.clone().filled(form.get(field.name)).judged(errors);
+    let field = |field: Field| field.shown(form, errors);
     let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
     SignInPage {
         frame: Frame::without_session(console.base()),
@@ -176,7 +175,7 @@ fn registration(console: &Console, form: &Form, errors: &[FieldError], error: St
         Field::email(),
         Field::password("new-password").with_hint(rule),
     ];
-    let fields = fields.map(|field| field.clone().filled(form.get(field.name)).judged(errors));
+    let fields = fields.map(|field| field.shown(form, errors));
     RegisterPage { frame: Frame::without_session(console.base()), error, fields: fields.into() }
 }
 
@@ -198,13 +197,7 @@ async fn register(
         let notice = SignInPage { notice: english::NOT_FIRST, ..form_of(&console, &form, &[]) };
         return page(StatusCode::CONFLICT, &notice);
     }
-    let user = NewUser {
-        email: form.get("email").to_owned(),
-        password: form.get("password").into(),
-        first_name: form.get("firstName").to_owned(),
-        last_name: form.get("lastName").to_owned(),
-    };
-    let new = Registration { user, tenant_name: form.given("tenantName") };
+    let new = Registration { user: form.new_user(), tenant_name: form.given("tenantName") };
     match console.iam.tenants().register(&context, new).await {
         Ok(registered) => Ok(begin(&console, &parts, registered.login.tokens, console.base())),
         Err(Error::Validation(errors)) => {

@@ -8,6 +8,7 @@ use iam_core::FieldError;
 
 use crate::assets::ASSETS;
 use crate::english;
+use crate::form::Form;
 
 /// The frame of a page: what its head and its navigation need.
 #[derive(Clone, Debug)]
@@ -66,6 +67,13 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> Result<Respo
     }
 }
 
+/// Writes a query with the values that are not empty.
+pub(crate) fn query(fields: &[(&str, &str)]) -> String {
+    let given: Vec<_> = fields.iter().filter(|(_, value)| !value.is_empty()).collect();
+    // Pairs of texts can always be written as a query.
+    serde_urlencoded::to_string(given).unwrap_or_default()
+}
+
 /// A field of a form, with the value that was typed and what is wrong with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field {
@@ -108,6 +116,12 @@ impl Field {
     /// Fills in what was typed, except a password.
     pub(crate) fn filled(self, value: &str) -> Self {
         if self.kind == "password" { self } else { Self { value: value.to_owned(), ..self } }
+    }
+
+    /// Shows what was typed into this field of a form, and what is wrong with it.
+    pub(crate) fn shown(self, form: &Form, errors: &[FieldError]) -> Self {
+        let typed = form.get(self.name);
+        self.filled(typed).judged(errors)
     }
 
     /// Adds what is wrong with this field.

@@ -13,7 +13,7 @@ use crate::problem::is_for_part;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::view::{Frame, page};
+use crate::view::{Frame, page, query};
 
 /// How many users a page of the list has.
 const LIMIT: u32 = 25;
@@ -53,10 +53,7 @@ impl UserList {
     /// Returns the address of another page of the same list.
     fn address(&self, page: u64) -> String {
         let page = page.to_string();
-        let query = [("search", &*self.wanted.search), ("status", &*self.wanted.status), ("page", &*page)];
-        let given = query.into_iter().filter(|(_, value)| !value.is_empty());
-        // Pairs of texts can always be written as a query.
-        let query = serde_urlencoded::to_string(given.collect::<Vec<_>>()).unwrap_or_default();
+        let query = query(&[("search", &*self.wanted.search), ("status", &*self.wanted.status), ("page", &*page)]);
         format!("{}/users?{query}", self.base)
     }
 }

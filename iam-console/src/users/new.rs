@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
-use iam_core::user::NewUser;
 use iam_core::{Error, FieldError};
 
 use crate::english;
@@ -36,7 +35,7 @@ async fn page_of(
         Field::email().completed_as("off"),
         Field::password("new-password").with_hint(rule),
     ];
-    let fields = fields.map(|field| field.clone().filled(form.get(field.name)).judged(errors));
+    let fields = fields.map(|field| field.shown(form, errors));
     let frame = signed_in.frame_for(console, me.user.email.as_str());
     Ok(NewUserPage { frame, error: String::new(), fields: fields.into() })
 }
@@ -50,13 +49,7 @@ pub(super) async fn create(
     signed_in: SignedIn,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let new = NewUser {
-        email: form.get("email").to_owned(),
-        password: form.get("password").into(),
-        first_name: form.get("firstName").to_owned(),
-        last_name: form.get("lastName").to_owned(),
-    };
-    match console.iam.users().create(&signed_in.caller, new).await {
+    match console.iam.users().create(&signed_in.caller, form.new_user()).await {
         Ok(user) => Ok(Redirect::to(&format!("{}/users/{}?done=created", console.base(), user.id)).into_response()),
         Err(Error::Validation(errors)) => {
             page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, &form, &errors).await?)
