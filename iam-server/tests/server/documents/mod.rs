@@ -241,9 +241,9 @@ fn http_api(document: &mut Document) {
 }
 
 fn foresight(document: &mut Document) {
-    let server = Home::new().serve();
-    let (_, token) = administrator(&server);
     let home = Home::new();
+    let server = home.serve();
+    let (_, token) = administrator(&server);
     let shell = Shell::new(home.path()).with("TOKEN", token.as_str());
     let shell = shell.with("API", format!("http://{}/api/v1", server.address));
     let session = [
