@@ -126,12 +126,17 @@ use_oldest_rust() {
     export RUSTUP_TOOLCHAIN=$version
 }
 
-# rust_tool CRATE VERSION [OPTION of cargo install...]: installs this version of a program into target/tools, unless it
-# is there, and adds that directory to PATH. A new release of a tool must not fail an unchanged checkout. An optimised
-# build takes longer than it saves.
+# The versions of programs: a new release must not fail an unchanged checkout.
+declare -A rust_tools=(
+    [cargo-cyclonedx]=0.5.9 [cargo-deny]=0.20.2 [cargo-public-api]=0.52.0 [cargo-semver-checks]=0.51.0 [mdbook]=0.5.4
+    [openapi-to-rust]=0.23.0
+)
+
+# rust_tool CRATE [OPTION of cargo install...]: installs a program into target/tools, unless this version of it is there,
+# and adds that directory to PATH. An optimised build takes longer than it saves.
 rust_tool() {
-    local crate=$1 version=$2
-    shift 2
+    local crate=$1 version=${rust_tools[$1]}
+    shift
     PATH=$PWD/target/tools/bin:$PATH
     cargo install --list --root target/tools | grep --quiet --line-regexp --fixed-strings "$crate v$version:" ||
         CARGO_PROFILE_DEV_DEBUG=0 cargo install --debug --locked --root target/tools --version "$version" "$@" "$crate"
