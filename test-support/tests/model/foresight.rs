@@ -53,6 +53,8 @@ pub(crate) struct Difference {
     pub(crate) is_gain: bool,
     pub(crate) from: Moment,
     pub(crate) until: Moment,
+    /// The assignments that give the permission longer than `from`, without new ones.
+    pub(crate) via: BTreeSet<usize>,
 }
 
 /// Compares every permission of every user in every place that exists before and after a change. A place about which a
@@ -62,6 +64,11 @@ pub(crate) fn differences(before: &Tenant, after: &Tenant, now: Moment) -> BTree
     let held_until = |state: &Tenant, user, permission: &str, spot| {
         let granting = state.granting(user, permission, spot, now).into_iter();
         granting.map(|number| state.assignments[number].until).max().unwrap_or(now)
+    };
+    let via = |state: &Tenant, user, permission: &str, spot, from| {
+        let granting = state.granting(user, permission, spot, now).into_iter();
+        let gives = |number: &usize| *number < before.assignments.len() && state.assignments[*number].until > from;
+        granting.filter(gives).collect()
     };
     let mut differences = BTreeSet::new();
     for user in 0..before.users.len() {
@@ -83,14 +90,14 @@ pub(crate) fn differences(before: &Tenant, after: &Tenant, now: Moment) -> BTree
                     })
                 });
                 if !is_told {
-                    let permission = permission.name.to_owned();
                     differences.insert(Difference {
                         user,
                         spot: *spot,
-                        permission,
+                        permission: permission.name.to_owned(),
                         is_gain: *is_gain,
                         from: *from,
                         until: *until,
+                        via: via(if *is_gain { after } else { before }, user, permission.name, *spot, *from),
                     });
                 }
             }
