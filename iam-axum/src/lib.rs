@@ -79,6 +79,7 @@ use crate::request_state::ResponseState;
 use crate::state::ApiState;
 use crate::sync_middleware::{AroundLayer, around};
 
+pub use access_review::access_review_file;
 pub use context::TraceId;
 pub use deprecation::Deprecation;
 pub use extract::{Authenticated, Body, Call, Context, PathId, Query};

@@ -23,6 +23,11 @@ impl Form {
         Some(self.get(name).trim().to_owned()).filter(|value| !value.is_empty())
     }
 
+    /// Returns all values of a field, such as those of check boxes.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn remove(&mut self, names: &[&str]) {
         self.0.retain(|(name, _)| !names.contains(&name.as_str()));
     }

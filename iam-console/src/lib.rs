@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access_reviews;
 mod activity;
 mod assets;
 mod audit;
@@ -7,6 +8,7 @@ mod cookie;
 mod english;
 mod form;
 mod guard;
+mod names;
 mod overview;
 mod problem;
 mod proofs;
@@ -57,6 +59,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(sign_in::routes())
         .merge(users::routes())
         .merge(audit::routes())
+        .merge(access_reviews::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())
         .layer(from_fn_with_state(console.clone(), guard::guarded));
