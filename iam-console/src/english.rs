@@ -259,3 +259,73 @@ pub(crate) fn completion(undecided: u64, keep: u64, revoke: u64) -> String {
         _ => format!("{undecided} items have no decision yet. Decide about them before you complete the review."),
     }
 }
+
+pub(crate) const CHECK: &str = "Check";
+pub(crate) const FOLLOW: &str = "Follow live";
+
+/// The texts of the script of the audit log, by their names.
+pub(crate) const AUDIT_TEXTS: [(&str, &str); 36] = [
+    ("following", "New entries appear at the top, every few seconds while this page is visible."),
+    ("news", "New entries: {count}."),
+    ("gap", "Many entries came since this page was loaded. Load it again, then follow."),
+    ("long", "Following has stopped, because it took long. Press the button to go on."),
+    ("stopped", "Following has stopped."),
+    ("ended", "Your session has ended."),
+    ("good", "Checked: everything matches."),
+    ("bad", "Checked: something does not match."),
+    ("unknown", "This could not be checked."),
+    ("mark-good", "✓"),
+    ("mark-bad", "✗"),
+    ("mark-unknown", "–"),
+    (
+        "included",
+        "This browser computed the hash of the entry, and from it and {hashes} other hashes the root of the log with {size} entries. It is the root in the present checkpoint.",
+    ),
+    ("not-included", "The root that this browser computed from the entry is not the root in the present checkpoint."),
+    ("signed", "The present checkpoint is signed with the key that this browser has kept since {time}."),
+    (
+        "signed-first",
+        "The present checkpoint is signed with the key that the server names. This browser keeps the key from now on.",
+    ),
+    ("not-signed", "The present checkpoint is not signed with the key of the log."),
+    (
+        "signature-unknown",
+        "The signature of the checkpoint was not checked, because this browser does not have Ed25519.",
+    ),
+    ("other-key", "The log has another key than the one that this browser has kept since {time}."),
+    (
+        "grown",
+        "The checkpoint that this browser kept on {time} has {old} entries, and the log of now starts with the same {old} entries. None of them was changed, removed or moved.",
+    ),
+    (
+        "not-grown",
+        "The log of now does not start with the {old} entries of the checkpoint that this browser kept on {time}. Some of them were changed, removed or moved.",
+    ),
+    ("personal", "The personal values of the entry match the hashes in it."),
+    ("not-personal", "Personal values of the entry do not match the hashes in it."),
+    ("erased", "Personal values of the entry were erased, so they were not checked. Their hashes are in the entry."),
+    (
+        "shown",
+        "The proven entry has the action, the type and the time that this page shows. Compare its other fields below.",
+    ),
+    ("not-shown", "The proven entry has another action, type or time than this page shows."),
+    ("protected", "The entry was in the log on {time}, and has not changed since."),
+    (
+        "newer",
+        "The entry is newer than the checkpoint that this browser kept on {time}. Whether it was changed before now was not checked. A later change will be found.",
+    ),
+    (
+        "first",
+        "This browser had no checkpoint of this log. Whether the entry was changed before now was not checked. A later change will be found.",
+    ),
+    ("limits", "What this does not show"),
+    ("limit-truth", "Whether the entry was true when it was written."),
+    ("limit-others", "Whether other people get the same log. Compare your checkpoint with theirs."),
+    (
+        "limit-script",
+        "The program of this check comes from the same server. To be independent of it, keep the checkpoint below, and check it with a tool of your own.",
+    ),
+    ("evidence", "The proven entry, the checkpoint and the key"),
+    ("operator", "Do not clear the data of this browser, and ask the operator to run: iam-server audit verify"),
+    ("insecure", "A browser can check the log only over HTTPS, or on the same machine."),
+];
