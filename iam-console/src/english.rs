@@ -329,3 +329,35 @@ pub(crate) const AUDIT_TEXTS: [(&str, &str); 36] = [
     ("operator", "Do not clear the data of this browser, and ask the operator to run: iam-server audit verify"),
     ("insecure", "A browser can check the log only over HTTPS, or on the same machine."),
 ];
+
+pub(crate) const ENDS_SOON: &str = "Ends soon";
+pub(crate) const YOUR_KEYS_END: &str = "Your API keys that end within 30 days:";
+pub(crate) const NONE_OF_YOUR_KEYS_ENDS: &str = "None of your API keys ends within 30 days.";
+pub(crate) const PROVABLE_ENTRIES: &str = "entries have their place in the log, and can be checked.";
+pub(crate) const NO_ENTRY_WAITS: &str = "No entry waits for its place in the log.";
+pub(crate) const LOG_LATE: &str = "This takes too long. Ask the operator to look at the log of the server.";
+pub(crate) const LOG_BROKEN: &str =
+    "The log cannot be shown, or does not match its own checkpoint. Ask the operator to run: iam-server audit verify";
+
+/// How many role assignments end soon. Only this many are counted.
+pub(crate) fn ending(next: usize, soon: usize, counted: usize) -> String {
+    if soon == 0 {
+        return "No role assignment ends within 30 days.".to_owned();
+    }
+    let number = |count: usize| if count < counted { count.to_string() } else { format!("{count} or more") };
+    format!("Role assignments that end within 7 days: {}; within 30 days: {}.", number(next), number(soon))
+}
+
+/// How many invitations wait for an answer.
+pub(crate) fn invitations_wait(count: &u64) -> String {
+    match count {
+        0 => "No invitation waits for an answer.".to_owned(),
+        _ => format!("Invitations that wait for an answer: {count}. Each ends 7 days after it was sent."),
+    }
+}
+
+/// How many entries are not sequenced yet. The moment of the oldest one follows.
+pub(crate) fn entries_wait(count: &usize) -> String {
+    let number = if *count < 100 { count.to_string() } else { "100 or more".to_owned() };
+    format!("Entries that wait for their place in the log: {number}, the oldest since")
+}
