@@ -15,10 +15,10 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
-use crate::problem::{if_allowed, refused_in_place};
+use crate::problem::{if_allowed, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
-use crate::view::{Field, Frame, page};
+use crate::view::{Field, Frame, page, part};
 
 /// How many organizations are offered at once.
 const OFFERED: u32 = 20;
@@ -124,7 +124,9 @@ pub(super) async fn organizations(
     signed_in: SignedIn,
     Query(wanted): Query<Search>,
 ) -> Result<Response, Problem> {
-    page(StatusCode::OK, &Organizations::read(&console.iam, &signed_in.caller, &wanted.search, &wanted.chosen).await?)
+    let organizations = Organizations::read(&console.iam, &signed_in.caller, &wanted.search, &wanted.chosen).await?;
+    let found = organizations.found.as_ref().map_or(0, |found| found.total);
+    part(&organizations, &english::organizations_found(found))
 }
 
 pub(super) async fn create(
@@ -145,12 +147,11 @@ pub(super) async fn create(
             let path = format!("{}/access-reviews/{}?done=begun", console.base(), made.review.id);
             Ok(Redirect::to(&path).into_response())
         }
-        Err(Error::Validation(errors)) => {
-            page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, &form, &errors).await?)
-        }
         Err(error) => {
-            let shown = page_of(&console, &signed_in, &form, &[]).await?;
-            refused_in_place(error, |error| NewReviewPage { error, ..shown })
+            refused_form(error, async |errors, error| {
+                Ok(NewReviewPage { error, ..page_of(&console, &signed_in, &form, &errors).await? })
+            })
+            .await
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::view::{Frame, page, query};
+use crate::view::{Frame, page, part, query};
 
 /// How many items a page of a review has.
 const LIMIT: u32 = 25;
@@ -372,7 +372,10 @@ pub(super) async fn decide(
             let shown = Shown::of(&console, &signed_in, token.form_token(), wanted, &review.review).await?;
             let names = shown.names(users_of(&listed)).await?;
             let row = shown.row(listed, &names, None);
-            page(StatusCode::OK, &DecidedPart { row, state: shown.state(review, true) })
+            let decision = row.listed.item.decision().map_or("", |decision| text_of(&decision));
+            let saved =
+                format!("{} {decision}, {}, {}", english::DECISION_SAVED, row.user(), row.listed.item.role.name);
+            part(&DecidedPart { row, state: shown.state(review, true) }, &saved)
         }
         Ok(_) => Ok(back(&console, id, &wanted, "decided")),
         Err(error) if is_for_part(&headers) => Err(error.into()),

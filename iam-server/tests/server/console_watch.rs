@@ -128,12 +128,12 @@ fn an_access_review_is_begun_decided_in_place_and_completed() {
         browser.text_of("//p[@class='progress']/span[text()='1 of 1 decided']");
         assert_eq!(browser.run("return document.activeElement.value"), "REVOKE", "the focus stays");
         assert_eq!(browser.text_of("//button[@aria-pressed='true']").lines().next(), Some("Revoke"));
-        let said = browser.run("return document.getElementById('notice').textContent");
-        assert!(said.as_str().unwrap().contains("Saved: Revoke, grace@example.com, MEMBER"), "{said}");
+        let said = browser.run("return document.getElementById('found').textContent");
+        assert_eq!(said, "Saved: Revoke, grace@example.com, MEMBER");
         // A refusal is shown above the items, and takes no item away.
         browser.run("document.querySelector('.decide input[name=form-token]').value = 'x'");
         browser.click("//button[@value='KEEP']");
-        let refused = browser.text_of("//div[@id='notice']/p[@role='alert']");
+        let refused = browser.text_of("//div[@id='notice']/p[@class='error']");
         assert!(refused.starts_with("This form is not from this page"), "{refused}");
         browser.text_of("//li//button[@value='KEEP']");
         fits(&browser);
