@@ -10,7 +10,7 @@ use iam_core::access_review::*;
 use iam_core::api_key::*;
 use iam_core::assignment::*;
 use iam_core::audit::*;
-use iam_core::clock::Timestamp;
+use iam_core::clock::{Day, Timestamp};
 use iam_core::credential::*;
 use iam_core::factor::*;
 use iam_core::history::{HistoryStore, HolderQuery, Past, PastStatus};
@@ -99,6 +99,16 @@ impl AssignmentStore for Unaudited {
     ) -> Outcome<Page<ListedAssignment>> {
         self.0.assignments(tenant, filter, reach, page, now).await
     }
+    async fn expiring_assignments(
+        &self,
+        tenant: TenantId,
+        reach: &VisibleScope,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Outcome<Vec<ListedAssignment>> {
+        self.0.expiring_assignments(tenant, reach, now, until, limit).await
+    }
     async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Outcome<Vec<TenantId>> {
         self.0.tenants_with_expired_assignments(now, limit).await
     }
@@ -114,6 +124,15 @@ impl AuditStore for Unaudited {
         limit: u32,
     ) -> Outcome<Vec<AuditEntry>> {
         self.0.audit_entries(tenant, filter, after, limit).await
+    }
+    async fn audit_entries_by_day(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Outcome<Vec<(Day, u64)>> {
+        self.0.audit_entries_by_day(tenant, action, from, limit).await
     }
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Outcome<Option<AuditEntry>> {
         self.0.audit_entry(tenant, id).await

@@ -485,7 +485,15 @@ pub(crate) async fn items(
         let items = iam.access_reviews().items(&caller, id, filter, page).await?;
         return Ok(Json(Collection::<AccessReviewItemDto>::of(items)).into_response());
     }
-    let items = iam.access_reviews().all_items(&caller, id, filter).await?;
+    access_review_file(iam.access_reviews().all_items(&caller, id, filter).await?)
+}
+
+/// Returns items of an access review as a file of comma-separated values, as the API does.
+///
+/// # Errors
+///
+/// A problem with status 500 if the file cannot be written.
+pub fn access_review_file(items: Vec<ListedReviewItem>) -> Result<Response, Problem> {
     let rows = std::iter::once(COLUMNS.map(str::to_owned)).chain(items.into_iter().map(cells));
     let file = csv(rows).map_err(|error| {
         tracing::error!(error = %chain(&*error), "a review could not be written as CSV");

@@ -73,6 +73,14 @@ pub(crate) const CONFIRM_IDENTITY_WHY: &str = "You signed in some time ago, and 
      After it, the action goes on by itself.";
 pub(crate) const CANCEL: &str = "Cancel";
 
+pub(crate) const SESSION_ENDED_FORM_KEPT: &str =
+    "Your session has ended. Sign in again. What you typed is kept, and you can send it after that.";
+pub(crate) const SEND_AGAIN: &str = "Send the form again?";
+pub(crate) const SEND_AGAIN_WHY: &str =
+    "This form is from an earlier session, so nothing is changed yet. Check what it has, and send it again.";
+pub(crate) const SEND: &str = "Send";
+pub(crate) const NOTHING_IS_SAVED: &str = "Nothing is saved. Correct the marked fields.";
+
 pub(crate) const FOREIGN_FORM: &str =
     "This form is not from this page, or is older than your session. Open the page again.";
 pub(crate) const BACK: &str = "Back to the overview";
@@ -93,8 +101,12 @@ pub(crate) const DELETED: &str = "Deleted";
 pub(crate) const LAST_LOGIN: &str = "Last sign-in";
 pub(crate) const NEVER: &str = "Never";
 pub(crate) const CREATED: &str = "Created";
-pub(crate) const FOUND_ONE: &str = "1 user";
-pub(crate) const FOUND: &str = "users";
+
+/// How many users a search has found.
+pub(crate) fn users_found(total: u64) -> String {
+    if total == 1 { "1 user".to_owned() } else { format!("{total} users") }
+}
+
 pub(crate) const NO_USER_MATCHES: &str = "No user matches.";
 pub(crate) const SHOW_ALL_USERS: &str = "Show all users";
 pub(crate) const PAGES: &str = "Pages";
@@ -152,6 +164,16 @@ pub(crate) const FROM_DAY: &str = "From (day in UTC)";
 pub(crate) const UNTIL_DAY: &str = "Until (day in UTC)";
 pub(crate) const RESOURCE_ID: &str = "Id of the resource";
 pub(crate) const ACTOR_ID: &str = "Id of the acting user";
+
+/// How many entries of the log a page shows.
+pub(crate) fn entries_shown(count: usize) -> String {
+    match count {
+        0 => NO_ENTRY_MATCHES.to_owned(),
+        1 => "1 entry".to_owned(),
+        count => format!("{count} entries"),
+    }
+}
+
 pub(crate) const NO_ENTRY_MATCHES: &str = "No entry matches.";
 pub(crate) const SHOW_ALL_ENTRIES: &str = "Show all entries";
 pub(crate) const BY: &str = "by";
@@ -176,3 +198,193 @@ pub(crate) const DAYS_ARE_UTC: &str = "Days in UTC";
 pub(crate) const NOT_ALL_COUNTED: &str = "There are too many to count those of the first days";
 pub(crate) const AS_TABLE: &str = "As a table";
 pub(crate) const DAY: &str = "Day";
+
+pub(crate) const ACCESS_REVIEWS: &str = "Access reviews";
+pub(crate) const NEW_REVIEW: &str = "New review";
+pub(crate) const BEGIN_REVIEW: &str = "Begin the review";
+pub(crate) const REVIEW_WHAT: &str = "A review lists the role assignments of this moment. People decide about each of them \
+     whether it stays. Nothing changes before the review is completed.";
+pub(crate) const NO_REVIEWS: &str = "There is no such review.";
+pub(crate) const SHOW_ALL_REVIEWS: &str = "Show all reviews";
+pub(crate) const REVIEW_OPEN: &str = "Open";
+pub(crate) const REVIEW_COMPLETED: &str = "Completed";
+pub(crate) const REVIEW_CANCELLED: &str = "Cancelled";
+pub(crate) const ALL_REVIEWS: &str = "All";
+pub(crate) const DUE: &str = "Due";
+pub(crate) const LATE: &str = "late";
+pub(crate) const DUE_DAY: &str = "Due day";
+pub(crate) const DUE_HINT: &str = "The review is due at the end of this day, in UTC. It stays open afterwards.";
+pub(crate) const REVIEW_NAME_HINT: &str = "For example: Sales, spring";
+pub(crate) const PROGRESS: &str = "Progress";
+pub(crate) const DECIDED: &str = "decided";
+pub(crate) const WHERE: &str = "Where";
+pub(crate) const WHOLE_TENANT_OPTION: &str = "The whole tenant";
+pub(crate) const WHERE_HINT: &str =
+    "In an organization, the review is about the assignments in it and below it, and not about tenant-wide ones.";
+pub(crate) const SEARCH_ORGANIZATIONS: &str = "Search organizations by name";
+pub(crate) const MORE_ORGANIZATIONS: &str = "There are more. Type a part of the name to find another one.";
+pub(crate) const NO_ORGANIZATION_MATCHES: &str = "No organization matches.";
+pub(crate) const ORGANIZATIONS_HIDDEN: &str = "You may not see the organizations.";
+pub(crate) const WHICH_ROLES: &str = "Which roles";
+pub(crate) const WHICH_ROLES_HINT: &str = "Without a choice, the review is about all roles.";
+pub(crate) const ONLY_NEWEST_ROLES: &str =
+    "Only the newest 100 roles are shown. The API begins a review of other roles.";
+pub(crate) const ALL_ROLES: &str = "all roles";
+pub(crate) const CHOICE_HIDDEN: &str = "You may not see the roles, so the review is about all of them.";
+pub(crate) const CHOOSE_AGAIN: &str = "must be chosen from the list";
+pub(crate) const MUST_BE_DAY: &str = "must be a day, such as 2026-01-31";
+pub(crate) const MUST_DECIDE: &str = "must be to keep or to revoke";
+pub(crate) const ABOUT_USERS: &str = "Users";
+pub(crate) const BEGUN: &str = "Begun";
+pub(crate) const CLOSED: &str = "Closed";
+pub(crate) const OVERDUE: &str = "The review is late.";
+pub(crate) const REVIEW_BEGUN: &str = "The review has begun. Decide about each item.";
+pub(crate) const REVIEW_DECIDED: &str = "The decision is saved.";
+pub(crate) const REVIEW_IS_COMPLETED: &str = "The review is completed. Each item shows what became of it.";
+pub(crate) const REVIEW_IS_CANCELLED: &str = "The review is cancelled. No role assignment was revoked.";
+pub(crate) const ITEMS: &str = "Items";
+pub(crate) const ALL_ITEMS: &str = "All";
+pub(crate) const UNDECIDED: &str = "Undecided";
+pub(crate) const KEEP: &str = "Keep";
+pub(crate) const REVOKE: &str = "Revoke";
+pub(crate) const DECISION: &str = "Decision";
+pub(crate) const REASON: &str = "Reason";
+pub(crate) const OPTIONAL: &str = "optional";
+pub(crate) const GRANTED: &str = "Granted";
+pub(crate) const BY_THE_SERVICE: &str = "by the service itself";
+pub(crate) const OWN_ITEM: &str = "This is your own role. Another person must decide about it.";
+pub(crate) const NO_ITEMS: &str =
+    "No role assignment is in the scope of this review. Cancel it, and begin one with another scope.";
+pub(crate) const NO_ITEM_MATCHES: &str = "No item matches.";
+pub(crate) const SHOW_ALL_ITEMS: &str = "Show all items";
+pub(crate) const AS_CSV: &str = "Download as CSV";
+pub(crate) const DECISION_SAVED: &str = "Saved:";
+pub(crate) const COMPLETE: &str = "Complete the review";
+pub(crate) const COMPLETE_CONFIRM: &str = "Yes, complete it";
+pub(crate) const CANCEL_REVIEW: &str = "Cancel the review";
+pub(crate) const CANCEL_REVIEW_WHAT: &str =
+    "Nothing is revoked. The review and its decisions stay, and cannot be changed any more.";
+pub(crate) const CANCEL_CONFIRM: &str = "Yes, cancel it";
+pub(crate) const DECISIONS_HIDDEN: &str = "You may see this review, and may not decide in it.";
+pub(crate) const OUTCOME_KEPT: &str = "It stays.";
+pub(crate) const OUTCOME_REVOKED: &str = "It is revoked.";
+pub(crate) const OUTCOME_GONE: &str = "It had ended before.";
+
+/// How many organizations have a text in their names.
+pub(crate) fn organizations_found(count: u64) -> String {
+    if count == 1 { "1 organization".to_owned() } else { format!("{count} organizations") }
+}
+
+/// What the completion of a review does, or why it cannot be completed yet.
+pub(crate) fn completion(undecided: u64, keep: u64, revoke: u64) -> String {
+    match (undecided, revoke) {
+        (0, 0) => format!("All role assignments stay: {keep}. This cannot be undone."),
+        (0, _) => {
+            format!("Role assignments that are revoked: {revoke}. Those that stay: {keep}. This cannot be undone.")
+        }
+        (1, _) => "One item has no decision yet. Decide about it before you complete the review.".to_owned(),
+        _ => format!("{undecided} items have no decision yet. Decide about them before you complete the review."),
+    }
+}
+
+pub(crate) const CHECK: &str = "Check";
+pub(crate) const FOLLOW: &str = "Follow live";
+
+/// The texts of the script of the audit log, by their names.
+pub(crate) const AUDIT_TEXTS: [(&str, &str); 36] = [
+    ("following", "New entries appear at the top, every few seconds while this page is visible."),
+    ("news", "New entries: {count}."),
+    ("gap", "Many entries came since this page was loaded. Load it again, then follow."),
+    ("long", "Following has stopped, because it took long. Press the button to go on."),
+    ("stopped", "Following has stopped."),
+    ("ended", "Your session has ended."),
+    ("good", "Checked: everything matches."),
+    ("bad", "Checked: something does not match."),
+    ("unknown", "This could not be checked."),
+    ("mark-good", "✓"),
+    ("mark-bad", "✗"),
+    ("mark-unknown", "–"),
+    (
+        "included",
+        "This browser computed the hash of the entry, and from it and {hashes} other hashes the root of the log with {size} entries. It is the root in the present checkpoint.",
+    ),
+    ("not-included", "The root that this browser computed from the entry is not the root in the present checkpoint."),
+    ("signed", "The present checkpoint is signed with the key that this browser has kept since {time}."),
+    (
+        "signed-first",
+        "The present checkpoint is signed with the key that the server names. This browser keeps the key from now on.",
+    ),
+    ("not-signed", "The present checkpoint is not signed with the key of the log."),
+    (
+        "signature-unknown",
+        "The signature of the checkpoint was not checked, because this browser does not have Ed25519.",
+    ),
+    ("other-key", "The log has another key than the one that this browser has kept since {time}."),
+    (
+        "grown",
+        "The checkpoint that this browser kept on {time} has {old} entries, and the log of now starts with the same {old} entries. None of them was changed, removed or moved.",
+    ),
+    (
+        "not-grown",
+        "The log of now does not start with the {old} entries of the checkpoint that this browser kept on {time}. Some of them were changed, removed or moved.",
+    ),
+    ("personal", "The personal values of the entry match the hashes in it."),
+    ("not-personal", "Personal values of the entry do not match the hashes in it."),
+    ("erased", "Personal values of the entry were erased, so they were not checked. Their hashes are in the entry."),
+    (
+        "shown",
+        "The proven entry has the action, the type and the time that this page shows. Compare its other fields below.",
+    ),
+    ("not-shown", "The proven entry has another action, type or time than this page shows."),
+    ("protected", "The entry was in the log on {time}, and has not changed since."),
+    (
+        "newer",
+        "The entry is newer than the checkpoint that this browser kept on {time}. Whether it was changed before now was not checked. A later change will be found.",
+    ),
+    (
+        "first",
+        "This browser had no checkpoint of this log. Whether the entry was changed before now was not checked. A later change will be found.",
+    ),
+    ("limits", "What this does not show"),
+    ("limit-truth", "Whether the entry was true when it was written."),
+    ("limit-others", "Whether other people get the same log. Compare your checkpoint with theirs."),
+    (
+        "limit-script",
+        "The program of this check comes from the same server. To be independent of it, keep the checkpoint below, and check it with a tool of your own.",
+    ),
+    ("evidence", "The proven entry, the checkpoint and the key"),
+    ("operator", "Do not clear the data of this browser, and ask the operator to run: iam-server audit verify"),
+    ("insecure", "A browser can check the log only over HTTPS, or on the same machine."),
+];
+
+pub(crate) const ENDS_SOON: &str = "Ends soon";
+pub(crate) const YOUR_KEYS_END: &str = "Your API keys that end within 30 days:";
+pub(crate) const NONE_OF_YOUR_KEYS_ENDS: &str = "None of your API keys ends within 30 days.";
+pub(crate) const PROVABLE_ENTRIES: &str = "entries have their place in the log, and can be checked.";
+pub(crate) const NO_ENTRY_WAITS: &str = "No entry waits for its place in the log.";
+pub(crate) const LOG_LATE: &str = "This takes too long. Ask the operator to look at the log of the server.";
+pub(crate) const LOG_BROKEN: &str =
+    "The log cannot be shown, or does not match its own checkpoint. Ask the operator to run: iam-server audit verify";
+
+/// How many role assignments end soon. Only this many are counted.
+pub(crate) fn ending(next: usize, soon: usize, counted: usize) -> String {
+    if soon == 0 {
+        return "No role assignment ends within 30 days.".to_owned();
+    }
+    let number = |count: usize| if count < counted { count.to_string() } else { format!("{count} or more") };
+    format!("Role assignments that end within 7 days: {}; within 30 days: {}.", number(next), number(soon))
+}
+
+/// How many invitations wait for an answer.
+pub(crate) fn invitations_wait(count: &u64) -> String {
+    match count {
+        0 => "No invitation waits for an answer.".to_owned(),
+        _ => format!("Invitations that wait for an answer: {count}. Each ends 7 days after it was sent."),
+    }
+}
+
+/// How many entries are not sequenced yet. The moment of the oldest one follows.
+pub(crate) fn entries_wait(count: &usize) -> String {
+    let number = if *count < 100 { count.to_string() } else { "100 or more".to_owned() };
+    format!("Entries that wait for their place in the log: {number}, the oldest since")
+}

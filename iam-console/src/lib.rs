@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access_reviews;
 mod activity;
 mod assets;
 mod audit;
@@ -7,9 +8,11 @@ mod cookie;
 mod english;
 mod form;
 mod guard;
+mod names;
 mod overview;
 mod problem;
 mod proofs;
+mod resume;
 mod session;
 mod settings;
 mod sign_in;
@@ -17,8 +20,6 @@ mod state;
 mod time;
 mod users;
 mod view;
-
-use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -51,12 +52,13 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let mut api = settings.api.clone();
     // The pages of other origins may call the API, and not read the console.
     api.cors_origins.clear();
-    let console = Console { iam: iam.clone(), settings: Arc::new(settings) };
+    let console = Console::new(iam.clone(), settings);
     let pages = Router::new()
         .route("/", get(overview::show))
         .merge(sign_in::routes())
         .merge(users::routes())
         .merge(audit::routes())
+        .merge(access_reviews::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())
         .layer(from_fn_with_state(console.clone(), guard::guarded));
@@ -64,11 +66,16 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let pages = with_limits(pages, iam.clone(), api.clone())
         .layer(from_fn_with_state(console.clone(), session::with_session))
         .layer(from_fn_with_state(console.clone(), problem::as_page));
-    let files = with_limits(assets::routes(), iam, api.clone());
-    let all = with_conventions(pages.merge(files), api).layer(map_response(with_policy));
-    let base = console.base().to_owned();
-    let slash = Redirect::permanent(&base);
-    Router::new().route(&format!("{base}/"), get(async move || slash)).nest(&base, all)
+    let limited = |router| with_limits(router, iam.clone(), api.clone());
+    let complete = |router| with_conventions(router, api.clone()).layer(map_response(with_policy));
+    let all = complete(pages.merge(limited(assets::routes())));
+    let base = console.base();
+    if base.is_empty() {
+        return all;
+    }
+    let home = Redirect::permanent(base);
+    let slash = complete(limited(Router::new().route("/", get(async move || home))));
+    Router::new().nest(base, all).nest(&format!("{base}/"), slash)
 }
 
 async fn with_policy(mut response: Response) -> Response {

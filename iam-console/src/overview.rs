@@ -4,7 +4,12 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use chrono::TimeDelta;
 use iam_axum::Problem;
+use iam_core::api_key::ApiKey;
+use iam_core::assignment::ListedAssignment;
+use iam_core::clock::Timestamp;
+use iam_core::invitation::{InvitationFilter, InvitationStatus};
 use iam_core::page::PageRequest;
 use iam_core::session::{AuthenticatedBy, Me, Session};
 use iam_core::user::{UserFilter, UserSort, UserStatus};
@@ -12,6 +17,7 @@ use iam_core::{Caller, Error, Iam};
 
 use crate::activity::Activity;
 use crate::english;
+use crate::problem::if_allowed;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -29,6 +35,80 @@ struct Overview {
     users: Option<[(UserStatus, u64); 3]>,
     /// `None` if the caller may not read the audit log.
     activity: Option<Activity>,
+    ending: Ending,
+    /// `None` if the caller may not read the audit log.
+    log: Option<LogLag>,
+}
+
+/// What ends soon.
+struct Ending {
+    /// The role assignments that end within [`SOON`], those that end first first. `None` if the caller may not see them.
+    assignments: Option<Vec<ListedAssignment>>,
+    /// Until when an assignment counts as one of the next days.
+    next: Timestamp,
+    /// The caller's own keys that end within [`SOON`].
+    keys: Vec<ApiKey>,
+    /// How many invitations wait for an answer. `None` if the caller may not see them.
+    invitations: Option<u64>,
+}
+
+/// What counts as soon, and as the next days.
+const SOON: TimeDelta = TimeDelta::days(30);
+const NEXT: TimeDelta = TimeDelta::days(7);
+
+/// How many assignments are counted, and how many are shown.
+const COUNTED: u32 = 100;
+const SHOWN: usize = 5;
+
+impl Ending {
+    async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {
+        let now = iam.now();
+        let keys = match caller.user() {
+            Some(user) => iam.api_keys().list(caller, user).await?,
+            None => Vec::new(),
+        };
+        let waiting = InvitationFilter { status: Some(InvitationStatus::Pending), ..InvitationFilter::default() };
+        let invitations = iam.invitations().list(caller, &waiting, PageRequest::new(1, 1)?).await;
+        Ok(Self {
+            assignments: if_allowed(iam.assignments().expiring(caller, SOON, COUNTED).await)?,
+            next: now + NEXT,
+            keys: keys.into_iter().filter(|key| now < key.expires_at && key.expires_at <= now + SOON).collect(),
+            invitations: if_allowed(invitations)?.map(|found| found.total),
+        })
+    }
+
+    /// The text with the number of assignments that end within the next days, and of all that end soon.
+    fn counts(&self, assignments: &[ListedAssignment]) -> String {
+        let is_next = |listed: &&ListedAssignment| listed.assignment.expires_at.is_some_and(|end| end <= self.next);
+        let next = assignments.iter().filter(is_next).count();
+        english::ending(next, assignments.len(), COUNTED as usize)
+    }
+}
+
+/// How far the proofs of the audit log are behind its entries.
+enum LogLag {
+    /// All entries, and how many of them wait for their place in the log, since when.
+    State { size: u64, pending: usize, since: Option<Timestamp>, is_late: bool },
+    /// The log does not match its own checkpoint.
+    Broken,
+}
+
+/// After this time, an entry should have its place in the log.
+const LATE: TimeDelta = TimeDelta::minutes(1);
+
+impl LogLag {
+    async fn read(iam: &Iam, caller: &Caller) -> Result<Option<Self>, Error> {
+        match iam.audit().checkpoint(caller).await {
+            Ok(state) => Ok(Some(Self::State {
+                size: state.signed.checkpoint.size,
+                pending: state.pending.len(),
+                since: state.pending_since,
+                is_late: state.pending_since.is_some_and(|since| iam.now() - since > LATE),
+            })),
+            Err(Error::Internal(_)) => Ok(Some(Self::Broken)),
+            Err(error) => if_allowed(Err(error)),
+        }
+    }
 }
 
 /// Counts the users that the caller may see.
@@ -59,5 +139,7 @@ pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
     let roles = roles.collect();
     let users = users_by_status(&console.iam, &signed_in.caller).await?;
     let activity = Activity::read(&console.iam, &signed_in.caller).await?;
-    page(StatusCode::OK, &Overview { frame, session, roles, users, activity, me })
+    let ending = Ending::read(&console.iam, &signed_in.caller).await?;
+    let log = LogLag::read(&console.iam, &signed_in.caller).await?;
+    page(StatusCode::OK, &Overview { frame, session, roles, users, activity, ending, log, me })
 }

@@ -53,6 +53,25 @@ impl AssignmentStore for MemoryStore {
         Ok(Page { items, total, request })
     }
 
+    async fn expiring_assignments(
+        &self,
+        tenant: TenantId,
+        visible_scope: &VisibleScope,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<ListedAssignment>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let passes = |found: &&Assignment| {
+            found.expires_at.is_some_and(|end| now < end && end <= until)
+                && state.is_visible(visible_scope, found.organization_id)
+        };
+        let mut found: Vec<&Assignment> = state.assignments.values().filter(passes).collect();
+        found.sort_by_key(|assignment| (assignment.expires_at, assignment.id));
+        let first = found.into_iter().take(limit as usize).cloned();
+        Ok(first.filter_map(|assignment| state.listed(assignment)).collect())
+    }
+
     async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError> {
         let has_expired = |state: &TenantState| state.assignments.values().any(|found| !found.is_live(now));
         Ok(self.read(|state| {

@@ -1,9 +1,11 @@
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use iam_model::audit::{
     AuditEntry, AuditFilter, Cursor, Leaf, LogHead, Pending, PendingEntry, SequencedBatch, SequencedEntry, TreeHash,
     TreeSpan,
 };
-use iam_model::clock::Timestamp;
+use iam_model::clock::{Day, Timestamp};
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store::{AuditStore, AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
@@ -31,6 +33,23 @@ impl AuditStore for MemoryStore {
             log.entries.values().rev().filter(passes).take(limit as usize).cloned().collect::<Vec<_>>()
         };
         Ok(self.log(tenant, newest_first))
+    }
+
+    async fn audit_entries_by_day(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64)>, StoreError> {
+        let passes = |entry: &&AuditEntry| entry.action == action && entry.created_at >= from;
+        Ok(self.log(tenant, |log| {
+            let mut days: BTreeMap<Day, u64> = BTreeMap::new();
+            for entry in log.entries.values().rev().filter(passes).take(limit as usize) {
+                *days.entry(entry.created_at.date_naive()).or_default() += 1;
+            }
+            days.into_iter().collect()
+        }))
     }
 
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {

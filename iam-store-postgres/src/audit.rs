@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention};
 use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
-use iam_model::clock::cut;
+use iam_model::clock::{Day, Timestamp, cut};
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store::AuditStore;
 use iam_model::store_error::StoreError;
@@ -155,6 +155,40 @@ impl AuditStore for PostgresStore {
             })
             .await?;
         rows.into_iter().map(AuditEntry::try_from).collect()
+    }
+
+    async fn audit_entries_by_day(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64)>, StoreError> {
+        if !is_storable(action) {
+            return Ok(Vec::new());
+        }
+        let filter = AuditFilter { action: Some(action.to_owned()), from: Some(from), ..AuditFilter::default() };
+        let select = || {
+            let mut query = QueryBuilder::new(
+                "SELECT (n.created_at AT TIME ZONE 'UTC')::date AS day, count(*) FROM (SELECT created_at FROM (",
+            );
+            // Each part is a range of one index.
+            for (table, next) in [("iam.audit_unsealed", " UNION ALL "), ("iam.audit_entries", "")] {
+                query.push("(SELECT e.created_at FROM ").push(table);
+                query.push(" e WHERE e.tenant_id = ").push_bind(tenant.as_uuid());
+                push_filter::<Self>(&mut query, &filter);
+                query.push(" ORDER BY e.created_at DESC LIMIT ").push(limit).push(")").push(next);
+            }
+            query.push(") entry ORDER BY created_at DESC LIMIT ").push(limit).push(") n GROUP BY day ORDER BY day");
+            query
+        };
+        let rows: Vec<(Day, i64)> = self
+            .list(|source| {
+                let mut query = select();
+                async move { query.build_query_as().fetch_all(&source).await }
+            })
+            .await?;
+        Ok(rows.into_iter().map(|(day, count)| (day, count.unsigned_abs())).collect())
     }
 
     // Sequenced entries have no index by their identifier. The leaf gives the time of the entry, and so the entry is

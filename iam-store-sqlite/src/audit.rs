@@ -1,13 +1,13 @@
 use async_trait::async_trait;
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention};
 use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
-use iam_model::clock::Timestamp;
+use iam_model::clock::{Day, Timestamp};
 use iam_model::context::RequestContext;
 use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
 use iam_model::store::AuditStore;
 use iam_model::store_error::StoreError;
 use iam_store_sql::audit::{ENTRY_COLUMNS, push_filter};
-use iam_store_sql::column::integer;
+use iam_store_sql::column::{integer, parse};
 use iam_store_sql::error::expect_row;
 use sqlx::types::Json;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
@@ -37,6 +37,20 @@ impl AuditStore for SqliteStore {
         let mut query = listed(tenant, filter, after, limit);
         let rows: Vec<AuditEntryRow> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
         rows.into_iter().map(AuditEntry::try_from).collect()
+    }
+
+    async fn audit_entries_by_day(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64)>, StoreError> {
+        let mut query = counted(tenant, action, from, limit);
+        let rows: Vec<(String, i64)> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
+        rows.into_iter()
+            .map(|(day, count)| Ok((parse("audit_entries.created_at", &day)?, count.unsigned_abs())))
+            .collect()
     }
 
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
@@ -105,6 +119,21 @@ fn by_id() -> QueryBuilder<Sqlite> {
             )
         ",
     );
+    query
+}
+
+/// Counts the newest entries with an action by their days.
+fn counted(tenant: TenantId, action: &str, from: Timestamp, limit: u32) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new(
+        "SELECT date(n.created_at / 1000.0, 'unixepoch') AS day, count(*) FROM (
+            SELECT e.created_at FROM audit_entries e WHERE e.tenant_id = ",
+    );
+    query.push_bind(tenant.as_uuid());
+    let filter = AuditFilter { action: Some(action.to_owned()), from: Some(from), ..AuditFilter::default() };
+    push_filter::<SqliteStore>(&mut query, &filter);
+    query.push(" ORDER BY e.created_at DESC");
+    push_limit(&mut query, limit);
+    query.push(") n GROUP BY day ORDER BY day");
     query
 }
 
@@ -317,7 +346,15 @@ pub(crate) async fn insert_log(tenant: Uuid, connection: &mut SqliteConnection) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::assert_plan;
+    use crate::plan::{assert_list, assert_plan};
+
+    /// Entries are counted from the index alone.
+    #[tokio::test]
+    async fn a_count_by_day_is_a_range_of_one_index() {
+        let first =
+            "SEARCH e USING COVERING INDEX audit_entries_action_idx (tenant_id=? AND action=? AND created_at>?)";
+        assert_list(counted(TenantId::NONE, "LOGIN", Timestamp::UNIX_EPOCH, 50), first, false).await;
+    }
 
     /// Each filter alone, with the index of its pages, and its condition in the index.
     fn single_filters() -> [(&'static str, &'static str, AuditFilter); 7] {

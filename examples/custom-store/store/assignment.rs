@@ -71,6 +71,25 @@ impl AssignmentStore for RedbStore {
         })
     }
 
+    async fn expiring_assignments(
+        &self,
+        tenant: TenantId,
+        scope: &VisibleScope,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<ListedAssignment>, StoreError> {
+        self.read(tenant, |view| {
+            let organizations = view.organizations()?;
+            let mut found = view.select(|found: &Assignment| {
+                found.expires_at.is_some_and(|end| now < end && end <= until)
+                    && organizations.is_visible(scope, found.organization_id)
+            })?;
+            found.sort_by_key(|found| (found.expires_at, found.id));
+            found.into_iter().take(limit as usize).map(|found| view.listed(found, &organizations)).collect()
+        })
+    }
+
     async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError> {
         let found = self.read_all(everywhere::<Assignment>)?.into_iter().filter(|(_, found)| !found.is_live(now));
         let tenants: BTreeSet<TenantId> = found.map(|(tenant, _)| tenant).collect();

@@ -1,10 +1,11 @@
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use async_trait::async_trait;
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Digest, ResourceType, Salt, Salts};
 use iam_model::change::AuditChange;
-use iam_model::clock::Timestamp;
+use iam_model::clock::{Day, Timestamp};
 use iam_model::context::{CorrelationId, RequestContext, UserAgent};
 use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
 use iam_model::store::AuditStore;
@@ -131,6 +132,22 @@ impl AuditStore for RedbStore {
         let keys = Keys::backwards_from(after.map(|cursor| entry_key(cursor.created_at, cursor.id)));
         let found = self.read(tenant, |view| view.take(keys, limit, |EntryRow(entry)| filter.matches(entry)))?;
         Ok(found.into_iter().map(|EntryRow(entry)| entry).collect())
+    }
+
+    async fn audit_entries_by_day(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64)>, StoreError> {
+        let passes = |EntryRow(entry): &EntryRow| entry.action == action && entry.created_at >= from;
+        let found = self.read(tenant, |view| view.take(Keys::backwards_from(None), limit, passes))?;
+        let mut days: BTreeMap<Day, u64> = BTreeMap::new();
+        for EntryRow(entry) in found {
+            *days.entry(entry.created_at.date_naive()).or_default() += 1;
+        }
+        Ok(days.into_iter().collect())
     }
 
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {

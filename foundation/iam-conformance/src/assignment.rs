@@ -471,6 +471,45 @@ pub async fn list_shows_expired_assignments_on_demand(store: Arc<dyn Store>) {
     }
 }
 
+/// The assignments that expire within a time are found to the millisecond, earliest expiry first, then by id, in the
+/// visible scope.
+pub async fn expiring_assignments_are_found_by_their_expiry(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let (user, stranger) = (world.user(&tenant, "ada@example.com").await, world.user(&other, "ada@example.com").await);
+    let (root, branch) = (world.organization(&tenant, "root").await, world.organization(&tenant, "branch").await);
+    let (now, until) = (world.now(), world.now() + TimeDelta::days(7));
+    let millisecond = TimeDelta::milliseconds(1);
+    let role = world.role(&other, "BUYER", &[]).await;
+    world.give_until(&stranger, &role, None, Some(until)).await;
+    let mut given = Vec::new();
+    for (number, (organization, end)) in [
+        (None, None),
+        (None, Some(until + millisecond)),
+        (Some(&root), Some(until)),
+        (Some(&branch), Some(until)),
+        (None, Some(now + millisecond)),
+        (Some(&root), Some(now)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let role = world.role(&tenant, &format!("ROLE_{number}"), &[]).await;
+        given.push(world.give_until(&user, &role, organization, end).await);
+    }
+    let mut both = [given[2].id, given[3].id];
+    both.sort();
+    let find = async |scope: &VisibleScope, limit| {
+        listed_ids(&world.store.expiring_assignments(tenant.id, scope, now, until, limit).await.unwrap())
+    };
+    assert_eq!(find(&VisibleScope::Tenant, 10).await, [given[4].id, both[0], both[1]]);
+    assert_eq!(find(&VisibleScope::Tenant, 2).await, [given[4].id, both[0]]);
+    assert_eq!(find(&within(&[&branch]), 10).await, [given[3].id]);
+    let found = world.store.expiring_assignments(tenant.id, &within(&[&root]), now, until, 10).await.unwrap();
+    let listed = list(&world, &tenant, &AssignmentFilter::default(), &within(&[&root])).await;
+    assert_eq!(found, listed.into_iter().filter(|it| it.assignment.id == given[2].id).collect::<Vec<_>>());
+}
+
 /// Pages follow each other without gaps or repetitions, newest first, then by id, and have the total, with and
 /// without a limited visible scope.
 pub async fn list_pages_and_counts(store: Arc<dyn Store>) {

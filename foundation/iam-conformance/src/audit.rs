@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, NewEvent, Salt, Salts};
 use iam_model::change::{TenantChange, UserChange};
+use iam_model::clock::{Day, Timestamp};
 use iam_model::context::{RequestContext, UserAgent};
 use iam_model::id::OrganizationId;
 use iam_model::store::Store;
@@ -149,6 +150,39 @@ pub async fn entries_of_any_time_are_stored(store: Arc<dyn Store>) {
         assert_eq!(found.iter().collect::<Vec<_>>(), [entry]);
     }
     world.assert_clean(tenant.id, &[]).await;
+}
+
+/// Entries are counted by their days in UTC, to the millisecond, the newest ones first, whether they are sequenced or
+/// not, in one tenant and with one action.
+pub async fn entries_are_counted_by_day(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let from: Timestamp = "2026-03-30T00:00:00Z".parse().unwrap();
+    let entry = |tenant: &Tenant, action: &'static str, millis: i64| AuditEntry {
+        action: action.into(),
+        created_at: from + TimeDelta::milliseconds(millis),
+        ..world.new_entry(tenant.id)
+    };
+    let day = TimeDelta::days(1).num_milliseconds();
+    let sent = [-1, 0, 1, day - 1, day, 2 * day - 1, 3 * day].map(|millis| entry(&tenant, "SENT", millis));
+    world.record(sent.into()).await;
+    world.record(vec![entry(&tenant, "PAID", 1), entry(&tenant, "PAID", 4 * day)]).await;
+    world.record(vec![entry(&other, "SENT", 1)]).await;
+    let date = |text: &str| text.parse::<Day>().unwrap();
+    let all = [(date("2026-03-30"), 3), (date("2026-03-31"), 2), (date("2026-04-02"), 1)];
+    for _ in 0..2 {
+        let count =
+            async |action: &str, limit| world.store.audit_entries_by_day(tenant.id, action, from, limit).await.unwrap();
+        assert_eq!(count("SENT", 100).await, all);
+        assert_eq!(count("SENT", 6).await, all);
+        assert_eq!(count("SENT", 4).await, [(all[0].0, 1), all[1], all[2]]);
+        assert_eq!(count("PAID", 100).await, [(all[0].0, 1), (date("2026-04-03"), 1)]);
+        assert_eq!(count("sent", 100).await, []);
+        assert_eq!(count("\0", 100).await, []);
+        world.sequence().await;
+        // Both a sequenced and a pending entry in the second round.
+        world.record(vec![entry(&tenant, "OTHER", 0)]).await;
+    }
 }
 
 /// Pages by cursor show every entry once, newest first, also if entries have the same time and while entries arrive.

@@ -149,7 +149,8 @@ macro_rules! conformance_cases {
                 one_change_creates_many_assignments, one_refused_assignment_refuses_all_of_a_change,
                 an_expiry_is_set_moved_and_removed, revoked_assignments_are_gone,
                 every_grant_query_finds_its_assignments, grants_are_found_by_their_whole_context,
-                assignments_expire_to_the_millisecond, tenants_with_expired_assignments_are_listed_once,
+                assignments_expire_to_the_millisecond, expiring_assignments_are_found_by_their_expiry,
+                tenants_with_expired_assignments_are_listed_once,
                 list_shows_email_role_and_organization, list_filters_by_every_field,
                 list_shows_expired_assignments_on_demand, list_pages_and_counts, counts_follow_every_change,
                 list_stays_within_the_visible_scope, roles_are_held_in_organizations_until_their_latest_end,
@@ -161,7 +162,7 @@ macro_rules! conformance_cases {
                 assignments_that_had_expired_are_listed_on_demand, holders_are_found, past_holders_are_found,
                 roles_that_allow_a_permission_are_found, retention_removes_past_versions;
             audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back,
-                an_entry_is_found_by_id, entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
+                an_entry_is_found_by_id, entries_are_counted_by_day, entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
                 every_filter_selects_matching_entries, combined_filters_select_matching_entries, events_are_read_back;
             sequence: committed_entries_are_pending_oldest_first, uncommitted_entries_are_not_pending, sequenced_entries_are_read_back,
                 batches_of_another_size_are_refused, batches_of_entries_that_are_not_pending_are_refused,

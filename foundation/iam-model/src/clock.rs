@@ -7,6 +7,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 /// A moment in UTC, with millisecond precision (`decisions.md` §1).
 pub type Timestamp = DateTime<Utc>;
 
+/// A day in UTC.
+pub type Day = chrono::NaiveDate;
+
 /// The source of the time.
 ///
 /// Rules never read a clock. They take the moment as an argument, so that an expiry can be tested to the millisecond.

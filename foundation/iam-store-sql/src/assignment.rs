@@ -151,6 +151,39 @@ where
     S::push_page(&mut query, " DESC", page);
     // Not `push_rows`: without an estimate for these rows, PostgreSQL reads whole tables for the other joins.
     S::join_rows(&mut query, tenant, "role_assignments", "a");
+    push_joins::<S>(&mut query);
+    query.push(" ORDER BY p.key DESC, p.id");
+    query
+}
+
+/// Builds the statement for the assignments that expire after `now`, and at `until` at the latest.
+pub fn expiring<S>(
+    tenant: TenantId,
+    scope: &S::Scope,
+    now: Timestamp,
+    until: Timestamp,
+    limit: u32,
+) -> QueryBuilder<S::Database>
+where
+    S: SqlStore,
+    S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    let mut query = QueryBuilder::new("SELECT");
+    query.push(LIST_COLUMNS).push(" FROM (SELECT a.id FROM ").push(S::SCHEMA).push("role_assignments a");
+    query.push(" WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
+    query.push(" AND a.expires_at > ").push_bind(S::stored(now));
+    query.push(" AND a.expires_at <= ").push_bind(S::stored(until));
+    S::push_scope(&mut query, "a.organization_id", tenant, scope);
+    query.push(" ORDER BY a.expires_at, a.id LIMIT ").push(limit).push(") p");
+    S::join_rows(&mut query, tenant, "role_assignments", "a");
+    push_joins::<S>(&mut query);
+    query.push(" ORDER BY a.expires_at, a.id");
+    query
+}
+
+/// Joins the user, the role and the organization of the assignments `a`.
+fn push_joins<S: SqlStore>(query: &mut QueryBuilder<S::Database>) {
     for (join, joined) in [
         (S::JOIN, "users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id"),
         (S::JOIN, "roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id"),
@@ -158,8 +191,6 @@ where
     ] {
         query.push(join).push(S::SCHEMA).push(joined);
     }
-    query.push(" ORDER BY p.key DESC, p.id");
-    query
 }
 
 /// Adds the conditions of a filter to the assignments `a`.
@@ -214,7 +245,7 @@ macro_rules! assignment_ports {
             use iam_model::store_error::StoreError;
             use iam_model::user::UserStatus;
             use std::collections::BTreeSet;
-            use $crate::assignment::{SharedRoles, list};
+            use $crate::assignment::{SharedRoles, expiring, list};
             use $crate::column::moment_optional;
             use $crate::error::expect_row;
             use $crate::store::SqlStore;
@@ -251,6 +282,24 @@ macro_rules! assignment_ports {
                     let scope = self.scope(tenant, visible_scope).await?;
                     let list = |page| list::<Self>(tenant, filter, page, now, &scope);
                     self.page::<ListedAssignment, Row>(page, Self::is_everywhere(&scope), list).await
+                }
+
+                async fn expiring_assignments(
+                    &self,
+                    tenant: TenantId,
+                    visible_scope: &VisibleScope,
+                    now: Timestamp,
+                    until: Timestamp,
+                    limit: u32,
+                ) -> Result<Vec<ListedAssignment>, StoreError> {
+                    let scope = self.scope(tenant, visible_scope).await?;
+                    let rows = self
+                        .list(|source| {
+                            let mut query = expiring::<Self>(tenant, &scope, now, until, limit);
+                            async move { query.build_query_as::<Row>().fetch_all(&source).await }
+                        })
+                        .await?;
+                    rows.into_iter().map(ListedAssignment::try_from).collect()
                 }
 
                 async fn tenants_with_expired_assignments(

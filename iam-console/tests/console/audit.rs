@@ -2,8 +2,13 @@
 
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
-use iam_core::audit::NewEvent;
+use iam_core::Caller;
+use iam_core::assignment::NewAssignment;
+use iam_core::audit::{AuditEntry, NewEvent};
+use iam_core::organization::NewOrganization;
+use iam_core::role::NewRole;
 use iam_core::user::UserPatch;
+use serde_json::{Value, json};
 
 use crate::app::{App, EMAIL, person, request};
 
@@ -65,7 +70,7 @@ async fn an_empty_log_says_what_to_do_and_a_wrong_filter_what_is_wrong() {
     assert!(part.body.contains("SESSION LOGIN") && !part.body.contains("<html"), "{}", part.body);
     let sent = request(Method::GET, "/console/audit?from=yesterday", &cookie).header("hx-request", "true");
     let part = app.send(sent.body(Body::empty()).unwrap()).await;
-    assert!(part.body.contains(r#"role="alert""#) && !part.body.contains("<html"), "{}", part.body);
+    assert!(part.body.contains(r#"class="error""#) && !part.body.contains("<html"), "{}", part.body);
 }
 
 #[tokio::test]
@@ -80,4 +85,173 @@ async fn the_log_is_for_those_who_may_read_it_and_of_one_tenant() {
     let answer = app.get("/console/audit", &cookie).await;
     assert_eq!(answer.status, StatusCode::OK);
     assert!(!answer.body.contains("example.com"), "{}", answer.body);
+}
+
+async fn log(app: &App, caller: &Caller, action: &str, number: &str) -> AuditEntry {
+    let event = NewEvent {
+        action: action.into(),
+        resource_type: "INVOICE".into(),
+        resource_id: Some(number.into()),
+        ..NewEvent::default()
+    };
+    app.iam.audit().log(caller, event).await.unwrap()
+}
+
+fn after(body: &str) -> u64 {
+    let (_, rest) = body.split_once(r#"data-after=""#).unwrap_or_else(|| panic!("{body}"));
+    rest.split('"').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn new_entries_come_once_newest_first_and_pass_the_filter() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    log(&app, &ada, "SENT", "1").await;
+    app.iam.sequence_audit_logs().await.unwrap();
+    let news = async |query: &str| app.get(&format!("/console/audit/news?action=SENT{query}"), &cookie).await;
+    // The first answer has the newest entries, as the page has them.
+    let first = news("").await;
+    assert_eq!(first.status, StatusCode::OK);
+    assert_eq!(first.body.matches("<li id=\"entry-").count(), 1, "{}", first.body);
+    let place = after(&first.body);
+    assert_eq!(place, app.iam.audit().checkpoint(&ada).await.unwrap().signed.checkpoint.size);
+    let none = news(&format!("&after={place}")).await.body;
+    assert!(after(&none) == place && !none.contains("<li"), "{none}");
+    log(&app, &ada, "SENT", "2<i>").await;
+    log(&app, &ada, "PAID", "3").await;
+    let last = log(&app, &ada, "SENT", "4").await;
+    // An entry that is not sequenced yet is not skipped.
+    assert_eq!(after(&news(&format!("&after={place}")).await.body), place);
+    app.iam.sequence_audit_logs().await.unwrap();
+    let found = news(&format!("&after={place}")).await.body;
+    assert!(found.starts_with("<ol") && !found.contains("PAID") && !found.contains("<i>"), "{found}");
+    assert_eq!(found.matches("<li id=\"entry-").count(), 2, "{found}");
+    assert_eq!(found.find("<li id=").unwrap(), found.find(&format!("<li id=\"entry-{}", last.id)).unwrap());
+    assert_eq!(after(&found), place + 3);
+    assert!(!found.contains("data-more"), "{found}");
+    let suspended = app.get(&format!("/console/audit/news?action=SUSPEND&after={place}"), &cookie).await;
+    assert_eq!(after(&suspended.body), place + 3);
+    for query in ["after=x", "from=yesterday"] {
+        let answer = app.get(&format!("/console/audit/news?{query}"), &cookie).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn many_new_entries_come_in_several_answers() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    app.iam.sequence_audit_logs().await.unwrap();
+    let start = app.iam.audit().checkpoint(&ada).await.unwrap().signed.checkpoint.size;
+    for number in 0..101 {
+        log(&app, &ada, "SENT", &number.to_string()).await;
+    }
+    app.iam.sequence_audit_logs().await.unwrap();
+    let first = app.get(&format!("/console/audit/news?after={start}"), &cookie).await.body;
+    assert!(first.matches("<li id=").count() == 100 && first.contains(" data-more"), "{first}");
+    let second = app.get(&format!("/console/audit/news?after={}", after(&first)), &cookie).await.body;
+    assert!(second.matches("<li id=").count() == 1 && !second.contains(" data-more"), "{second}");
+    assert!(second.contains("<code>100</code>"), "{second}");
+}
+
+#[tokio::test]
+async fn the_script_gets_the_checkpoint_and_proofs_as_the_api_gives_them() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    let entry = log(&app, &ada, "SENT", "1").await;
+    let path = format!("/console/audit/{}/proof", entry.id);
+    let pending = app.get(&path, &cookie).await;
+    assert_eq!(pending.status, StatusCode::CONFLICT, "an entry without a place has no proof");
+    app.iam.sequence_audit_logs().await.unwrap();
+    let json = async |path: &str| -> Value { serde_json::from_str(&app.get(path, &cookie).await.body).unwrap() };
+    let state = app.iam.audit().checkpoint(&ada).await.unwrap();
+    let size = state.signed.checkpoint.size;
+    let expected = json!({ "note": state.signed.note, "key": state.verifier_key });
+    assert_eq!(json("/console/audit/checkpoint").await, expected);
+    let proof = app.iam.audit().prove_inclusion(&ada, entry.id, Some(size)).await.unwrap();
+    let hashes: Vec<String> = proof.hashes.iter().map(ToString::to_string).collect();
+    let found = json(&format!("{path}?size={size}")).await;
+    assert_eq!((&found["index"], &found["size"]), (&json!(proof.index), &json!(size)));
+    assert_eq!((&found["hashes"], &found["statement"]), (&json!(hashes), &json!(entry.statement())));
+    let openings = found["openings"].as_array().unwrap();
+    assert_eq!((openings.len(), &openings[0]["values"]), (2, &json!("[]")));
+    let found = json(&format!("/console/audit/consistency?from=1&to={size}")).await;
+    let proof = app.iam.audit().prove_consistency(&ada, 1, Some(size)).await.unwrap();
+    let hashes: Vec<String> = proof.hashes.iter().map(ToString::to_string).collect();
+    assert_eq!(found, json!({ "hashes": hashes }));
+    for path in [format!("{path}?size=0"), "/console/audit/consistency?from=9&to=8".into(), format!("{path}?size=x")] {
+        let answer = app.get(&path, &cookie).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn proofs_and_news_are_for_those_who_may_read_the_log_and_of_one_tenant() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let entry = log(&app, &ada, "SENT", "1").await;
+    app.iam.sequence_audit_logs().await.unwrap();
+    let proof = format!("/console/audit/{}/proof", entry.id);
+    let all = ["/console/audit/news", "/console/audit/checkpoint", "/console/audit/consistency?from=1&to=2", &*proof];
+    let grace = app.sign_in("grace@example.com").await;
+    for path in all {
+        assert_eq!(app.get(path, &grace).await.status, StatusCode::FORBIDDEN, "{path}");
+        assert!(app.get(path, "").await.is_to_sign_in(), "{path}");
+    }
+    app.register("eve@example.org").await;
+    let eve = app.sign_in("eve@example.org").await;
+    assert_eq!(app.get(&proof, &eve).await.status, StatusCode::NOT_FOUND);
+    assert!(!app.get("/console/audit/news", &eve).await.body.contains("INVOICE"));
+}
+
+#[tokio::test]
+async fn the_page_of_the_log_has_its_script_and_the_texts_of_it() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    let page = app.get("/console/audit?action=LOGIN", &cookie).await.body;
+    let path = page.split('"').find(|text| text.ends_with("/audit.js")).expect("a script");
+    let script = app.get(path, "").await;
+    assert_eq!(script.status, StatusCode::OK);
+    assert!(page.contains(r#"data-news="action=LOGIN""#) && page.contains("data-check="), "{page}");
+    // Every text that the script shows is in the page, and every text of the page is shown.
+    let texts: Vec<&str> = page.split(r#"data-text=""#).skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(texts.len() > 30);
+    for name in texts {
+        assert!(script.body.contains(&format!(r#""{name}""#)), "{name}");
+    }
+    let part = app.get("/console/audit?cursor=x", &cookie).await;
+    assert_eq!(part.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn names_of_users_are_shown_as_far_as_the_reader_may_see_the_users() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let mary = app.iam.users().create(&ada, person("mary@example.com", "Mary")).await.unwrap();
+    let new = NewOrganization { name: "Branch".into(), slug: None, parent: None };
+    let branch = app.iam.organizations().create(&ada, new).await.unwrap().organization.id;
+    let give = async |user, name: &str, permission: &str, organization| {
+        let permissions = vec![permission.to_owned()];
+        let role = app.iam.roles().create(&ada, NewRole { name: name.into(), permissions, ..NewRole::default() }).await;
+        let new = NewAssignment { user, role: role.unwrap().id, organization, expires_at: None };
+        app.iam.assignments().create(&ada, new).await.unwrap();
+    };
+    give(grace.id, "READER", "audit-logs:read", None).await;
+    let cookie = app.sign_in("grace@example.com").await;
+    app.sign_in("mary@example.com").await;
+    let by = |id: &str| format!("<span>by {id}</span>");
+    let body = app.get("/console/audit", &cookie).await.body;
+    let (ada_id, mary_id) = (ada.user().unwrap().to_string(), mary.id.to_string());
+    assert!(body.contains(&by(&ada_id)) && body.contains(&by(&mary_id)), "{body}");
+    // In an organization, the permission is for its members only.
+    give(grace.id, "PEOPLE", "users:read", Some(branch)).await;
+    give(mary.id, "NOTHING", "roles:read", Some(branch)).await;
+    let cookie = app.sign_in("grace@example.com").await;
+    let body = app.get("/console/audit", &cookie).await.body;
+    assert!(body.contains(&by(&ada_id)) && body.contains(&by("mary@example.com")), "{body}");
 }

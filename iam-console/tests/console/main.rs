@@ -1,6 +1,7 @@
 //! Tests of the console's router, without a browser. Each test checks one rule.
 #![cfg(test)]
 
+mod access_reviews;
 mod app;
 mod attack;
 mod audit;

@@ -1,6 +1,8 @@
 #![cfg(test)]
 
 use chrono::TimeDelta;
+use iam_core::api_key::NewApiKey;
+use iam_core::assignment::NewAssignment;
 
 use crate::app::{App, EMAIL, person};
 
@@ -27,5 +29,48 @@ async fn who_may_see_nothing_has_an_overview_of_itself() {
     app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in("grace@example.com").await;
     let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("None of your API keys ends") && !body.contains("id=\"log\""), "{body}");
+    assert!(!body.contains("Role assignments that end") && !body.contains("Invitations that wait"), "{body}");
     assert!(body.contains("You have no roles") && !body.contains("<svg") && !body.contains("status=ACTIVE"), "{body}");
+}
+
+#[tokio::test]
+async fn the_overview_shows_what_ends_soon() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let cookie = app.sign_in(EMAIL).await;
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("No role assignment ends within 30 days") && !body.contains("Your API keys"), "{body}");
+    assert!(body.contains("No invitation waits"), "{body}");
+    for (role, days) in [("MEMBER", 7), ("AUDITOR", 8), ("USER_ADMIN", 31)] {
+        let Some(role) = app.iam.roles().by_name(&ada, role).await.unwrap() else { continue };
+        let expires_at = Some(app.iam.now() + TimeDelta::days(days));
+        let new = NewAssignment { user: grace.id, role: role.id, organization: None, expires_at };
+        app.iam.assignments().create(&ada, new).await.unwrap();
+    }
+    for (name, days) in [("Soon & sure", 3), ("Later", 60)] {
+        let expires_at = Some(app.iam.now() + TimeDelta::days(days));
+        let new = NewApiKey { name: name.into(), expires_at, ..NewApiKey::default() };
+        app.iam.api_keys().create(&ada, ada.user().unwrap(), new).await.unwrap();
+    }
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("within 7 days: 1; within 30 days: 2."), "{body}");
+    assert!(body.find("MEMBER · the whole tenant").unwrap() < body.find("AUDITOR · the whole tenant").unwrap());
+    assert!(body.contains("Soon &#38; sure") && !body.contains("Later"), "{body}");
+}
+
+#[tokio::test]
+async fn the_overview_shows_how_far_the_log_is_behind() {
+    let app = App::empty().await;
+    app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("wait for their place in the log: 5,") && !body.contains("takes too long"), "{body}");
+    app.clock.advance(TimeDelta::minutes(2));
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("takes too long"), "{body}");
+    app.iam.sequence_audit_logs().await.unwrap();
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("No entry waits") && body.contains("<p class=\"large\">5</p>"), "{body}");
 }

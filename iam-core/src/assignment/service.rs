@@ -1,6 +1,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use iam_model::access::{Coverage, GrantedRights, Rights, Until, VisibleScope};
 use iam_model::assignment::{
     Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment, MAX_BULK, RevokeReason,
@@ -10,12 +11,13 @@ use iam_model::change::AssignmentChange;
 use iam_model::clock::{Timestamp, cut};
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{AssignmentId, UserId};
-use iam_model::page::{Page, PageRequest};
+use iam_model::page::{Page, PageRequest, check_limit};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
+use iam_model::validate::Fields;
 
 use crate::access::require_sight;
 use crate::assignment::NewAssignment;
@@ -173,6 +175,22 @@ impl Assignments<'_> {
     ) -> Result<Page<ListedAssignment>> {
         let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ)?;
         Ok(self.0.store.assignments(caller.tenant(), filter, &visible_scope, page, self.0.now()).await?)
+    }
+
+    /// The assignments that expire within this time, earliest expiry first: at most `limit` (1–100). Needs
+    /// `role-assignments:read`. If this permission is held in organizations, the result contains only the assignments
+    /// in them and below.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::Validation`] which names `limit`.
+    pub async fn expiring(&self, caller: &Caller, within: TimeDelta, limit: u32) -> Result<Vec<ListedAssignment>> {
+        let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ)?;
+        let mut fields = Fields::default();
+        check_limit(&mut fields, limit);
+        fields.finish()?;
+        let now = self.0.now();
+        Ok(self.0.store.expiring_assignments(caller.tenant(), &visible_scope, now, now + within, limit).await?)
     }
 
     /// The assignments of a user that have not expired, newest first. A caller can always read its own assignments.

@@ -15,12 +15,13 @@ mod verify;
 pub use crate::audit::feed::{EventFeed, EventPage, LogEvent};
 pub use crate::audit::proof::{ConsistencyProof, InclusionProof, LogState};
 pub use crate::audit::sequence::Sequenced;
-pub use crate::audit::service::{Audit, AuditExport};
+pub use crate::audit::service::{Audit, AuditExport, DayCounts};
 pub use iam_audit_proof::{Checkpoint, CheckpointError, Finding, SignedCheckpoint, Tampering, Verification, tenant_of};
 pub use iam_model::audit::{
     ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Digest, Event, EventPattern, Export, Frontier,
     Leaf, LogHead, NewEvent, Opening, Openings, Pending, PendingEntry, PendingRetention, RESOURCE_TYPES, Recorded,
     ResourceType, Retention, STRIDE, Salt, Salts, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan, action,
+    canonical_json,
 };
 pub use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
 pub use iam_model::store::{AuditStore, AuditTransaction, SequenceStore};

@@ -1,5 +1,6 @@
 use iam_audit_proof::SignedCheckpoint;
 use iam_model::audit::{AuditEntry, ProofPlan, ResourceType, TreeHash};
+use iam_model::clock::Timestamp;
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::permission;
@@ -18,6 +19,8 @@ pub struct LogState {
     pub verifier_key: String,
     /// The pending entries, oldest first, at most a hundred.
     pub pending: Vec<AuditEntryId>,
+    /// Since when the oldest entry has been pending; `None` if no entry is.
+    pub pending_since: Option<Timestamp>,
 }
 
 /// A proof that the log contains an entry (RFC 6962 §2.1.1).
@@ -73,6 +76,7 @@ impl Audit<'_> {
         Ok(LogState {
             signed: self.0.log_key.sign(tenant, &head.frontier),
             verifier_key: self.0.log_key.verifier().for_tenant(tenant),
+            pending_since: pending.first().map(|entry| entry.pending.created_at),
             pending: pending.into_iter().map(|entry| entry.pending.entry_id).collect(),
         })
     }

@@ -1,8 +1,12 @@
+use std::collections::BTreeMap;
+
+use chrono::NaiveTime;
 use iam_model::audit::{
     ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Export, NewEvent, RESOURCE_TYPES, Recorded,
     ResourceType,
 };
 use iam_model::change::AuditChange;
+use iam_model::clock::Day;
 use iam_model::error::{Error, Result};
 use iam_model::page::check_limit;
 use iam_model::permission;
@@ -122,6 +126,18 @@ impl Audit<'_> {
         Ok(AuditPage { entries, next })
     }
 
+    /// Counts the entries with an action by their days in UTC, from a day on. Needs `audit-logs:read` tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn count_by_day(&self, caller: &Caller, action: &str, from: Day) -> Result<DayCounts> {
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
+        let moment = from.and_time(NaiveTime::MIN).and_utc();
+        let days = self.0.store.audit_entries_by_day(caller.tenant(), action, moment, MAX_COUNTED).await?;
+        Ok(DayCounts::of(days, from, MAX_COUNTED))
+    }
+
     /// Returns the main resource types in the log. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
@@ -175,6 +191,36 @@ impl Audit<'_> {
     }
 }
 
+/// How many entries of an action are counted at most, so that the count does not become slow in a busy tenant.
+const MAX_COUNTED: u32 = 50_000;
+
+/// The numbers of entries by their days in UTC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DayCounts {
+    /// The days with entries, and their numbers.
+    pub days: BTreeMap<Day, u64>,
+    /// The first day of which all entries were counted. Only the newest 50,000 entries are counted.
+    pub first_whole: Day,
+}
+
+impl DayCounts {
+    /// Returns the numbers of a count from a day on, which has counted at most `limit` entries.
+    fn of(days: Vec<(Day, u64)>, from: Day, limit: u32) -> Self {
+        let counted: u64 = days.iter().map(|(_, count)| count).sum();
+        let oldest = days.first().map(|(day, _)| *day).filter(|_| counted >= u64::from(limit));
+        // The oldest day may have entries that were not counted.
+        let first_whole = oldest.and_then(|day| day.succ_opt()).unwrap_or(from);
+        Self { days: days.into_iter().collect(), first_whole }
+    }
+
+    /// Returns the number of entries of a day; `None` if not all of them were counted.
+    #[must_use]
+    pub fn on(&self, day: Day) -> Option<u64> {
+        (day >= self.first_whole).then(|| self.days.get(&day).copied().unwrap_or(0))
+    }
+}
+
 /// A recorded export, page by page. Only one page is in memory at a time. Entries that are created during the export
 /// do not appear.
 #[derive(Debug)]
@@ -205,5 +251,22 @@ impl AuditExport {
         self.is_over = entries.len() < EXPORTED as usize;
         self.after = entries.last().map(Cursor::after);
         Ok(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_that_may_have_more_entries_has_no_number() {
+        let day = |text: &str| text.parse::<Day>().unwrap();
+        let (first, second, third) = (day("2026-01-30"), day("2026-01-31"), day("2026-02-01"));
+        let days = vec![(second, 2), (third, 3)];
+        let all = DayCounts::of(days.clone(), first, 6);
+        assert_eq!([first, second, third].map(|day| all.on(day)), [Some(0), Some(2), Some(3)]);
+        let cut = DayCounts::of(days, first, 5);
+        assert_eq!([first, second, third].map(|day| cut.on(day)), [None, None, Some(3)]);
+        assert_eq!(cut.on(day("2026-02-02")), Some(0));
     }
 }

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use iam_model::access::{Coverage, Rights, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
@@ -155,6 +157,34 @@ impl Users<'_> {
     pub async fn get(&self, caller: &Caller, id: UserId) -> Result<User> {
         require_visible_scope_over(self.0, caller, id, &permission::USERS_READ, Coverage::Part).await?;
         self.0.store.user(caller.tenant(), id).await?.ok_or_else(not_found)
+    }
+
+    /// Returns those of these users that the caller may see, in any order and in any status. Needs `users:read`; a
+    /// permission that is held in organizations is for their members only. It is for the users of one page: all are
+    /// read at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn by_ids(&self, caller: &Caller, ids: &[UserId]) -> Result<Vec<User>> {
+        let rights = self.0.rights(caller);
+        let visible_scope = rights.visible_scope(&permission::USERS_READ)?;
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut users = self.0.store.users_by_id(caller.tenant(), ids).await?;
+        if visible_scope != VisibleScope::Tenant {
+            let mut grants: HashMap<UserId, Vec<Grant>> = HashMap::new();
+            for grant in self.0.store.grants_of(caller.tenant(), ids).await? {
+                grants.entry(grant.assignment.user_id).or_default().push(grant);
+            }
+            let is_seen = |user: &User| {
+                let grants = grants.get(&user.id).map_or(&[][..], Vec::as_slice);
+                rights.require_over(&permission::USERS_READ, grants, Coverage::Part).is_ok()
+            };
+            users.retain(is_seen);
+        }
+        Ok(users)
     }
 
     /// Returns a page of the users that pass a filter. Needs `users:read`. If the permission is held in

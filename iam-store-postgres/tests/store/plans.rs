@@ -199,6 +199,21 @@ async fn combined_filters_of_the_audit_log_find_their_entries_by_an_index() {
     }
 }
 
+/// What the overview of a tenant counts has an index.
+#[tokio::test(flavor = "multi_thread")]
+async fn counted_entries_and_expiring_assignments_are_found_by_an_index() {
+    let _alone = explained::ALONE.lock().await;
+    let database = filled().await;
+    let store = explained::store(&database).await;
+    let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+    let (from, until) = ("2026-01-05T00:00:00Z".parse().unwrap(), "2026-03-05T00:00:00Z".parse().unwrap());
+    store.audit_entries_by_day(tenant, "ACTION_3", from, 20).await.unwrap();
+    store.expiring_assignments(tenant, &VisibleScope::Tenant, from, until, 20).await.unwrap();
+    let explained = explained::take();
+    let wrong: Vec<String> = explained.iter().flat_map(unconditioned).collect();
+    assert!(explained.len() >= 2 && wrong.is_empty(), "{wrong:#?}");
+}
+
 /// A list of a tenant with thousands of rows reads only a few more rows than it shows, for each filter and order.
 /// Without a stored count or an index in its order, it reads all rows that match the filter.
 #[tokio::test(flavor = "multi_thread")]

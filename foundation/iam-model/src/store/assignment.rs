@@ -36,6 +36,17 @@ pub trait AssignmentStore {
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError>;
 
+    /// The assignments within the visible scope that expire after `now`, and at `until` at the latest: earliest expiry
+    /// first, then by id, at most `limit`.
+    async fn expiring_assignments(
+        &self,
+        tenant: TenantId,
+        visible_scope: &VisibleScope,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<ListedAssignment>, StoreError>;
+
     /// Tenants that have assignments that are expired at a moment, at most `limit`.
     ///
     /// Only `Iam::remove_expired_assignments` calls this. It then works on each tenant separately.

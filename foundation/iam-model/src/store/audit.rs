@@ -4,7 +4,7 @@ use macro_rules_attribute::apply;
 use crate::audit::{
     AuditEntry, AuditFilter, Cursor, LogHead, Pending, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeSpan,
 };
-use crate::clock::Timestamp;
+use crate::clock::{Day, Timestamp};
 use crate::id::{AuditEntryId, TenantId};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
@@ -22,6 +22,16 @@ pub trait AuditStore {
         after: Option<Cursor>,
         limit: u32,
     ) -> Result<Vec<AuditEntry>, StoreError>;
+
+    /// Counts the newest entries with an action by their days in UTC, from a moment on, in the order of the days. Counts
+    /// at most `limit` entries, so the numbers of the first days are too low if there are more.
+    async fn audit_entries_by_day(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64)>, StoreError>;
 
     /// Returns one entry.
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError>;

@@ -1,32 +1,42 @@
 //! The audit log of the tenant.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod follow;
+mod proof;
+
+use std::collections::BTreeSet;
 
 use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Router, routing::get};
-use chrono::{NaiveDate, NaiveTime, TimeDelta};
+use chrono::{NaiveDate, NaiveTime, SecondsFormat, TimeDelta};
 use iam_axum::{Problem, Query};
 use iam_core::audit::{AuditEntry, AuditFilter, Cursor};
 use iam_core::clock::Timestamp;
-use iam_core::{Caller, Error, Iam, UserId};
+use iam_core::{Error, TenantId, UserId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::assets::ASSETS;
 use crate::english;
+use crate::names::Names;
 use crate::problem::is_for_part;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::view::{Frame, page, query};
+use crate::view::{Frame, page, part, query};
 
 /// How many entries a page of the log has.
 const LIMIT: u32 = 25;
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/audit", get(show))
+    Router::new()
+        .route("/audit", get(show))
+        .route("/audit/news", get(follow::show))
+        .route("/audit/checkpoint", get(proof::checkpoint))
+        .route("/audit/consistency", get(proof::consistency))
+        .route("/audit/{id}/proof", get(proof::inclusion))
 }
 
 #[derive(Clone, Default, Deserialize)]
@@ -99,10 +109,18 @@ fn day(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
 #[template(path = "audit.html")]
 struct AuditPage {
     frame: Frame,
+    tenant: TenantId,
     wanted: Wanted,
     resources: Vec<String>,
     actions: Vec<&'static str>,
+    found: String,
     list: EntryList,
+}
+
+impl AuditPage {
+    fn script(&self) -> String {
+        format!("{}{}", self.frame.base, ASSETS.audit.path)
+    }
 }
 
 /// The part of the page that changes with the filter.
@@ -133,12 +151,17 @@ struct Difference {
 }
 
 impl Entry {
-    fn of(entry: AuditEntry, people: &BTreeMap<UserId, String>) -> Self {
-        let actor = entry.user_id.map(|id| people.get(&id).cloned().unwrap_or_else(|| id.to_string()));
+    fn of(entry: AuditEntry, names: &Names) -> Self {
+        let actor = entry.user_id.map(|id| names.of(id));
         let changes = differences(entry.old_value.as_ref(), entry.new_value.as_ref());
         let metadata = entry.metadata.iter().filter(|(name, _)| *name != "changedFields");
         let metadata = metadata.map(|(name, value)| (name.clone(), text_of(value))).collect();
         Self { actor, changes, metadata, entry }
+    }
+
+    /// The moment as the log commits to it.
+    fn created_at(&self) -> String {
+        self.entry.created_at.to_rfc3339_opts(SecondsFormat::Millis, true)
     }
 
     /// Whether the entry is about a user, which has a page.
@@ -164,23 +187,6 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Returns the e-mails of the acting users that the caller may see.
-async fn people(iam: &Iam, caller: &Caller, entries: &[AuditEntry]) -> Result<BTreeMap<UserId, String>, Error> {
-    let ids: BTreeSet<UserId> = entries.iter().filter_map(|entry| entry.user_id).collect();
-    let mut people = BTreeMap::new();
-    for id in ids {
-        match iam.users().get(caller, id).await {
-            Ok(user) => {
-                let name = user.service_name().map_or_else(|| user.email.as_str().to_owned(), ToString::to_string);
-                people.insert(id, name);
-            }
-            Err(Error::Forbidden(_) | Error::NotFound(_)) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(people)
-}
-
 async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
@@ -194,21 +200,24 @@ async fn show(
         None => None,
     };
     let found = audit.list(caller, filter, cursor, LIMIT).await?;
-    let people = people(&console.iam, caller, &found.entries).await?;
+    let names = Names::read(&console.iam, caller, found.entries.iter().filter_map(|entry| entry.user_id)).await?;
     let list = EntryList {
         base: console.base().to_owned(),
         wanted: wanted.clone(),
         next: found.next.map(|cursor| wanted.query(&cursor.to_string())),
-        entries: found.entries.into_iter().map(|entry| Entry::of(entry, &people)).collect(),
+        entries: found.entries.into_iter().map(|entry| Entry::of(entry, &names)).collect(),
     };
+    let found = english::entries_shown(list.entries.len());
     if is_for_part(&headers) {
-        return page(StatusCode::OK, &list);
+        return part(&list, &found);
     }
     let catalogue = audit.catalogue(caller)?;
     let actions: BTreeSet<&'static str> = catalogue.iter().flat_map(|recorded| recorded.actions).copied().collect();
+    let actions = actions.into_iter().collect();
     let resources = catalogue.iter().map(|recorded| recorded.resource_type.as_str().to_owned()).collect();
     let frame = signed_in.frame(&console).await?;
-    page(StatusCode::OK, &AuditPage { frame, wanted, resources, actions: actions.into_iter().collect(), list })
+    let tenant = caller.tenant();
+    page(StatusCode::OK, &AuditPage { frame, tenant, wanted, resources, actions, found, list })
 }
 
 #[cfg(test)]

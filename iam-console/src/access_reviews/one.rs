@@ -1,0 +1,464 @@
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{Kind, PathId, Problem, Query, access_review_file};
+use iam_core::access_review::{
+    AccessReview, AccessReviewStatus, ListedAccessReview, ListedReviewItem, NewDecision, ReviewDecision,
+    ReviewItemFilter, ReviewOutcome, ReviewProgress,
+};
+use iam_core::page::{Page, PageRequest};
+use iam_core::permission::ACCESS_REVIEWS_UPDATE;
+use iam_core::{AccessReviewId, AssignmentId, Error, FieldError, InvalidFields, RoleId, UserId};
+use serde::Deserialize;
+
+use crate::english;
+use crate::form::Form;
+use crate::names::Names;
+use crate::problem::{if_allowed, is_for_part, refused_in_place};
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Frame, page, part, query};
+
+/// How many items a page of a review has.
+const LIMIT: u32 = 25;
+
+/// How many roles are read for their names.
+const ROLES: u32 = 100;
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    decision: String,
+    page: Option<u64>,
+    done: String,
+}
+
+impl Wanted {
+    /// Reads which items the page showed when its form was sent.
+    fn shown_by(form: &Form) -> Self {
+        Self { decision: form.get("shown").to_owned(), page: form.get("page").parse().ok(), done: String::new() }
+    }
+
+    /// Another word is a mistake in the address, and shows all items.
+    fn filter(&self) -> Option<ReviewItemFilter> {
+        self.decision.parse().ok()
+    }
+
+    fn notice(&self) -> &'static str {
+        match &*self.done {
+            "begun" => english::REVIEW_BEGUN,
+            "decided" => english::REVIEW_DECIDED,
+            "completed" => english::REVIEW_IS_COMPLETED,
+            "cancelled" => english::REVIEW_IS_CANCELLED,
+            _ => "",
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "access-review.html")]
+struct ReviewPage {
+    frame: Frame,
+    wanted: Wanted,
+    error: String,
+    state: ReviewState,
+    is_late: bool,
+    created_by: Option<String>,
+    closed_by: Option<String>,
+    /// The name of the organization, or its id if the caller may not see it.
+    organization: Option<String>,
+    roles: Vec<String>,
+    users: Vec<String>,
+    items: Page<ListedReviewItem>,
+    rows: Vec<ItemRow>,
+}
+
+impl ReviewPage {
+    /// Returns the address of another page of the same items.
+    fn address(&self, page: u64) -> String {
+        let page = page.to_string();
+        let query = query(&[("decision", &*self.wanted.decision), ("page", &page)]);
+        format!("{}/access-reviews/{}?{query}", self.frame.base, self.state.review.id)
+    }
+}
+
+/// The part of the page that changes with each decision.
+#[derive(Template)]
+#[template(path = "access-review-state.html")]
+struct ReviewState {
+    base: String,
+    form_token: String,
+    shown: String,
+    /// Whether it is sent beside an item, which it is not a part of.
+    is_beside: bool,
+    review: AccessReview,
+    progress: ReviewProgress,
+    can_decide: bool,
+}
+
+impl ReviewState {
+    fn is_open(&self) -> bool {
+        self.review.status == AccessReviewStatus::Open
+    }
+
+    /// Each filter of the items, with its name and the number of items.
+    fn filters(&self) -> [(&'static str, &'static str, u64); 4] {
+        let ReviewProgress { total, undecided, keep, revoke } = self.progress;
+        [
+            ("", english::ALL_ITEMS, total),
+            (ReviewItemFilter::Undecided.as_str(), english::UNDECIDED, undecided),
+            (ReviewItemFilter::Keep.as_str(), english::KEEP, keep),
+            (ReviewItemFilter::Revoke.as_str(), english::REVOKE, revoke),
+        ]
+    }
+
+    /// Whether the page shows the items of a filter.
+    fn is_shown(&self, filter: &str) -> bool {
+        filter == self.shown
+    }
+
+    /// The text about what a completion does.
+    fn completion(&self) -> String {
+        english::completion(self.progress.undecided, self.progress.keep, self.progress.revoke)
+    }
+
+    fn decided(&self) -> u64 {
+        self.progress.total.saturating_sub(self.progress.undecided)
+    }
+}
+
+/// An item with the form for its decision.
+#[derive(Template)]
+#[template(path = "access-review-item.html")]
+struct ItemRow {
+    base: String,
+    form_token: String,
+    wanted: Wanted,
+    listed: ListedReviewItem,
+    granted_by: Option<String>,
+    decided_by: Option<String>,
+    can_decide: bool,
+    is_own: bool,
+    /// What was typed into a form that was refused, and why it was.
+    refused: Option<(String, String)>,
+}
+
+impl ItemRow {
+    fn user(&self) -> String {
+        let user = &self.listed.user;
+        user.service_name.as_ref().map_or_else(|| user.email.to_string(), ToString::to_string)
+    }
+
+    fn place(&self) -> &str {
+        self.listed.item.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name)
+    }
+
+    fn page(&self) -> u64 {
+        self.wanted.page.unwrap_or(1)
+    }
+
+    fn reason(&self) -> &str {
+        match (&self.refused, &self.listed.item.decided) {
+            (Some((typed, _)), _) => typed,
+            (None, Some(decided)) => decided.reason.as_ref().map_or("", |reason| reason.as_str()),
+            (None, None) => "",
+        }
+    }
+
+    fn error(&self) -> &str {
+        self.refused.as_ref().map_or("", |(_, error)| error)
+    }
+
+    fn is_decided(&self, decision: &ReviewDecision) -> bool {
+        self.listed.item.decision() == Some(*decision)
+    }
+}
+
+/// The answer to a decision, for a page that stays.
+#[derive(Template)]
+#[template(path = "access-review-decided.html")]
+struct DecidedPart {
+    row: ItemRow,
+    state: ReviewState,
+}
+
+fn text_of(decision: &ReviewDecision) -> &'static str {
+    match decision {
+        ReviewDecision::Keep => english::KEEP,
+        ReviewDecision::Revoke => english::REVOKE,
+    }
+}
+
+fn outcome_of(outcome: &ReviewOutcome) -> &'static str {
+    match outcome {
+        ReviewOutcome::Kept => english::OUTCOME_KEPT,
+        ReviewOutcome::Revoked => english::OUTCOME_REVOKED,
+        ReviewOutcome::Gone => english::OUTCOME_GONE,
+    }
+}
+
+/// What the page of a review and its parts have in common.
+struct Shown<'a> {
+    console: &'a Console,
+    signed_in: &'a SignedIn,
+    form_token: String,
+    wanted: Wanted,
+    can_decide: bool,
+}
+
+impl<'a> Shown<'a> {
+    async fn of(
+        console: &'a Console,
+        signed_in: &'a SignedIn,
+        form_token: &str,
+        wanted: Wanted,
+        review: &AccessReview,
+    ) -> Result<Self, Error> {
+        let permission = ACCESS_REVIEWS_UPDATE.clone();
+        let may = console.iam.access().require(&signed_in.caller, permission, review.organization_id).await;
+        let can_decide = review.status == AccessReviewStatus::Open && if_allowed(may)?.is_some();
+        Ok(Self { console, signed_in, form_token: form_token.to_owned(), wanted, can_decide })
+    }
+
+    fn state(&self, ListedAccessReview { review, progress }: ListedAccessReview, is_beside: bool) -> ReviewState {
+        ReviewState {
+            base: self.console.base().to_owned(),
+            form_token: self.form_token.clone(),
+            shown: self.wanted.decision.clone(),
+            is_beside,
+            review,
+            progress,
+            can_decide: self.can_decide,
+        }
+    }
+
+    fn row(&self, listed: ListedReviewItem, names: &Names, refused: Option<(String, String)>) -> ItemRow {
+        let decided = listed.item.decided.as_ref();
+        ItemRow {
+            base: self.console.base().to_owned(),
+            form_token: self.form_token.clone(),
+            wanted: self.wanted.clone(),
+            granted_by: listed.item.granted_by.map(|id| names.of(id)),
+            decided_by: decided.and_then(|decided| decided.decided_by).map(|id| names.of(id)),
+            can_decide: self.can_decide,
+            is_own: self.signed_in.caller.user() == Some(listed.item.user_id),
+            refused,
+            listed,
+        }
+    }
+
+    async fn names(&self, ids: impl Iterator<Item = UserId>) -> Result<Names, Error> {
+        Names::read(&self.console.iam, &self.signed_in.caller, ids).await
+    }
+}
+
+/// The users who are named beside the decision about an item.
+fn users_of(listed: &ListedReviewItem) -> impl Iterator<Item = UserId> {
+    let decided_by = listed.item.decided.as_ref().and_then(|decided| decided.decided_by);
+    listed.item.granted_by.into_iter().chain(decided_by)
+}
+
+/// A form about an item that was refused: the item, what was typed, and why.
+type Refused = (AssignmentId, String, String);
+
+/// Returns the page of a review, with what was typed into a form that was refused.
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: AccessReviewId,
+    wanted: Wanted,
+    refused: Option<Refused>,
+) -> Result<ReviewPage, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let listed = iam.access_reviews().get(caller, id).await?;
+    let frame = signed_in.frame(console).await?;
+    let request =
+        PageRequest::new(wanted.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
+    let mut items = iam.access_reviews().items(caller, id, wanted.filter(), request).await?;
+    let review = &listed.review;
+    let shown = Shown::of(console, signed_in, frame.form_token(), wanted.clone(), review).await?;
+    let about = review.user_ids.iter().copied().chain(review.created_by).chain(review.closed_by);
+    let names = shown.names(items.items.iter().flat_map(users_of).chain(about)).await?;
+    let refusal = |item: &ListedReviewItem| {
+        let refused = refused.as_ref().filter(|(id, ..)| *id == item.item.assignment_id);
+        refused.map(|(_, typed, error)| (typed.clone(), error.clone()))
+    };
+    let rows = std::mem::take(&mut items.items).into_iter().map(|item| {
+        let refused = refusal(&item);
+        shown.row(item, &names, refused)
+    });
+    let rows = rows.collect();
+    Ok(ReviewPage {
+        frame,
+        error: String::new(),
+        is_late: review.status == AccessReviewStatus::Open && review.due_at < iam.now(),
+        created_by: review.created_by.map(|id| names.of(id)),
+        closed_by: review.closed_by.map(|id| names.of(id)),
+        organization: match review.organization_id {
+            None => None,
+            Some(id) => {
+                let found = if_allowed(iam.organizations().get(caller, id).await)?;
+                Some(found.map_or_else(|| id.to_string(), |found| found.organization.name.to_string()))
+            }
+        },
+        roles: role_names(console, signed_in, &review.role_ids).await?,
+        users: review.user_ids.iter().map(|id| names.of(*id)).collect(),
+        state: shown.state(listed, false),
+        wanted,
+        items,
+        rows,
+    })
+}
+
+/// Returns the names of roles, or the ids of those that the caller may not see.
+async fn role_names(console: &Console, signed_in: &SignedIn, ids: &[RoleId]) -> Result<Vec<String>, Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let request = PageRequest::new(1, ROLES).map_err(|invalid: InvalidFields| Error::from(invalid))?;
+    let found = if_allowed(console.iam.roles().list(&signed_in.caller, request).await)?;
+    let names: BTreeMap<RoleId, String> =
+        found.into_iter().flat_map(|page| page.items).map(|role| (role.id, role.name.to_string())).collect();
+    Ok(ids.iter().map(|id| names.get(id).cloned().unwrap_or_else(|| id.to_string())).collect())
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessReviewId>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    page(StatusCode::OK, &page_of(&console, &signed_in, id, wanted, None).await?)
+}
+
+/// Returns the items that pass the filter as CSV.
+pub(super) async fn file(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessReviewId>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    access_review_file(console.iam.access_reviews().all_items(&signed_in.caller, id, wanted.filter()).await?)
+}
+
+pub(super) async fn decide(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Path((id, item)): Path<(String, String)>,
+    headers: HeaderMap,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let (Ok(id), Ok(item)) = (id.parse::<AccessReviewId>(), item.parse::<AssignmentId>()) else {
+        return Err(Problem::new(Kind::NotFound));
+    };
+    let wanted = Wanted::shown_by(&form);
+    let reason = form.get("reason");
+    let decided = match form.get("decision").parse::<ReviewDecision>() {
+        Ok(decision) => {
+            let decision = NewDecision { decision, reason: Some(reason.to_owned()) };
+            console.iam.access_reviews().decide(&signed_in.caller, id, item, decision).await
+        }
+        Err(_) => Err(Error::field("decision", english::MUST_DECIDE)),
+    };
+    match decided {
+        Ok(listed) if is_for_part(&headers) => {
+            let review = console.iam.access_reviews().get(&signed_in.caller, id).await?;
+            let token = signed_in.frame_for(&console, "");
+            let shown = Shown::of(&console, &signed_in, token.form_token(), wanted, &review.review).await?;
+            let names = shown.names(users_of(&listed)).await?;
+            let row = shown.row(listed, &names, None);
+            let decision = row.listed.item.decision().map_or("", |decision| text_of(&decision));
+            let saved =
+                format!("{} {decision}, {}, {}", english::DECISION_SAVED, row.user(), row.listed.item.role.name);
+            part(&DecidedPart { row, state: shown.state(review, true) }, &saved)
+        }
+        Ok(_) => Ok(back(&console, id, &wanted, "decided")),
+        Err(error) if is_for_part(&headers) => Err(error.into()),
+        Err(Error::Validation(errors)) => {
+            let named = |error: &FieldError| {
+                let name = if error.field == "reason" { english::REASON } else { english::DECISION };
+                format!("{name} {}.", error.message)
+            };
+            let error = errors.iter().map(named).collect::<Vec<_>>().join(" ");
+            let refused = Some((item, reason.to_owned(), error));
+            page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, id, wanted, refused).await?)
+        }
+        Err(error) => {
+            let refused = Some((item, reason.to_owned(), String::new()));
+            let shown = page_of(&console, &signed_in, id, wanted, refused).await?;
+            refused_in_place(error, |error| ReviewPage { error, ..shown })
+        }
+    }
+}
+
+pub(super) async fn complete(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessReviewId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let result = console.iam.access_reviews().complete(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, &form, result.map(|_| "completed")).await
+}
+
+pub(super) async fn cancel(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessReviewId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let result = console.iam.access_reviews().cancel(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, &form, result.map(|_| "cancelled")).await
+}
+
+/// Leads back to the page of the review, or shows there why the call was refused.
+async fn answer(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: AccessReviewId,
+    form: &Form,
+    result: Result<&'static str, Error>,
+) -> Result<Response, Problem> {
+    let wanted = Wanted::shown_by(form);
+    match result {
+        Ok(done) => Ok(back(console, id, &Wanted::default(), done)),
+        Err(error) => {
+            let item = refused_item(console, signed_in, id, &error).await?;
+            let shown = page_of(console, signed_in, id, wanted, None).await?;
+            refused_in_place(error, |error| {
+                let error = item.map_or_else(|| error.clone(), |item| format!("{item}: {error}"));
+                ReviewPage { error, ..shown }
+            })
+        }
+    }
+}
+
+/// Returns the user and the role of the item whose assignment cannot be revoked, if the error is about one.
+async fn refused_item(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: AccessReviewId,
+    error: &Error,
+) -> Result<Option<String>, Error> {
+    let Error::About { field, .. } = error else { return Ok(None) };
+    let named = field.strip_prefix("items[").and_then(|rest| rest.strip_suffix(']'));
+    let Some(Ok(item)) = named.map(str::parse::<AssignmentId>) else { return Ok(None) };
+    let revoked = Some(ReviewItemFilter::Revoke);
+    let items = console.iam.access_reviews().all_items(&signed_in.caller, id, revoked).await?;
+    let found = items.into_iter().find(|listed| listed.item.assignment_id == item);
+    Ok(found.map(|ListedReviewItem { item, user }| {
+        let user = user.service_name.map_or_else(|| user.email.to_string(), |name| name.to_string());
+        format!("{user}, {}", item.role.name)
+    }))
+}
+
+fn back(console: &Console, id: AccessReviewId, wanted: &Wanted, done: &str) -> Response {
+    let page = wanted.page.map(|page| page.to_string()).unwrap_or_default();
+    let query = query(&[("decision", &*wanted.decision), ("page", &page), ("done", done)]);
+    Redirect::to(&format!("{}/access-reviews/{id}?{query}", console.base())).into_response()
+}

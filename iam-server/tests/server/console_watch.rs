@@ -1,0 +1,147 @@
+//! The audit log and the access reviews of the console in a real browser.
+
+use serde_json::{Value, json};
+
+use crate::browser::violations;
+use crate::client::{Client, PASSWORD, text};
+use crate::process::{Server, TIMEOUT, wait_for};
+use crate::store::Store;
+use crate::webdriver::Browser;
+
+const HOST: &str = "localhost";
+const EMAIL: &str = "ada@example.com";
+
+/// Opens a page of the console, and signs in.
+fn signed_in(server: &Server, path: &str) -> Browser {
+    let browser = Browser::knowing(HOST, server.address);
+    browser.open(&format!("http://{HOST}:{}/console{path}", server.address.port()));
+    browser.type_into("//input[@id='email']", EMAIL);
+    browser.type_into("//input[@id='password']", PASSWORD);
+    browser.click("//main//button");
+    browser
+}
+
+fn create_user(client: &Client, email: &str) -> String {
+    let user = json!({ "email": email, "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+    text(&client.post("/api/v1/users", &user).expect(201)["id"])
+}
+
+fn fits(browser: &Browser) {
+    for width in [360, 1_600] {
+        browser.resize((width, 900));
+        assert_eq!(browser.run("return document.documentElement.scrollWidth > innerWidth"), Value::Bool(false));
+    }
+}
+
+#[test]
+fn the_log_is_followed_and_an_entry_is_checked_by_the_browser() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let ada = client.with_token(&client.register(EMAIL).access);
+        let browser = signed_in(&server, "/audit");
+        // The page keeps the checkpoint of its first visit.
+        let kept = "return Object.values(localStorage).find(value => value.includes('note')) ?? null";
+        wait_for("a kept checkpoint", TIMEOUT, || Some(browser.run(kept)).filter(|kept| !kept.is_null()));
+        browser.click("//button[@id='follow']");
+        browser.text_of("//span[@id='follow-state']");
+        for number in 0..4 {
+            create_user(&ada, &format!("u{number}@example.com"));
+        }
+        browser.text_of("//li[@data-action='CREATE' and @data-resource-type='USER'][4]");
+        let repeated = "const ids = [...document.querySelectorAll('[id]')].map(one => one.id);
+            return ids.length - new Set(ids).size";
+        assert_eq!(browser.run(repeated), 0, "no entry is shown twice");
+        browser.click("//button[@id='follow']");
+
+        let entry = "//li[@data-action='CREATE' and @data-resource-type='USER'][1]";
+        let check = || {
+            browser.click(&format!("{entry}//button[@data-check]"));
+            browser.text_of(&format!("{entry}//div[@class='checked']/strong[1]"));
+            wait_for("the check", TIMEOUT, || {
+                let is_over = "return document.querySelector('button[data-check]:disabled') === null";
+                Some(browser.run(is_over)).filter(|is_over| *is_over == Value::Bool(true))
+            });
+            browser.text_of(&format!("{entry}//div[@class='checked']"))
+        };
+        browser.click(&format!("{entry}//summary"));
+        let found = check();
+        assert!(found.starts_with("Checked: everything matches."), "{found}");
+        assert!(found.contains("The entry is newer than the checkpoint"), "{found}");
+        assert!(found.contains("None of them was changed") && found.contains("is signed with the key"), "{found}");
+        let found = check();
+        assert!(
+            found.starts_with("Checked: everything matches.") && found.contains("has not changed since"),
+            "{found}"
+        );
+        assert_eq!(violations(&browser), Vec::<String>::new());
+        fits(&browser);
+
+        store.tamper("UPDATE audit_entries SET resource_id = '99' WHERE resource_type = 'USER' AND action = 'CREATE'");
+        let found = check();
+        assert!(found.starts_with("Checked: something does not match."), "{found}");
+        assert!(found.contains("is not the root in the present checkpoint"), "{found}");
+
+        // Another log than the one that the browser has seen before.
+        browser.run(
+            "for (const [name, value] of Object.entries(localStorage)) {
+                const kept = JSON.parse(value);
+                const lines = kept.note.split('\\n');
+                lines[2] = btoa('x'.repeat(32));
+                localStorage.setItem(name, JSON.stringify({ ...kept, note: lines.join('\\n') }));
+            }",
+        );
+        let found = check();
+        assert!(found.starts_with("Checked: something does not match."), "{found}");
+        assert!(found.contains("does not start with") && found.contains("audit verify"), "{found}");
+        let found = check();
+        assert!(found.starts_with("Checked: something does not match."), "the checkpoint is not replaced: {found}");
+    }
+}
+
+#[test]
+fn an_access_review_is_begun_decided_in_place_and_completed() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let ada = client.with_token(&client.register(EMAIL).access);
+        let grace = create_user(&ada, "grace@example.com");
+        let shop = text(&ada.post("/api/v1/organizations", &json!({ "name": "Shop" })).expect(201)["id"]);
+        let roles = ada.get("/api/v1/roles?limit=100").expect(200);
+        let roles = roles["data"].as_array().unwrap();
+        let member = text(&roles.iter().find(|role| role["name"] == "MEMBER").unwrap()["id"]);
+        let new = json!({ "userId": grace, "roleId": member, "organizationId": shop });
+        ada.post("/api/v1/role-assignments", &new).expect(201);
+
+        let browser = signed_in(&server, "");
+        browser.click("//nav//a[text()='Access reviews']");
+        browser.click("//a[text()='New review']");
+        browser.type_into("//input[@id='name']", "Spring");
+        browser.run("document.getElementById('dueAt').value = '2999-01-31'");
+        browser.type_into("//input[@id='search']", "sho");
+        browser.click("//label[contains(., 'Shop')]/input");
+        browser.click("//label[contains(., 'MEMBER')]/input");
+        browser.click("//main//button[text()='Begin the review']");
+        assert_eq!(browser.text_of("//h1[text()='Spring']"), "Spring");
+        browser.type_into("//input[@name='reason']", "Has left.");
+        browser.click("//button[@value='REVOKE']");
+        browser.text_of("//p[@class='progress']/span[text()='1 of 1 decided']");
+        assert_eq!(browser.run("return document.activeElement.value"), "REVOKE", "the focus stays");
+        assert_eq!(browser.text_of("//button[@aria-pressed='true']").lines().next(), Some("Revoke"));
+        let said = browser.run("return document.getElementById('found').textContent");
+        assert_eq!(said, "Saved: Revoke, grace@example.com, MEMBER");
+        // A refusal is shown above the items, and takes no item away.
+        browser.run("document.querySelector('.decide input[name=form-token]').value = 'x'");
+        browser.click("//button[@value='KEEP']");
+        let refused = browser.text_of("//div[@id='notice']/p[@class='error']");
+        assert!(refused.starts_with("This form is not from this page"), "{refused}");
+        browser.text_of("//li//button[@value='KEEP']");
+        fits(&browser);
+        browser.click("//summary[text()='Complete the review…']");
+        browser.click("//button[text()='Yes, complete it']");
+        browser.text_of("//li[contains(., 'It is revoked.') and contains(., 'Has left.')]");
+        assert_eq!(violations(&browser), Vec::<String>::new());
+        let left = ada.get(&format!("/api/v1/users/{grace}/roles")).expect(200);
+        assert_eq!(left["data"].as_array().or(left.as_array()).map(Vec::len), Some(0), "{left}");
+    }
+}
