@@ -11,6 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 const CSS: &str = include_str!("../assets/console.css");
 const SCRIPT: &str = include_str!("../assets/console.js");
+const TREE: &str = include_str!("../assets/tree.js");
 /// htmx 2.0.11, unchanged, from the package `htmx.org`; `assets/htmx-LICENSE` is its licence.
 const HTMX: &str = include_str!("../assets/htmx.js");
 const ICON: &str = include_str!("../assets/icon.svg");
@@ -27,6 +28,8 @@ pub(crate) struct Asset {
 pub(crate) struct Assets {
     pub(crate) css: Asset,
     pub(crate) script: Asset,
+    /// The script of the organization tree.
+    pub(crate) tree: Asset,
     pub(crate) htmx: Asset,
     pub(crate) icon: Asset,
 }
@@ -34,6 +37,7 @@ pub(crate) struct Assets {
 pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     css: asset("console.css", "text/css; charset=utf-8", CSS),
     script: asset("console.js", "text/javascript; charset=utf-8", SCRIPT),
+    tree: asset("tree.js", "text/javascript; charset=utf-8", TREE),
     htmx: asset("htmx.js", "text/javascript; charset=utf-8", HTMX),
     icon: asset("icon.svg", "image/svg+xml", ICON),
 });
@@ -47,8 +51,8 @@ fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset
 
 /// Returns the routes of all files.
 pub(crate) fn routes() -> Router {
-    let Assets { css, script, htmx, icon } = &*ASSETS;
-    [css, script, htmx, icon].into_iter().fold(Router::new(), |router, asset| {
+    let Assets { css, script, tree, htmx, icon } = &*ASSETS;
+    [css, script, tree, htmx, icon].into_iter().fold(Router::new(), |router, asset| {
         let headers = [
             (header::CONTENT_TYPE, asset.content_type),
             (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),

@@ -18,6 +18,11 @@ impl Form {
         self.0.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)
     }
 
+    /// Returns all values of a field that a form can have several times.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
     /// Returns the value of a field, without spaces around it, if it is not empty.
     pub(crate) fn given(&self, name: &str) -> Option<String> {
         Some(self.get(name).trim().to_owned()).filter(|value| !value.is_empty())

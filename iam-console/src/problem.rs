@@ -141,6 +141,15 @@ pub(crate) fn refused_in_place<T: Template>(
     }
 }
 
+/// Returns `None` for a part of a page that the caller may not see.
+pub(crate) fn if_allowed<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Copies the headers that do not describe the body.
 fn copy_headers(from: &Response, to: &mut Response) {
     for (name, value) in from.headers() {

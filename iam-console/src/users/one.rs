@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
-use crate::problem::refused_in_place;
+use crate::problem::{if_allowed, refused_in_place};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -53,6 +53,9 @@ impl Done {
             "restored" => english::USER_RESTORED,
             "signed-out" => english::SESSIONS_ENDED,
             "session-ended" => english::SESSION_WAS_ENDED,
+            "assigned" => english::ROLE_ASSIGNED,
+            "revoked" => english::ROLE_REVOKED,
+            "end-changed" => english::END_CHANGED,
             _ => "",
         }
     }
@@ -98,15 +101,6 @@ async fn page_of(
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
         user,
     })
-}
-
-/// Returns `None` for what the caller may not see.
-fn if_allowed<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
-    match found {
-        Ok(found) => Ok(Some(found)),
-        Err(Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 pub(super) async fn show(
