@@ -55,19 +55,22 @@ mod verification;
 mod webhook;
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{self, Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
+use axum::routing::Route;
+use axum::{Router, body};
 use iam_core::Iam;
 use tower::util::option_layer;
+use tower::{Layer, Service};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
+use tower_http::compression::{CompressionBody, CompressionLayer};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
 
@@ -75,6 +78,7 @@ use crate::conditional::NotModified;
 use crate::context::Conventions;
 use crate::extract::BodyDeadline;
 use crate::operations::{operations, operations_at_the_root, routes};
+use crate::rate_limiting::Paths;
 use crate::request_state::ResponseState;
 use crate::state::ApiState;
 use crate::sync_middleware::{AroundLayer, around};
@@ -85,6 +89,7 @@ pub use extract::{Authenticated, Body, Call, Context, PathId, Query};
 pub use metrics::Metrics;
 pub use openapi::{Clash, merge_openapi, openapi};
 pub use problem::{Kind, Problem};
+pub use rate_limiting::charge;
 pub use request_state::HumanPage;
 pub use require_fresh::RequireFresh;
 pub use require_permission::RequirePermission;
@@ -138,12 +143,14 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     with_layers(composed, state)
 }
 
-/// Gives every route of a host program what [`with_conventions`] gives, and the limits of the API's own routes: on the
-/// number of requests, on the time of a request, and on the size of its body. Large responses are compressed.
+/// Gives every route of a host program the limits of the API's own routes: on the number of requests, on the time of a
+/// request, and on the size of its body. Large responses are compressed, and a panic becomes a 500.
 ///
-/// A layer around the router may have put an access token into the request. Then the request counts for its user.
+/// Every request counts, whatever its path. A layer around the router may have put an access token into the request.
+/// Then the request counts for its user. Put [`with_conventions`] around it: without them, clients are not told apart
+/// behind a proxy.
 pub fn with_limits(router: Router, iam: Iam, settings: Settings) -> Router {
-    limited(router, ApiState::new(iam, settings))
+    router.layer((catch_panic(), limits(ApiState::new(iam, settings), Paths::OfHost)))
 }
 
 /// Adds the response for unknown paths, the limits and the conventions.
@@ -151,25 +158,46 @@ fn with_layers(router: Router, state: ApiState) -> Router {
     limited(router.fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") }), state)
 }
 
-/// Adds the limits on request bodies and on the number of requests, and the conventions.
+/// Adds the limits and the conventions.
 ///
 /// All layers are passed as one. The router puts every layer that it receives into a box of its own, and clones all
 /// boxes for every request.
 fn limited(router: Router, state: ApiState) -> Router {
-    let limits = state.settings.rate_limiter.is_some();
-    router.layer((
-        conventions(Arc::clone(&state.settings)),
+    router.layer((conventions(Arc::clone(&state.settings)), limits(state, Paths::OfApi)))
+}
+
+/// Returns the limits on request bodies, on their time and on the number of requests.
+fn limits(
+    state: ApiState,
+    paths: Paths,
+) -> impl Layer<
+    Route,
+    Service = impl Service<
+        Request,
+        Response = http::Response<CompressionBody<body::Body>>,
+        Error = Infallible,
+        Future: Send + 'static,
+    > + Clone
+              + Send
+              + Sync
+              + 'static,
+> + Clone
++ Send
++ Sync
++ 'static {
+    let counts = state.settings.rate_limiter.is_some();
+    (
         option_layer(cors(&state.settings.cors_origins)),
         CompressionLayer::new()
             .gzip(true)
             .compress_when(SizeAbove::new(1024).and(NotForContentType::SSE).and(may_be_compressed)),
         // Outside of the rate limits: these may query the store to identify the user, and the store may not answer.
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout),
-        option_layer(limits.then(|| from_fn_with_state(state.clone(), rate_limiting::limit))),
+        option_layer(counts.then(|| from_fn_with_state((state.clone(), paths), rate_limiting::limit))),
         around(BodyDeadline(state.settings.request_timeout / 2)),
         around(NotModified),
         DefaultBodyLimit::max(MAX_BODY),
-    ))
+    )
 }
 
 /// Whether a response may be compressed: it has no entity tag and contains no tokens.
@@ -237,7 +265,11 @@ pub fn with_conventions(router: Router, settings: Settings) -> Router {
 }
 
 fn conventions(settings: Arc<Settings>) -> (AroundLayer<Conventions>, CatchPanicLayer<FromPanic>) {
-    (around(Conventions(settings)), CatchPanicLayer::custom(problem::from_panic as FromPanic))
+    (around(Conventions(settings)), catch_panic())
+}
+
+fn catch_panic() -> CatchPanicLayer<FromPanic> {
+    CatchPanicLayer::custom(problem::from_panic as FromPanic)
 }
 
 type FromPanic = fn(Box<dyn Any + Send>) -> Response;

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -13,11 +14,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-/// An error as a client sees it.
-///
 /// The base of the `type` of problems, if the settings name no other.
 pub(crate) const DEFAULT_TYPE_BASE: &str = "https://iam.invalid/problems";
 
+/// An error as a client sees it.
+///
 /// A layer around the routes fills in `instance`, `correlationId` and the base of `type`, because it knows the
 /// request.
 #[derive(Clone, Debug)]
@@ -300,6 +301,13 @@ impl Problem {
             expires_in: login.map(|login| login.expires_in.as_secs()),
             extra: self.extra.clone(),
         }
+    }
+}
+
+/// The text that tells the client what happened.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
     }
 }
 

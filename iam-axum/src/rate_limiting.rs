@@ -42,12 +42,24 @@ const AUTHENTICATION: [&str; 15] = [
 /// The paths without a rate limit, each with all paths below it.
 const UNLIMITED: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];
 
+/// What the paths of a router mean.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Paths {
+    /// They are paths of the API: [`AUTHENTICATION`] and [`UNLIMITED`] have rules of their own.
+    OfApi,
+    /// They are paths of a host program: the same rule holds for all of them.
+    OfHost,
+}
+
 /// Answers a request unless it exceeds the rate limit, and adds the headers that say how many more requests are
 /// allowed.
-pub(crate) async fn limit(State(state): State<ApiState>, request: Request, next: Next) -> Response {
+pub(crate) async fn limit(State((state, paths)): State<(ApiState, Paths)>, request: Request, next: Next) -> Response {
     let Some(limiter) = &state.settings.rate_limiter else { return next.run(request).await };
     let (mut parts, body) = request.into_parts();
-    let taken = count(&**limiter, &mut parts, &state).await;
+    let taken = match paths {
+        Paths::OfApi => count(&**limiter, &mut parts, &state).await,
+        Paths::OfHost => count_sender(&**limiter, &mut parts, &state).await,
+    };
     let request = Request::from_parts(parts, body);
     let Some(taken) = taken else { return next.run(request).await };
     let mut response = match taken.retry_after {
@@ -58,8 +70,13 @@ pub(crate) async fn limit(State(state): State<ApiState>, request: Request, next:
     response
 }
 
-/// Refuses an operation that costs more than the limit leaves.
-pub(crate) async fn charge(settings: &Settings, who: Limited, cost: NonZeroU32) -> Result<(), Problem> {
+/// Refuses an operation that costs more than the limit leaves, as the limits of the API do: with a 429 that says when to
+/// try again. Without a rate limiter in the settings, nothing is refused.
+///
+/// # Errors
+///
+/// A problem of the kind [`RateLimited`](crate::Kind::RateLimited).
+pub async fn charge(settings: &Settings, who: Limited, cost: NonZeroU32) -> Result<(), Problem> {
     let Some(limiter) = &settings.rate_limiter else { return Ok(()) };
     limiter.charge(who, cost).await.retry_after.map_or(Ok(()), |after| Err(too_many(after)))
 }
@@ -75,11 +92,15 @@ async fn count(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -
     if UNLIMITED.iter().any(is_below) {
         return None;
     }
-    let client = context_of(parts).ip_address.map(Client::from);
     if AUTHENTICATION.contains(&path.as_str()) {
-        return take(limiter, client.map(Limited::Authentication)).await;
+        return take(limiter, client_of(parts).map(Limited::Authentication)).await;
     }
-    let anonymous = client.map(Limited::Anonymous);
+    count_sender(limiter, parts, state).await
+}
+
+/// Counts a request for its user or, without a valid token, for its client.
+async fn count_sender(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -> Option<Taken> {
+    let anonymous = client_of(parts).map(Limited::Anonymous);
     let Some(token) = bearer_token(&parts.headers) else { return take(limiter, anonymous).await };
     // Strangers can invent API keys, and each would cost a query. So an unknown one first counts for the client.
     let is_unknown = !state.iam.knows_token(token);
@@ -98,6 +119,10 @@ async fn count(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -
         // The store is unavailable, and so are the keys. The user cannot be identified; the operation reports it.
         Err(_) => None,
     }
+}
+
+fn client_of(parts: &Parts) -> Option<Client> {
+    context_of(parts).ip_address.map(Client::from)
 }
 
 async fn take(limiter: &dyn RateLimiter, who: Option<Limited>) -> Option<Taken> {

@@ -20,7 +20,7 @@ use crate::problem::is_for_part;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::view::{Frame, page, query};
+use crate::view::{Frame, page, part, query};
 
 /// How many entries a page of the log has.
 const LIMIT: u32 = 25;
@@ -102,6 +102,7 @@ struct AuditPage {
     wanted: Wanted,
     resources: Vec<String>,
     actions: Vec<&'static str>,
+    found: String,
     list: EntryList,
 }
 
@@ -201,14 +202,16 @@ async fn show(
         next: found.next.map(|cursor| wanted.query(&cursor.to_string())),
         entries: found.entries.into_iter().map(|entry| Entry::of(entry, &people)).collect(),
     };
+    let found = english::entries_shown(list.entries.len());
     if is_for_part(&headers) {
-        return page(StatusCode::OK, &list);
+        return part(&list, &found);
     }
     let catalogue = audit.catalogue(caller)?;
     let actions: BTreeSet<&'static str> = catalogue.iter().flat_map(|recorded| recorded.actions).copied().collect();
+    let actions = actions.into_iter().collect();
     let resources = catalogue.iter().map(|recorded| recorded.resource_type.as_str().to_owned()).collect();
     let frame = signed_in.frame(&console).await?;
-    page(StatusCode::OK, &AuditPage { frame, wanted, resources, actions: actions.into_iter().collect(), list })
+    page(StatusCode::OK, &AuditPage { frame, wanted, resources, actions, found, list })
 }
 
 #[cfg(test)]

@@ -158,11 +158,11 @@ pub(crate) fn at_fields(error: &Error) -> Vec<FieldError> {
     }
 }
 
-/// Returns what an error says about the form as a whole. Empty if it is about fields.
+/// Returns what an error says about the form as a whole.
 pub(crate) fn text_above(error: &Error) -> String {
     match error {
         Error::PreconditionFailed => english::CHANGED_SINCE.to_owned(),
-        Error::Validation(_) | Error::About { .. } => String::new(),
+        Error::Validation(_) | Error::About { .. } => english::CORRECT_FIELDS.to_owned(),
         error => error.to_string(),
     }
 }

@@ -12,6 +12,18 @@ use subtle::ConstantTimeEq as _;
 /// Separates the parts of the value. No part contains this character.
 const SEPARATOR: char = '~';
 
+/// The length of a hash, in bytes.
+const HASH: usize = 32;
+
+/// How a browser keeps the cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CookieKind {
+    /// Whether only HTTPS sends it.
+    pub(crate) is_secure: bool,
+    /// The port of the console, unless it is the usual one. A cookie is for all ports of a host.
+    pub(crate) port: Option<u16>,
+}
+
 /// What the browser keeps of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionCookie {
@@ -35,10 +47,11 @@ impl SessionCookie {
     }
 
     /// Reads the cookie of a request.
-    pub(crate) fn read(headers: &HeaderMap, is_secure: bool) -> Option<Self> {
+    pub(crate) fn read(headers: &HeaderMap, kind: CookieKind) -> Option<Self> {
+        let name = kind.name();
         let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let (_, value) = cookies.find(|(found, _)| *found == name(is_secure))?;
+        let (_, value) = cookies.find(|(found, _)| *found == name)?;
         let mut parts = value.split(SEPARATOR);
         match (parts.next(), parts.next(), parts.next(), parts.next()) {
             (Some(seed), Some(access), Some(refresh), None) if ![seed, access, refresh].contains(&"") => {
@@ -49,37 +62,53 @@ impl SessionCookie {
     }
 
     /// Returns the header that gives the cookie to the browser. The browser forgets it when it is closed.
-    pub(crate) fn header(&self, is_secure: bool) -> Option<HeaderValue> {
+    pub(crate) fn header(&self, kind: CookieKind) -> Option<HeaderValue> {
         let (seed, access, refresh) = (&self.seed, self.access.expose(), self.refresh.expose());
-        set_cookie(&format!("{seed}{SEPARATOR}{access}{SEPARATOR}{refresh}"), is_secure, "")
+        kind.set(&format!("{seed}{SEPARATOR}{access}{SEPARATOR}{refresh}"), "")
     }
 
-    /// Returns the token of forms. It is a hash, because a page must not show the value of a cookie that scripts
-    /// cannot read.
+    /// Returns a token for forms. Each one is masked with other random bytes: pages are compressed, and the length of a
+    /// compressed page must not reveal what all of them contain (BREACH).
     pub(crate) fn form_token(&self) -> String {
-        URL_SAFE_NO_PAD.encode(digest(&SHA256, format!("form{SEPARATOR}{}", self.seed).as_bytes()))
+        let random: &dyn Random = &SystemRandom;
+        let mask = random.bytes::<HASH>();
+        let masked = self.form_hash().into_iter().zip(mask).map(|(byte, mask)| byte ^ mask);
+        URL_SAFE_NO_PAD.encode(mask.into_iter().chain(masked).collect::<Vec<u8>>())
     }
 
-    /// Whether a form has the token of this session.
+    /// Whether a form has a token of this session.
     pub(crate) fn admits(&self, form_token: &str) -> bool {
-        self.form_token().as_bytes().ct_eq(form_token.as_bytes()).into()
+        let bytes = URL_SAFE_NO_PAD.decode(form_token).unwrap_or_default();
+        let Some((mask, masked)) = bytes.split_first_chunk::<HASH>() else { return false };
+        let found: Vec<u8> = masked.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect();
+        masked.len() == HASH && found.ct_eq(&self.form_hash()).into()
+    }
+
+    /// A hash, because a page must not show the value of a cookie that scripts cannot read.
+    fn form_hash(&self) -> Vec<u8> {
+        digest(&SHA256, format!("form{SEPARATOR}{}", self.seed).as_bytes()).as_ref().to_vec()
     }
 }
 
-/// Returns the header with which the browser forgets the cookie.
-pub(crate) fn forgotten(is_secure: bool) -> Option<HeaderValue> {
-    set_cookie("", is_secure, "; Max-Age=0")
-}
+impl CookieKind {
+    /// Returns the header with which the browser forgets the cookie.
+    pub(crate) fn forgotten(self) -> Option<HeaderValue> {
+        self.set("", "; Max-Age=0")
+    }
 
-fn set_cookie(value: &str, is_secure: bool, more: &str) -> Option<HeaderValue> {
-    let (name, secure) = (name(is_secure), if is_secure { "; Secure" } else { "" });
-    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
-    let mut header = HeaderValue::from_str(&text).ok()?;
-    header.set_sensitive(true);
-    Some(header)
-}
+    fn set(self, value: &str, more: &str) -> Option<HeaderValue> {
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        let text = format!("{}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}", self.name());
+        let mut header = HeaderValue::from_str(&text).ok()?;
+        header.set_sensitive(true);
+        Some(header)
+    }
 
-/// A browser accepts the prefix only with `Secure`. It then refuses a cookie that another host of the domain sets.
-fn name(is_secure: bool) -> &'static str {
-    if is_secure { "__Host-iam-console" } else { "iam-console" }
+    /// A browser accepts the prefix `__Host-` only with `Secure`. It then refuses a cookie that another host of the domain
+    /// sets.
+    fn name(self) -> String {
+        let prefix = if self.is_secure { "__Host-" } else { "" };
+        let port = self.port.map_or_else(String::new, |port| format!("-{port}"));
+        format!("{prefix}iam-console{port}")
+    }
 }

@@ -74,6 +74,14 @@ pub(crate) const CONFIRM_IDENTITY_WHY: &str = "You signed in some time ago, and 
      After it, the action goes on by itself.";
 pub(crate) const CANCEL: &str = "Cancel";
 
+pub(crate) const SESSION_ENDED_FORM_KEPT: &str =
+    "Your session has ended. Sign in again. What you typed is kept, and you can send it after that.";
+pub(crate) const SEND_AGAIN: &str = "Send the form again?";
+pub(crate) const SEND_AGAIN_WHY: &str =
+    "This form is from an earlier session, so nothing is changed yet. Check what it has, and send it again.";
+pub(crate) const SEND: &str = "Send";
+pub(crate) const NOTHING_IS_SAVED: &str = "Nothing is saved. Correct the marked fields.";
+
 pub(crate) const FOREIGN_FORM: &str =
     "This form is not from this page, or is older than your session. Open the page again.";
 pub(crate) const BACK: &str = "Back to the overview";
@@ -94,8 +102,12 @@ pub(crate) const DELETED: &str = "Deleted";
 pub(crate) const LAST_LOGIN: &str = "Last sign-in";
 pub(crate) const NEVER: &str = "Never";
 pub(crate) const CREATED: &str = "Created";
-pub(crate) const FOUND_ONE: &str = "1 user";
-pub(crate) const FOUND: &str = "users";
+
+/// How many users a search has found.
+pub(crate) fn users_found(total: u64) -> String {
+    if total == 1 { "1 user".to_owned() } else { format!("{total} users") }
+}
+
 pub(crate) const NO_USER_MATCHES: &str = "No user matches.";
 pub(crate) const SHOW_ALL_USERS: &str = "Show all users";
 pub(crate) const PAGES: &str = "Pages";
@@ -155,6 +167,7 @@ pub(crate) const WHERE: &str = "Where";
 pub(crate) const ORGANIZATION: &str = "Organization";
 pub(crate) const ONE_OF_THE_LIST: &str = "must be one of the list";
 pub(crate) const MUST_BE_CHOSEN: &str = "must be chosen";
+pub(crate) const CORRECT_FIELDS: &str = "Correct the marked fields.";
 pub(crate) const CHANGED_SINCE: &str =
     "Somebody has changed this since you opened the page, so nothing is saved. Open the page again before you save.";
 pub(crate) const PICK_USER: &str = "Type a part of a name or of an e-mail address, and choose.";
@@ -310,10 +323,6 @@ pub(crate) fn denial(denial: &Denial) -> String {
     }
 }
 
-pub(crate) fn users_found(count: u64) -> String {
-    if count == 1 { "1 user".to_owned() } else { format!("{count} users") }
-}
-
 pub(crate) const ORGANIZATIONS: &str = "Organizations";
 pub(crate) const NEW_ORGANIZATION: &str = "New organization";
 pub(crate) const CREATE_ORGANIZATION: &str = "Create the organization";
@@ -403,6 +412,16 @@ pub(crate) const FROM_DAY: &str = "From (day in UTC)";
 pub(crate) const UNTIL_DAY: &str = "Until (day in UTC)";
 pub(crate) const RESOURCE_ID: &str = "Id of the resource";
 pub(crate) const ACTOR_ID: &str = "Id of the acting user";
+
+/// How many entries of the log a page shows.
+pub(crate) fn entries_shown(count: usize) -> String {
+    match count {
+        0 => NO_ENTRY_MATCHES.to_owned(),
+        1 => "1 entry".to_owned(),
+        count => format!("{count} entries"),
+    }
+}
+
 pub(crate) const NO_ENTRY_MATCHES: &str = "No entry matches.";
 pub(crate) const SHOW_ALL_ENTRIES: &str = "Show all entries";
 pub(crate) const BY: &str = "by";

@@ -1,4 +1,5 @@
 use iam_core::user::NewUser;
+
 /// The fields of a form that a browser has sent.
 #[derive(Clone, Default)]
 pub(crate) struct Form(Vec<(String, String)>);
@@ -30,6 +31,16 @@ impl Form {
 
     pub(crate) fn remove(&mut self, names: &[&str]) {
         self.0.retain(|(name, _)| !names.contains(&name.as_str()));
+    }
+
+    /// Returns the fields as a browser would send them.
+    pub(crate) fn encoded(&self) -> String {
+        // Pairs of texts can always be written as a form.
+        serde_urlencoded::to_string(&self.0).unwrap_or_default()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(crate) fn into_fields(self) -> Vec<(String, String)> {

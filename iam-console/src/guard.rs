@@ -14,9 +14,11 @@ use iam_core::{Error, Unauthenticated};
 use crate::cookie::SessionCookie;
 use crate::english;
 use crate::form::Form;
-use crate::problem::{foreign_form, problem_of, refused};
+use crate::problem::{foreign_form, is_for_part, problem_of, refused};
 use crate::proofs::{Proofs, take_step_up};
-use crate::session::SignedIn;
+use crate::resume::resume;
+use crate::session::{SignedIn, needs_sign_in};
+use crate::sign_in;
 use crate::state::Console;
 use crate::view::{Frame, page};
 
@@ -37,20 +39,27 @@ struct StepUpPage {
 /// [`Form`] in the extensions of the request.
 ///
 /// If a call needs a recent proof of identity, the response asks for it with all fields of the form in it. The answer
-/// has the proof and the same fields, so that the call follows at once.
+/// has the proof and the same fields, so that the call follows at once. A form without a session, or with the token of an
+/// earlier session, is shown again after sign-in.
 pub(crate) async fn guarded(State(console): State<Console>, request: Request, next: Next) -> Response {
     if request.method().is_safe() {
         return next.run(request).await;
     }
     match admit(&console, request).await {
-        Ok(Admitted { parts, form, signed_in }) => {
+        Ok(Admitted { parts, mut form, signed_in }) => {
             let mut request = Request::from_parts(parts, Body::empty());
             let uri = address(&request);
             request.extensions_mut().insert(form.clone());
-            let (problem, response) = problem_of(next.run(request).await).await;
+            let response = next.run(request).await;
+            if needs_sign_in(&response) && !form.is_empty() {
+                // A proof is for a step-up of the session that has ended.
+                take_step_up(&mut form);
+                return sign_in::with_form(&console, uri, &form, &response).unwrap_or_else(Problem::into_response);
+            }
+            let (problem, response) = problem_of(response).await;
             match (problem, signed_in) {
                 (Some(problem), Some(signed_in)) if problem.is_of(Kind::InsufficientAuthentication) => {
-                    ask(&console, &signed_in, uri, form, None).await.unwrap_or_else(|problem| problem.into_response())
+                    ask(&console, &signed_in, uri, form, None).await.unwrap_or_else(Problem::into_response)
                 }
                 _ => response,
             }
@@ -79,23 +88,37 @@ async fn admit(console: &Console, request: Request) -> Result<Admitted, Box<Resp
     let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), console).await;
     let bytes = bytes.map_err(|rejection| Box::new(rejection.into_response()))?;
     let mut form = Form::parse(&bytes).ok_or_else(|| because(foreign_form()))?;
+    let in_header = parts.headers.get("x-form-token").and_then(|value| value.to_str().ok());
+    let form_token = in_header.unwrap_or_else(|| form.get(FORM_TOKEN)).to_owned();
+    form.remove(&[FORM_TOKEN]);
     let Some(session) = parts.extensions.get::<SessionCookie>() else {
         return Ok(Admitted { parts, form, signed_in: None });
     };
-    let in_header = parts.headers.get("x-form-token").and_then(|value| value.to_str().ok());
-    if !session.admits(in_header.unwrap_or_else(|| form.get(FORM_TOKEN))) {
-        return Err(because(foreign_form()));
-    }
-    form.remove(&[FORM_TOKEN]);
+    let proof = take_step_up(&mut form);
+    let is_of_session = session.admits(&form_token);
     let signed_in = SignedIn::from_request_parts(&mut parts, console).await.ok();
-    if let Some(proof) = take_step_up(&mut form)
+    if !is_of_session {
+        return Err(match signed_in {
+            Some(signed_in) if !is_for_part(&parts.headers) => Box::new(again(console, &signed_in, uri, form).await),
+            _ => because(foreign_form()),
+        });
+    }
+    if let Some(proof) = proof
         && let Some(signed_in) = &signed_in
         && let Err(error) = console.iam.sessions().step_up(&signed_in.caller, proof).await
     {
         let asked = ask(console, signed_in, uri, form, Some(error)).await;
-        return Err(Box::new(asked.unwrap_or_else(|problem| problem.into_response())));
+        return Err(Box::new(asked.unwrap_or_else(Problem::into_response)));
     }
     Ok(Admitted { parts, form, signed_in })
+}
+
+/// Shows a form that has no token of the session. The person sends it again, or does not.
+async fn again(console: &Console, signed_in: &SignedIn, action: String, form: Form) -> Response {
+    match signed_in.frame(console).await {
+        Ok(frame) => resume(StatusCode::FORBIDDEN, frame, action, form).unwrap_or_else(Problem::into_response),
+        Err(problem) => problem.into_response(),
+    }
 }
 
 /// Asks for a proof of identity. With an error, the person has sent one that was refused.

@@ -18,6 +18,7 @@ mod paging;
 mod picker;
 mod problem;
 mod proofs;
+mod resume;
 mod rights;
 mod roles;
 mod session;
@@ -27,8 +28,6 @@ mod state;
 mod time;
 mod users;
 mod view;
-
-use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -61,7 +60,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let mut api = settings.api.clone();
     // The pages of other origins may call the API, and not read the console.
     api.cors_origins.clear();
-    let console = Console { iam: iam.clone(), settings: Arc::new(settings) };
+    let console = Console::new(iam.clone(), settings);
     let pages = Router::new()
         .route("/", get(overview::show))
         .merge(sign_in::routes())
@@ -79,11 +78,16 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let pages = with_limits(pages, iam.clone(), api.clone())
         .layer(from_fn_with_state(console.clone(), session::with_session))
         .layer(from_fn_with_state(console.clone(), problem::as_page));
-    let files = with_limits(assets::routes(), iam, api.clone());
-    let all = with_conventions(pages.merge(files), api).layer(map_response(with_policy));
-    let base = console.base().to_owned();
-    let slash = Redirect::permanent(&base);
-    Router::new().route(&format!("{base}/"), get(async move || slash)).nest(&base, all)
+    let limited = |router| with_limits(router, iam.clone(), api.clone());
+    let complete = |router| with_conventions(router, api.clone()).layer(map_response(with_policy));
+    let all = complete(pages.merge(limited(assets::routes())));
+    let base = console.base();
+    if base.is_empty() {
+        return all;
+    }
+    let home = Redirect::permanent(base);
+    let slash = complete(limited(Router::new().route("/", get(async move || home))));
+    Router::new().nest(base, all).nest(&format!("{base}/"), slash)
 }
 
 async fn with_policy(mut response: Response) -> Response {

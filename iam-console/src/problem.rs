@@ -4,13 +4,14 @@
 use askama::Template;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use iam_axum::{Context, Kind, Problem};
-use iam_core::Error;
+use iam_core::{Error, FieldError, RequestContext};
 use serde::Deserialize;
 
+use crate::cookie::SessionCookie;
 use crate::english;
 use crate::state::Console;
 use crate::view::{Frame, FrameSession, page};
@@ -98,14 +99,36 @@ pub(crate) async fn as_page(
     let shown = if is_for_part {
         page(status, &Notice { problem: &document })
     } else {
-        let correlation_id = context.correlation_id.map(|id| id.as_str().to_owned()).unwrap_or_default();
-        let session = response.extensions().get::<FrameSession>().cloned();
+        let correlation_id = context.correlation_id.as_ref().map(|id| id.as_str().to_owned()).unwrap_or_default();
+        let session = match response.extensions().get::<SessionCookie>() {
+            Some(session) => Some(FrameSession {
+                email: email_of(&console, context, session, status).await,
+                form_token: session.form_token(),
+            }),
+            None => None,
+        };
         let frame = Frame { session, ..Frame::without_session(console.base()) };
         page(status, &ProblemPage { frame, problem: &document, correlation_id })
     };
     let mut shown = shown.unwrap_or_else(|problem| problem.into_response());
     copy_headers(&response, &mut shown);
     shown
+}
+
+/// Returns the e-mail of the person, for the page of an error. `None` if the cause may be that the service has no time.
+async fn email_of(
+    console: &Console,
+    context: RequestContext,
+    session: &SessionCookie,
+    status: StatusCode,
+) -> Option<String> {
+    if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+        return None;
+    }
+    let token = console.iam.verify(session.access.expose()).await.ok()?;
+    let caller = console.iam.authenticate_without_factor(&token, context).await.ok()?;
+    let me = console.iam.sessions().me(&caller).await.ok()?;
+    Some(me.user.email.as_str().to_owned())
 }
 
 /// The answer to a path that the console does not have.
@@ -119,8 +142,8 @@ pub(crate) fn foreign_form() -> Problem {
 }
 
 /// Returns a page that shows an error beside a form. Its status and its headers are those of the problem.
-pub(crate) fn refused(error: Error, template: &impl Template) -> Result<Response, Problem> {
-    let problem = Problem::from(error).into_response();
+pub(crate) fn refused(error: impl Into<Problem>, template: &impl Template) -> Result<Response, Problem> {
+    let problem = error.into().into_response();
     let mut response = page(problem.status(), template)?;
     copy_headers(&problem, &mut response);
     Ok(response)
@@ -148,6 +171,22 @@ pub(crate) fn if_allowed<T>(found: Result<T, Error>) -> Result<Option<T>, Error>
         Err(Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Returns the page of a form again, with what is wrong: beside its fields, or above the form. An error that asks the
+/// person to authenticate is no error of the form, and the guard of forms answers it.
+///
+/// `page_with` gets the invalid fields and the text above the form.
+pub(crate) async fn refused_form<T: Template>(
+    error: Error,
+    page_with: impl AsyncFnOnce(Vec<FieldError>, String) -> Result<T, Problem>,
+) -> Result<Response, Problem> {
+    let shown = match &error {
+        Error::Unauthenticated(_) => return Err(error.into()),
+        Error::Validation(errors) => page_with(errors.clone(), english::NOTHING_IS_SAVED.to_owned()).await?,
+        error => page_with(Vec::new(), error.to_string()).await?,
+    };
+    refused(error, &shown)
 }
 
 /// Copies the headers that do not describe the body.

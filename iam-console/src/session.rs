@@ -1,6 +1,7 @@
 //! From the cookie of a request to its caller.
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{FromRequestParts, OriginalUri, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -10,7 +11,7 @@ use iam_axum::{Authenticated, Context, Kind, Problem};
 use iam_core::{Caller, Error, RequestContext};
 use tokio::time::timeout;
 
-use crate::cookie::{self, SessionCookie};
+use crate::cookie::SessionCookie;
 use crate::english;
 use crate::problem::is_for_part;
 use crate::state::Console;
@@ -30,8 +31,8 @@ pub(crate) async fn with_session(
     let (mut parts, body) = request.into_parts();
     // Only the cookie authenticates. Its forms have a token, and a header from elsewhere has none.
     parts.headers.remove(header::AUTHORIZATION);
-    let is_secure = console.settings.is_secure(&parts);
-    let sent = SessionCookie::read(&parts.headers, is_secure);
+    let kind = console.settings.cookie(&parts);
+    let sent = SessionCookie::read(&parts.headers, kind);
     let had_cookie = sent.is_some();
     let (session, is_new) = match sent {
         Some(sent) => {
@@ -49,12 +50,12 @@ pub(crate) async fn with_session(
         parts.extensions.insert(Ended);
     }
     let set_cookie = match &session {
-        Some(session) if is_new => session.header(is_secure),
+        Some(session) if is_new => session.header(kind),
         Some(_) => None,
-        None if had_cookie => cookie::forgotten(is_secure),
+        None if had_cookie => kind.forgotten(),
         None => None,
     };
-    let form_token = session.as_ref().map(SessionCookie::form_token);
+    let kept = session.clone();
     if let Some(session) = session
         && let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", session.access.expose()))
     {
@@ -69,9 +70,9 @@ pub(crate) async fn with_session(
     {
         response.headers_mut().insert(header::SET_COOKIE, set_cookie);
     }
-    if let Some(form_token) = form_token {
+    if let Some(session) = kept {
         // For the page of an error: the person must be able to sign out there.
-        response.extensions_mut().insert(FrameSession { email: None, form_token });
+        response.extensions_mut().insert(session);
     }
     response
 }
@@ -168,7 +169,7 @@ fn to_sign_in(parts: &Parts, console: &Console) -> Response {
         return page(StatusCode::OK, &arrival).unwrap_or_else(|problem| problem.into_response());
     }
     let mut query = Vec::new();
-    if is_page && wanted != console.base() {
+    if is_page && wanted != console.home() {
         query.push(("next", wanted));
     }
     if has_ended || !is_page {
@@ -177,14 +178,23 @@ fn to_sign_in(parts: &Parts, console: &Console) -> Response {
     let mark = if query.is_empty() { "" } else { "?" };
     // Pairs of texts can always be written as a query.
     let address = format!("{}/sign-in{mark}{}", console.base(), serde_urlencoded::to_string(query).unwrap_or_default());
-    let forgotten = if has_ended { cookie::forgotten(console.settings.is_secure(parts)) } else { None };
+    let forgotten = if has_ended { console.settings.cookie(parts).forgotten() } else { None };
     let headers = AppendHeaders(forgotten.map(|value| (header::SET_COOKIE, value)));
     if is_part {
         // htmx follows a redirect without telling the page, and would show the sign-in page inside of it.
         (StatusCode::NO_CONTENT, headers, [("hx-redirect", address)]).into_response()
     } else {
-        (headers, Redirect::to(&address)).into_response()
+        (Extension(NeedsSignIn), headers, Redirect::to(&address)).into_response()
     }
+}
+
+/// The response leads to the page on which a person signs in.
+#[derive(Clone, Copy)]
+struct NeedsSignIn;
+
+/// Whether a response leads the person to sign-in, because the request has no session.
+pub(crate) fn needs_sign_in(response: &Response) -> bool {
+    response.extensions().get::<NeedsSignIn>().is_some()
 }
 
 /// Returns where a person goes after it has signed in: only to a page of the console.
@@ -192,5 +202,5 @@ pub(crate) fn destination(console: &Console, wanted: &str) -> String {
     let base = console.base();
     let is_own = wanted.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
     let is_plain = wanted.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') && !wanted.contains("//");
-    if is_own && is_plain && !wanted.is_empty() { wanted.to_owned() } else { base.to_owned() }
+    if is_own && is_plain && !wanted.is_empty() { wanted.to_owned() } else { console.home().to_owned() }
 }

@@ -1,11 +1,15 @@
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{Uri, header};
+
+use crate::cookie::CookieKind;
 
 /// The settings of the console.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The path under which the console is served: `/console` by default.
+    /// The path under which the console is served: `/console` by default. `/` is the root of a host, whose unknown paths
+    /// then have a page of the console.
     pub path: String,
     /// The origin under which browsers reach the console, such as `https://iam.example.com`. Without it, the `Host` of
     /// a request is the origin. A proxy that changes this header makes the setting necessary.
@@ -21,15 +25,24 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether the cookie of a request can have the attribute `Secure`. Not every browser stores such a cookie for a
-    /// page that was loaded from the same machine without TLS.
-    pub(crate) fn is_secure(&self, parts: &Parts) -> bool {
-        match &self.origin {
-            Some(origin) => {
-                origin.starts_with("https:") || !authority_of(origin).is_some_and(|authority| is_loopback(&authority))
-            }
-            None => !host(parts).is_some_and(is_loopback),
+    /// Returns the path without a slash at its end, so that paths can follow: empty at the root.
+    pub(crate) fn base(&self) -> String {
+        match self.path.trim_matches('/') {
+            "" => String::new(),
+            path => format!("/{path}"),
         }
+    }
+
+    /// Returns what the cookie of a browser is that sends a request. Not every browser stores a cookie with the attribute
+    /// `Secure` for a page that was loaded from the same machine without TLS.
+    pub(crate) fn cookie(&self, parts: &Parts) -> CookieKind {
+        let authority = match &self.origin {
+            Some(origin) => authority_of(origin),
+            None => host(parts).map(str::to_owned),
+        };
+        let has_tls = self.origin.as_ref().is_some_and(|origin| origin.starts_with("https:"));
+        let port = authority.as_ref().and_then(|authority| authority.parse::<Authority>().ok()?.port_u16());
+        CookieKind { is_secure: has_tls || !authority.as_deref().is_some_and(is_loopback), port }
     }
 
     /// Whether a browser reaches the console under this origin.
@@ -51,7 +64,7 @@ fn authority_of(origin: &str) -> Option<String> {
 /// Returns the host and port that the browser has named.
 fn host(parts: &Parts) -> Option<&str> {
     let header = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
-    header.or_else(|| parts.uri.authority().map(axum::http::uri::Authority::as_str))
+    header.or_else(|| parts.uri.authority().map(Authority::as_str))
 }
 
 fn is_loopback(authority: &str) -> bool {
@@ -77,10 +90,25 @@ mod tests {
     fn only_a_loopback_host_gets_a_cookie_without_secure() {
         let settings = Settings::default();
         for host in ["localhost", "localhost:8080", "127.0.0.1:8080", "127.1.2.3", "[::1]:8080", "[::1]", "LOCALHOST"] {
-            assert!(!settings.is_secure(&parts(host)), "{host}");
+            assert!(!settings.cookie(&parts(host)).is_secure, "{host}");
         }
         for host in ["iam.example.com", "localhost.example.com:80", "10.0.0.1:8080", "[2001:db8::1]:80", ""] {
-            assert!(settings.is_secure(&parts(host)), "{host}");
+            assert!(settings.cookie(&parts(host)).is_secure, "{host}");
+        }
+    }
+
+    #[test]
+    fn servers_on_two_ports_of_a_host_have_two_cookies() {
+        let settings = Settings::default();
+        let port = |host: &str| settings.cookie(&parts(host)).port;
+        assert_eq!(["localhost:8080", "[::1]:8081", "iam.example.com"].map(port), [Some(8080), Some(8081), None]);
+    }
+
+    #[test]
+    fn a_path_needs_no_slash_at_its_ends() {
+        for (path, base) in [("/", ""), ("", ""), ("/console", "/console"), ("/a/b/", "/a/b"), ("console", "/console")]
+        {
+            assert_eq!(Settings { path: path.into(), ..Settings::default() }.base(), base, "{path}");
         }
     }
 
@@ -88,7 +116,7 @@ mod tests {
     fn behind_a_proxy_the_setting_decides() {
         let settings = Settings { origin: Some("https://iam.example.com".into()), ..Settings::default() };
         let proxied = parts("127.0.0.1:8080");
-        assert!(settings.is_secure(&proxied));
+        assert_eq!(settings.cookie(&proxied), CookieKind { is_secure: true, port: None });
         assert!(settings.is_own_origin("https://iam.example.com", &proxied));
         assert!(!settings.is_own_origin("http://127.0.0.1:8080", &proxied));
     }

@@ -8,19 +8,20 @@ use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use axum::{Extension, Router, routing::get, routing::post};
 use iam_axum::{Context, Problem};
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::session::{Login, Tokens};
+use iam_core::session::{LoggedIn, Login};
 use iam_core::tenant::{PasswordPolicy, Registration, TenantSummary};
 use iam_core::{Conflict, Error, FieldError, Unauthenticated};
 use serde::Deserialize;
 
-use crate::cookie::{self, SessionCookie};
+use crate::cookie::SessionCookie;
 use crate::english;
 use crate::form::Form;
 use crate::problem::refused;
 use crate::proofs::{Proofs, typed_factor};
+use crate::resume::resume;
 use crate::session::{SignedIn, destination};
 use crate::state::Console;
-use crate::view::{Field, Frame, page};
+use crate::view::{Field, Frame, FrameSession, page};
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -36,6 +37,8 @@ pub(crate) fn routes() -> Router<Console> {
 struct SignInPage {
     frame: Frame,
     next: String,
+    /// A form for `next` that waits for a session; may be empty.
+    kept: String,
     notice: &'static str,
     error: String,
     is_first_run: bool,
@@ -50,6 +53,7 @@ struct SignInPage {
 struct SecondFactorPage {
     frame: Frame,
     next: String,
+    kept: String,
     error: String,
     challenge: String,
     proofs: Proofs,
@@ -72,6 +76,26 @@ struct Arrival {
     out: String,
 }
 
+/// The field with a form that waits for a session.
+const KEPT: &str = "kept";
+
+/// Returns the page on which a person signs in after it has sent a form without a session. The form is shown again
+/// then.
+pub(crate) fn with_form(
+    console: &Console,
+    next: String,
+    kept: &Form,
+    redirect: &Response,
+) -> Result<Response, Problem> {
+    let empty = form_of(console, &Form::default(), &[]);
+    let (kept, notice) = (kept.encoded(), english::SESSION_ENDED_FORM_KEPT);
+    let mut response = page(StatusCode::UNAUTHORIZED, &SignInPage { next, kept, notice, ..empty })?;
+    if let Some(cookie) = redirect.headers().get(header::SET_COOKIE) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie.clone());
+    }
+    Ok(response)
+}
+
 /// Returns the form with what was typed.
 fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage {
     let field = |field: Field| field.shown(form, errors);
@@ -79,6 +103,7 @@ fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage 
     SignInPage {
         frame: Frame::without_session(console.base()),
         next: destination(console, form.get("next")),
+        kept: form.get(KEPT).to_owned(),
         notice: "",
         error: String::new(),
         is_first_run: false,
@@ -115,19 +140,20 @@ async fn sign_in(
     parts: Parts,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    console.count_attempt(&context).await?;
+    if let Err(problem) = console.count_attempt(&context).await {
+        let error = problem.to_string();
+        return refused(problem, &SignInPage { error, ..form_of(&console, &form, &[]) });
+    }
     let login = Login {
         email: form.get("email").to_owned(),
         password: form.get("password").into(),
         tenant: form.given("tenant"),
     };
-    let next = destination(&console, form.get("next"));
     match console.iam.sessions().login(&context, login).await {
-        Ok(logged_in) => Ok(begin(&console, &parts, logged_in.tokens, &next)),
+        Ok(logged_in) => begin(&console, &parts, logged_in, &form),
         Err(Error::SecondFactorRequired(pending)) => {
-            let frame = Frame::without_session(console.base());
             let (challenge, proofs) = (pending.challenge.expose().to_owned(), Proofs::of(&pending.methods));
-            page(StatusCode::OK, &SecondFactorPage { frame, next, error: String::new(), challenge, proofs })
+            page(StatusCode::OK, &second_step(&console, &form, challenge, proofs, String::new()))
         }
         Err(Error::Validation(errors)) => page(StatusCode::BAD_REQUEST, &form_of(&console, &form, &errors)),
         Err(Error::Conflict(Conflict::SeveralTenants(tenants))) => {
@@ -150,18 +176,27 @@ async fn second_factor(
     parts: Parts,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    console.count_attempt(&context).await?;
-    let (next, challenge) = (destination(&console, form.get("next")), form.get("challenge").to_owned());
-    let proof = typed_factor(&form);
-    match console.iam.sessions().login_with_factor(&context, &challenge.as_str().into(), &proof).await {
-        Ok(logged_in) => Ok(begin(&console, &parts, logged_in.tokens, &next)),
+    let again = |error: String| {
+        second_step(&console, &form, form.get("challenge").to_owned(), Proofs::named(form.get("methods")), error)
+    };
+    if let Err(problem) = console.count_attempt(&context).await {
+        let text = problem.to_string();
+        return refused(problem, &again(text));
+    }
+    let (challenge, proof) = (form.get("challenge").into(), typed_factor(&form));
+    match console.iam.sessions().login_with_factor(&context, &challenge, &proof).await {
+        Ok(logged_in) => begin(&console, &parts, logged_in, &form),
         Err(error) => {
             let text = error.to_string();
-            let proofs = Proofs::named(form.get("methods"));
-            let frame = Frame::without_session(console.base());
-            refused(error, &SecondFactorPage { frame, next, error: text, challenge, proofs })
+            refused(error, &again(text))
         }
     }
+}
+
+/// Returns the page of the second step, which leads where that of the first step does.
+fn second_step(console: &Console, form: &Form, challenge: String, proofs: Proofs, error: String) -> SecondFactorPage {
+    let (frame, next) = (Frame::without_session(console.base()), destination(console, form.get("next")));
+    SecondFactorPage { frame, next, kept: form.get(KEPT).to_owned(), error, challenge, proofs }
 }
 
 /// The fields of a registration, with what was typed and what is wrong with it.
@@ -192,14 +227,17 @@ async fn register(
     parts: Parts,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    console.count_attempt(&context).await?;
+    if let Err(problem) = console.count_attempt(&context).await {
+        let text = problem.to_string();
+        return refused(problem, &registration(&console, &form, &[], text));
+    }
     if !console.iam.is_empty().await.map_err(Error::from)? {
         let notice = SignInPage { notice: english::NOT_FIRST, ..form_of(&console, &form, &[]) };
         return page(StatusCode::CONFLICT, &notice);
     }
     let new = Registration { user: form.new_user(), tenant_name: form.given("tenantName") };
     match console.iam.tenants().register(&context, new).await {
-        Ok(registered) => Ok(begin(&console, &parts, registered.login.tokens, console.base())),
+        Ok(registered) => begin(&console, &parts, registered.login, &Form::default()),
         Err(Error::Validation(errors)) => {
             page(StatusCode::BAD_REQUEST, &registration(&console, &form, &errors, String::new()))
         }
@@ -210,10 +248,21 @@ async fn register(
     }
 }
 
-/// Gives the browser the cookie of a new session.
-fn begin(console: &Console, parts: &Parts, tokens: Tokens, next: &str) -> Response {
-    let cookie = SessionCookie::begin(tokens).header(console.settings.is_secure(parts));
-    (AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie))), Redirect::to(next)).into_response()
+/// Gives the browser the cookie of a new session, and leads the person where it wanted to go: to a page, or to a form that
+/// it has sent without a session.
+fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Result<Response, Problem> {
+    let next = destination(console, form.get("next"));
+    let session = SessionCookie::begin(login.tokens);
+    let shown = match Form::parse(form.get(KEPT).as_bytes()).filter(|kept| !kept.is_empty()) {
+        None => Redirect::to(&next).into_response(),
+        Some(kept) => {
+            let email = Some(login.user.email.as_str().to_owned());
+            let session = Some(FrameSession { email, form_token: session.form_token() });
+            resume(StatusCode::OK, Frame { base: console.base().to_owned(), session }, next, kept)?
+        }
+    };
+    let cookie = session.header(console.settings.cookie(parts));
+    Ok((AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie))), shown).into_response())
 }
 
 /// Ends the session, also one that can only be used to set up a second factor.
@@ -252,7 +301,7 @@ async fn sign_out_everywhere(
 
 /// Makes the browser forget the cookie.
 fn forget(console: &Console, parts: &Parts) -> Response {
-    let cookie = cookie::forgotten(console.settings.is_secure(parts));
+    let cookie = console.settings.cookie(parts).forgotten();
     let headers = AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     (headers, Redirect::to(&format!("{}/sign-in?out=1", console.base()))).into_response()
 }

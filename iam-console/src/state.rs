@@ -1,8 +1,9 @@
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
 use iam_axum::rate_limit::{Client, Limited};
-use iam_axum::{Kind, Problem};
+use iam_axum::{Problem, charge};
 use iam_core::{Iam, RequestContext};
 
 use crate::settings::Settings;
@@ -12,6 +13,7 @@ use crate::settings::Settings;
 pub(crate) struct Console {
     pub(crate) iam: Iam,
     pub(crate) settings: Arc<Settings>,
+    base: Arc<str>,
 }
 
 impl FromRef<Console> for Iam {
@@ -21,24 +23,23 @@ impl FromRef<Console> for Iam {
 }
 
 impl Console {
-    /// The path of the console, without a slash at its end.
+    pub(crate) fn new(iam: Iam, settings: Settings) -> Self {
+        Self { iam, base: settings.base().into(), settings: Arc::new(settings) }
+    }
+
+    /// The path of the console, without a slash at its end, so that paths can follow.
     pub(crate) fn base(&self) -> &str {
-        self.settings.path.trim_end_matches('/')
+        &self.base
+    }
+
+    /// The address of the first page.
+    pub(crate) fn home(&self) -> &str {
+        if self.base.is_empty() { "/" } else { &self.base }
     }
 
     /// Counts an attempt of a client to prove who it is: to sign in, to register or to renew its tokens.
     pub(crate) async fn count_attempt(&self, context: &RequestContext) -> Result<(), Problem> {
-        let (Some(limiter), Some(address)) = (&self.settings.api.rate_limiter, context.ip_address) else {
-            return Ok(());
-        };
-        let taken = limiter.take(Limited::Authentication(Client::from(address))).await;
-        match taken.retry_after {
-            None => Ok(()),
-            Some(after) => {
-                let seconds = after.as_secs() + 1;
-                let detail = format!("Too many attempts. Try again in {seconds} seconds.");
-                Err(Problem::new(Kind::RateLimited).detail(detail))
-            }
-        }
+        let Some(address) = context.ip_address else { return Ok(()) };
+        charge(&self.settings.api, Limited::Authentication(Client::from(address)), NonZeroU32::MIN).await
     }
 }

@@ -50,6 +50,11 @@ impl Frame {
         format!("{}{}", self.base, ASSETS.icon.path)
     }
 
+    /// The address of the first page.
+    pub(crate) fn home(&self) -> &str {
+        if self.base.is_empty() { "/" } else { &self.base }
+    }
+
     /// The token of forms; empty without a session.
     pub(crate) fn form_token(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.form_token)
@@ -65,6 +70,20 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> Result<Respo
             Err(Problem::new(Kind::Internal))
         }
     }
+}
+
+/// A part of a page, with the new text of a live region that stays in the page.
+#[derive(Template)]
+#[template(path = "part.html")]
+struct Part<'a, T: Template> {
+    content: &'a T,
+    found: &'a str,
+}
+
+/// Returns the part of a page that htmx replaces. The page has an element `found` with the role `status` outside of that
+/// part, whose text becomes `found`: screen readers announce only changes in an element that stays.
+pub(crate) fn part(content: &impl Template, found: &str) -> Result<Response, Problem> {
+    page(StatusCode::OK, &Part { content, found })
 }
 
 /// Writes a query with the values that are not empty.

@@ -18,7 +18,7 @@ use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::{Time, typed};
-use crate::view::{Field, Frame, page, query};
+use crate::view::{Field, Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
@@ -57,6 +57,7 @@ struct AssignmentsPage {
     moment: Field,
     /// Empty if the caller may not see roles.
     roles: Vec<Role>,
+    found: String,
     /// `None` if the filter is wrong.
     list: Option<AssignmentList>,
 }
@@ -70,7 +71,6 @@ struct AssignmentList {
     /// Whether the list shows what is held now, and not at another moment.
     is_present: bool,
     assignments: Vec<ListedAssignment>,
-    summary: String,
     pages: Pages,
 }
 
@@ -106,19 +106,21 @@ pub(super) async fn show(
     let list = |found: Page<ListedAssignment>| AssignmentList {
         is_filtered: wanted.is_filtered(),
         is_present: wanted.at.is_empty(),
-        summary: english::assignments_found(found.total),
         pages: Pages::of(&found, |page| format!("{base}/assignments?{}", wanted.query(page))),
         assignments: found.items,
         base: base.clone(),
     };
     let found = find(&console.iam, &signed_in.caller, &wanted, paging::request(wanted.page)?).await;
     if is_for_part(&headers) {
-        return page(StatusCode::OK, &list(found?));
+        let found = found?;
+        let summary = english::assignments_found(found.total);
+        return part(&list(found), &summary);
     }
     match found {
         Ok(found) => {
-            let list = Some(list(found));
-            page(StatusCode::OK, &AssignmentsPage { list, ..page_of(&console, &signed_in, &wanted, &[]).await? })
+            let shown = page_of(&console, &signed_in, &wanted, &[]).await?;
+            let summary = english::assignments_found(found.total);
+            page(StatusCode::OK, &AssignmentsPage { found: summary, list: Some(list(found)), ..shown })
         }
         // Without the permission, there is nothing to see with another filter.
         Err(error @ Error::Forbidden(_)) if wanted.at.is_empty() => Err(error.into()),
@@ -151,6 +153,7 @@ async fn page_of(
         moment: moment.filled(&wanted.at).judged(errors),
         roles: if_allowed(roles::all(iam, caller).await)?.unwrap_or_default(),
         wanted: wanted.clone(),
+        found: String::new(),
         list: None,
     })
 }

@@ -17,7 +17,7 @@ use crate::problem::{if_allowed, is_for_part};
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
-use crate::view::{Frame, page, query};
+use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
@@ -42,6 +42,7 @@ struct OrganizationsPage {
     notice: &'static str,
     may_create: bool,
     script: String,
+    found: String,
     list: String,
 }
 
@@ -74,7 +75,6 @@ struct Found {
     base: String,
     /// Each with the names of the organizations above.
     organizations: Vec<(OrganizationWithDepth, String)>,
-    summary: String,
     pages: Pages,
 }
 
@@ -87,12 +87,12 @@ pub(super) async fn show(
     let caller = &signed_in.caller;
     let [may_create, may_move] = held(&console.iam, caller, None, [ORGANIZATIONS_CREATE, ORGANIZATIONS_UPDATE]).await?;
     if wanted.is_filtered() {
-        let found = search(&console, caller, &wanted).await?;
-        return respond(&console, &signed_in, &headers, wanted, may_create, found).await;
+        let (list, found) = search(&console, caller, &wanted).await?;
+        return respond(&console, &signed_in, &headers, wanted, may_create, (list, found)).await;
     }
     let (branch, pages) = top(&console, caller, wanted.page).await?;
     let tree = Tree { base: console.base().to_owned(), branch, pages, may_create, may_move };
-    respond(&console, &signed_in, &headers, wanted, may_create, tree).await
+    respond(&console, &signed_in, &headers, wanted, may_create, (tree, String::new())).await
 }
 
 /// Returns a list, within the page or without it.
@@ -102,16 +102,16 @@ async fn respond(
     headers: &HeaderMap,
     wanted: Wanted,
     may_create: bool,
-    list: impl Template,
+    (list, found): (impl Template, String),
 ) -> Result<Response, Problem> {
     if is_for_part(headers) {
-        return page(StatusCode::OK, &list);
+        return part(&list, &found);
     }
     let list = list.render().map_err(|error| Error::internal("the list of organizations", error))?;
     let frame = signed_in.frame(console).await?;
     let script = format!("{}{}", frame.base, ASSETS.tree.path);
     let notice = if wanted.done == "deleted" { english::ORGANIZATION_DELETED } else { "" };
-    page(StatusCode::OK, &OrganizationsPage { frame, wanted, notice, may_create, script, list })
+    page(StatusCode::OK, &OrganizationsPage { frame, wanted, notice, may_create, script, found, list })
 }
 
 /// Returns the organizations at the top of what the caller may see.
@@ -154,7 +154,7 @@ async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWithDepth>, E
     Ok(found)
 }
 
-async fn search(console: &Console, caller: &Caller, wanted: &Wanted) -> Result<Found, Error> {
+async fn search(console: &Console, caller: &Caller, wanted: &Wanted) -> Result<(Found, String), Error> {
     let organizations = console.iam.organizations();
     let search = Some(wanted.search.trim().to_owned()).filter(|search| !search.is_empty());
     // Another word is a mistake in the address, and shows all organizations.
@@ -167,14 +167,13 @@ async fn search(console: &Console, caller: &Caller, wanted: &Wanted) -> Result<F
         let fields = [("search", &*wanted.search), ("status", &*wanted.status), ("page", &*page)];
         format!("{base}/organizations?{}", query(&fields))
     });
-    let summary = english::organizations_found(found.total);
-    let mut shown = Vec::new();
+    let (total, mut shown) = (found.total, Vec::new());
     for organization in found.items {
         let above = if_allowed(organizations.ancestors(caller, organization.organization.id).await)?;
         let above: Vec<String> = above.into_iter().flatten().map(|above| above.organization.name.to_string()).collect();
         shown.push((organization, above.join(" › ")));
     }
-    Ok(Found { base, organizations: shown, summary, pages })
+    Ok((Found { base, organizations: shown, pages }, english::organizations_found(total)))
 }
 
 #[derive(Default, Deserialize)]

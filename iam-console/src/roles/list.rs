@@ -15,7 +15,7 @@ use crate::problem::is_for_part;
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
-use crate::view::{Frame, page, query};
+use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
@@ -32,6 +32,7 @@ struct RolesPage {
     wanted: Wanted,
     notice: &'static str,
     may_create: bool,
+    found: String,
     list: RoleList,
 }
 
@@ -42,7 +43,6 @@ struct RoleList {
     base: String,
     is_filtered: bool,
     roles: Vec<Role>,
-    summary: String,
     pages: Pages,
 }
 
@@ -71,18 +71,18 @@ pub(super) async fn show(
         let page = page.to_string();
         format!("{base}/roles?{}", query(&[("search", &*wanted.search), ("page", &*page)]))
     };
+    let summary = english::roles_found(found.total);
     let list = RoleList {
         is_filtered: !wanted.search.is_empty(),
-        summary: english::roles_found(found.total),
         pages: Pages::of(&found, address),
         roles: found.items,
         base: base.clone(),
     };
     if is_for_part(&headers) {
-        return page(StatusCode::OK, &list);
+        return part(&list, &summary);
     }
     let [may_create] = held(&console.iam, &signed_in.caller, None, [ROLES_CREATE]).await?;
     let frame = signed_in.frame(&console).await?;
     let notice = if wanted.done == "deleted" { english::ROLE_DELETED } else { "" };
-    page(StatusCode::OK, &RolesPage { frame, wanted, notice, may_create, list })
+    page(StatusCode::OK, &RolesPage { frame, wanted, notice, may_create, found: summary, list })
 }

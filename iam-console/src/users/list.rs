@@ -13,7 +13,7 @@ use crate::problem::is_for_part;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::view::{Frame, page, query};
+use crate::view::{Frame, page, part, query};
 
 /// How many users a page of the list has.
 const LIMIT: u32 = 25;
@@ -33,6 +33,7 @@ struct UsersPage {
     frame: Frame,
     wanted: Wanted,
     notice: &'static str,
+    found: String,
     list: UserList,
 }
 
@@ -72,10 +73,11 @@ pub(super) async fn show(
         PageRequest::new(wanted.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
     let users = console.iam.users().list(&signed_in.caller, &filter, UserSort::default(), request).await?;
     let list = UserList { base: console.base().to_owned(), wanted: wanted.clone(), users };
+    let found = english::users_found(list.users.total);
     if is_for_part(&headers) {
-        return page(StatusCode::OK, &list);
+        return part(&list, &found);
     }
     let frame = signed_in.frame(&console).await?;
     let notice = if wanted.done == "created" { english::USER_CREATED } else { "" };
-    page(StatusCode::OK, &UsersPage { frame, wanted, notice, list })
+    page(StatusCode::OK, &UsersPage { frame, wanted, notice, found, list })
 }

@@ -4,11 +4,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
-use iam_core::{Error, FieldError};
+use iam_core::FieldError;
 
 use crate::english;
 use crate::form::Form;
-use crate::problem::refused_in_place;
+use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, Frame, page};
@@ -51,12 +51,11 @@ pub(super) async fn create(
 ) -> Result<Response, Problem> {
     match console.iam.users().create(&signed_in.caller, form.new_user()).await {
         Ok(user) => Ok(Redirect::to(&format!("{}/users/{}?done=created", console.base(), user.id)).into_response()),
-        Err(Error::Validation(errors)) => {
-            page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, &form, &errors).await?)
-        }
         Err(error) => {
-            let shown = page_of(&console, &signed_in, &form, &[]).await?;
-            refused_in_place(error, |error| NewUserPage { error, ..shown })
+            refused_form(error, async |errors, error| {
+                Ok(NewUserPage { error, ..page_of(&console, &signed_in, &form, &errors).await? })
+            })
+            .await
         }
     }
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
-use crate::problem::{if_allowed, refused_in_place};
+use crate::problem::{if_allowed, refused_form, refused_in_place};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -133,16 +133,13 @@ pub(super) async fn update(
     let precondition = Precondition::OneOf(form.get("version").parse().into_iter().collect());
     match console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await {
         Ok(_) => Ok(back(&console, id, "saved")),
-        Err(Error::Validation(errors)) => {
-            page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, id, (Some(&form), &errors)).await?)
-        }
         Err(error) => {
-            let shown = page_of(&console, &signed_in, id, (Some(&form), &[])).await?;
             let is_late = matches!(error, Error::PreconditionFailed);
-            refused_in_place(error, |error| {
+            refused_form(error, async |errors, error| {
                 let error = if is_late { english::CHANGED_MEANWHILE.to_owned() } else { error };
-                UserPage { error, ..shown }
+                Ok(UserPage { error, ..page_of(&console, &signed_in, id, (Some(&form), &errors)).await? })
             })
+            .await
         }
     }
 }

@@ -45,13 +45,20 @@ impl App {
 
     /// Returns the console of an installation without a tenant, with settings of the services.
     pub(crate) async fn with(adjust: impl FnOnce(&mut iam_core::Settings)) -> Self {
+        Self::at("/console", adjust).await
+    }
+
+    /// Does the same for a console under another path.
+    pub(crate) async fn at(path: &str, adjust: impl FnOnce(&mut iam_core::Settings)) -> Self {
         let clock = FixedClock::at("2026-01-31T09:15:00Z");
         let mut settings = iam_core::Settings::default();
         settings.hashing_cost = iam_core::credential::HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         adjust(&mut settings);
         let builder = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).settings(settings);
         let iam = builder.build().await.unwrap();
-        let router = iam_console::router(iam.clone(), Settings::default());
+        let mut settings = Settings::default();
+        settings.path = path.to_owned();
+        let router = axum::Router::new().merge(iam_console::router(iam.clone(), settings));
         Self { iam, clock, router }
     }
 

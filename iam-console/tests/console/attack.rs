@@ -215,6 +215,7 @@ async fn every_response_has_the_security_headers() {
     let mut answers = vec![
         ("sign-in", app.get("/console/sign-in", "").await),
         ("redirect", app.get("/console", "").await),
+        ("slash", app.get("/console/", "").await),
         ("unknown page", app.get("/console/nothing", &cookie).await),
         ("unknown page, signed out", app.get("/console/nothing", "").await),
         ("wrong password", app.post("/console/sign-in", "", &[("email", EMAIL), ("password", "x")]).await),
@@ -231,6 +232,7 @@ async fn every_response_has_the_security_headers() {
             answer.headers.get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
         assert!(is_page || answer.status.is_redirection(), "{what}: {answer:?}");
     }
+    assert!(answers[3].1.body.contains(EMAIL), "the page of an error says who is signed in: {}", answers[3].1.body);
     has_headers(&page, "page");
     assert_eq!(page.headers[header::CACHE_CONTROL], "no-store");
 }
@@ -262,4 +264,40 @@ async fn the_first_page_is_small() {
         total += app.size_of(sent).await;
     }
     assert!(total < 60 * 1024, "{total}");
+}
+
+#[tokio::test]
+async fn at_the_root_of_a_host_every_page_is_found() {
+    let app = App::at("/", |_| {}).await;
+    app.register(EMAIL).await;
+    assert_eq!(app.get("/", "").await.location(), "/sign-in");
+    let answer = app.post("/sign-in", "", &[("email", EMAIL), ("password", PASSWORD), ("next", "/users")]).await;
+    let cookie = answer.cookie();
+    assert_eq!(answer.location(), "/users");
+    let page = app.get("/", &cookie).await;
+    assert_eq!(page.status, StatusCode::OK);
+    assert!(page.body.contains(r#"<a class="brand" href="/">"#) && page.body.contains(r#"href="/users""#));
+    assert_eq!(app.get("/nothing", &cookie).await.status, StatusCode::NOT_FOUND);
+    for foreign in ["//evil.example", "https://evil.example", "/\\evil.example"] {
+        let answer = app.post("/sign-in", "", &[("email", EMAIL), ("password", PASSWORD), ("next", foreign)]).await;
+        assert_eq!(answer.location(), "/", "{foreign}");
+    }
+}
+
+#[tokio::test]
+async fn a_slash_at_the_end_leads_to_the_console_and_other_paths_belong_to_the_host() {
+    let app = App::new().await;
+    let answer = app.get("/console/", "").await;
+    assert_eq!((answer.status, answer.location()), (StatusCode::PERMANENT_REDIRECT, "/console"));
+    let answer = app.get("/elsewhere", "").await;
+    assert!(answer.status == StatusCode::NOT_FOUND && answer.headers.get("x-frame-options").is_none(), "{answer:?}");
+}
+
+#[tokio::test]
+async fn every_path_is_limited_whatever_its_name() {
+    let app = App::new().await;
+    for path in ["/console/health/x", "/console/docs", "/console/", "/console/sign-in"] {
+        let answer = app.get(path, "").await;
+        assert!(answer.headers.contains_key("x-ratelimit-limit"), "{path}: {answer:?}");
+    }
 }

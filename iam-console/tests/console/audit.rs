@@ -65,7 +65,7 @@ async fn an_empty_log_says_what_to_do_and_a_wrong_filter_what_is_wrong() {
     assert!(part.body.contains("SESSION LOGIN") && !part.body.contains("<html"), "{}", part.body);
     let sent = request(Method::GET, "/console/audit?from=yesterday", &cookie).header("hx-request", "true");
     let part = app.send(sent.body(Body::empty()).unwrap()).await;
-    assert!(part.body.contains(r#"role="alert""#) && !part.body.contains("<html"), "{}", part.body);
+    assert!(part.body.contains(r#"class="error""#) && !part.body.contains("<html"), "{}", part.body);
 }
 
 #[tokio::test]

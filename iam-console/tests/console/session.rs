@@ -1,13 +1,14 @@
 #![cfg(test)]
 
-use axum::http::{StatusCode, header};
+use axum::body::Body;
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_core::audit::AuditFilter;
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::TenantPatch;
 
-use crate::app::{App, EMAIL, PASSWORD};
+use crate::app::{App, EMAIL, PASSWORD, form, request};
 
 #[tokio::test]
 async fn the_cookie_is_for_this_host_and_no_script() {
@@ -29,9 +30,94 @@ async fn an_expired_access_token_is_renewed_and_open_forms_stay_valid() {
     assert_eq!(answer.status, StatusCode::OK);
     let renewed = answer.cookie();
     assert_ne!(renewed, cookie);
-    assert_eq!(answer.hidden("form-token"), token);
+    let signed_out = app.post("/console/sign-out", &renewed, &[("form-token", &token)]).await;
+    assert_eq!(signed_out.location(), "/console/sign-in?out=1");
+    let cookie = app.sign_in(EMAIL).await;
+    app.clock.advance(TimeDelta::minutes(16));
+    let renewed = app.get("/console", &cookie).await.cookie();
     // A valid token is not renewed.
     assert!(!app.get("/console", &renewed).await.headers.contains_key(header::SET_COOKIE));
+}
+
+#[tokio::test]
+async fn a_console_on_another_port_has_a_cookie_of_its_own() {
+    let app = App::new().await;
+    let mut sent = form("/console/sign-in", "", &[("email", EMAIL), ("password", PASSWORD)]);
+    sent.headers_mut().insert(header::HOST, HeaderValue::from_static("localhost:8080"));
+    sent.headers_mut().insert(header::ORIGIN, HeaderValue::from_static("http://localhost:8080"));
+    let answer = app.send(sent).await;
+    let line = answer.headers[header::SET_COOKIE].to_str().unwrap();
+    assert!(line.starts_with("iam-console-8080=") && line.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{line}");
+    for (host, status) in [("localhost:8080", StatusCode::OK), ("localhost:8081", StatusCode::SEE_OTHER)] {
+        let mut sent = request(Method::GET, "/console", &answer.cookie()).body(Body::empty()).unwrap();
+        sent.headers_mut().insert(header::HOST, HeaderValue::from_static(host));
+        assert_eq!(app.send(sent).await.status, status, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn each_page_has_another_form_token() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    let (first, second) = (app.form_token(&cookie).await, app.form_token(&cookie).await);
+    assert!(first != second && first[..40] != second[..40] && first[46..] != second[46..]);
+    let answer = app.post("/console/sign-out", &cookie, &[("form-token", &first)]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_after_the_session_has_ended_is_kept_until_the_person_sends_it_again() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    let token = app.form_token(&cookie).await;
+    app.post_signed("/console/sign-out", &cookie, &[]).await;
+    let typed = [("firstName", "Gr<b>ace"), ("lastName", "Hopper"), ("email", "grace@example.com")];
+    let sent = [typed.as_slice(), &[("password", "Passw0rd!2"), ("proof-password", PASSWORD), ("form-token", &token)]]
+        .concat();
+    let answer = app.post("/console/users/new", &cookie, &sent).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    assert!(answer.headers[header::SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
+    assert!(answer.body.contains("What you typed is kept"), "{}", answer.body);
+    // The form that waits does not fill in the form for sign-in.
+    assert!(!answer.body.contains(r#"value="grace@example.com""#), "{}", answer.body);
+    let (next, kept) = (answer.hidden("next"), answer.hidden("kept").replace("&#38;", "&"));
+    assert_eq!(next, "/console/users/new");
+    assert!(!kept.contains("proof-password") && !kept.contains(&token), "{kept}");
+
+    let wrong = [("email", EMAIL), ("password", "Wr0ng-pass!"), ("next", &*next), ("kept", &*kept)];
+    let again = app.post("/console/sign-in", "", &wrong).await;
+    assert_eq!(again.hidden("kept").replace("&#38;", "&"), kept);
+    let right = [("email", EMAIL), ("password", PASSWORD), ("next", &*next), ("kept", &*kept)];
+    let resumed = app.post("/console/sign-in", "", &right).await;
+    assert_eq!(resumed.status, StatusCode::OK);
+    assert!(resumed.body.contains("<dt>lastName</dt><dd>Hopper</dd>"), "{}", resumed.body);
+    assert!(!resumed.body.contains("<dt>password</dt>") && !resumed.body.contains("<b>"), "{}", resumed.body);
+    assert!(resumed.body.contains(EMAIL) && resumed.body.contains(r#"action="/console/users/new""#));
+    let total = async || app.iam.users().list(&ada, &Default::default(), Default::default(), Default::default()).await;
+    assert_eq!(total().await.unwrap().total, 1, "nothing happens before the person agrees");
+
+    let (token, password) = (resumed.hidden("form-token"), resumed.hidden("password"));
+    let sent = [typed.as_slice(), &[("password", &password), ("form-token", &token)]].concat();
+    let created = app.post("/console/users/new", &resumed.cookie(), &sent).await;
+    assert_eq!(created.status, StatusCode::SEE_OTHER, "{}", created.body);
+    assert_eq!(total().await.unwrap().total, 2);
+}
+
+#[tokio::test]
+async fn a_form_of_an_earlier_session_is_shown_again_and_changes_nothing() {
+    let app = App::new().await;
+    let old = app.sign_in(EMAIL).await;
+    let token = app.form_token(&old).await;
+    let cookie = app.sign_in(EMAIL).await;
+    let fields = [("kept", "x"), ("proof-password", PASSWORD), ("form-token", &*token)];
+    let answer = app.post("/console/sign-out", &cookie, &fields).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(answer.body.contains("Send the form again?") && !answer.body.contains(PASSWORD), "{}", answer.body);
+    assert_eq!(app.get("/console", &cookie).await.status, StatusCode::OK);
+    let token = answer.hidden("form-token");
+    let fields = [("kept", "x"), ("form-token", &*token)];
+    assert_eq!(app.post("/console/sign-out", &cookie, &fields).await.location(), "/console/sign-in?out=1");
 }
 
 #[tokio::test]

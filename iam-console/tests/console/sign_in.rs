@@ -149,11 +149,21 @@ async fn with_registration_closed_the_operator_is_named() {
 }
 
 #[tokio::test]
-async fn attempts_of_one_client_are_limited_as_in_the_api() {
+async fn attempts_of_one_client_are_limited_as_in_the_api_and_lose_nothing_that_was_typed() {
     let app = App::new().await;
-    let mut last = StatusCode::OK;
-    for _ in 0..61 {
-        last = app.post("/console/sign-in", "", &[("email", "nobody"), ("password", "x")]).await.status;
+    let fields = [("email", "nobody"), ("password", "x"), ("next", "/console/users"), ("challenge", "iamc_x")];
+    for _ in 0..60 {
+        app.post("/console/sign-in", "", &fields).await;
     }
-    assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
+    let person = [("email", "nobody"), ("firstName", "Nobody")];
+    for (path, typed) in [
+        ("/console/sign-in", r#"value="nobody""#),
+        ("/console/sign-in/second-factor", r#"value="iamc_x""#),
+        ("/console/register", r#"value="Nobody""#),
+    ] {
+        let answer = app.post(path, "", &[fields.as_slice(), &person].concat()).await;
+        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{path}");
+        assert!(answer.headers.contains_key(header::RETRY_AFTER), "{path}");
+        assert!(answer.body.contains(typed) && answer.body.contains("Try again in"), "{path}: {}", answer.body);
+    }
 }

@@ -55,6 +55,9 @@ async fn while_a_person_types_only_the_list_is_sent() {
     let sent = request(Method::GET, "/console/users?search=grace", &cookie).header("hx-request", "true");
     let part = app.send(sent.body(Body::empty()).unwrap()).await;
     assert!(part.body.contains("Grace") && !part.body.contains("<html"), "{}", part.body);
+    // The live region stays in the page, and gets another text.
+    assert!(part.body.contains(r#"<p id="found" hx-swap-oob="innerHTML">1 user</p>"#), "{}", part.body);
+    assert!(!part.body.contains("role=\"status\""), "{}", part.body);
     // A part of a page that needs a session leads the whole page to sign-in.
     let sent = request(Method::GET, "/console/users", "").header("hx-request", "true");
     let part = app.send(sent.body(Body::empty()).unwrap()).await;

@@ -96,7 +96,7 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         browser.click("//button[text()='Revoke']");
         assert_eq!(notice(&browser), "The role is revoked.");
         browser.click("//nav//a[text()='Assignments']");
-        assert_eq!(browser.text_of("//div[@id='assignments']/p"), "1 assignment");
+        assert_eq!(browser.text_of("//p[@id='found']"), "1 assignment");
         check_page(&browser);
     }
 }
