@@ -12,6 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 const CSS: &str = include_str!("../assets/console.css");
 const SCRIPT: &str = include_str!("../assets/console.js");
 const AUDIT: &str = include_str!("../assets/audit.js");
+const TREE: &str = include_str!("../assets/tree.js");
 /// htmx 2.0.11, unchanged, from the package `htmx.org`; `assets/htmx-LICENSE` is its licence.
 const HTMX: &str = include_str!("../assets/htmx.js");
 const ICON: &str = include_str!("../assets/icon.svg");
@@ -30,6 +31,8 @@ pub(crate) struct Assets {
     pub(crate) script: Asset,
     /// The script of the audit log.
     pub(crate) audit: Asset,
+    /// The script of the organization tree.
+    pub(crate) tree: Asset,
     pub(crate) htmx: Asset,
     pub(crate) icon: Asset,
 }
@@ -38,6 +41,7 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     css: asset("console.css", "text/css; charset=utf-8", CSS),
     script: asset("console.js", "text/javascript; charset=utf-8", SCRIPT),
     audit: asset("audit.js", "text/javascript; charset=utf-8", AUDIT),
+    tree: asset("tree.js", "text/javascript; charset=utf-8", TREE),
     htmx: asset("htmx.js", "text/javascript; charset=utf-8", HTMX),
     icon: asset("icon.svg", "image/svg+xml", ICON),
 });
@@ -51,8 +55,8 @@ fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset
 
 /// Returns the routes of all files.
 pub(crate) fn routes() -> Router {
-    let Assets { css, script, audit, htmx, icon } = &*ASSETS;
-    [css, script, audit, htmx, icon].into_iter().fold(Router::new(), |router, asset| {
+    let Assets { css, script, audit, tree, htmx, icon } = &*ASSETS;
+    [css, script, audit, tree, htmx, icon].into_iter().fold(Router::new(), |router, asset| {
         let headers = [
             (header::CONTENT_TYPE, asset.content_type),
             (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),

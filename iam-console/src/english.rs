@@ -2,6 +2,7 @@
 //!
 //! Messages about a refused call come from the services, as in the API.
 
+use iam_core::access::Denial;
 use iam_core::tenant::PasswordPolicy;
 
 pub(crate) const CONSOLE: &str = "Console";
@@ -123,7 +124,7 @@ pub(crate) const VERIFIED: &str = "verified";
 pub(crate) const NOT_VERIFIED: &str = "not verified";
 pub(crate) const ROLES: &str = "Roles";
 pub(crate) const UNTIL: &str = "until";
-pub(crate) const USER_HAS_NO_ROLES: &str = "This user holds no role, and so may do nothing. Give it a role by the API.";
+pub(crate) const USER_HAS_NO_ROLES: &str = "This user holds no role, and so may do nothing. Assign one.";
 pub(crate) const ROLES_HIDDEN: &str = "You may not see the roles of this user.";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const USER_HAS_NO_SESSIONS: &str = "This user is not signed in anywhere.";
@@ -154,6 +155,253 @@ pub(crate) const USER_DELETED: &str = "The user is deleted.";
 pub(crate) const USER_RESTORED: &str = "The user is restored. It holds no role yet.";
 pub(crate) const SESSIONS_ENDED: &str = "All sessions of the user have ended.";
 pub(crate) const SESSION_WAS_ENDED: &str = "The session has ended.";
+
+pub(crate) const EDIT: &str = "Edit";
+pub(crate) const COPY: &str = "Copy";
+pub(crate) const OPEN: &str = "Open";
+pub(crate) const CHANGED: &str = "Changed";
+pub(crate) const KIND: &str = "Kind";
+pub(crate) const DESCRIPTION: &str = "Description";
+pub(crate) const CHOOSE: &str = "Choose …";
+pub(crate) const WHERE: &str = "Where";
+pub(crate) const ORGANIZATION: &str = "Organization";
+pub(crate) const ONE_OF_THE_LIST: &str = "must be one of the list";
+pub(crate) const MUST_BE_CHOSEN: &str = "must be chosen";
+pub(crate) const CORRECT_FIELDS: &str = "Correct the marked fields.";
+pub(crate) const CHANGED_SINCE: &str =
+    "Somebody has changed this since you opened the page, so nothing is saved. Open the page again before you save.";
+pub(crate) const PICK_USER: &str = "Type a part of a name or of an e-mail address, and choose.";
+pub(crate) const PICK_ORGANIZATION: &str = "Type a part of the name, and choose.";
+pub(crate) const ORGANIZATION_OR_TENANT: &str =
+    "Type a part of the name, and choose. Leave it empty for the whole tenant.";
+pub(crate) const NO_SUCH_USER: &str = "must be the e-mail address of a user: choose one that is offered";
+pub(crate) const USER_BY_ID: &str = "must be the id of a user, because you may not see users";
+pub(crate) const NO_SUCH_ORGANIZATION: &str = "must be the short name of an organization: choose one that is offered";
+pub(crate) const ORGANIZATION_BY_ID: &str = "must be the id of an organization, because you may not see organizations";
+pub(crate) const ORGANIZATION_REQUIRED: &str = "must be chosen: this role is only held in an organization";
+pub(crate) const ORGANIZATION_REFUSED: &str = "must be empty: this role is only held in the whole tenant";
+
+/// Why a service does not accept what a field names, as the end of a sentence that begins with the field.
+pub(crate) fn not_accepted(reason: &str) -> String {
+    format!("is not accepted: {reason}")
+}
+
+pub(crate) const WHO_GAINS_AND_LOSES: &str = "Who gains and who loses what";
+pub(crate) const GAINS: &str = "Gains";
+pub(crate) const LOSES: &str = "Loses";
+pub(crate) const FROM_MOMENT: &str = "from";
+pub(crate) const CHANGE_IT: &str = "Change it";
+pub(crate) const GO_BACK: &str = "Go back";
+
+/// How many users a change affects.
+pub(crate) fn users_affected(count: u64) -> String {
+    match count {
+        0 => "No user gains or loses a right.".to_owned(),
+        1 => "1 user gains or loses rights:".to_owned(),
+        count => format!("{count} users gain or lose rights:"),
+    }
+}
+
+/// How many of them a page does not name.
+pub(crate) fn others_affected(count: u64) -> String {
+    match count {
+        1 => "1 of them is not shown here.".to_owned(),
+        count => format!("{count} of them are not shown here."),
+    }
+}
+
+pub(crate) const ROLE: &str = "Role";
+pub(crate) const NEW_ROLE: &str = "New role";
+pub(crate) const EDIT_ROLE: &str = "Edit the role";
+pub(crate) const CREATE_ROLE: &str = "Create the role";
+pub(crate) const ROLE_CREATED: &str = "The role is created. Nobody holds it yet.";
+pub(crate) const ROLE_DELETED: &str = "The role is deleted.";
+pub(crate) const ROLE_NAME_HINT: &str = "In capital letters, such as RECEPTION or SHIFT_LEAD";
+pub(crate) const SEARCH_ROLES_HINT: &str = "A part of the name or of the description";
+pub(crate) const NO_ROLE_MATCHES: &str = "No role matches.";
+pub(crate) const SHOW_ALL_ROLES: &str = "Show all roles";
+pub(crate) const HELD_WHERE: &str = "Can be held";
+pub(crate) const SCOPE_TENANT: &str = "in the whole tenant only";
+pub(crate) const SCOPE_ORGANIZATION: &str = "in an organization only";
+pub(crate) const SCOPE_ANY: &str = "in the whole tenant or in an organization";
+pub(crate) const BUILT_IN_ROLE: &str = "Built in";
+pub(crate) const OWN_ROLE: &str = "Own";
+pub(crate) const BUILT_IN_ROLE_WHAT: &str = "Built in: it cannot be changed, only copied";
+pub(crate) const ROLE_MAY: &str = "What this role lets its holders do";
+pub(crate) const ROLE_MAY_NOTHING: &str = "Nothing. Edit the role to give it permissions.";
+pub(crate) const ROLE_HOLDERS: &str = "Who holds it";
+pub(crate) const HOLDERS_HIDDEN: &str = "You may not see who holds this role.";
+pub(crate) const NO_HOLDERS: &str = "Nobody holds this role.";
+pub(crate) const ALL_HOLDERS: &str = "All who hold it";
+pub(crate) const ASSIGN_THIS_ROLE: &str = "Assign this role";
+pub(crate) const DELETE_ROLE_WHAT: &str = "Only a role that nobody holds can be deleted.";
+pub(crate) const DELETE_ROLE_CONFIRM: &str = "Yes, delete this role";
+pub(crate) const PERMISSION: &str = "Permission";
+pub(crate) const PERMISSIONS: &str = "Permissions";
+pub(crate) const PERMISSIONS_HINT: &str = "You can give only what you may do yourself.";
+pub(crate) const EVERYTHING: &str = "Everything";
+pub(crate) const MAY_EVERYTHING: &str = "Do everything in the tenant, also what is added later.";
+
+/// What the permission for all actions on a resource lets a user do.
+pub(crate) fn may_everything_with(resource: &str) -> String {
+    format!("Do everything with {resource}, also what is added later.")
+}
+
+pub(crate) fn change_role(name: &str) -> String {
+    format!("Change the role {name}")
+}
+
+pub(crate) fn roles_found(count: u64) -> String {
+    if count == 1 { "1 role".to_owned() } else { format!("{count} roles") }
+}
+
+pub(crate) const ASSIGNMENT: &str = "Assignment";
+pub(crate) const ASSIGNMENTS: &str = "Assignments";
+pub(crate) const ASSIGN: &str = "Assign";
+pub(crate) const ASSIGN_ROLE: &str = "Assign a role";
+pub(crate) const EVERY_ROLE: &str = "Every role";
+pub(crate) const ONLY_TENANT: &str = " (whole tenant)";
+pub(crate) const ONLY_ORGANIZATION: &str = " (in an organization)";
+pub(crate) const ROLES_UNSEEN: &str = "You may not see roles: type the id of one.";
+pub(crate) const AS_OF: &str = "Held at (UTC)";
+pub(crate) const AS_OF_HINT: &str = "Leave it empty for now.";
+pub(crate) const UNTIL_MOMENT: &str = "Until (UTC)";
+pub(crate) const UNTIL_HINT: &str = "Leave it empty for no end.";
+pub(crate) const UNTIL_COLUMN: &str = "Until";
+pub(crate) const NO_END: &str = "No end";
+pub(crate) const NO_ASSIGNMENT_MATCHES: &str = "No assignment matches.";
+pub(crate) const SHOW_ALL_ASSIGNMENTS: &str = "Show all assignments";
+pub(crate) const ASSIGNED_BY: &str = "Assigned by";
+pub(crate) const THE_SERVICE: &str = "the service";
+pub(crate) const NOT_IN_FORCE: &str = "not active, so the role gives nothing";
+pub(crate) const END_OF_ASSIGNMENT: &str = "End";
+pub(crate) const REVOKE: &str = "Revoke";
+pub(crate) const REVOKE_WHAT: &str = "The user loses the role at once. You see first what it loses.";
+pub(crate) const ROLE_ASSIGNED: &str = "The role is assigned.";
+pub(crate) const ROLE_REVOKED: &str = "The role is revoked.";
+pub(crate) const END_CHANGED: &str = "The end of the role is changed.";
+
+pub(crate) fn assignments_found(count: u64) -> String {
+    if count == 1 { "1 assignment".to_owned() } else { format!("{count} assignments") }
+}
+
+pub(crate) fn revoke_role(role: &str, user: &str) -> String {
+    format!("Revoke {role} of {user}")
+}
+
+pub(crate) const ACCESS: &str = "Access";
+pub(crate) const WHY_MAY_USER: &str = "Why may a user do it?";
+pub(crate) const WHO_MAY: &str = "Who may do it?";
+pub(crate) const WHY_WHAT: &str =
+    "Choose a permission, and a user. The answer names the roles that give the permission.";
+pub(crate) const WHO_WHAT: &str = "Choose a permission. The answer names all users who hold it, and why.";
+pub(crate) const USER_OR_YOU: &str = "User (empty for yourself)";
+pub(crate) const PERMISSION_HINT: &str = "For example users:read";
+pub(crate) const NO_SUCH_PERMISSION: &str = "must be a permission, such as users:read";
+pub(crate) const AT_MOMENT: &str = "At (UTC)";
+pub(crate) const ASK: &str = "Ask";
+pub(crate) const ALLOWED: &str = "Yes";
+pub(crate) const NOT_ALLOWED: &str = "No";
+pub(crate) const ALLOWED_BECAUSE: &str = "Each of these roles is enough by itself:";
+pub(crate) const INHERITED: &str = "inherited from above";
+pub(crate) const PAGE_OF_USER: &str = "All roles of this user";
+pub(crate) const BECAUSE_OF: &str = "Because of";
+pub(crate) const NOBODY_MAY: &str = "Nobody holds this permission there.";
+
+/// Why a user may not do something.
+pub(crate) fn denial(denial: &Denial) -> String {
+    match denial {
+        Denial::UserNotActive(_) => "The user is not active, and so may do nothing.".to_owned(),
+        Denial::Expired => "A role that gave this permission has ended.".to_owned(),
+        Denial::OrganizationNotActive => {
+            "A role with this permission is held there, but the organization or one above it is not active.".to_owned()
+        }
+        Denial::HeldElsewhere => "The user holds this permission in other organizations only.".to_owned(),
+        Denial::DidNotExist => "The user or the organization did not exist at that moment.".to_owned(),
+        Denial::NotHeld => "No role of the user has this permission.".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+pub(crate) const ORGANIZATIONS: &str = "Organizations";
+pub(crate) const NEW_ORGANIZATION: &str = "New organization";
+pub(crate) const CREATE_ORGANIZATION: &str = "Create the organization";
+pub(crate) const CREATE_BELOW: &str = "Create an organization below it";
+pub(crate) const SEARCH_ORGANIZATIONS_HINT: &str = "A part of the name or of the short name";
+pub(crate) const NOT_DELETED: &str = "Not deleted";
+pub(crate) const NO_ORGANIZATIONS: &str =
+    "There are no organizations. They are parts of the tenant in which roles can be held, such as branches or teams.";
+pub(crate) const NO_ORGANIZATION_MATCHES: &str = "No organization matches.";
+pub(crate) const SHOW_THE_TREE: &str = "Show the tree";
+pub(crate) const TREE_HINT: &str = "Open a line to see what is below. To move an organization, drag it onto another one, \
+     or use Move on its page.";
+pub(crate) const WHAT_IS_BELOW: &str = "What is below";
+pub(crate) const NOTHING_BELOW: &str = "Nothing is below it.";
+pub(crate) const MORE: &str = "More";
+pub(crate) const DROP_HERE: &str = "Drop an organization here to move it to the top.";
+pub(crate) const ABOVE: &str = "Above";
+pub(crate) const BELOW: &str = "Below it";
+pub(crate) const AT_THE_TOP: &str = "At the top";
+pub(crate) const SLUG: &str = "Short name";
+pub(crate) const SLUG_HINT: &str = "In lower-case letters, digits and hyphens, such as north-branch";
+pub(crate) const NEW_SLUG_HINT: &str =
+    "In lower-case letters, digits and hyphens. Leave it empty for one that is made from the name.";
+pub(crate) const PARENT: &str = "Below";
+pub(crate) const PARENT_OR_TOP: &str = "Type a part of the name, and choose. Leave it empty for the top.";
+pub(crate) const MEMBERS: &str = "Roles held in it";
+pub(crate) const MEMBERS_HIDDEN: &str = "You may not see who holds a role here.";
+pub(crate) const NO_MEMBERS: &str = "Nobody holds a role in this organization itself. Roles from above apply here too.";
+pub(crate) const ALL_MEMBERS: &str = "All roles held in it";
+pub(crate) const LOG_HIDDEN: &str = "You may not see the audit log.";
+pub(crate) const NO_ENTRIES: &str = "The log has no entries about it.";
+pub(crate) const ABOUT_THIS_ORGANIZATION: &str = "What was changed in this organization";
+pub(crate) const ORGANIZATION_CREATED: &str = "The organization is created.";
+pub(crate) const ORGANIZATION_MOVED: &str = "The organization is moved.";
+pub(crate) const ORGANIZATION_ACTIVE: &str = "The organization is active again.";
+pub(crate) const ORGANIZATION_SUSPENDED: &str = "The organization is suspended.";
+pub(crate) const ORGANIZATION_DELETED: &str = "The organization is deleted.";
+pub(crate) const SUSPEND_ORGANIZATION_WHAT: &str =
+    "Roles that are held in it or below it give nothing until you reactivate it.";
+pub(crate) const REACTIVATE_ORGANIZATION_WHAT: &str = "Roles that are held in it and below it are in force again.";
+pub(crate) const RESTORE_ORGANIZATION_WHAT: &str =
+    "The organization comes back without the roles that were held in it.";
+pub(crate) const DELETE_ORGANIZATION_WHAT: &str =
+    "Roles that are held in it end, and its short name becomes free. Nothing may be below it. Its record stays.";
+pub(crate) const MOVE: &str = "Move";
+pub(crate) const MOVE_WHAT: &str = "It moves with everything below it. You see first who gains and who loses what.";
+pub(crate) const MOVE_NOTE: &str = "It moves with everything below it.";
+pub(crate) const NEW_PLACE: &str = "New place";
+pub(crate) const NEW_PARENT: &str = "Organization above";
+pub(crate) const BELOW_ANOTHER: &str = "Below another organization";
+pub(crate) const SHOW_EFFECTS: &str = "Show the effects";
+
+pub(crate) fn organizations_found(count: u64) -> String {
+    if count == 1 { "1 organization".to_owned() } else { format!("{count} organizations") }
+}
+
+pub(crate) fn move_organization(name: &str) -> String {
+    format!("Move {name}")
+}
+
+pub(crate) fn move_below(name: &str, parent: &str) -> String {
+    format!("Move {name} below {parent}")
+}
+
+pub(crate) fn move_to_top(name: &str) -> String {
+    format!("Move {name} to the top")
+}
+
+pub(crate) fn suspend(name: &str) -> String {
+    format!("Suspend {name}")
+}
+
+pub(crate) fn reactivate(name: &str) -> String {
+    format!("Reactivate {name}")
+}
+
+pub(crate) fn delete(name: &str) -> String {
+    format!("Delete {name}")
+}
 
 pub(crate) const AUDIT_LOG: &str = "Audit log";
 pub(crate) const RESOURCE: &str = "About";
@@ -217,13 +465,11 @@ pub(crate) const DUE_HINT: &str = "The review is due at the end of this day, in 
 pub(crate) const REVIEW_NAME_HINT: &str = "For example: Sales, spring";
 pub(crate) const PROGRESS: &str = "Progress";
 pub(crate) const DECIDED: &str = "decided";
-pub(crate) const WHERE: &str = "Where";
 pub(crate) const WHOLE_TENANT_OPTION: &str = "The whole tenant";
 pub(crate) const WHERE_HINT: &str =
     "In an organization, the review is about the assignments in it and below it, and not about tenant-wide ones.";
 pub(crate) const SEARCH_ORGANIZATIONS: &str = "Search organizations by name";
 pub(crate) const MORE_ORGANIZATIONS: &str = "There are more. Type a part of the name to find another one.";
-pub(crate) const NO_ORGANIZATION_MATCHES: &str = "No organization matches.";
 pub(crate) const ORGANIZATIONS_HIDDEN: &str = "You may not see the organizations.";
 pub(crate) const WHICH_ROLES: &str = "Which roles";
 pub(crate) const WHICH_ROLES_HINT: &str = "Without a choice, the review is about all roles.";
@@ -246,7 +492,6 @@ pub(crate) const ITEMS: &str = "Items";
 pub(crate) const ALL_ITEMS: &str = "All";
 pub(crate) const UNDECIDED: &str = "Undecided";
 pub(crate) const KEEP: &str = "Keep";
-pub(crate) const REVOKE: &str = "Revoke";
 pub(crate) const DECISION: &str = "Decision";
 pub(crate) const REASON: &str = "Reason";
 pub(crate) const OPTIONAL: &str = "optional";
@@ -269,11 +514,6 @@ pub(crate) const DECISIONS_HIDDEN: &str = "You may see this review, and may not 
 pub(crate) const OUTCOME_KEPT: &str = "It stays.";
 pub(crate) const OUTCOME_REVOKED: &str = "It is revoked.";
 pub(crate) const OUTCOME_GONE: &str = "It had ended before.";
-
-/// How many organizations have a text in their names.
-pub(crate) fn organizations_found(count: u64) -> String {
-    if count == 1 { "1 organization".to_owned() } else { format!("{count} organizations") }
-}
 
 /// What the completion of a review does, or why it cannot be completed yet.
 pub(crate) fn completion(undecided: u64, keep: u64, revoke: u64) -> String {

@@ -19,14 +19,14 @@ impl Form {
         self.0.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)
     }
 
+    /// Returns all values of a field that a form can have several times.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
     /// Returns the value of a field, without spaces around it, if it is not empty.
     pub(crate) fn given(&self, name: &str) -> Option<String> {
         Some(self.get(name).trim().to_owned()).filter(|value| !value.is_empty())
-    }
-
-    /// Returns all values of a field, such as those of check boxes.
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn remove(&mut self, names: &[&str]) {

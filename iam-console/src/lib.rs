@@ -1,18 +1,27 @@
 #![doc = include_str!("../README.md")]
 
+mod access;
 mod access_reviews;
 mod activity;
 mod assets;
+mod assignments;
 mod audit;
+mod confirm;
 mod cookie;
+mod effects;
 mod english;
 mod form;
 mod guard;
 mod names;
+mod organizations;
 mod overview;
+mod paging;
+mod picker;
 mod problem;
 mod proofs;
 mod resume;
+mod rights;
+mod roles;
 mod session;
 mod settings;
 mod sign_in;
@@ -57,6 +66,11 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .route("/", get(overview::show))
         .merge(sign_in::routes())
         .merge(users::routes())
+        .merge(roles::routes())
+        .merge(assignments::routes())
+        .merge(organizations::routes())
+        .merge(access::routes())
+        .merge(picker::routes())
         .merge(audit::routes())
         .merge(access_reviews::routes())
         .fallback(problem::not_found)

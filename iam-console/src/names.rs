@@ -1,28 +1,53 @@
-//! The names of users, for pages that have only their ids.
+//! The names of users and organizations that other values mention by their ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iam_core::{Caller, Error, Iam, UserId};
+use iam_core::user::User;
+use iam_core::{Caller, Error, Iam, OrganizationId, UserId};
 
 use crate::problem::if_allowed;
 
-/// The e-mails of persons and the names of service accounts, as far as the caller may see the users.
-pub(crate) struct Names(BTreeMap<UserId, String>);
+/// How many organizations are read for a page at most. The names of others are their ids.
+const MAX: usize = 30;
+
+/// The names that the caller may see.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    users: BTreeMap<UserId, String>,
+    organizations: BTreeMap<OrganizationId, String>,
+}
 
 impl Names {
-    /// Reads the names of all these users at once.
-    pub(crate) async fn read(iam: &Iam, caller: &Caller, ids: impl IntoIterator<Item = UserId>) -> Result<Self, Error> {
-        let ids: Vec<UserId> = ids.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-        let users = if_allowed(iam.users().by_ids(caller, &ids).await)?.unwrap_or_default();
-        let named = users.into_iter().map(|user| {
-            let name = user.service_name().map_or_else(|| user.email.as_str().to_owned(), ToString::to_string);
-            (user.id, name)
-        });
-        Ok(Self(named.collect()))
+    pub(crate) async fn read(
+        iam: &Iam,
+        caller: &Caller,
+        users: impl IntoIterator<Item = UserId>,
+        organizations: impl IntoIterator<Item = OrganizationId>,
+    ) -> Result<Self, Error> {
+        let mut names = Self::default();
+        let users: Vec<UserId> = users.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        let users = if_allowed(iam.users().by_ids(caller, &users).await)?.unwrap_or_default();
+        names.users = users.into_iter().map(|user| (user.id, label_of(&user))).collect();
+        for id in organizations.into_iter().collect::<BTreeSet<_>>().into_iter().take(MAX) {
+            if let Some(found) = if_allowed(iam.organizations().get(caller, id).await)? {
+                names.organizations.insert(id, found.organization.name.to_string());
+            }
+        }
+        Ok(names)
     }
 
     /// Returns the name of a user, or its id if the caller may not see the user.
-    pub(crate) fn of(&self, id: UserId) -> String {
-        self.0.get(&id).cloned().unwrap_or_else(|| id.to_string())
+    pub(crate) fn user(&self, id: UserId) -> String {
+        self.users.get(&id).cloned().unwrap_or_else(|| id.to_string())
     }
+
+    /// Returns the name of an organization, or its id if the caller may not see the organization.
+    pub(crate) fn organization(&self, id: OrganizationId) -> String {
+        self.organizations.get(&id).cloned().unwrap_or_else(|| id.to_string())
+    }
+}
+
+/// Returns the e-mail of a person, or the name of a service account.
+pub(crate) fn label_of(user: &User) -> String {
+    user.service_name().map_or_else(|| user.email.as_str().to_owned(), ToString::to_string)
 }

@@ -164,7 +164,7 @@ pub(crate) fn refused_in_place<T: Template>(
     }
 }
 
-/// Returns `None` for what the caller may not see.
+/// Returns `None` for a part of a page that the caller may not see.
 pub(crate) fn if_allowed<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
     match found {
         Ok(found) => Ok(Some(found)),

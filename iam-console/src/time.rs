@@ -3,7 +3,8 @@
 use std::fmt;
 
 use askama::filters::HtmlSafe;
-use chrono::SecondsFormat;
+use chrono::{NaiveDateTime, SecondsFormat, Timelike as _};
+use iam_core::Error;
 use iam_core::clock::Timestamp;
 
 /// Shows a moment as an element of HTML.
@@ -23,5 +24,40 @@ impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = self.0.to_rfc3339_opts(SecondsFormat::Millis, true);
         write!(f, r#"<time datetime="{exact}">{} UTC</time>"#, self.0.format("%Y-%m-%d %H:%M"))
+    }
+}
+
+/// Returns the moment that a person has typed into a field, in UTC. `None` if the text is empty.
+pub(crate) fn typed(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let formats = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S%.f"];
+    let parsed = formats.iter().find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+    parsed
+        .map(|moment| Some(moment.and_utc()))
+        .ok_or_else(|| Error::field(field, "must be a day and a time, such as 2026-01-31T09:15"))
+}
+
+/// Returns what such a field shows for a moment.
+pub(crate) fn typeable(moment: &Timestamp) -> String {
+    let is_full_minute = moment.second() == 0 && moment.nanosecond() == 0;
+    let format = if is_full_minute { "%Y-%m-%dT%H:%M" } else { "%Y-%m-%dT%H:%M:%S%.3f" };
+    moment.format(format).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_shown_as_it_can_be_typed() {
+        for text in ["2026-01-31T09:15", "2026-01-31T09:15:20.125", "2026-01-31T00:00"] {
+            let moment = typed("until", text).unwrap().unwrap();
+            assert_eq!(typeable(&moment), text);
+        }
+        assert_eq!(typed("until", " ").unwrap(), None);
+        assert!(typed("until", "tomorrow").is_err());
     }
 }

@@ -243,8 +243,8 @@ impl<'a> Shown<'a> {
             base: self.console.base().to_owned(),
             form_token: self.form_token.clone(),
             wanted: self.wanted.clone(),
-            granted_by: listed.item.granted_by.map(|id| names.of(id)),
-            decided_by: decided.and_then(|decided| decided.decided_by).map(|id| names.of(id)),
+            granted_by: listed.item.granted_by.map(|id| names.user(id)),
+            decided_by: decided.and_then(|decided| decided.decided_by).map(|id| names.user(id)),
             can_decide: self.can_decide,
             is_own: self.signed_in.caller.user() == Some(listed.item.user_id),
             refused,
@@ -253,7 +253,7 @@ impl<'a> Shown<'a> {
     }
 
     async fn names(&self, ids: impl Iterator<Item = UserId>) -> Result<Names, Error> {
-        Names::read(&self.console.iam, &self.signed_in.caller, ids).await
+        Names::read(&self.console.iam, &self.signed_in.caller, ids, []).await
     }
 }
 
@@ -297,8 +297,8 @@ async fn page_of(
         frame,
         error: String::new(),
         is_late: review.status == AccessReviewStatus::Open && review.due_at < iam.now(),
-        created_by: review.created_by.map(|id| names.of(id)),
-        closed_by: review.closed_by.map(|id| names.of(id)),
+        created_by: review.created_by.map(|id| names.user(id)),
+        closed_by: review.closed_by.map(|id| names.user(id)),
         organization: match review.organization_id {
             None => None,
             Some(id) => {
@@ -307,7 +307,7 @@ async fn page_of(
             }
         },
         roles: role_names(console, signed_in, &review.role_ids).await?,
-        users: review.user_ids.iter().map(|id| names.of(*id)).collect(),
+        users: review.user_ids.iter().map(|id| names.user(*id)).collect(),
         state: shown.state(listed, false),
         wanted,
         items,

@@ -65,7 +65,7 @@ pub(super) async fn show(
             Err(error) => return Err(error.into()),
         },
     };
-    let names = Names::read(&console.iam, caller, entries.iter().filter_map(|entry| entry.user_id)).await?;
+    let names = Names::read(&console.iam, caller, entries.iter().filter_map(|entry| entry.user_id), []).await?;
     let entries = entries.into_iter().map(|entry| Entry::of(entry, &names)).collect();
     page(StatusCode::OK, &News { base: console.base().to_owned(), entries, after, has_more })
 }

@@ -152,7 +152,7 @@ struct Difference {
 
 impl Entry {
     fn of(entry: AuditEntry, names: &Names) -> Self {
-        let actor = entry.user_id.map(|id| names.of(id));
+        let actor = entry.user_id.map(|id| names.user(id));
         let changes = differences(entry.old_value.as_ref(), entry.new_value.as_ref());
         let metadata = entry.metadata.iter().filter(|(name, _)| *name != "changedFields");
         let metadata = metadata.map(|(name, value)| (name.clone(), text_of(value))).collect();
@@ -200,7 +200,7 @@ async fn show(
         None => None,
     };
     let found = audit.list(caller, filter, cursor, LIMIT).await?;
-    let names = Names::read(&console.iam, caller, found.entries.iter().filter_map(|entry| entry.user_id)).await?;
+    let names = Names::read(&console.iam, caller, found.entries.iter().filter_map(|entry| entry.user_id), []).await?;
     let list = EntryList {
         base: console.base().to_owned(),
         wanted: wanted.clone(),

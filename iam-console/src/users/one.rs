@@ -53,6 +53,9 @@ impl Done {
             "restored" => english::USER_RESTORED,
             "signed-out" => english::SESSIONS_ENDED,
             "session-ended" => english::SESSION_WAS_ENDED,
+            "assigned" => english::ROLE_ASSIGNED,
+            "revoked" => english::ROLE_REVOKED,
+            "end-changed" => english::END_CHANGED,
             _ => "",
         }
     }

@@ -1,11 +1,14 @@
 //! Tests of the console's router, without a browser. Each test checks one rule.
 #![cfg(test)]
 
+mod access;
 mod access_reviews;
 mod app;
 mod attack;
 mod audit;
+mod organizations;
 mod overview;
+mod roles;
 mod session;
 mod sign_in;
 mod users;

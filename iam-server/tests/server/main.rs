@@ -9,6 +9,7 @@ mod collector;
 mod command;
 mod config;
 mod console;
+mod console_access;
 mod console_watch;
 mod crash;
 mod demo;

@@ -1,0 +1,55 @@
+//! Questions about access: why a user may do something, and which users may do it.
+
+mod who;
+mod why;
+
+use axum::Router;
+use axum::routing::get;
+use iam_core::OrganizationId;
+use iam_core::access::{DecidingGrant, Permission};
+use iam_core::clock::Timestamp;
+use iam_core::{AssignmentId, Error, RoleId};
+
+use crate::english;
+use crate::names::Names;
+use crate::state::Console;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new().route("/access", get(why::show)).route("/access/who", get(who::show))
+}
+
+/// A role assignment that grants a permission, as a person reads it.
+struct Reason {
+    assignment: AssignmentId,
+    role: RoleId,
+    role_name: String,
+    place: String,
+    /// Whether the role is held in an organization above the one of the question.
+    is_inherited: bool,
+    granted_by: String,
+    granted_at: Timestamp,
+}
+
+impl Reason {
+    fn of(grant: DecidingGrant, names: &Names) -> Self {
+        Self {
+            assignment: grant.assignment,
+            role: grant.role,
+            role_name: grant.role_name.into(),
+            place: grant.organization.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
+            is_inherited: grant.inherited_from.is_some(),
+            granted_by: grant.granted_by.map_or_else(|| english::THE_SERVICE.to_owned(), |id| names.user(id)),
+            granted_at: grant.granted_at,
+        }
+    }
+}
+
+/// Returns the permission that a person has typed.
+fn permission(text: &str) -> Result<Permission, Error> {
+    text.trim().parse().map_err(|_| Error::field("permission", english::NO_SUCH_PERMISSION))
+}
+
+/// Returns the organizations that some grants name.
+fn places<'a>(grants: impl IntoIterator<Item = &'a DecidingGrant>) -> Vec<OrganizationId> {
+    grants.into_iter().filter_map(|grant| grant.organization).collect()
+}

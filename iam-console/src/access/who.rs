@@ -1,0 +1,122 @@
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use iam_axum::{Problem, Query};
+use iam_core::access::Holder;
+use iam_core::page::{Page, PageRequest};
+use iam_core::{Caller, Error, FieldError, UserId};
+use serde::Deserialize;
+
+use crate::access::{Reason, permission, places};
+use crate::confirm::{at_fields, text_above};
+use crate::english;
+use crate::names::{Names, label_of};
+use crate::paging::{self, Pages};
+use crate::picker::{self, Picker};
+use crate::problem::refused_in_place;
+use crate::roles::permission_names;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::typed;
+use crate::view::{Field, Frame, page, query};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    permission: String,
+    organization: String,
+    at: String,
+    page: Option<u64>,
+}
+
+#[derive(Template)]
+#[template(path = "access-who.html")]
+struct WhoPage {
+    frame: Frame,
+    error: String,
+    permission: Field,
+    permissions: Vec<String>,
+    organization: Picker,
+    moment: Field,
+    answer: Option<Answer>,
+}
+
+/// The users who may do it.
+struct Answer {
+    summary: String,
+    holders: Vec<(UserId, String, Vec<Reason>)>,
+    pages: Pages,
+}
+
+impl Answer {
+    async fn find(console: &Console, caller: &Caller, wanted: &Wanted, request: PageRequest) -> Result<Self, Error> {
+        let (iam, base) = (&console.iam, console.base());
+        let permission = permission(&wanted.permission)?;
+        let organization = picker::organization(iam, caller, "organization", &wanted.organization).await?;
+        let at = typed("at", &wanted.at)?;
+        let found: Page<Holder> = iam.access().who(caller, permission, organization, at, request).await?;
+        let places = places(found.items.iter().flat_map(|holder| &holder.grants));
+        let names = Names::read(iam, caller, [], places).await?;
+        let address = |page: u64| {
+            let page = page.to_string();
+            let wanted = [
+                ("permission", &*wanted.permission),
+                ("organization", &*wanted.organization),
+                ("at", &*wanted.at),
+                ("page", &*page),
+            ];
+            format!("{base}/access/who?{}", query(&wanted))
+        };
+        let (summary, pages) = (english::users_found(found.total), Pages::of(&found, address));
+        let holders = found.items.into_iter().map(|holder| {
+            let reasons = holder.grants.into_iter().map(|grant| Reason::of(grant, &names)).collect();
+            (holder.user.id, label_of(&holder.user), reasons)
+        });
+        Ok(Self { summary, holders: holders.collect(), pages })
+    }
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    wanted: &Wanted,
+    errors: &[FieldError],
+) -> Result<WhoPage, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let organization = Field::text("organization", english::ORGANIZATION).optional();
+    let shown = picker::shown_organization(iam, caller, &wanted.organization).await?;
+    let organization = organization.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).judged(errors);
+    let permission = Field::text("permission", english::PERMISSION).with_hint(english::PERMISSION_HINT);
+    let moment = Field::text("at", english::AT_MOMENT).with_hint(english::AS_OF_HINT);
+    Ok(WhoPage {
+        frame: signed_in.frame(console).await?,
+        error: String::new(),
+        permission: permission.filled(&wanted.permission).judged(errors),
+        permissions: permission_names(iam, caller).await?,
+        organization: Picker::of_organization(organization),
+        moment: moment.filled(&wanted.at).judged(errors),
+        answer: None,
+    })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    if wanted.permission.is_empty() {
+        return page(StatusCode::OK, &page_of(&console, &signed_in, &wanted, &[]).await?);
+    }
+    match Answer::find(&console, &signed_in.caller, &wanted, paging::request(wanted.page)?).await {
+        Ok(answer) => {
+            let shown = page_of(&console, &signed_in, &wanted, &[]).await?;
+            page(StatusCode::OK, &WhoPage { answer: Some(answer), ..shown })
+        }
+        Err(error) => {
+            let shown = page_of(&console, &signed_in, &wanted, &at_fields(&error)).await?;
+            let text = text_above(&error);
+            refused_in_place(error, |_| WhoPage { error: text, ..shown })
+        }
+    }
+}

@@ -1,0 +1,130 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{Problem, Query};
+use iam_core::assignment::{Assignment, NewAssignment};
+use iam_core::role::{Role, RoleScope};
+use iam_core::{Caller, Error, FieldError, Iam};
+use serde::Deserialize;
+
+use crate::confirm::{at_fields, text_above};
+use crate::english;
+use crate::form::Form;
+use crate::picker::{self, Picker};
+use crate::problem::{if_allowed, refused_in_place};
+use crate::roles;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::typed;
+use crate::view::{Field, Frame, page};
+
+#[derive(Template)]
+#[template(path = "assignment-new.html")]
+struct NewPage {
+    frame: Frame,
+    error: String,
+    user: Picker,
+    role: Field,
+    organization: Picker,
+    moment: Field,
+    /// `None` if the caller may not see roles.
+    roles: Option<Vec<Role>>,
+}
+
+/// What a link suggests, or what was typed.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Values {
+    user: String,
+    role: String,
+    organization: String,
+    until: String,
+}
+
+impl Values {
+    fn typed(form: &Form) -> Self {
+        let value = |name| form.get(name).trim().to_owned();
+        Self { user: value("user"), role: value("role"), organization: value("organization"), until: value("until") }
+    }
+
+    /// Finds what the values name.
+    async fn find(&self, iam: &Iam, caller: &Caller) -> Result<NewAssignment, Error> {
+        Ok(NewAssignment {
+            user: picker::user(iam, caller, &self.user).await?,
+            role: self.role.parse().map_err(|_| Error::field("role", english::ONE_OF_THE_LIST))?,
+            organization: picker::organization(iam, caller, "organization", &self.organization).await?,
+            expires_at: typed("until", &self.until)?,
+        })
+    }
+}
+
+impl NewPage {
+    fn is_chosen(&self, role: &Role) -> bool {
+        self.role.value == role.id.to_string()
+    }
+
+    /// Returns where a role can be held, if not everywhere.
+    fn place_of(&self, role: &Role) -> &'static str {
+        match role.scope {
+            RoleScope::Tenant => english::ONLY_TENANT,
+            RoleScope::Organization => english::ONLY_ORGANIZATION,
+            RoleScope::Any => "",
+        }
+    }
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    values: &Values,
+    errors: &[FieldError],
+) -> Result<NewPage, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let user = Field::text("user", english::USER);
+    let user = user.filled(&picker::shown_user(iam, caller, &values.user).await?).judged(errors);
+    let organization = Field::text("organization", english::ORGANIZATION).optional();
+    let shown = picker::shown_organization(iam, caller, &values.organization).await?;
+    let organization = organization.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).judged(errors);
+    let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::UNTIL_HINT);
+    Ok(NewPage {
+        frame: signed_in.frame(console).await?,
+        error: String::new(),
+        user: Picker::of_user(user),
+        role: Field::text("role", english::ROLE).filled(&values.role).judged(errors),
+        organization: Picker::of_organization(organization),
+        moment: moment.filled(&values.until).judged(errors),
+        roles: if_allowed(roles::all(iam, caller).await)?,
+    })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Query(values): Query<Values>,
+) -> Result<Response, Problem> {
+    page(StatusCode::OK, &page_of(&console, &signed_in, &values, &[]).await?)
+}
+
+pub(super) async fn create(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let values = Values::typed(&form);
+    match assign(&console.iam, &signed_in.caller, &values).await {
+        Ok(made) => {
+            Ok(Redirect::to(&format!("{}/users/{}?done=assigned", console.base(), made.user_id)).into_response())
+        }
+        Err(error) => {
+            let shown = page_of(&console, &signed_in, &values, &at_fields(&error)).await?;
+            let text = text_above(&error);
+            refused_in_place(error, |_| NewPage { error: text, ..shown })
+        }
+    }
+}
+
+async fn assign(iam: &Iam, caller: &Caller, values: &Values) -> Result<Assignment, Error> {
+    iam.assignments().create(caller, values.find(iam, caller).await?).await
+}

@@ -1,0 +1,139 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{PathId, Problem, Query};
+use iam_core::assignment::{AssignmentPatch, Grant};
+use iam_core::audit::ResourceType;
+use iam_core::{AssignmentId, Caller, Error, FieldError, Iam, UserId};
+use serde::Deserialize;
+
+use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
+use crate::english;
+use crate::form::Form;
+use crate::names::Names;
+use crate::problem::refused_in_place;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::{Time, typeable, typed};
+use crate::view::{Field, Frame, page};
+
+/// Addresses name the user, because assignments are found by their users.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Of {
+    user: String,
+}
+
+#[derive(Template)]
+#[template(path = "assignment.html")]
+struct AssignmentPage {
+    frame: Frame,
+    error: String,
+    grant: Grant,
+    /// What the page calls the user.
+    user: String,
+    /// Who has assigned the role. `None` for the service itself.
+    granted_by: Option<String>,
+    moment: Field,
+}
+
+/// Returns an assignment that has not expired.
+async fn find(iam: &Iam, caller: &Caller, id: AssignmentId, of: &Of) -> Result<Grant, Error> {
+    let missing = || Error::NotFound(ResourceType::ROLE_ASSIGNMENT);
+    let user: UserId = of.user.parse().map_err(|_| missing())?;
+    let grants = iam.assignments().of_user(caller, user).await?;
+    grants.into_iter().find(|grant| grant.assignment.id == id).ok_or_else(missing)
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    grant: Grant,
+    (typed, errors): (Option<&str>, &[FieldError]),
+) -> Result<AssignmentPage, Problem> {
+    let (user, granted_by) = (grant.assignment.user_id, grant.assignment.created_by);
+    let people = [Some(user), granted_by].into_iter().flatten();
+    let names = Names::read(&console.iam, &signed_in.caller, people, []).await?;
+    let end = grant.assignment.expires_at.as_ref().map(typeable).unwrap_or_default();
+    let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::UNTIL_HINT);
+    Ok(AssignmentPage {
+        frame: signed_in.frame(console).await?,
+        error: String::new(),
+        user: names.user(user),
+        granted_by: granted_by.map(|id| names.user(id)),
+        moment: moment.filled(typed.unwrap_or(&end)).judged(errors),
+        grant,
+    })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AssignmentId>,
+    Query(of): Query<Of>,
+) -> Result<Response, Problem> {
+    let grant = find(&console.iam, &signed_in.caller, id, &of).await?;
+    page(StatusCode::OK, &page_of(&console, &signed_in, grant, (None, &[])).await?)
+}
+
+pub(super) async fn change_end(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AssignmentId>,
+    Query(of): Query<Of>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let grant = find(&console.iam, &signed_in.caller, id, &of).await?;
+    let result = match typed("until", form.get("until")) {
+        Ok(end) => {
+            let patch = AssignmentPatch { expires_at: Some(end) };
+            console.iam.assignments().update(&signed_in.caller, id, patch).await
+        }
+        Err(error) => Err(error),
+    };
+    match result {
+        Ok(_) => Ok(to_user(&console, &grant, "end-changed")),
+        Err(error) => {
+            let typed = (Some(form.get("until")), &*at_fields(&error));
+            let shown = page_of(&console, &signed_in, grant, typed).await?;
+            let text = text_above(&error);
+            refused_in_place(error, |_| AssignmentPage { error: text, ..shown })
+        }
+    }
+}
+
+pub(super) async fn revoke(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AssignmentId>,
+    Query(of): Query<Of>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let caller = &signed_in.caller;
+    let grant = find(&console.iam, caller, id, &of).await?;
+    let attempt = Attempt::of(&console, &form);
+    let result = attempt.assignments().delete(caller, id).await;
+    let outcome = attempt.outcome(caller, result).await;
+    let user = grant.assignment.user_id;
+    let names = Names::read(&console.iam, caller, [user], []).await?;
+    let pending = Pending {
+        title: english::revoke_role(grant.role.name.as_str(), &names.user(user)),
+        note: "",
+        button: english::REVOKE,
+        is_dangerous: true,
+        action: format!("{}/assignments/{id}/revoke?user={user}", console.base()),
+        back: format!("{}/users/{user}", console.base()),
+        has_form: false,
+    };
+    match outcome {
+        Ok(Outcome::Changed) => Ok(to_user(&console, &grant, "revoked")),
+        Ok(Outcome::Previewed(preview)) => confirm::ask(&console, &signed_in, form, pending, preview).await,
+        Err(error) => confirm::refuse(&console, &signed_in, pending, error).await,
+    }
+}
+
+fn to_user(console: &Console, grant: &Grant, done: &str) -> Response {
+    Redirect::to(&format!("{}/users/{}?done={done}", console.base(), grant.assignment.user_id)).into_response()
+}

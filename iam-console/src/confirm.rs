@@ -1,0 +1,177 @@
+//! Changes that are tried out first: a page shows who would gain or lose what, and the person confirms it.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+use iam_axum::Problem;
+use iam_core::assignment::Assignments;
+use iam_core::organization::Organizations;
+use iam_core::role::Roles;
+use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial};
+
+use crate::effects::Effects;
+use crate::english;
+use crate::form::Form;
+use crate::problem::refused_in_place;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Frame, page};
+
+const CONFIRMED: &str = "confirmed";
+/// The button that leads from the preview back to the form.
+const AGAIN: &str = "again";
+
+/// The services for a change that the person has confirmed, or else for a trial of it.
+pub(crate) enum Attempt {
+    Change(Iam),
+    Trial(Box<Trial>),
+}
+
+/// What an attempt has led to.
+pub(crate) enum Outcome {
+    Changed,
+    Previewed(Preview),
+}
+
+impl Attempt {
+    pub(crate) fn of(console: &Console, form: &Form) -> Self {
+        Self::confirmed_if(console, form.has(CONFIRMED))
+    }
+
+    pub(crate) fn confirmed_if(console: &Console, is_confirmed: bool) -> Self {
+        if is_confirmed { Self::Change(console.iam.clone()) } else { Self::Trial(Box::new(console.iam.trial())) }
+    }
+
+    pub(crate) fn assignments(&self) -> Assignments<'_> {
+        match self {
+            Self::Change(iam) => iam.assignments(),
+            Self::Trial(trial) => trial.assignments(),
+        }
+    }
+
+    pub(crate) fn organizations(&self) -> Organizations<'_> {
+        match self {
+            Self::Change(iam) => iam.organizations(),
+            Self::Trial(trial) => trial.organizations(),
+        }
+    }
+
+    pub(crate) fn roles(&self) -> Roles<'_> {
+        match self {
+            Self::Change(iam) => iam.roles(),
+            Self::Trial(trial) => trial.roles(),
+        }
+    }
+
+    /// Returns what the call of a service means. A rule that would refuse the change is an error, as for the change.
+    pub(crate) async fn outcome<T>(&self, caller: &Caller, result: Result<T, Error>) -> Result<Outcome, Error> {
+        match self {
+            Self::Change(_) => result.map(|_| Outcome::Changed),
+            Self::Trial(trial) => {
+                let mut preview = trial.preview(caller, result).await?;
+                preview.refusal.take().map_or(Ok(Outcome::Previewed(preview)), Err)
+            }
+        }
+    }
+}
+
+pub(crate) fn is_confirmed(form: &Form) -> bool {
+    form.has(CONFIRMED)
+}
+
+/// Whether the person goes back from the preview to the form.
+pub(crate) fn goes_back(form: &Form) -> bool {
+    form.has(AGAIN)
+}
+
+/// A change that waits for its confirmation.
+pub(crate) struct Pending {
+    /// What would happen, in a few words.
+    pub(crate) title: String,
+    /// What else would happen.
+    pub(crate) note: &'static str,
+    pub(crate) button: &'static str,
+    pub(crate) is_dangerous: bool,
+    /// The address to which the form is sent.
+    pub(crate) action: String,
+    /// Where the person goes who does not confirm.
+    pub(crate) back: String,
+    /// Whether the person can go back to a form with what was typed.
+    pub(crate) has_form: bool,
+}
+
+#[derive(Template)]
+#[template(path = "confirm.html")]
+struct ConfirmPage {
+    frame: Frame,
+    pending: Pending,
+    error: String,
+    /// `None` if the change would be refused.
+    effects: Option<Effects>,
+    kept: Vec<(String, String)>,
+}
+
+/// Returns the page that asks for the confirmation.
+pub(crate) async fn ask(
+    console: &Console,
+    signed_in: &SignedIn,
+    mut form: Form,
+    pending: Pending,
+    preview: Preview,
+) -> Result<Response, Problem> {
+    form.remove(&[CONFIRMED, AGAIN]);
+    let effects = Effects::of(&console.iam, &signed_in.caller, console.base(), preview).await?;
+    let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
+    page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), effects: Some(effects), kept })
+}
+
+/// Returns the page that says why a change is refused that began with a button, and not with a form.
+pub(crate) async fn refuse(
+    console: &Console,
+    signed_in: &SignedIn,
+    pending: Pending,
+    error: Error,
+) -> Result<Response, Problem> {
+    let frame = signed_in.frame(console).await?;
+    let late = matches!(error, Error::PreconditionFailed).then(|| english::CHANGED_SINCE.to_owned());
+    refused_in_place(error, |text| {
+        let error = late.unwrap_or(text);
+        ConfirmPage { frame, pending, error, effects: None, kept: Vec::new() }
+    })
+}
+
+/// Returns what an error says about the fields of a form.
+pub(crate) fn at_fields(error: &Error) -> Vec<FieldError> {
+    match error {
+        Error::Validation(errors) => {
+            errors.iter().map(|error| FieldError::new(name_of(&error.field), &*error.message)).collect()
+        }
+        Error::About { field, error } => {
+            let message = match &**error {
+                Error::Rule(Rule::OrganizationRequired) => english::ORGANIZATION_REQUIRED.to_owned(),
+                Error::Rule(Rule::OrganizationRefused) => english::ORGANIZATION_REFUSED.to_owned(),
+                error => english::not_accepted(error.to_string().trim_end_matches('.')),
+            };
+            vec![FieldError::new(name_of(field), message)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns what an error says about the form as a whole.
+pub(crate) fn text_above(error: &Error) -> String {
+    match error {
+        Error::PreconditionFailed => english::CHANGED_SINCE.to_owned(),
+        Error::Validation(_) | Error::About { .. } => english::CORRECT_FIELDS.to_owned(),
+        error => error.to_string(),
+    }
+}
+
+/// Returns the name that a field of the API has in the forms of the console.
+fn name_of(field: &str) -> &str {
+    match field {
+        "expiresAt" => "until",
+        "asOf" => "at",
+        other => other.strip_suffix("Id").unwrap_or(other),
+    }
+}

@@ -1,0 +1,87 @@
+//! What a change would do to the rights of users, as a person reads it.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use iam_core::access::Until;
+use iam_core::clock::Timestamp;
+use iam_core::preview::{Direction, RightChange};
+use iam_core::{Caller, Error, Iam, OrganizationId, Preview, UserId};
+
+use crate::english;
+use crate::names::Names;
+use crate::time::Time;
+
+/// How many users a preview names.
+const NAMED: usize = 20;
+
+/// Who would gain or lose what.
+#[derive(Template)]
+#[template(path = "effects.html")]
+pub(crate) struct Effects {
+    base: String,
+    /// How many users would gain or lose a right.
+    summary: String,
+    affected: Vec<Affected>,
+    /// How many of the users are not named. Empty if all are.
+    others: String,
+}
+
+/// A user with the rights that it would gain or lose.
+struct Affected {
+    id: UserId,
+    name: String,
+    rights: Vec<Rights>,
+}
+
+/// Permissions that would change together.
+struct Rights {
+    is_gain: bool,
+    permissions: Vec<String>,
+    place: String,
+    /// From when on, if not at once.
+    from: Option<Timestamp>,
+    /// Until when, if there is an end.
+    until: Option<Timestamp>,
+}
+
+type Group = (bool, Option<OrganizationId>, Timestamp, Option<Timestamp>);
+
+impl Effects {
+    pub(crate) async fn of(iam: &Iam, caller: &Caller, base: &str, preview: Preview) -> Result<Self, Error> {
+        let now = iam.now();
+        let mut by_user: BTreeMap<UserId, BTreeMap<Group, Vec<String>>> = BTreeMap::new();
+        for change in preview.changes {
+            let RightChange { user, organization, permission, direction, from, until, .. } = change;
+            if by_user.len() == NAMED && !by_user.contains_key(&user) {
+                continue;
+            }
+            let end = match until {
+                Until::Moment(moment) => Some(moment),
+                Until::Forever => None,
+            };
+            let group = (direction == Direction::Gained, organization, from, end);
+            by_user.entry(user).or_default().entry(group).or_default().push(permission.to_string());
+        }
+        let people: Vec<UserId> = by_user.keys().copied().collect();
+        let places = by_user.values().flat_map(BTreeMap::keys).filter_map(|(_, place, ..)| *place);
+        let places: Vec<OrganizationId> = places.collect();
+        let names = Names::read(iam, caller, people, places).await?;
+        let rights = |((is_gain, place, from, until), permissions): (Group, Vec<String>)| Rights {
+            is_gain,
+            permissions,
+            place: place.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
+            from: Some(from).filter(|from| *from > now),
+            until,
+        };
+        let affected = by_user.into_iter().map(|(id, groups)| Affected {
+            id,
+            name: names.user(id),
+            rights: groups.into_iter().map(rights).collect(),
+        });
+        let affected: Vec<Affected> = affected.collect();
+        let others = preview.users.saturating_sub(affected.len().try_into().unwrap_or(u64::MAX));
+        let others = if others == 0 { String::new() } else { english::others_affected(others) };
+        Ok(Self { base: base.to_owned(), summary: english::users_affected(preview.users), affected, others })
+    }
+}

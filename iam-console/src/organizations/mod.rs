@@ -1,0 +1,32 @@
+//! The organizations of the tenant: their tree, and a page for each.
+
+mod moving;
+mod new;
+mod one;
+mod tree;
+
+use axum::Router;
+use axum::routing::{get, post};
+use iam_core::organization::OrganizationStatus;
+
+use crate::english;
+use crate::state::Console;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/organizations", get(tree::show))
+        .route("/organizations/new", get(new::show).post(new::create))
+        .route("/organizations/{id}", get(one::show).post(one::update))
+        .route("/organizations/{id}/below", get(tree::show_below))
+        .route("/organizations/{id}/move", get(moving::show).post(moving::move_to))
+        .route("/organizations/{id}/status", post(one::change_status))
+        .route("/organizations/{id}/delete", post(one::delete))
+}
+
+fn text_of(status: &OrganizationStatus) -> &'static str {
+    match status {
+        OrganizationStatus::Active => english::ACTIVE,
+        OrganizationStatus::Suspended => english::SUSPENDED,
+        OrganizationStatus::Inactive => english::DELETED,
+    }
+}

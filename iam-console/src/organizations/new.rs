@@ -1,0 +1,90 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{Problem, Query};
+use iam_core::organization::{NewOrganization, OrganizationWithDepth};
+use iam_core::{Caller, Error, FieldError, Iam};
+use serde::Deserialize;
+
+use crate::confirm::{at_fields, text_above};
+use crate::english;
+use crate::form::Form;
+use crate::picker::{self, Picker};
+use crate::problem::refused_in_place;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Field, Frame, page};
+
+#[derive(Template)]
+#[template(path = "organization-new.html")]
+struct NewPage {
+    frame: Frame,
+    error: String,
+    fields: Vec<Field>,
+    parent: Picker,
+}
+
+/// What a link suggests, or what was typed.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Values {
+    name: String,
+    slug: String,
+    parent: String,
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    values: &Values,
+    errors: &[FieldError],
+) -> Result<NewPage, Problem> {
+    let slug = Field::text("slug", english::SLUG).optional().with_hint(english::NEW_SLUG_HINT);
+    let shown = picker::shown_organization(&console.iam, &signed_in.caller, &values.parent).await?;
+    let parent = Field::text("parent", english::PARENT).optional().with_hint(english::PARENT_OR_TOP);
+    Ok(NewPage {
+        frame: signed_in.frame(console).await?,
+        error: String::new(),
+        fields: vec![
+            Field::text("name", english::NAME).filled(&values.name).judged(errors),
+            slug.filled(&values.slug).judged(errors),
+        ],
+        parent: Picker::of_organization(parent.filled(&shown).judged(errors)),
+    })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Query(values): Query<Values>,
+) -> Result<Response, Problem> {
+    page(StatusCode::OK, &page_of(&console, &signed_in, &values, &[]).await?)
+}
+
+pub(super) async fn create(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let value = |name| form.get(name).trim().to_owned();
+    let values = Values { name: value("name"), slug: value("slug"), parent: value("parent") };
+    match make(&console.iam, &signed_in.caller, &values).await {
+        Ok(made) => {
+            let address = format!("{}/organizations/{}?done=created", console.base(), made.organization.id);
+            Ok(Redirect::to(&address).into_response())
+        }
+        Err(error) => {
+            let shown = page_of(&console, &signed_in, &values, &at_fields(&error)).await?;
+            let text = text_above(&error);
+            refused_in_place(error, |_| NewPage { error: text, ..shown })
+        }
+    }
+}
+
+async fn make(iam: &Iam, caller: &Caller, values: &Values) -> Result<OrganizationWithDepth, Error> {
+    let parent = picker::organization(iam, caller, "parent", &values.parent).await?;
+    let slug = Some(values.slug.clone()).filter(|slug| !slug.is_empty());
+    iam.organizations().create(caller, NewOrganization { name: values.name.clone(), slug, parent }).await
+}

@@ -1,0 +1,219 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{PathId, Problem, Query};
+use iam_core::assignment::{AssignmentFilter, ListedAssignment};
+use iam_core::audit::{AuditEntry, AuditFilter};
+use iam_core::organization::{OrganizationPatch, OrganizationStatus, OrganizationWithDepth};
+use iam_core::page::{Page, PageRequest};
+use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_DELETE, ORGANIZATIONS_UPDATE};
+use iam_core::version::Precondition;
+use iam_core::{Error, FieldError, OrganizationId};
+use serde::Deserialize;
+
+use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
+use crate::english;
+use crate::form::Form;
+use crate::organizations::tree::below;
+use crate::paging::Pages;
+use crate::problem::{if_allowed, refused_in_place};
+use crate::rights::held;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Field, Frame, page};
+
+/// How many assignments and entries of the log are shown.
+const SHOWN: u32 = 10;
+
+#[derive(Template)]
+#[template(path = "organization.html")]
+struct OrganizationPage {
+    frame: Frame,
+    notice: &'static str,
+    error: String,
+    organization: OrganizationWithDepth,
+    /// The version that the person has seen.
+    version: String,
+    above: Vec<OrganizationWithDepth>,
+    fields: Vec<Field>,
+    below: Vec<OrganizationWithDepth>,
+    pages: Pages,
+    /// `None` if the caller may not see them.
+    members: Option<Page<ListedAssignment>>,
+    /// `None` if the caller may not read the audit log.
+    entries: Option<Vec<AuditEntry>>,
+    may_create: bool,
+    may_update: bool,
+    may_delete: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    page: Option<u64>,
+    done: String,
+}
+
+impl Wanted {
+    fn notice(&self) -> &'static str {
+        match &*self.done {
+            "created" => english::ORGANIZATION_CREATED,
+            "saved" => english::SAVED,
+            "moved" => english::ORGANIZATION_MOVED,
+            "ACTIVE" => english::ORGANIZATION_ACTIVE,
+            "SUSPENDED" => english::ORGANIZATION_SUSPENDED,
+            _ => "",
+        }
+    }
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    organization: OrganizationWithDepth,
+    number: Option<u64>,
+    (form, errors): (Option<&Form>, &[FieldError]),
+) -> Result<OrganizationPage, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let id = organization.organization.id;
+    let field = |field: Field, value: &str| {
+        let typed = form.map_or(value, |form| form.get(field.name)).to_owned();
+        field.filled(&typed).judged(errors)
+    };
+    let children = below(iam, caller, id, number).await?;
+    let address = format!("{}/organizations/{id}", console.base());
+    let pages = Pages::of(&children, |page| format!("{address}?page={page}#below"));
+    let in_it = AssignmentFilter { organization: Some(id), ..AssignmentFilter::default() };
+    let about_it = AuditFilter { organization_id: Some(id), ..AuditFilter::default() };
+    let request = PageRequest::new(1, SHOWN).map_err(Error::from)?;
+    let needed = [ORGANIZATIONS_CREATE, ORGANIZATIONS_UPDATE, ORGANIZATIONS_DELETE];
+    let [may_create, may_update, may_delete] = held(iam, caller, Some(id), needed).await?;
+    Ok(OrganizationPage {
+        frame: signed_in.frame(console).await?,
+        notice: "",
+        error: String::new(),
+        version: form.map_or_else(|| organization.version().to_string(), |form| form.get("version").to_owned()),
+        above: iam.organizations().ancestors(caller, id).await?,
+        fields: vec![
+            field(Field::text("name", english::NAME), organization.organization.name.as_str()),
+            field(
+                Field::text("slug", english::SLUG).with_hint(english::SLUG_HINT),
+                organization.organization.slug.as_str(),
+            ),
+        ],
+        below: children.items,
+        pages,
+        members: if_allowed(iam.assignments().list(caller, &in_it, request).await)?,
+        entries: if_allowed(iam.audit().list(caller, about_it, None, SHOWN).await)?.map(|found| found.entries),
+        may_create,
+        may_update,
+        may_delete,
+        organization,
+    })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<OrganizationId>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let organization = console.iam.organizations().get(&signed_in.caller, id).await?;
+    let shown = page_of(&console, &signed_in, organization, wanted.page, (None, &[])).await?;
+    page(StatusCode::OK, &OrganizationPage { notice: wanted.notice(), ..shown })
+}
+
+pub(super) async fn update(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<OrganizationId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let (organizations, caller) = (console.iam.organizations(), &signed_in.caller);
+    let before = organizations.get(caller, id).await?;
+    let patch = OrganizationPatch {
+        name: Some(form.get("name").trim().to_owned()),
+        slug: Some(form.get("slug").trim().to_owned()),
+        ..OrganizationPatch::default()
+    };
+    match organizations.update_if(caller, id, patch, &seen(&form)).await {
+        Ok(_) => Ok(back(&console, id, "saved")),
+        Err(error) => {
+            let typed = (Some(&form), &*at_fields(&error));
+            let shown = page_of(&console, &signed_in, before, None, typed).await?;
+            let text = text_above(&error);
+            refused_in_place(error, |_| OrganizationPage { error: text, ..shown })
+        }
+    }
+}
+
+/// Suspends an organization, or makes it active again.
+pub(super) async fn change_status(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<OrganizationId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let caller = &signed_in.caller;
+    let before = console.iam.organizations().get(caller, id).await?;
+    let suspends = form.get("status") == OrganizationStatus::Suspended.as_str();
+    let status = if suspends { OrganizationStatus::Suspended } else { OrganizationStatus::Active };
+    let attempt = Attempt::of(&console, &form);
+    let patch = OrganizationPatch { status: Some(status), ..OrganizationPatch::default() };
+    let result = attempt.organizations().update_if(caller, id, patch, &seen(&form)).await;
+    let name = before.organization.name.as_str();
+    let pending = Pending {
+        title: if suspends { english::suspend(name) } else { english::reactivate(name) },
+        note: if suspends { english::SUSPEND_ORGANIZATION_WHAT } else { english::REACTIVATE_ORGANIZATION_WHAT },
+        button: if suspends { english::SUSPEND } else { english::REACTIVATE },
+        is_dangerous: suspends,
+        action: format!("{}/organizations/{id}/status", console.base()),
+        back: format!("{}/organizations/{id}", console.base()),
+        has_form: false,
+    };
+    match attempt.outcome(caller, result).await {
+        Ok(Outcome::Changed) => Ok(back(&console, id, status.as_str())),
+        Ok(Outcome::Previewed(preview)) => confirm::ask(&console, &signed_in, form, pending, preview).await,
+        Err(error) => confirm::refuse(&console, &signed_in, pending, error).await,
+    }
+}
+
+pub(super) async fn delete(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<OrganizationId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let caller = &signed_in.caller;
+    let before = console.iam.organizations().get(caller, id).await?;
+    let attempt = Attempt::of(&console, &form);
+    let result = attempt.organizations().delete_if(caller, id, &seen(&form)).await;
+    let pending = Pending {
+        title: english::delete(before.organization.name.as_str()),
+        note: english::DELETE_ORGANIZATION_WHAT,
+        button: english::DELETE,
+        is_dangerous: true,
+        action: format!("{}/organizations/{id}/delete", console.base()),
+        back: format!("{}/organizations/{id}", console.base()),
+        has_form: false,
+    };
+    match attempt.outcome(caller, result).await {
+        Ok(Outcome::Changed) => {
+            Ok(Redirect::to(&format!("{}/organizations?done=deleted", console.base())).into_response())
+        }
+        Ok(Outcome::Previewed(preview)) => confirm::ask(&console, &signed_in, form, pending, preview).await,
+        Err(error) => confirm::refuse(&console, &signed_in, pending, error).await,
+    }
+}
+
+/// The version that the person has seen.
+fn seen(form: &Form) -> Precondition {
+    Precondition::OneOf(form.get("version").parse().into_iter().collect())
+}
+
+fn back(console: &Console, id: OrganizationId, done: &str) -> Response {
+    Redirect::to(&format!("{}/organizations/{id}?done={done}", console.base())).into_response()
+}

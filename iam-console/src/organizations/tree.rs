@@ -1,0 +1,213 @@
+use askama::Template;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use iam_axum::{PathId, Problem, Query};
+use iam_core::organization::{OrganizationFilter, OrganizationStatus, OrganizationWithDepth, ParentFilter};
+use iam_core::page::Page;
+use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_READ, ORGANIZATIONS_UPDATE};
+use iam_core::{Caller, Error, Iam, OrganizationId};
+use serde::Deserialize;
+
+use crate::assets::ASSETS;
+use crate::english;
+use crate::paging::{self, Pages};
+use crate::picker::by_name;
+use crate::problem::{if_allowed, is_for_part};
+use crate::rights::held;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Frame, page, part, query};
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    search: String,
+    status: String,
+    page: Option<u64>,
+    done: String,
+}
+
+impl Wanted {
+    fn is_filtered(&self) -> bool {
+        !self.search.trim().is_empty() || !self.status.is_empty()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "organizations.html")]
+struct OrganizationsPage {
+    frame: Frame,
+    wanted: Wanted,
+    notice: &'static str,
+    may_create: bool,
+    script: String,
+    found: String,
+    list: String,
+}
+
+/// Organizations at the same place of the tree, each of which can be opened.
+#[derive(Template)]
+#[template(path = "organization-branch.html")]
+struct Branch {
+    base: String,
+    organizations: Vec<OrganizationWithDepth>,
+    /// Where the person reads on, and where the page loads more.
+    more: Option<(String, String)>,
+}
+
+/// The top of the tree.
+#[derive(Template)]
+#[template(path = "organization-tree.html")]
+struct Tree {
+    base: String,
+    branch: Branch,
+    pages: Pages,
+    may_create: bool,
+    /// Whether the person may move an organization to the top.
+    may_move: bool,
+}
+
+/// What a search finds.
+#[derive(Template)]
+#[template(path = "organization-list.html")]
+struct Found {
+    base: String,
+    /// Each with the names of the organizations above.
+    organizations: Vec<(OrganizationWithDepth, String)>,
+    pages: Pages,
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let caller = &signed_in.caller;
+    let [may_create, may_move] = held(&console.iam, caller, None, [ORGANIZATIONS_CREATE, ORGANIZATIONS_UPDATE]).await?;
+    if wanted.is_filtered() {
+        let (list, found) = search(&console, caller, &wanted).await?;
+        return respond(&console, &signed_in, &headers, wanted, may_create, (list, found)).await;
+    }
+    let (branch, pages) = top(&console, caller, wanted.page).await?;
+    let tree = Tree { base: console.base().to_owned(), branch, pages, may_create, may_move };
+    respond(&console, &signed_in, &headers, wanted, may_create, (tree, String::new())).await
+}
+
+/// Returns a list, within the page or without it.
+async fn respond(
+    console: &Console,
+    signed_in: &SignedIn,
+    headers: &HeaderMap,
+    wanted: Wanted,
+    may_create: bool,
+    (list, found): (impl Template, String),
+) -> Result<Response, Problem> {
+    if is_for_part(headers) {
+        return part(&list, &found);
+    }
+    let list = list.render().map_err(|error| Error::internal("the list of organizations", error))?;
+    let frame = signed_in.frame(console).await?;
+    let script = format!("{}{}", frame.base, ASSETS.tree.path);
+    let notice = if wanted.done == "deleted" { english::ORGANIZATION_DELETED } else { "" };
+    page(StatusCode::OK, &OrganizationsPage { frame, wanted, notice, may_create, script, found, list })
+}
+
+/// Returns the organizations at the top of what the caller may see.
+async fn top(console: &Console, caller: &Caller, number: Option<u64>) -> Result<(Branch, Pages), Error> {
+    let iam = &console.iam;
+    let request = paging::request(number)?;
+    let [sees_all] = held(iam, caller, None, [ORGANIZATIONS_READ]).await?;
+    let found = if sees_all {
+        let filter = OrganizationFilter { parent: Some(ParentFilter::Root), ..OrganizationFilter::default() };
+        iam.organizations().list(caller, &filter, by_name(), request).await?
+    } else {
+        paging::page(own(iam, caller).await?, request)
+    };
+    let base = console.base().to_owned();
+    let pages = Pages::of(&found, |page| format!("{base}/organizations?page={page}"));
+    Ok((Branch { base, organizations: found.items, more: None }, pages))
+}
+
+/// Returns the topmost organizations in which the caller itself may see the tree.
+async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWithDepth>, Error> {
+    let grants = iam.sessions().me(caller).await?.grants;
+    let sees = grants.iter().filter(|grant| grant.role.permissions.allows(&ORGANIZATIONS_READ));
+    let places: Vec<_> = sees.filter_map(|grant| grant.organization.as_ref()).collect();
+    if places.is_empty() {
+        // The service says which permission is missing.
+        let filter = OrganizationFilter::default();
+        return Ok(iam.organizations().list(caller, &filter, by_name(), paging::request(None)?).await?.items);
+    }
+    let is_top =
+        |lineage: &[OrganizationId]| !places.iter().any(|place| lineage.iter().skip(1).any(|above| *above == place.id));
+    let mut ids: Vec<OrganizationId> =
+        places.iter().filter(|place| is_top(&place.lineage)).map(|place| place.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut found = Vec::new();
+    for id in ids {
+        found.extend(if_allowed(iam.organizations().get(caller, id).await)?);
+    }
+    found.sort_by(|one, other| one.organization.name.as_str().cmp(other.organization.name.as_str()));
+    Ok(found)
+}
+
+async fn search(console: &Console, caller: &Caller, wanted: &Wanted) -> Result<(Found, String), Error> {
+    let organizations = console.iam.organizations();
+    let search = Some(wanted.search.trim().to_owned()).filter(|search| !search.is_empty());
+    // Another word is a mistake in the address, and shows all organizations.
+    let status: Option<OrganizationStatus> = wanted.status.parse().ok();
+    let filter = OrganizationFilter { search, status, parent: None };
+    let found = organizations.list(caller, &filter, by_name(), paging::request(wanted.page)?).await?;
+    let base = console.base().to_owned();
+    let pages = Pages::of(&found, |page| {
+        let page = page.to_string();
+        let fields = [("search", &*wanted.search), ("status", &*wanted.status), ("page", &*page)];
+        format!("{base}/organizations?{}", query(&fields))
+    });
+    let (total, mut shown) = (found.total, Vec::new());
+    for organization in found.items {
+        let above = if_allowed(organizations.ancestors(caller, organization.organization.id).await)?;
+        let above: Vec<String> = above.into_iter().flatten().map(|above| above.organization.name.to_string()).collect();
+        shown.push((organization, above.join(" › ")));
+    }
+    Ok((Found { base, organizations: shown, pages }, english::organizations_found(total)))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Numbered {
+    page: Option<u64>,
+}
+
+/// Returns the organizations directly below another one, for the page that shows the tree.
+pub(super) async fn show_below(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<OrganizationId>,
+    Query(Numbered { page: number }): Query<Numbered>,
+) -> Result<Response, Problem> {
+    let found = below(&console.iam, &signed_in.caller, id, number).await?;
+    let base = console.base().to_owned();
+    let more = found.has_next().then(|| {
+        let next = found.request.page().saturating_add(1);
+        let address = format!("{base}/organizations/{id}");
+        (format!("{address}?page={next}#below"), format!("{address}/below?page={next}"))
+    });
+    page(StatusCode::OK, &Branch { base, organizations: found.items, more })
+}
+
+/// Returns a page of the organizations directly below another one.
+pub(super) async fn below(
+    iam: &Iam,
+    caller: &Caller,
+    id: OrganizationId,
+    number: Option<u64>,
+) -> Result<Page<OrganizationWithDepth>, Error> {
+    // Only of an organization that the caller may see.
+    iam.organizations().get(caller, id).await?;
+    let filter = OrganizationFilter { parent: Some(ParentFilter::Of(id)), ..OrganizationFilter::default() };
+    iam.organizations().list(caller, &filter, by_name(), paging::request(number)?).await
+}

@@ -1,0 +1,44 @@
+//! The links between the pages of a list.
+
+use iam_core::page::{Page, PageRequest};
+use iam_core::{Error, InvalidFields};
+
+/// How many items a page of a list has.
+pub(crate) const LIMIT: u32 = 25;
+
+/// Requests a page of a list.
+pub(crate) fn request(page: Option<u64>) -> Result<PageRequest, Error> {
+    PageRequest::new(page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))
+}
+
+/// Returns a page of a list that was read as a whole.
+pub(crate) fn page<T>(all: Vec<T>, request: PageRequest) -> Page<T> {
+    let total = all.len().try_into().unwrap_or(u64::MAX);
+    let (before, limit) = (request.offset().try_into().unwrap_or(usize::MAX), request.limit() as usize);
+    Page { items: all.into_iter().skip(before).take(limit).collect(), total, request }
+}
+
+/// The page of a list, and the addresses of those before and after it.
+#[derive(Clone, Debug)]
+pub(crate) struct Pages {
+    pub(crate) number: u64,
+    pub(crate) total: u64,
+    pub(crate) previous: Option<String>,
+    pub(crate) next: Option<String>,
+}
+
+impl Pages {
+    pub(crate) fn of<T>(page: &Page<T>, address: impl Fn(u64) -> String) -> Self {
+        let number = page.request.page();
+        Self {
+            number,
+            total: page.total_pages(),
+            previous: page.has_previous().then(|| address(number.saturating_sub(1))),
+            next: page.has_next().then(|| address(number.saturating_add(1))),
+        }
+    }
+
+    pub(crate) fn are_several(&self) -> bool {
+        self.previous.is_some() || self.next.is_some()
+    }
+}

@@ -1,0 +1,129 @@
+//! What permissions let a user do, in sentences.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iam_core::page::{MAX_LIMIT, PageRequest};
+use iam_core::permission::{BUILT_IN, PatternKind, PermissionPattern};
+use iam_core::{Caller, Error, Iam};
+
+use crate::english;
+use crate::problem::if_allowed;
+use crate::roles::MAX_PAGES;
+
+/// The permissions of the tenant, with their descriptions.
+pub(super) struct Catalogue(BTreeMap<String, String>);
+
+/// A permission, or all of a resource.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) name: String,
+    /// What it lets a user do.
+    pub(super) text: String,
+    pub(super) is_chosen: bool,
+}
+
+/// The choices of a resource.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Empty for the choice of everything.
+    pub(super) resource: String,
+    pub(super) choices: Vec<Choice>,
+}
+
+impl Catalogue {
+    /// Reads the catalogue. A caller that may not read it gets the built-in permissions.
+    pub(super) async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {
+        let mut texts: BTreeMap<String, String> = BTreeMap::new();
+        for number in 1..=MAX_PAGES {
+            let page = iam.permissions().list(caller, PageRequest::new(number, MAX_LIMIT)?).await;
+            let Some(page) = if_allowed(page)? else { break };
+            let has_next = page.has_next();
+            let described = page.items.into_iter().map(|found| (found.name.to_string(), found.description.into()));
+            texts.extend(described);
+            if !has_next {
+                break;
+            }
+        }
+        if texts.is_empty() {
+            texts.extend(BUILT_IN.iter().map(|(name, text)| (name.to_string(), (*text).to_owned())));
+        }
+        Ok(Self(texts))
+    }
+
+    fn sentence(&self, name: &str) -> String {
+        let described = || self.0.get(name).filter(|text| !text.is_empty()).cloned().unwrap_or_else(|| name.to_owned());
+        match name.parse::<PermissionPattern>() {
+            Ok(pattern) => match pattern.kind() {
+                PatternKind::Everything => english::MAY_EVERYTHING.to_owned(),
+                PatternKind::Resource(resource) => english::may_everything_with(resource),
+                PatternKind::Exact(_) => described(),
+            },
+            Err(_) => described(),
+        }
+    }
+
+    /// Returns all choices, of the catalogue and of a role.
+    pub(super) fn choices(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
+        let known = self.0.keys().cloned();
+        let whole = self.0.keys().filter_map(|name| Some(format!("{}:*", name.split_once(':')?.0)));
+        self.grouped(known.chain(whole).chain(["*".to_owned()]).chain(chosen.iter().cloned()).collect(), chosen)
+    }
+
+    /// Returns what is chosen.
+    pub(super) fn chosen(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
+        self.grouped(chosen.clone(), chosen)
+    }
+
+    /// The names are sorted, and `*` comes before every letter.
+    fn grouped(&self, names: BTreeSet<String>, chosen: &BTreeSet<String>) -> Vec<Group> {
+        let mut groups: BTreeMap<String, Vec<Choice>> = BTreeMap::new();
+        for name in names {
+            let resource = name.split_once(':').map_or("", |(resource, _)| resource).to_owned();
+            let choice = Choice { text: self.sentence(&name), is_chosen: chosen.contains(&name), name };
+            groups.entry(resource).or_default().push(choice);
+        }
+        groups.into_iter().map(|(resource, choices)| Group { resource, choices }).collect()
+    }
+}
+
+/// Returns the names of the permissions of the catalogue, for a field that offers them.
+pub(crate) async fn permission_names(iam: &Iam, caller: &Caller) -> Result<Vec<String>, Error> {
+    Ok(Catalogue::read(iam, caller).await?.0.into_keys().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(texts: &[&str]) -> BTreeSet<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn choices_are_grouped_by_resource_with_everything_first() {
+        let catalogue = Catalogue([("b:go".to_owned(), "Goes.".to_owned()), ("a:do".to_owned(), String::new())].into());
+        let groups = catalogue.choices(&names(&["b:*", "c:old"]));
+        let shown: Vec<(&str, Vec<(&str, bool)>)> = groups
+            .iter()
+            .map(|group| {
+                let choices = group.choices.iter().map(|choice| (choice.name.as_str(), choice.is_chosen)).collect();
+                (group.resource.as_str(), choices)
+            })
+            .collect();
+        let expected = [
+            ("", vec![("*", false)]),
+            ("a", vec![("a:*", false), ("a:do", false)]),
+            ("b", vec![("b:*", true), ("b:go", false)]),
+            ("c", vec![("c:old", true)]),
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_permission_without_a_description_is_shown_by_its_name() {
+        let catalogue = Catalogue([("b:go".to_owned(), "Goes.".to_owned()), ("a:do".to_owned(), String::new())].into());
+        let groups = catalogue.chosen(&names(&["a:do", "b:go"]));
+        let texts: Vec<&str> = groups.iter().flat_map(|group| &group.choices).map(|choice| &*choice.text).collect();
+        assert_eq!(texts, ["a:do", "Goes."]);
+    }
+}

@@ -1,0 +1,88 @@
+use askama::Template;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use iam_axum::{Problem, Query};
+use iam_core::page::Page;
+use iam_core::permission::ROLES_CREATE;
+use iam_core::role::Role;
+use iam_core::{Caller, Error, Iam, folded};
+use serde::Deserialize;
+
+use crate::english;
+use crate::paging::{self, Pages};
+use crate::problem::is_for_part;
+use crate::rights::held;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Frame, page, part, query};
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    search: String,
+    page: Option<u64>,
+    done: String,
+}
+
+#[derive(Template)]
+#[template(path = "roles.html")]
+struct RolesPage {
+    frame: Frame,
+    wanted: Wanted,
+    notice: &'static str,
+    may_create: bool,
+    found: String,
+    list: RoleList,
+}
+
+/// The part of the page that changes while a person types.
+#[derive(Template)]
+#[template(path = "role-list.html")]
+struct RoleList {
+    base: String,
+    is_filtered: bool,
+    roles: Vec<Role>,
+    pages: Pages,
+}
+
+/// Returns a page of the roles whose name or description has a text.
+async fn find(iam: &Iam, caller: &Caller, wanted: &Wanted) -> Result<Page<Role>, Error> {
+    let request = paging::request(wanted.page)?;
+    let search = folded(wanted.search.trim());
+    if search.is_empty() {
+        return iam.roles().list(caller, request).await;
+    }
+    let matches = |role: &Role| {
+        folded(role.name.as_str()).contains(&search) || folded(role.description.as_str()).contains(&search)
+    };
+    Ok(paging::page(super::all(iam, caller).await?.into_iter().filter(matches).collect(), request))
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let found = find(&console.iam, &signed_in.caller, &wanted).await?;
+    let base = console.base().to_owned();
+    let address = |page: u64| {
+        let page = page.to_string();
+        format!("{base}/roles?{}", query(&[("search", &*wanted.search), ("page", &*page)]))
+    };
+    let summary = english::roles_found(found.total);
+    let list = RoleList {
+        is_filtered: !wanted.search.is_empty(),
+        pages: Pages::of(&found, address),
+        roles: found.items,
+        base: base.clone(),
+    };
+    if is_for_part(&headers) {
+        return part(&list, &summary);
+    }
+    let [may_create] = held(&console.iam, &signed_in.caller, None, [ROLES_CREATE]).await?;
+    let frame = signed_in.frame(&console).await?;
+    let notice = if wanted.done == "deleted" { english::ROLE_DELETED } else { "" };
+    page(StatusCode::OK, &RolesPage { frame, wanted, notice, may_create, found: summary, list })
+}

@@ -1,0 +1,52 @@
+//! The roles of the tenant: a list, a page for each, and a form to make or change one.
+
+mod catalogue;
+mod edit;
+mod list;
+mod one;
+
+use axum::Router;
+use axum::routing::{get, post};
+use iam_core::page::{MAX_LIMIT, PageRequest};
+use iam_core::role::{Role, RoleScope};
+use iam_core::{Caller, Error, Iam};
+
+use crate::english;
+use crate::state::Console;
+
+pub(crate) use catalogue::permission_names;
+
+/// How many pages are read if all roles are wanted. A tenant has at most 1,000 roles by default.
+const MAX_PAGES: u64 = 10;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/roles", get(list::show))
+        .route("/roles/new", get(edit::show_new).post(edit::create))
+        .route("/roles/{id}", get(one::show))
+        .route("/roles/{id}/edit", get(edit::show).post(edit::update))
+        .route("/roles/{id}/delete", post(one::delete))
+}
+
+fn text_of(scope: &RoleScope) -> &'static str {
+    match scope {
+        RoleScope::Tenant => english::SCOPE_TENANT,
+        RoleScope::Organization => english::SCOPE_ORGANIZATION,
+        RoleScope::Any => english::SCOPE_ANY,
+    }
+}
+
+/// Returns the roles by their names, at most 1,000.
+pub(crate) async fn all(iam: &Iam, caller: &Caller) -> Result<Vec<Role>, Error> {
+    let mut roles = Vec::new();
+    for number in 1..=MAX_PAGES {
+        let page = iam.roles().list(caller, PageRequest::new(number, MAX_LIMIT)?).await?;
+        let has_next = page.has_next();
+        roles.extend(page.items);
+        if !has_next {
+            break;
+        }
+    }
+    roles.sort_by(|one: &Role, other: &Role| one.name.as_str().cmp(other.name.as_str()));
+    Ok(roles)
+}

@@ -1,0 +1,405 @@
+#![cfg(test)]
+
+use axum::body::Body;
+use axum::http::{Method, StatusCode};
+use chrono::TimeDelta;
+use iam_core::assignment::{Assignment, NewAssignment};
+use iam_core::organization::{NewOrganization, Organization};
+use iam_core::role::NewRole;
+use iam_core::user::User;
+use iam_core::{Caller, OrganizationId};
+
+use crate::app::{App, EMAIL, person, request};
+
+/// A console with an administrator that is signed in, another user, and an organization below another one.
+struct Signed {
+    app: App,
+    ada: Caller,
+    cookie: String,
+    grace: User,
+    north: Organization,
+    harbour: Organization,
+}
+
+async fn signed() -> Signed {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let north = make(&app, &ada, "North", None).await;
+    let harbour = make(&app, &ada, "Harbour", Some(north.id)).await;
+    let cookie = app.sign_in(EMAIL).await;
+    Signed { app, ada, cookie, grace, north, harbour }
+}
+
+async fn make(app: &App, ada: &Caller, name: &str, parent: Option<OrganizationId>) -> Organization {
+    let new = NewOrganization { name: name.to_owned(), slug: None, parent };
+    app.iam.organizations().create(ada, new).await.unwrap().organization
+}
+
+impl Signed {
+    async fn role(&self, name: &str) -> String {
+        self.app.iam.roles().by_name(&self.ada, name).await.unwrap().unwrap().id.to_string()
+    }
+
+    /// Gives Grace a role.
+    async fn assign(&self, name: &str, organization: Option<OrganizationId>) -> Assignment {
+        let role = self.role(name).await.parse().unwrap();
+        let new = NewAssignment { user: self.grace.id, role, organization, expires_at: None };
+        self.app.iam.assignments().create(&self.ada, new).await.unwrap()
+    }
+
+    fn path(&self, assignment: &Assignment, action: &str) -> String {
+        format!("/console/assignments/{}{action}?user={}", assignment.id, self.grace.id)
+    }
+
+    async fn held(&self) -> Vec<Assignment> {
+        let grants = self.app.iam.assignments().of_user(&self.ada, self.grace.id).await.unwrap();
+        grants.into_iter().map(|grant| grant.assignment).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_role_is_assigned_to_a_user_that_is_named_by_its_email() {
+    let signed = signed().await;
+    let Signed { app, cookie, grace, north, .. } = &signed;
+    let role = signed.role("MEMBER").await;
+    let form = app.get(&format!("/console/assignments/new?user={}", grace.id), cookie).await;
+    assert!(form.body.contains(r#"value="grace@example.com""#) && form.body.contains("MEMBER"), "{}", form.body);
+    let fields =
+        [("user", "Grace@Example.com"), ("role", &*role), ("organization", "north"), ("until", "2026-03-01T12:30")];
+    let answer = app.post_signed("/console/assignments/new", cookie, &fields).await;
+    assert_eq!(answer.location(), format!("/console/users/{}?done=assigned", grace.id));
+    let held = signed.held().await;
+    assert_eq!(held.len(), 1);
+    assert_eq!(held[0].organization_id, Some(north.id));
+    assert_eq!(held[0].expires_at.unwrap().to_rfc3339(), "2026-03-01T12:30:00+00:00");
+    let page = app.get(answer.location(), cookie).await.body;
+    assert!(page.contains("The role is assigned") && page.contains("North") && page.contains("2026-03-01"), "{page}");
+}
+
+#[tokio::test]
+async fn a_mistake_in_an_assignment_stands_at_its_field_and_loses_nothing() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    let (member, tenant) = (signed.role("MEMBER").await, signed.role("TENANT_ADMIN").await);
+    let good = [("user", "grace@example.com"), ("role", &*member), ("organization", ""), ("until", "")];
+    let cases = [
+        (0, "nobody@example.com", "user-error", StatusCode::BAD_REQUEST),
+        (1, "", "role-error", StatusCode::BAD_REQUEST),
+        (2, "nowhere", "organization-error", StatusCode::BAD_REQUEST),
+        (3, "2026-01-01T00:00", "until-error", StatusCode::BAD_REQUEST),
+        (3, "tomorrow", "until-error", StatusCode::BAD_REQUEST),
+    ];
+    for (number, value, error, status) in cases {
+        let mut fields = good;
+        fields[number].1 = value;
+        let answer = app.post_signed("/console/assignments/new", cookie, &fields).await;
+        assert_eq!(answer.status, status, "{value}");
+        assert!(answer.body.contains(&format!(r#"<p id="{error}""#)), "{value}: {}", answer.body);
+        assert!(number == 0 || answer.body.contains(r#"value="grace@example.com""#), "{value}: {}", answer.body);
+        assert!(number == 1 || answer.body.contains(&format!(r#"value="{member}" selected"#)), "{value}");
+        assert_eq!(answer.body.matches(r#"aria-invalid="true""#).count(), 1, "{value}");
+    }
+    let mut refused = good;
+    (refused[1].1, refused[2].1) = (&tenant, "north");
+    let answer = app.post_signed("/console/assignments/new", cookie, &refused).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.body.contains("only held in the whole tenant"), "{}", answer.body);
+    signed.assign("MEMBER", None).await;
+    let answer = app.post_signed("/console/assignments/new", cookie, &good).await;
+    assert_eq!(answer.status, StatusCode::CONFLICT);
+    assert!(answer.body.contains("already holds this role"), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn a_field_offers_users_and_organizations_while_a_person_types() {
+    let Signed { app, cookie, ada, .. } = signed().await;
+    app.iam.users().create(&ada, person("xss@example.com", "<i>x</i>")).await.unwrap();
+    let users = app.get("/console/pick/users?user=grac", &cookie).await;
+    assert!(users.body.contains(r#"<option value="grace@example.com">Grace Lovelace</option>"#), "{}", users.body);
+    assert!(!users.body.contains(EMAIL));
+    let escaped = app.get("/console/pick/users?user=xss", &cookie).await;
+    assert!(escaped.body.contains("&#60;i&#62;") && !escaped.body.contains("<i>"), "{}", escaped.body);
+    for field in ["organization", "parent"] {
+        let found = app.get(&format!("/console/pick/organizations?{field}=harb"), &cookie).await;
+        assert!(found.body.contains(r#"<option value="harbour">Harbour</option>"#), "{}", found.body);
+        assert!(!found.body.contains("north"));
+    }
+    // Who may see nobody is offered nobody, and a stranger is led to sign-in.
+    let grace = app.sign_in("grace@example.com").await;
+    let none = app.get("/console/pick/users?user=ada", &grace).await;
+    assert!(none.status == StatusCode::OK && !none.body.contains("option"), "{none:?}");
+    assert!(app.get("/console/pick/users?user=ada", "").await.is_to_sign_in());
+    app.register("eve@example.org").await;
+    let eve = app.sign_in("eve@example.org").await;
+    assert!(!app.get("/console/pick/users?user=grace", &eve).await.body.contains("grace"));
+    assert!(!app.get("/console/pick/organizations?organization=north", &eve).await.body.contains("north"));
+}
+
+#[tokio::test]
+async fn assignments_are_filtered_by_user_role_organization_and_moment() {
+    let signed = signed().await;
+    let Signed { app, cookie, north, .. } = &signed;
+    let member = signed.role("MEMBER").await;
+    app.clock.advance(TimeDelta::minutes(5));
+    signed.assign("MEMBER", Some(north.id)).await;
+    let count = async |query: &str| {
+        let answer = app.get(&format!("/console/assignments?{query}"), cookie).await;
+        assert_eq!(answer.status, StatusCode::OK, "{query}: {}", answer.body);
+        answer.body.matches(r#"<tr><td>"#).count()
+    };
+    assert_eq!(count("").await, 2);
+    assert_eq!(count("user=grace@example.com").await, 1);
+    assert_eq!(count(&format!("user={}", signed.grace.id)).await, 1);
+    assert_eq!(count(&format!("role={member}")).await, 1);
+    assert_eq!(count("organization=north").await, 1);
+    assert_eq!(count("organization=harbour").await, 0);
+    assert_eq!(count("at=2026-01-31T09:15").await, 1, "she did not hold it yet");
+    assert_eq!(count("at=2027-01-31T09:15").await, 2);
+    let sent = request(Method::GET, "/console/assignments?organization=north", cookie).header("hx-request", "true");
+    let part = app.send(sent.body(Body::empty()).unwrap()).await;
+    assert!(part.body.contains("1 assignment<") && !part.body.contains("<html"), "{}", part.body);
+    let empty = app.get("/console/assignments?organization=harbour", cookie).await.body;
+    assert!(empty.contains("No assignment matches") && empty.contains("Show all assignments"), "{empty}");
+    for (query, error) in
+        [("user=nobody", "user-error"), ("at=x", "at-error"), ("organization=x", "organization-error")]
+    {
+        let answer = app.get(&format!("/console/assignments?{query}"), cookie).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}");
+        assert!(answer.body.contains(&format!(r#"<p id="{error}""#)), "{query}: {}", answer.body);
+    }
+    let past = app.get("/console/assignments?at=2020-01-01T00:00", cookie).await;
+    assert_eq!(past.status, StatusCode::BAD_REQUEST);
+    assert!(past.body.contains(r#"<p id="at-error""#), "{}", past.body);
+}
+
+#[tokio::test]
+async fn a_long_list_of_assignments_has_pages_that_keep_the_filter() {
+    let Signed { app, ada, cookie, north, .. } = signed().await;
+    let member = app.iam.roles().by_name(&ada, "MEMBER").await.unwrap().unwrap();
+    for number in 0..30 {
+        let user = app.iam.users().create(&ada, person(&format!("user{number}@example.com"), "Many")).await.unwrap();
+        let new = NewAssignment { user: user.id, role: member.id, organization: Some(north.id), expires_at: None };
+        app.iam.assignments().create(&ada, new).await.unwrap();
+    }
+    let first = app.get("/console/assignments?organization=north", &cookie).await.body;
+    assert!(first.contains("30 assignments") && first.contains("organization=north&#38;page=2"), "{first}");
+    let second = app.get("/console/assignments?organization=north&page=2", &cookie).await.body;
+    assert_eq!(second.matches("<tr><td>").count(), 5, "{second}");
+}
+
+#[tokio::test]
+async fn a_role_is_revoked_after_a_look_at_what_is_lost() {
+    let signed = signed().await;
+    let Signed { app, cookie, north, grace, .. } = &signed;
+    let held = signed.assign("MEMBER", Some(north.id)).await;
+    let user = app.get(&format!("/console/users/{}", grace.id), cookie).await.body;
+    assert!(user.contains(&format!("/console/assignments/{}/revoke?user={}", held.id, grace.id)), "{user}");
+    let path = signed.path(&held, "/revoke");
+    let preview = app.post_signed(&path, cookie, &[]).await;
+    assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
+    assert!(preview.body.contains("Revoke MEMBER of grace@example.com"), "{}", preview.body);
+    let lost = "<del>Loses</del> <code>organizations:read</code>, <code>users:read</code> · North";
+    assert!(preview.body.contains(lost), "{}", preview.body);
+    assert_eq!(signed.held().await.len(), 1, "nothing is revoked yet");
+    let answer = app.post_signed(&path, cookie, &[("confirmed", "yes")]).await;
+    assert_eq!(answer.location(), format!("/console/users/{}?done=revoked", grace.id));
+    assert_eq!(signed.held().await, []);
+    assert_eq!(app.post_signed(&path, cookie, &[("confirmed", "yes")]).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_last_administrator_keeps_its_role_and_the_page_says_why() {
+    let Signed { app, ada, cookie, .. } = signed().await;
+    let user = ada.user().unwrap();
+    let held = app.iam.assignments().of_user(&ada, user).await.unwrap();
+    let path = format!("/console/assignments/{}/revoke?user={user}", held[0].assignment.id);
+    for fields in [&[][..], &[("confirmed", "yes")]] {
+        let answer = app.post_signed(&path, &cookie, fields).await;
+        assert_eq!(answer.status, StatusCode::CONFLICT);
+        assert!(answer.body.contains(r#"<p class="error" role="alert">"#), "{}", answer.body);
+        assert!(!answer.body.contains(r#"name="confirmed""#), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_role_is_changed_and_removed() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    let held = signed.assign("MEMBER", None).await;
+    let page = app.get(&signed.path(&held, ""), cookie).await;
+    assert!(page.body.contains("grace@example.com") && page.body.contains("ada@example.com"), "{}", page.body);
+    let path = signed.path(&held, "/end");
+    let answer = app.post_signed(&path, cookie, &[("until", "2026-02-01T00:00")]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    assert_eq!(signed.held().await[0].expires_at.unwrap().to_rfc3339(), "2026-02-01T00:00:00+00:00");
+    assert!(app.get(&signed.path(&held, ""), cookie).await.body.contains(r#"value="2026-02-01T00:00""#));
+    for (typed, shown) in [("2020-01-01T00:00", "must be in the future"), ("soon", "must be a day and a time")] {
+        let answer = app.post_signed(&path, cookie, &[("until", typed)]).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+        assert!(answer.body.contains(shown) && answer.body.contains(&format!(r#"value="{typed}""#)), "{}", answer.body);
+    }
+    assert_eq!(app.post_signed(&path, cookie, &[("until", "")]).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(signed.held().await[0].expires_at, None);
+}
+
+#[tokio::test]
+async fn the_console_refuses_assignments_that_the_api_refuses() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, north, harbour, grace, .. } = &signed;
+    let (member, admin) = (signed.role("MEMBER").await, signed.role("ORGANIZATION_ADMIN").await);
+    let held = signed.assign("ORGANIZATION_ADMIN", Some(harbour.id)).await;
+    let mine = app.iam.assignments().of_user(ada, ada.user().unwrap()).await.unwrap();
+    let her = app.sign_in("grace@example.com").await;
+    // She sees the assignments of her organization only.
+    let list = app.get("/console/assignments", &her).await.body;
+    assert!(list.contains("grace@example.com</a>") && !list.contains("ada@example.com</a>"), "{list}");
+    let post = async |fields: &[(&str, &str)]| app.post_signed("/console/assignments/new", &her, fields).await;
+    // She does not see users of other organizations, and so names them by their ids.
+    let ada_id = ada.user().unwrap().to_string();
+    let answer = post(&[("user", EMAIL), ("role", &member), ("organization", "harbour")]).await;
+    assert!(answer.body.contains(r#"<p id="user-error""#), "{}", answer.body);
+    let answer = post(&[("user", &ada_id), ("role", &member), ("organization", "")]).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
+    let above = north.id.to_string();
+    let answer = post(&[("user", &ada_id), ("role", &admin), ("organization", &above)]).await;
+    assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
+    assert!(answer.body.contains(r#"<p id="organization-error""#), "{}", answer.body);
+    let powerful = NewRole { name: "POWERFUL".into(), permissions: vec!["*".into()], ..NewRole::default() };
+    let powerful = app.iam.roles().create(ada, powerful).await.unwrap().id.to_string();
+    let answer = post(&[("user", "grace@example.com"), ("role", &powerful), ("organization", "harbour")]).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(answer.body.contains("higher privileges"), "{}", answer.body);
+    for action in ["/revoke", "/end"] {
+        let path = format!("/console/assignments/{}{action}?user={ada_id}", mine[0].assignment.id);
+        let answer = app.post_signed(&path, &her, &[("confirmed", "yes")]).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{action}");
+    }
+    // Another tenant knows neither the assignment nor the user.
+    app.register("eve@example.org").await;
+    let eve = app.sign_in("eve@example.org").await;
+    assert_eq!(app.get(&signed.path(&held, ""), &eve).await.status, StatusCode::NOT_FOUND);
+    for action in ["/revoke", "/end"] {
+        let answer = app.post_signed(&signed.path(&held, action), &eve, &[("confirmed", "yes")]).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{action}");
+    }
+    let fields = [("user", &*grace.id.to_string()), ("role", &*member)];
+    assert_eq!(app.post_signed("/console/assignments/new", &eve, &fields).await.status, StatusCode::NOT_FOUND);
+    // A form needs its token.
+    let answer = app.post(&signed.path(&held, "/revoke"), cookie, &[("confirmed", "yes")]).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert_eq!(signed.held().await.len(), 1);
+}
+
+#[tokio::test]
+async fn why_names_the_role_and_the_organization_that_it_is_inherited_from() {
+    let signed = signed().await;
+    let Signed { app, cookie, north, grace, .. } = &signed;
+    assert!(app.get("/console/access", cookie).await.body.contains("Choose a permission"));
+    signed.assign("MEMBER", Some(north.id)).await;
+    let ask = async |query: &str| {
+        let answer = app.get(&format!("/console/access?user=grace@example.com&{query}"), cookie).await;
+        assert_eq!(answer.status, StatusCode::OK, "{query}: {}", answer.body);
+        answer.body
+    };
+    let yes = ask("permission=users:read&organization=harbour").await;
+    assert!(yes.contains(">Yes</h2>") && yes.contains("MEMBER"), "{yes}");
+    assert!(yes.contains("North (inherited from above)") && yes.contains("Assigned by ada@example.com"), "{yes}");
+    assert!(yes.contains(r#"value="harbour""#) && yes.contains(r#"value="users:read""#), "{yes}");
+    let direct = ask("permission=users:read&organization=north").await;
+    assert!(direct.contains(">Yes</h2>") && !direct.contains("inherited"), "{direct}");
+    let elsewhere = ask("permission=users:read").await;
+    assert!(elsewhere.contains(">No</h2>") && elsewhere.contains("in other organizations only"), "{elsewhere}");
+    let never = ask("permission=users:delete&organization=north").await;
+    assert!(never.contains(">No</h2>") && never.contains("No role of the user"), "{never}");
+    app.iam.users().suspend(&signed.ada, grace.id).await.unwrap();
+    let suspended = ask("permission=users:read&organization=north").await;
+    assert!(suspended.contains(">No</h2>") && suspended.contains("not active"), "{suspended}");
+    let own = app.get("/console/access?permission=users:delete", cookie).await.body;
+    assert!(
+        own.contains(">Yes</h2>") && own.contains("TENANT_ADMIN") && own.contains("Assigned by ada@example.com"),
+        "{own}"
+    );
+}
+
+#[tokio::test]
+async fn why_answers_for_an_earlier_moment() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    app.clock.advance(TimeDelta::minutes(5));
+    signed.assign("MEMBER", None).await;
+    app.clock.advance(TimeDelta::minutes(5));
+    let ask = async |at: &str| {
+        let path = format!("/console/access?user=grace@example.com&permission=users:read&at={at}");
+        app.get(&path, cookie).await
+    };
+    assert!(ask("2026-01-31T09:16").await.body.contains(">No</h2>"));
+    assert!(ask("2026-01-31T09:22").await.body.contains(">Yes</h2>"));
+    let before = ask("2020-01-01T00:00").await;
+    assert_eq!(before.status, StatusCode::BAD_REQUEST);
+    assert!(before.body.contains(r#"<p id="at-error""#), "{}", before.body);
+}
+
+#[tokio::test]
+async fn questions_are_refused_in_place() {
+    let signed = signed().await;
+    let Signed { app, cookie, north, .. } = &signed;
+    let cases = [
+        ("/console/access?permission=x", "permission-error", StatusCode::BAD_REQUEST),
+        ("/console/access?permission=users:read&user=nobody", "user-error", StatusCode::BAD_REQUEST),
+        ("/console/access?permission=users:read&organization=x", "organization-error", StatusCode::BAD_REQUEST),
+        ("/console/access/who?permission=x", "permission-error", StatusCode::BAD_REQUEST),
+        ("/console/access/who?permission=users:read&at=x", "at-error", StatusCode::BAD_REQUEST),
+    ];
+    for (path, error, status) in cases {
+        let answer = app.get(path, cookie).await;
+        assert_eq!(answer.status, status, "{path}");
+        assert!(answer.body.contains(&format!(r#"<p id="{error}""#)), "{path}: {}", answer.body);
+    }
+    // About others, only those may ask who may see what they hold.
+    let her = app.sign_in("grace@example.com").await;
+    for path in ["/console/access?user={}&permission=users:read", "/console/access/who?permission=users:read"] {
+        let path = path.replace("{}", &signed.ada.user().unwrap().to_string());
+        let answer = app.get(&path, &her).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
+        assert!(answer.body.contains("role-assignments:read") && answer.body.contains(r#"name="permission""#));
+    }
+    app.register("eve@example.org").await;
+    let eve = app.sign_in("eve@example.org").await;
+    let (user, place) = (signed.grace.id, north.id);
+    for path in [
+        format!("/console/access?permission=users:read&user={user}"),
+        format!("/console/access?permission=users:read&organization={place}"),
+        format!("/console/access/who?permission=users:read&organization={place}"),
+    ] {
+        let answer = app.get(&path, &eve).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}: {}", answer.body);
+        assert!(!answer.body.contains("North") && !answer.body.contains("grace@"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn who_lists_all_users_with_the_permission_and_why() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, north, .. } = &signed;
+    assert!(app.get("/console/access/who", cookie).await.body.contains("Choose a permission"));
+    signed.assign("MEMBER", Some(north.id)).await;
+    let there = app.get("/console/access/who?permission=users:read&organization=harbour", cookie).await.body;
+    assert!(
+        there.contains("2 users") && there.contains("grace@example.com") && there.contains("TENANT_ADMIN"),
+        "{there}"
+    );
+    assert!(there.contains("North (inherited from above)"), "{there}");
+    let everywhere = app.get("/console/access/who?permission=users:read", cookie).await.body;
+    assert!(everywhere.contains("1 user<") && !everywhere.contains("grace@example.com"), "{everywhere}");
+    let member = app.iam.roles().by_name(ada, "MEMBER").await.unwrap().unwrap();
+    for number in 0..30 {
+        let user = app.iam.users().create(ada, person(&format!("user{number}@example.com"), "Many")).await.unwrap();
+        let new = NewAssignment { user: user.id, role: member.id, organization: None, expires_at: None };
+        app.iam.assignments().create(ada, new).await.unwrap();
+    }
+    let first = app.get("/console/access/who?permission=users:read", cookie).await.body;
+    assert!(first.contains("31 users") && first.contains("permission=users%3Aread&#38;page=2"), "{first}");
+    let second = app.get("/console/access/who?permission=users:read&page=2", cookie).await.body;
+    assert_eq!(second.matches("<tr><td>").count(), 6, "{second}");
+}

@@ -1,0 +1,153 @@
+//! The pages of the console about roles, assignments and organizations in a real browser, on the real server.
+
+use serde_json::{Value, json};
+
+use crate::browser::violations;
+use crate::client::PASSWORD;
+use crate::process::{Server, TIMEOUT, wait_for};
+use crate::store::Store;
+use crate::webdriver::Browser;
+
+/// Browsers treat this address as safe without TLS.
+const HOST: &str = "localhost";
+const EMAIL: &str = "ada@example.com";
+
+/// Opens a page for the administrator of a tenant with another user and some organizations: Harbour is below North,
+/// South is beside it.
+fn open(server: &Server, path: &str) -> Browser {
+    let session = server.client().register(EMAIL);
+    let client = server.client().with_token(&session.access);
+    let grace = json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "H." });
+    client.post("/api/v1/users", &grace).expect(201);
+    let north = client.post("/api/v1/organizations", &json!({ "name": "North" })).expect(201);
+    client.post("/api/v1/organizations", &json!({ "name": "South" })).expect(201);
+    client.post("/api/v1/organizations", &json!({ "name": "Harbour", "parentId": north["id"] })).expect(201);
+    let browser = Browser::knowing(HOST, server.address);
+    browser.open(&format!("http://{HOST}:{}{path}", server.address.port()));
+    browser.type_into("//input[@id='email']", EMAIL);
+    browser.type_into("//input[@id='password']", PASSWORD);
+    browser.click("//main//button");
+    browser
+}
+
+/// Checks that the page fits into a narrow and into a wide window, and does nothing that the policy refuses.
+fn check_page(browser: &Browser) {
+    for width in [360, 1_600] {
+        browser.resize((width, 900));
+        assert_eq!(browser.run("return document.documentElement.scrollWidth > innerWidth"), Value::Bool(false));
+    }
+    browser.resize((1_280, 3_000));
+    assert_eq!(violations(browser), Vec::<String>::new());
+}
+
+fn notice(browser: &Browser) -> String {
+    browser.text_of("//p[@role='status' and text()]")
+}
+
+#[test]
+fn a_role_is_made_assigned_explained_changed_and_revoked() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let browser = open(&server, "/console/roles");
+        browser.click("//a[text()='New role']");
+        browser.type_into("//input[@id='name']", "DESK");
+        browser.click("//input[@value='users:read']");
+        browser.click("//main//form//button");
+        assert_eq!(browser.text_of("//main//ul/li[contains(., 'users:read')]"), "See users. users:read");
+        check_page(&browser);
+
+        browser.click("//a[text()='Assign this role']");
+        browser.type_into("//input[@id='user']", "grac");
+        let offered = "return document.querySelector('#user-options option')?.value ?? null";
+        wait_for("an offered user", TIMEOUT, || Some(browser.run(offered)).filter(|value| *value != Value::Null));
+        assert_eq!(browser.run(offered), "grace@example.com");
+        browser.clear("//input[@id='user']");
+        browser.type_into("//input[@id='user']", "grace@example.com");
+        browser.type_into("//input[@id='organization']", "north");
+        browser.click("//button[text()='Assign']");
+        assert_eq!(notice(&browser), "The role is assigned.");
+        check_page(&browser);
+
+        browser.click("//a[text()='Why may a user do it?']");
+        browser.type_into("//input[@id='permission']", "users:read");
+        browser.type_into("//input[@id='organization']", "harbour");
+        browser.click("//button[text()='Ask']");
+        assert_eq!(browser.text_of("//h2[@id='answer']"), "Yes");
+        assert!(browser.text_of("//main//section//li").starts_with("DESK · North (inherited from above)"));
+        check_page(&browser);
+        browser.click("//a[text()='Who may do it?']");
+        browser.type_into("//input[@id='permission']", "users:read");
+        browser.type_into("//input[@id='organization']", "harbour");
+        browser.click("//button[text()='Ask']");
+        assert_eq!(browser.text_of("//h2[text()='2 users']"), "2 users");
+
+        browser.click("//td[contains(., 'DESK')]/a");
+        browser.click("//a[text()='Edit']");
+        browser.click("//input[@value='roles:read']");
+        browser.click("//button[text()='Save']");
+        assert_eq!(browser.text_of("//ul[contains(@class, 'effects')]//li/ul/li"), "Gains roles:read · North");
+        check_page(&browser);
+        browser.click("//button[text()='Save']");
+        assert_eq!(notice(&browser), "The changes are saved.");
+
+        browser.click("//a[text()='grace@example.com']");
+        browser.click("//button[starts-with(text(), 'Revoke')]");
+        assert_eq!(browser.text_of("//ul[contains(@class, 'effects')]//del"), "Loses");
+        browser.click("//button[text()='Revoke']");
+        assert_eq!(notice(&browser), "The role is revoked.");
+        browser.click("//nav//a[text()='Assignments']");
+        assert_eq!(browser.text_of("//p[@id='found']"), "1 assignment");
+        check_page(&browser);
+    }
+}
+
+/// Drags an organization of the tree onto another one.
+const DRAG: &str = "
+    const named = (name) =>
+        [...document.querySelectorAll('[data-organization]')].find((node) => node.textContent.startsWith(name));
+    const dataTransfer = new DataTransfer();
+    const send = (type, name) =>
+        named(name).dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer }));
+    send('dragstart', 'Harbour');
+    send('dragover', 'South');
+    send('drop', 'South');";
+
+#[test]
+fn an_organization_is_moved_by_dragging_it_and_by_a_form() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let browser = open(&server, "/console/organizations");
+        browser.click("//summary[starts-with(text(), 'North')]");
+        browser.text_of("//summary[starts-with(text(), 'Harbour')]");
+        check_page(&browser);
+        browser.run(DRAG);
+        assert_eq!(browser.text_of("//h1[starts-with(text(), 'Move')]"), "Move Harbour below South");
+        assert_eq!(browser.text_of("//section/p"), "No user gains or loses a right.");
+        check_page(&browser);
+        browser.click("//button[text()='Move']");
+        assert_eq!(notice(&browser), "The organization is moved.");
+        assert_eq!(browser.text_of("//nav[@class='trail']//li[2]"), "South");
+        check_page(&browser);
+
+        browser.click("//a[starts-with(text(), 'Move')]");
+        browser.text_of("//h1[text()='Move Harbour']");
+        browser.clear("//input[@id='parent']");
+        browser.type_into("//input[@id='parent']", "nowhere");
+        browser.click("//button[text()='Show the effects']");
+        assert!(browser.text_of("//p[@id='parent-error']").starts_with("Organization above must be"));
+        browser.clear("//input[@id='parent']");
+        browser.type_into("//input[@id='parent']", "north");
+        browser.click("//button[text()='Show the effects']");
+        browser.click("//button[text()='Move']");
+        assert_eq!(browser.text_of("//nav[@class='trail']//a[text()='North']"), "North");
+
+        browser.click("//a[text()='Create an organization below it']");
+        browser.type_into("//input[@id='name']", "Quay");
+        browser.click("//button[text()='Create the organization']");
+        assert_eq!(browser.text_of("//h1[text()='Quay']"), "Quay");
+        browser.click("//nav//a[text()='Organizations']");
+        browser.type_into("//input[@id='search']", "qua");
+        assert_eq!(browser.text_of("//div[@id='organizations']//td[2]"), "North › Harbour");
+        check_page(&browser);
+    }
+}
