@@ -3,6 +3,7 @@
 
 mod access;
 mod access_reviews;
+mod access_table;
 mod app;
 mod attack;
 mod audit;

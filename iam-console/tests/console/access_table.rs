@@ -1,0 +1,473 @@
+//! The access table of the API, walked through the console: on its pages, a caller can do and see what the API allows,
+//! and nothing else.
+
+#![cfg(test)]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use axum::http::StatusCode;
+use chrono::TimeDelta;
+use iam_core::access_review::{NewAccessReview, NewDecision, ReviewDecision};
+use iam_core::assignment::{Assignment, NewAssignment};
+use iam_core::organization::{NewOrganization, Organization};
+use iam_core::role::{NewRole, Role};
+use iam_core::user::{User, UserPatch, UserStatus};
+use iam_core::{AccessReviewId, AssignmentId, Caller, OrganizationId, SessionId, UserId};
+
+use crate::app::{Answer, App, EMAIL, PASSWORD, person};
+
+const TABLE: &str = include_str!("../../../iam-axum/tests/http/access-table.txt");
+/// The targets of the table. A name that ends with another one comes first.
+const TARGETS: [&str; 6] = ["own branch", "other branch", "other tenant", "tenant", "oneself", "-"];
+
+/// The operations of the API that the console offers.
+const OFFERED: &[&str] = &[
+    "GET /users",
+    "POST /users",
+    "GET /users/{id}",
+    "PATCH /users/{id} (name)",
+    "PATCH /users/{id} (e-mail)",
+    "PATCH /users/{id} (restore)",
+    "DELETE /users/{id}",
+    "POST /users/{id}/suspend",
+    "POST /users/{id}/reactivate",
+    "POST /users/{id}/logout-all",
+    "DELETE /sessions/{id}",
+    "GET /roles",
+    "POST /roles",
+    "GET /roles/{id}",
+    "PATCH /roles/{id}",
+    "DELETE /roles/{id}",
+    "GET /role-assignments",
+    "POST /role-assignments",
+    "PATCH /role-assignments/{id} (shorten)",
+    "PATCH /role-assignments/{id} (extend)",
+    "DELETE /role-assignments/{id}",
+    "GET /access-reviews",
+    "POST /access-reviews",
+    "GET /access-reviews/{id}",
+    "GET /access-reviews/{id}/items",
+    "PATCH /access-reviews/{id}/items/{itemId}",
+    "POST /access-reviews/{id}/complete",
+    "POST /access-reviews/{id}/cancel",
+    "GET /organizations",
+    "POST /organizations",
+    "GET /organizations/{id}",
+    "PATCH /organizations/{id} (name)",
+    "PATCH /organizations/{id} (move)",
+    "PATCH /organizations/{id} (make a root)",
+    "DELETE /organizations/{id}",
+    "POST /authz/check (of another)",
+    "GET /authz/who",
+    "GET /audit-logs",
+    "GET /audit-logs/checkpoint",
+];
+
+/// A line of the table: an operation, a target, and the outcome for each person.
+struct Row {
+    operation: &'static str,
+    target: &'static str,
+    outcomes: Vec<&'static str>,
+}
+
+fn rows() -> Vec<Row> {
+    let (_, body) = TABLE.split_once("of another tenant\n\n").unwrap();
+    let lines = body.lines().skip(1);
+    lines
+        .map(|line| {
+            let (mut cells, mut rest) = (Vec::new(), line.trim_end());
+            for _ in 0..8 {
+                let (before, cell) = rest.rsplit_once(' ').unwrap();
+                cells.push(cell);
+                rest = before.trim_end();
+            }
+            cells.reverse();
+            let target = TARGETS.into_iter().find(|target| rest.ends_with(target)).unwrap();
+            let operation = rest.strip_suffix(target).unwrap().trim_end();
+            Row { operation, target, outcomes: cells.split_off(1) }
+        })
+        .collect()
+}
+
+struct Person {
+    /// Empty for a person without a session.
+    cookie: String,
+    token: String,
+    user: Option<UserId>,
+}
+
+struct World {
+    app: App,
+    owner: Caller,
+    foreign_owner: Caller,
+    own_branch: OrganizationId,
+    other_branch: OrganizationId,
+    foreign_branch: OrganizationId,
+}
+
+/// A unique text that begins with `start`.
+fn fresh(start: &str) -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    format!("{start}{}", NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
+impl World {
+    async fn new() -> Self {
+        let app = App::empty().await;
+        let owner = app.register(EMAIL).await;
+        let foreign_owner = app.register("owner@example.org").await;
+        let company = organization(&app, &owner, "Company", None).await.id;
+        let own_branch = organization(&app, &owner, "Own branch", Some(company)).await.id;
+        let other_branch = organization(&app, &owner, "Other branch", Some(company)).await.id;
+        let foreign_branch = organization(&app, &foreign_owner, "Foreign branch", None).await.id;
+        Self { app, owner, foreign_owner, own_branch, other_branch, foreign_branch }
+    }
+
+    /// The people of the table, in the order of its columns.
+    async fn people(&self) -> Vec<Person> {
+        let branch = Some(self.own_branch);
+        let mut people = vec![Person { cookie: String::new(), token: String::new(), user: None }];
+        for (owner, email, role) in [
+            (&self.owner, "no-role@example.com", None),
+            (&self.owner, "member@example.com", Some(("MEMBER", branch))),
+            (&self.owner, "branch@example.com", Some(("ORGANIZATION_ADMIN", branch))),
+            (&self.owner, "auditor@example.com", Some(("AUDITOR", None))),
+            (&self.owner, "admin@example.com", Some(("TENANT_ADMIN", None))),
+            (&self.foreign_owner, "admin@example.org", Some(("TENANT_ADMIN", None))),
+        ] {
+            let user = self.app.iam.users().create(owner, person(email, "Grace")).await.unwrap();
+            if let Some((role, place)) = role {
+                self.assign(owner, user.id, role, place, None).await;
+            }
+            let cookie = self.app.sign_in(email).await;
+            let token = self.app.form_token(&cookie).await;
+            people.push(Person { cookie, token, user: Some(user.id) });
+        }
+        people
+    }
+
+    fn owner_of(&self, target: &str) -> &Caller {
+        if target == "other tenant" { &self.foreign_owner } else { &self.owner }
+    }
+
+    fn place_of(&self, target: &str) -> Option<OrganizationId> {
+        match target {
+            "own branch" => Some(self.own_branch),
+            "other branch" => Some(self.other_branch),
+            "other tenant" => Some(self.foreign_branch),
+            _ => None,
+        }
+    }
+
+    async fn assign(
+        &self,
+        owner: &Caller,
+        user: UserId,
+        role: &str,
+        organization: Option<OrganizationId>,
+        days: Option<i64>,
+    ) -> Assignment {
+        let role = self.app.iam.roles().by_name(owner, role).await.unwrap().unwrap().id;
+        let expires_at = days.map(|days| self.app.iam.now() + TimeDelta::days(days));
+        self.app.iam.assignments().create(owner, NewAssignment { user, role, organization, expires_at }).await.unwrap()
+    }
+
+    /// A user without a role.
+    async fn stranger(&self, target: &str) -> User {
+        let email = format!("{}@example.net", fresh("user."));
+        self.app.iam.users().create(self.owner_of(target), person(&email, "Alan")).await.unwrap()
+    }
+
+    /// A user who has only the role MEMBER at the target.
+    async fn user(&self, target: &str) -> User {
+        self.assignment(target, None).await.0
+    }
+
+    async fn assignment(&self, target: &str, days: Option<i64>) -> (User, AssignmentId) {
+        let user = self.stranger(target).await;
+        let held = self.assign(self.owner_of(target), user.id, "MEMBER", self.place_of(target), days).await;
+        (user, held.id)
+    }
+
+    async fn set_status(&self, target: &str, user: &User, status: UserStatus) -> User {
+        let patch = UserPatch { status: Some(status), ..UserPatch::default() };
+        self.app.iam.users().update(self.owner_of(target), user.id, patch).await.unwrap()
+    }
+
+    async fn session(&self, target: &str, user: &User) -> SessionId {
+        self.app.sign_in(user.email.as_str()).await;
+        self.app.iam.sessions().list(self.owner_of(target), user.id).await.unwrap().remove(0).id
+    }
+
+    async fn role(&self, target: &str) -> Role {
+        let permissions = vec!["users:read".to_owned()];
+        let new = NewRole { name: fresh("ROLE_OF_TABLE_"), description: None, scope: Default::default(), permissions };
+        self.app.iam.roles().create(self.owner_of(target), new).await.unwrap()
+    }
+
+    async fn organization(&self, target: &str) -> Organization {
+        organization(&self.app, self.owner_of(target), &fresh("Organization "), self.place_of(target)).await
+    }
+
+    /// A review with one item: a user with the role MEMBER at the target.
+    async fn review(&self, target: &str, is_decided: bool) -> (AccessReviewId, AssignmentId) {
+        let (owner, reviews) = (self.owner_of(target), self.app.iam.access_reviews());
+        let (user, item) = self.assignment(target, None).await;
+        let due_at = self.app.iam.now() + TimeDelta::days(1);
+        let (organization, users) = (self.place_of(target), vec![user.id]);
+        let new = NewAccessReview { name: fresh("Review "), organization, roles: Vec::new(), users, due_at };
+        let review = reviews.create(owner, new).await.unwrap().review.id;
+        if is_decided {
+            let decision = NewDecision { decision: ReviewDecision::Revoke, reason: None };
+            reviews.decide(owner, review, item, decision).await.unwrap();
+        }
+        (review, item)
+    }
+
+    /// Tries an operation on the pages. Returns whether it succeeds. A list succeeds if it shows the target.
+    async fn succeeds(&self, operation: &str, target: &str, by: &Person) -> bool {
+        // Lists show the newest first.
+        self.app.clock.advance(TimeDelta::milliseconds(1));
+        let place = self.place_of(target).map(|id| id.to_string()).unwrap_or_default();
+        match operation {
+            "GET /users" => {
+                let user = self.user(target).await;
+                self.shows(by, &format!("/users?search={}", user.email), &format!("/users/{}", user.id)).await
+            }
+            "POST /users" => {
+                let email = format!("{}@example.net", fresh("user."));
+                let fields = [("email", &*email), ("password", PASSWORD), ("firstName", "Ada"), ("lastName", "King")];
+                self.does(by, "/users/new", &fields).await
+            }
+            "GET /users/{id}" => self.opens(by, &format!("/users/{}", self.subject(target, by).await.id)).await,
+            "PATCH /users/{id} (name)" | "PATCH /users/{id} (e-mail)" => {
+                let user = self.subject(target, by).await;
+                let (name, email) = match operation {
+                    "PATCH /users/{id} (name)" => (fresh("Grace "), user.email.as_str().to_owned()),
+                    _ => (user.first_name.to_string(), format!("{}@example.net", fresh("user."))),
+                };
+                let (version, last) = (user.version.to_string(), user.last_name.to_string());
+                let fields = [("firstName", &*name), ("lastName", &*last), ("email", &*email), ("version", &*version)];
+                self.does(by, &format!("/users/{}", user.id), &fields).await
+            }
+            "PATCH /users/{id} (restore)" => {
+                let user = self.stranger(target).await;
+                self.set_status(target, &user, UserStatus::Inactive).await;
+                self.does(by, &format!("/users/{}/restore", user.id), &[]).await
+            }
+            "DELETE /users/{id}" => self.does(by, &format!("/users/{}/delete", self.user(target).await.id), &[]).await,
+            "POST /users/{id}/suspend" => {
+                self.does(by, &format!("/users/{}/suspend", self.user(target).await.id), &[]).await
+            }
+            "POST /users/{id}/reactivate" => {
+                let user = self.user(target).await;
+                self.set_status(target, &user, UserStatus::Suspended).await;
+                self.does(by, &format!("/users/{}/reactivate", user.id), &[]).await
+            }
+            "POST /users/{id}/logout-all" => {
+                self.does(by, &format!("/users/{}/sign-out", self.user(target).await.id), &[]).await
+            }
+            "DELETE /sessions/{id}" => {
+                let user = self.user(target).await;
+                let session = self.session(target, &user).await.to_string();
+                self.does(by, &format!("/users/{}/end-session", user.id), &[("session", &session)]).await
+            }
+            "GET /roles" => {
+                let role = self.role(target).await;
+                self.shows(by, &format!("/roles?search={}", role.name), &format!("/roles/{}", role.id)).await
+            }
+            "POST /roles" => {
+                let name = fresh("ROLE_OF_TABLE_");
+                let fields = [("name", &*name), ("scope", "ANY"), ("permission", "users:read")];
+                self.does(by, "/roles/new", &fields).await
+            }
+            "GET /roles/{id}" => self.opens(by, &format!("/roles/{}", self.role(target).await.id)).await,
+            "PATCH /roles/{id}" => {
+                let role = self.role(target).await;
+                let (name, version) = (role.name.to_string(), role.version.to_string());
+                let fields = [
+                    ("name", &*name),
+                    ("scope", role.scope.as_str()),
+                    ("permission", "users:read"),
+                    ("permission", "organizations:read"),
+                    ("version", &*version),
+                    ("confirmed", "yes"),
+                ];
+                self.does(by, &format!("/roles/{}/edit", role.id), &fields).await
+            }
+            "DELETE /roles/{id}" => {
+                let role = self.role(target).await;
+                let version = role.version.to_string();
+                let fields = [("version", &*version), ("confirmed", "yes")];
+                self.does(by, &format!("/roles/{}/delete", role.id), &fields).await
+            }
+            "GET /role-assignments" => {
+                let (user, held) = self.assignment(target, None).await;
+                self.shows(by, &format!("/assignments?user={}", user.id), &format!("/assignments/{held}")).await
+            }
+            "POST /role-assignments" => {
+                let user = self.stranger(target).await.id.to_string();
+                let role = self.app.iam.roles().by_name(self.owner_of(target), "MEMBER").await.unwrap().unwrap();
+                let role = role.id.to_string();
+                let fields = [("user", &*user), ("role", &*role), ("organization", &*place), ("until", "")];
+                self.does(by, "/assignments/new", &fields).await
+            }
+            "PATCH /role-assignments/{id} (shorten)" => {
+                let (user, held) = self.assignment(target, None).await;
+                let path = format!("/assignments/{held}/end?user={}", user.id);
+                self.does(by, &path, &[("until", "2026-12-31T00:00")]).await
+            }
+            "PATCH /role-assignments/{id} (extend)" => {
+                let (user, held) = self.assignment(target, Some(1)).await;
+                self.does(by, &format!("/assignments/{held}/end?user={}", user.id), &[("until", "")]).await
+            }
+            "DELETE /role-assignments/{id}" => {
+                let (user, held) = self.assignment(target, None).await;
+                let path = format!("/assignments/{held}/revoke?user={}", user.id);
+                self.does(by, &path, &[("confirmed", "yes")]).await
+            }
+            "GET /access-reviews" => {
+                let (review, _) = self.review(target, false).await;
+                self.shows(by, "/access-reviews", &format!("/access-reviews/{review}")).await
+            }
+            "POST /access-reviews" => {
+                let fields = [("name", "Spring"), ("dueAt", "2026-12-31"), ("organizationId", &*place)];
+                self.does(by, "/access-reviews/new", &fields).await
+            }
+            "GET /access-reviews/{id}" => {
+                self.opens(by, &format!("/access-reviews/{}", self.review(target, false).await.0)).await
+            }
+            "GET /access-reviews/{id}/items" => {
+                self.opens(by, &format!("/access-reviews/{}/items.csv", self.review(target, false).await.0)).await
+            }
+            "PATCH /access-reviews/{id}/items/{itemId}" => {
+                let (review, item) = self.review(target, false).await;
+                let fields = [("decision", "KEEP"), ("reason", "")];
+                self.does(by, &format!("/access-reviews/{review}/items/{item}"), &fields).await
+            }
+            "POST /access-reviews/{id}/complete" => {
+                let (review, _) = self.review(target, true).await;
+                self.does(by, &format!("/access-reviews/{review}/complete"), &[]).await
+            }
+            "POST /access-reviews/{id}/cancel" => {
+                let (review, _) = self.review(target, false).await;
+                self.does(by, &format!("/access-reviews/{review}/cancel"), &[]).await
+            }
+            "GET /organizations" => {
+                let found = self.organization(target).await;
+                let path = format!("/organizations?search={}", found.name.to_string().replace(' ', "+"));
+                self.shows(by, &path, &format!("/organizations/{}", found.id)).await
+            }
+            "POST /organizations" => {
+                let name = fresh("Branch ");
+                self.does(by, "/organizations/new", &[("name", &name), ("slug", ""), ("parent", &place)]).await
+            }
+            "GET /organizations/{id}" => {
+                self.opens(by, &format!("/organizations/{}", self.organization(target).await.id)).await
+            }
+            "PATCH /organizations/{id} (name)" => {
+                let found = self.organization(target).await;
+                let (name, slug, version) =
+                    (fresh("Branch "), found.slug.as_str().to_owned(), found.version.to_string());
+                let fields = [("name", &*name), ("slug", &*slug), ("version", &*version)];
+                self.does(by, &format!("/organizations/{}", found.id), &fields).await
+            }
+            "PATCH /organizations/{id} (move)" | "PATCH /organizations/{id} (make a root)" => {
+                let found = self.organization(target).await;
+                let (version, parent) = (found.version.to_string(), self.organization(target).await.id.to_string());
+                let place = if operation.ends_with("(move)") { ("parent", &*parent) } else { ("place", "top") };
+                let fields = [place, ("version", &*version), ("confirmed", "yes")];
+                self.does(by, &format!("/organizations/{}/move", found.id), &fields).await
+            }
+            "DELETE /organizations/{id}" => {
+                let found = self.organization(target).await;
+                let version = found.version.to_string();
+                let fields = [("version", &*version), ("confirmed", "yes")];
+                self.does(by, &format!("/organizations/{}/delete", found.id), &fields).await
+            }
+            "GET /audit-logs" => {
+                let role = self.role(target).await;
+                self.shows(by, "/audit?resource=ROLE", role.name.as_str()).await
+            }
+            "GET /audit-logs/checkpoint" => self.opens(by, "/audit/checkpoint").await,
+            "POST /authz/check (of another)" => {
+                let user = self.user(target).await.id;
+                self.opens(by, &format!("/access?user={user}&permission=users:read&organization={place}")).await
+            }
+            "GET /authz/who" => {
+                self.opens(by, &format!("/access/who?permission=users:read&organization={place}")).await
+            }
+            _ => panic!("the test does not know how the console offers {operation}"),
+        }
+    }
+
+    /// The user that a row is about.
+    async fn subject(&self, target: &str, by: &Person) -> User {
+        match (target, by.user) {
+            ("oneself", Some(user)) => {
+                let is_foreign = self.app.iam.users().get(&self.owner, user).await.is_err();
+                let owner = if is_foreign { &self.foreign_owner } else { &self.owner };
+                self.app.iam.users().get(owner, user).await.unwrap()
+            }
+            _ => self.user(target).await,
+        }
+    }
+
+    async fn get(&self, by: &Person, path: &str) -> Answer {
+        self.app.get(&format!("/console{path}"), &by.cookie).await
+    }
+
+    async fn opens(&self, by: &Person, path: &str) -> bool {
+        self.get(by, path).await.status == StatusCode::OK
+    }
+
+    async fn shows(&self, by: &Person, path: &str, sought: &str) -> bool {
+        let answer = self.get(by, path).await;
+        assert!(!answer.status.is_server_error(), "{path}: {}", answer.body);
+        answer.body.contains(sought)
+    }
+
+    async fn does(&self, by: &Person, path: &str, fields: &[(&str, &str)]) -> bool {
+        let mut fields = fields.to_vec();
+        fields.push(("form-token", &by.token));
+        let answer = self.app.post(&format!("/console{path}"), &by.cookie, &fields).await;
+        let is_known = matches!(answer.status.as_u16(), 303 | 400 | 401 | 403 | 404);
+        assert!(is_known, "{path}: {} {}", answer.status, answer.body);
+        answer.status == StatusCode::SEE_OTHER && !answer.is_to_sign_in()
+    }
+}
+
+async fn organization(app: &App, owner: &Caller, name: &str, parent: Option<OrganizationId>) -> Organization {
+    let new = NewOrganization { name: name.to_owned(), slug: None, parent };
+    app.iam.organizations().create(owner, new).await.unwrap().organization
+}
+
+#[tokio::test]
+async fn the_pages_allow_what_the_access_table_of_the_api_allows() {
+    let world = World::new().await;
+    let people = world.people().await;
+    let rows = rows();
+    for operation in OFFERED {
+        assert!(rows.iter().any(|row| row.operation == *operation), "the table has no {operation}");
+    }
+    let mut differences = Vec::new();
+    for Row { operation, target, outcomes } in rows {
+        // Who ends the own sessions leaves the test.
+        let ends_own =
+            target == "oneself" && matches!(operation, "POST /users/{id}/logout-all" | "DELETE /sessions/{id}");
+        if !OFFERED.contains(&operation) || ends_own {
+            continue;
+        }
+        for (person, outcome) in people.iter().zip(&outcomes) {
+            if target == "oneself" && person.user.is_none() {
+                continue;
+            }
+            let is_allowed = outcome.starts_with('2') || *outcome == "in";
+            let succeeds = world.succeeds(operation, target, person).await;
+            if is_allowed != succeeds {
+                differences.push(format!("{operation} ({target}): the API answers {outcome}, the console {succeeds}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{differences:#?}");
+}
