@@ -311,12 +311,17 @@ async function comparedCheckpoint() {
   return { earlier, note, key, present, findings };
 }
 
+/** @param {Finding[]} findings */
+function isBad(findings) {
+  return findings.some(({ isGood }) => isGood === false);
+}
+
 /**
  * Keeps the present checkpoint, unless something does not match.
  * @param {{ earlier: Kept | null, note: string, key: string, findings: Finding[] }} compared
  */
 function keep({ earlier, note, key, findings }) {
-  if (findings.some(({ isGood }) => isGood === false)) return;
+  if (isBad(findings)) return;
   const at = new Date().toISOString();
   localStorage.setItem(PLACE, JSON.stringify({ note, key, at, since: earlier?.since ?? at }));
 }
@@ -352,7 +357,10 @@ async function checkEntry(item, id) {
   const older = earlier ? opened(earlier.note) : null;
   const time = shown(earlier?.at ?? new Date().toISOString());
   const isOld = older !== null && proof.index < older.size;
-  findings.push({ isGood: isOld ? true : null, name: isOld ? "protected" : earlier ? "newer" : "first", values: { time } });
+  // This follows from the findings above, so it holds only if all of them do.
+  if (!isBad(findings)) {
+    findings.push({ isGood: isOld ? true : null, name: isOld ? "protected" : earlier ? "newer" : "first", values: { time } });
+  }
   keep({ ...compared, findings });
   const withheld = proof.openings.map(({ commitment, values }) => `${commitment}: ${values}`);
   return { findings, evidence: [proof.statement, ...withheld, compared.note, compared.key].join("\n\n") };
@@ -375,9 +383,8 @@ function made(tag, content) {
  * @param {string} evidence
  */
 function showFindings(place, findings, evidence) {
-  const isBad = findings.some(({ isGood }) => isGood === false);
-  const title = made("strong", text(isBad ? "bad" : "good"));
-  title.className = isBad ? "error" : "good";
+  const title = made("strong", text(isBad(findings) ? "bad" : "good"));
+  title.className = isBad(findings) ? "error" : "good";
   const list = document.createElement("ul");
   for (const { isGood, name, values } of findings) {
     const mark = isGood === null ? "mark-unknown" : isGood ? "mark-good" : "mark-bad";
@@ -390,7 +397,7 @@ function showFindings(place, findings, evidence) {
   code.tabIndex = 0;
   details.append(made("summary", text("evidence")), code);
   place.replaceChildren(title, list, made("strong", text("limits")), limits, details);
-  if (isBad) place.append(made("p", text("operator")));
+  if (isBad(findings)) place.append(made("p", text("operator")));
 }
 
 document.addEventListener("click", async (event) => {

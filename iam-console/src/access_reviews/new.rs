@@ -135,7 +135,8 @@ pub(super) async fn create(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     if form.has("find") {
-        // Without a script, this is how a person searches for an organization.
+        // Without a script, this is how a person searches for an organization. The button of the search is the first one,
+        // so that the key Enter begins no review.
         return page(StatusCode::OK, &page_of(&console, &signed_in, &form, &[]).await?);
     }
     let created = match read(&form) {

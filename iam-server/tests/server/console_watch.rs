@@ -81,6 +81,7 @@ fn the_log_is_followed_and_an_entry_is_checked_by_the_browser() {
         let found = check();
         assert!(found.starts_with("Checked: something does not match."), "{found}");
         assert!(found.contains("is not the root in the present checkpoint"), "{found}");
+        assert!(!found.contains("has not changed since"), "{found}");
 
         // Another log than the one that the browser has seen before.
         browser.run(
@@ -118,6 +119,10 @@ fn an_access_review_is_begun_decided_in_place_and_completed() {
         browser.click("//a[text()='New review']");
         browser.type_into("//input[@id='name']", "Spring");
         browser.run("document.getElementById('dueAt').value = '2999-01-31'");
+        browser.type_into("//input[@id='search']", "nothing\u{e007}");
+        browser.text_of("//p[text()='No organization matches.']");
+        assert_eq!(browser.run("return document.getElementById('name').value"), "Spring", "Enter begins no review");
+        browser.clear("//input[@id='search']");
         browser.type_into("//input[@id='search']", "sho");
         browser.click("//label[contains(., 'Shop')]/input");
         browser.click("//label[contains(., 'MEMBER')]/input");
