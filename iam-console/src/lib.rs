@@ -1,12 +1,16 @@
 #![doc = include_str!("../README.md")]
 
+mod account;
 mod activity;
 mod assets;
 mod audit;
 mod cookie;
+mod day;
 mod english;
 mod form;
 mod guard;
+mod keys;
+mod named;
 mod overview;
 mod problem;
 mod proofs;
@@ -54,7 +58,10 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let pages = Router::new()
         .route("/", get(overview::show))
         .merge(sign_in::routes())
+        .merge(guard::routes())
         .merge(users::routes())
+        .merge(account::routes())
+        .merge(keys::routes())
         .merge(audit::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())

@@ -22,6 +22,8 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/users/{id}/restore", post(one::restore))
         .route("/users/{id}/sign-out", post(one::sign_out))
         .route("/users/{id}/end-session", post(one::end_session))
+        .route("/users/{id}/revoke-key", post(one::revoke_key))
+        .route("/users/{id}/reset-factors", post(one::reset_factors))
 }
 
 /// Returns the name of a person or of a service account.

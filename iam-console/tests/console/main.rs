@@ -1,9 +1,11 @@
 //! Tests of the console's router, without a browser. Each test checks one rule.
 #![cfg(test)]
 
+mod account;
 mod app;
 mod attack;
 mod audit;
+mod keys;
 mod overview;
 mod session;
 mod sign_in;
