@@ -292,3 +292,34 @@ pub(crate) const RESET_FACTORS_AFTER: &str =
     "The sessions of the user end. It then signs in with its password alone, until it sets up a new factor.";
 pub(crate) const RESET_FACTORS_CONFIRM: &str = "Yes, remove the second factors";
 pub(crate) const FACTORS_RESET: &str = "The user has no second factors now.";
+
+pub(crate) const INVITATIONS: &str = "Invitations";
+pub(crate) const INVITATION: &str = "Invitation";
+pub(crate) const INVITE: &str = "Invite a person";
+pub(crate) const INVITE_WHAT: &str = "The person gets a link by e-mail, which works for 7 days. With it, the person chooses a password and becomes a user.";
+pub(crate) const INVITED_NAME: &str = "A proposal, which the person can change";
+pub(crate) const ROLE: &str = "Role";
+pub(crate) const ROLE_MISSING: &str = "must not be empty";
+pub(crate) const NO_SUCH_ROLE: &str = "is not the name or the id of a role that you may see";
+pub(crate) const INVITED_WHERE: &str = "Its short name or its id. Empty: the whole tenant";
+pub(crate) const INVITED_UNTIL: &str = "Empty: the role has no end";
+pub(crate) const ONE_MORE_ROLE: &str = "Add a role";
+pub(crate) const SEND_INVITATION: &str = "Send the invitation";
+pub(crate) const PENDING: &str = "Pending";
+pub(crate) const ACCEPTED: &str = "Accepted";
+pub(crate) const REVOKED: &str = "Revoked";
+pub(crate) const EXPIRED: &str = "Expired";
+pub(crate) const EXPIRES: &str = "Expires";
+pub(crate) const NO_INVITATION_MATCHES: &str = "There is no invitation here.";
+pub(crate) const SHOW_ALL_INVITATIONS: &str = "Show all invitations";
+pub(crate) const INVITED_BY: &str = "who invited";
+pub(crate) const INVITED_WITHOUT_ROLES: &str = "The person gets no role, and so may do nothing at first.";
+pub(crate) const INVITE_ANOTHER: &str = "Invite again";
+pub(crate) const RESEND: &str = "Send a new link";
+pub(crate) const RESEND_WHAT: &str = "The new link works for 7 days, and ends the former one.";
+pub(crate) const REVOKE_WHAT: &str = "The link stops working. The record of the invitation stays.";
+pub(crate) const REVOKE_CONFIRM: &str = "Yes, revoke this invitation";
+pub(crate) const INVITED: &str = "The invitation is on its way.";
+pub(crate) const INVITATION_RESENT: &str =
+    "A new link is on its way, unless the address got three messages in the last hour.";
+pub(crate) const INVITATION_REVOKED: &str = "The invitation is revoked.";

@@ -9,6 +9,7 @@ mod day;
 mod english;
 mod form;
 mod guard;
+mod invitations;
 mod keys;
 mod named;
 mod overview;
@@ -62,6 +63,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(users::routes())
         .merge(account::routes())
         .merge(keys::routes())
+        .merge(invitations::routes())
         .merge(audit::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())
