@@ -12,6 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 const CSS: &str = include_str!("../assets/console.css");
 const SCRIPT: &str = include_str!("../assets/console.js");
 const PASSKEY: &str = include_str!("../assets/passkey.js");
+const IMPORT: &str = include_str!("../assets/import.js");
 /// htmx 2.0.11, unchanged, from the package `htmx.org`; `assets/htmx-LICENSE` is its licence.
 const HTMX: &str = include_str!("../assets/htmx.js");
 const ICON: &str = include_str!("../assets/icon.svg");
@@ -31,6 +32,7 @@ pub(crate) struct Assets {
     pub(crate) htmx: Asset,
     pub(crate) icon: Asset,
     pub(crate) passkey: Asset,
+    pub(crate) import: Asset,
 }
 
 pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
@@ -39,6 +41,7 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     htmx: asset("htmx.js", "text/javascript; charset=utf-8", HTMX),
     icon: asset("icon.svg", "image/svg+xml", ICON),
     passkey: asset("passkey.js", "text/javascript; charset=utf-8", PASSKEY),
+    import: asset("import.js", "text/javascript; charset=utf-8", IMPORT),
 });
 
 fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset {
@@ -50,8 +53,8 @@ fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset
 
 /// Returns the routes of all files.
 pub(crate) fn routes() -> Router {
-    let Assets { css, script, htmx, icon, passkey } = &*ASSETS;
-    [css, script, htmx, icon, passkey].into_iter().fold(Router::new(), |router, asset| {
+    let Assets { css, script, htmx, icon, passkey, import } = &*ASSETS;
+    [css, script, htmx, icon, passkey, import].into_iter().fold(Router::new(), |router, asset| {
         let headers = [
             (header::CONTENT_TYPE, asset.content_type),
             (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),

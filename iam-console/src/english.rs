@@ -323,3 +323,38 @@ pub(crate) const INVITED: &str = "The invitation is on its way.";
 pub(crate) const INVITATION_RESENT: &str =
     "A new link is on its way, unless the address got three messages in the last hour.";
 pub(crate) const INVITATION_REVOKED: &str = "The invitation is revoked.";
+
+pub(crate) const IMPORT: &str = "Import";
+pub(crate) const IMPORT_USERS: &str = "Import users";
+pub(crate) const IMPORT_WHAT: &str = "Takes over users of another system, with their passwords. \
+     First check the file: nothing is saved. Then import it. Rows with errors are left out.";
+pub(crate) const IMPORT_COLUMNS: &str = "The first line names the columns, in any order:";
+pub(crate) const IMPORT_HASHES: &str = "The hash of the password is as the other system stored it: Argon2, PBKDF2 or bcrypt. \
+     The status is ACTIVE or SUSPENDED; without it, ACTIVE.";
+pub(crate) const IMPORT_NO_HASHES: &str = "Do you have no hashes?";
+pub(crate) const CSV_FILE: &str = "CSV file";
+pub(crate) const CSV_TEXT: &str = "Or paste its text";
+pub(crate) const CSV_HINT: &str = "Keep this page open until the import has ended. If you leave it, the rows after the last \
+     one shown are not imported. Then import the file again: users that exist are refused, and stay as they are.";
+pub(crate) const IMPORT_CHECK: &str = "Check";
+pub(crate) const IMPORT_RUN: &str = "Import";
+pub(crate) const IMPORT_RESULT: &str = "Result of each row";
+pub(crate) const IMPORT_PROGRESS: &str = "{done} of {total} rows";
+pub(crate) const IMPORT_CHECKED: &str = "Rows that can be imported: {good}. Rows with errors: {bad}.";
+pub(crate) const IMPORT_DONE: &str = "Users that were created: {good}. Rows that were refused: {bad}.";
+pub(crate) const IMPORT_EMPTY: &str =
+    "Choose a file, or paste its text: a line with the names of the columns, and rows.";
+pub(crate) const IMPORT_LOST: &str = "The import has stopped. The rows below were done. Try again.";
+pub(crate) const IMPORT_STOPPED: &str = "The import has stopped here.";
+pub(crate) const LINE: &str = "Line";
+pub(crate) const RESULT: &str = "Result";
+pub(crate) const THE_FILE: &str = "The file";
+pub(crate) const NO_HEADER: &str = "must begin with a line that names the columns";
+pub(crate) const COLUMN_MISSING: &str = "has no column";
+pub(crate) const COLUMN_UNKNOWN: &str = "has an unknown column";
+pub(crate) const TOO_MANY_ROWS: &str = "has too many rows for one form; the maximum is";
+pub(crate) const ROW_VALID: &str = "can be imported";
+pub(crate) const ROW_CREATED: &str = "created";
+pub(crate) const ROW_BROKEN: &str = "The row must be UTF-8 and have as many fields as the first line.";
+pub(crate) const ROW_NOT_TRIED: &str = "not imported";
+pub(crate) const ROW_REPEATED: &str = "A row before it has the same e-mail address.";

@@ -56,6 +56,10 @@ impl Frame {
         format!("{}{}", self.base, ASSETS.passkey.path)
     }
 
+    pub(crate) fn import(&self) -> String {
+        format!("{}{}", self.base, ASSETS.import.path)
+    }
+
     /// The address of the first page.
     pub(crate) fn home(&self) -> &str {
         if self.base.is_empty() { "/" } else { &self.base }

@@ -5,6 +5,7 @@ mod account;
 mod app;
 mod attack;
 mod audit;
+mod import;
 mod invitations;
 mod keys;
 mod overview;
