@@ -13,6 +13,8 @@ const CSS: &str = include_str!("../assets/console.css");
 const SCRIPT: &str = include_str!("../assets/console.js");
 const AUDIT: &str = include_str!("../assets/audit.js");
 const TREE: &str = include_str!("../assets/tree.js");
+const PASSKEY: &str = include_str!("../assets/passkey.js");
+const IMPORT: &str = include_str!("../assets/import.js");
 /// htmx 2.0.11, unchanged, from the package `htmx.org`; `assets/htmx-LICENSE` is its licence.
 const HTMX: &str = include_str!("../assets/htmx.js");
 const ICON: &str = include_str!("../assets/icon.svg");
@@ -35,6 +37,8 @@ pub(crate) struct Assets {
     pub(crate) tree: Asset,
     pub(crate) htmx: Asset,
     pub(crate) icon: Asset,
+    pub(crate) passkey: Asset,
+    pub(crate) import: Asset,
 }
 
 pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
@@ -44,6 +48,8 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     tree: asset("tree.js", "text/javascript; charset=utf-8", TREE),
     htmx: asset("htmx.js", "text/javascript; charset=utf-8", HTMX),
     icon: asset("icon.svg", "image/svg+xml", ICON),
+    passkey: asset("passkey.js", "text/javascript; charset=utf-8", PASSKEY),
+    import: asset("import.js", "text/javascript; charset=utf-8", IMPORT),
 });
 
 fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset {
@@ -55,8 +61,8 @@ fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset
 
 /// Returns the routes of all files.
 pub(crate) fn routes() -> Router {
-    let Assets { css, script, audit, tree, htmx, icon } = &*ASSETS;
-    [css, script, audit, tree, htmx, icon].into_iter().fold(Router::new(), |router, asset| {
+    let Assets { css, script, audit, tree, htmx, icon, passkey, import } = &*ASSETS;
+    [css, script, audit, tree, htmx, icon, passkey, import].into_iter().fold(Router::new(), |router, asset| {
         let headers = [
             (header::CONTENT_TYPE, asset.content_type),
             (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),

@@ -1,7 +1,9 @@
 //! The cookie of a session: the tokens of the session, and the token that proves that a form is of this console.
 
 use aws_lc_rs::digest::{SHA256, digest};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use iam_core::random::{Random, SystemRandom};
@@ -48,10 +50,7 @@ impl SessionCookie {
 
     /// Reads the cookie of a request.
     pub(crate) fn read(headers: &HeaderMap, kind: CookieKind) -> Option<Self> {
-        let name = kind.name();
-        let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let (_, value) = cookies.find(|(found, _)| *found == name)?;
+        let value = value_of(headers, &kind.name())?;
         let mut parts = value.split(SEPARATOR);
         match (parts.next(), parts.next(), parts.next(), parts.next()) {
             (Some(seed), Some(access), Some(refresh), None) if ![seed, access, refresh].contains(&"") => {
@@ -64,7 +63,7 @@ impl SessionCookie {
     /// Returns the header that gives the cookie to the browser. The browser forgets it when it is closed.
     pub(crate) fn header(&self, kind: CookieKind) -> Option<HeaderValue> {
         let (seed, access, refresh) = (&self.seed, self.access.expose(), self.refresh.expose());
-        kind.set(&format!("{seed}{SEPARATOR}{access}{SEPARATOR}{refresh}"), "")
+        kind.set(&kind.name(), &format!("{seed}{SEPARATOR}{access}{SEPARATOR}{refresh}"), "")
     }
 
     /// Returns a token for forms. Each one is masked with other random bytes: pages are compressed, and the length of a
@@ -93,12 +92,18 @@ impl SessionCookie {
 impl CookieKind {
     /// Returns the header with which the browser forgets the cookie.
     pub(crate) fn forgotten(self) -> Option<HeaderValue> {
-        self.set("", "; Max-Age=0")
+        self.set(&self.name(), "", "; Max-Age=0")
     }
 
-    fn set(self, value: &str, more: &str) -> Option<HeaderValue> {
+    /// Whether a response gives the browser a session, or takes it away.
+    pub(crate) fn is_set(self, headers: &HeaderMap) -> bool {
+        let start = format!("{}=", self.name());
+        headers.get_all(header::SET_COOKIE).iter().any(|value| value.as_bytes().starts_with(start.as_bytes()))
+    }
+
+    fn set(self, name: &str, value: &str, more: &str) -> Option<HeaderValue> {
         let secure = if self.is_secure { "; Secure" } else { "" };
-        let text = format!("{}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}", self.name());
+        let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
         let mut header = HeaderValue::from_str(&text).ok()?;
         header.set_sensitive(true);
         Some(header)
@@ -111,4 +116,78 @@ impl CookieKind {
         let port = self.port.map_or_else(String::new, |port| format!("-{port}"));
         format!("{prefix}iam-console{port}")
     }
+}
+
+/// Adds the header of a cookie to a response.
+pub(crate) fn with_cookie(cookie: Option<HeaderValue>, response: impl IntoResponse) -> Response {
+    (AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie))), response).into_response()
+}
+
+/// What the browser keeps for a few minutes, in a cookie as safe as that of a session: no address contains it, and no
+/// reload of a page sends a form again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Brief {
+    /// The challenge of a sign-in that waits for its second factor, and the methods that answer it.
+    SecondFactor,
+    /// The URI of an authenticator app that is not confirmed, and the id of the factor.
+    Authenticator,
+    /// New recovery codes, until their page is open.
+    RecoveryCodes,
+    /// A new API key, until its page is open.
+    ApiKey,
+}
+
+impl Brief {
+    fn name(self, kind: CookieKind) -> String {
+        let purpose = match self {
+            Self::SecondFactor => "second-factor",
+            Self::Authenticator => "authenticator",
+            Self::RecoveryCodes => "recovery-codes",
+            Self::ApiKey => "api-key",
+        };
+        format!("{}-{purpose}", kind.name())
+    }
+
+    fn seconds(self) -> u32 {
+        match self {
+            Self::SecondFactor => 300,
+            Self::Authenticator => 600,
+            Self::RecoveryCodes | Self::ApiKey => 60,
+        }
+    }
+
+    /// Whether the texts are for one session: a page must not show what another person has left.
+    fn is_of_session(self) -> bool {
+        !matches!(self, Self::SecondFactor)
+    }
+
+    /// Returns the header that gives the browser these texts. The form token is that of the session, or empty before
+    /// there is one.
+    pub(crate) fn keep(self, form_token: &str, texts: &[&str], kind: CookieKind) -> Option<HeaderValue> {
+        let texts = texts.iter().map(|text| URL_SAFE_NO_PAD.encode(text));
+        let value = texts.fold(form_token.to_owned(), |value, text| format!("{value}{SEPARATOR}{text}"));
+        kind.set(&self.name(kind), &value, &format!("; Max-Age={}", self.seconds()))
+    }
+
+    /// Reads the texts that a request has, if they are for its session.
+    pub(crate) fn read(self, parts: &Parts, kind: CookieKind) -> Option<Vec<String>> {
+        let (form_token, texts) = value_of(&parts.headers, &self.name(kind))?.split_once(SEPARATOR)?;
+        if self.is_of_session() && !parts.extensions.get::<SessionCookie>()?.admits(form_token) {
+            return None;
+        }
+        let texts = texts.split(SEPARATOR).map(|text| String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok());
+        texts.collect()
+    }
+
+    /// Returns the header with which the browser forgets the texts.
+    pub(crate) fn forgotten(self, kind: CookieKind) -> Option<HeaderValue> {
+        kind.set(&self.name(kind), "", "; Max-Age=0")
+    }
+}
+
+/// Returns the value of a cookie of a request.
+fn value_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    cookies.find(|(found, _)| *found == name).map(|(_, value)| value)
 }

@@ -10,6 +10,11 @@ impl Form {
         serde_urlencoded::from_bytes(body).ok().map(Self)
     }
 
+    /// Returns a form with one field.
+    pub(crate) fn with(name: &str, value: String) -> Self {
+        Self(vec![(name.to_owned(), value)])
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(found, _)| found == name)
     }

@@ -8,21 +8,27 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use axum::{Json, Router, routing::post};
 use iam_axum::{Kind, Problem};
+use iam_core::session::StepUp;
 use iam_core::{Error, Unauthenticated};
 
 use crate::cookie::SessionCookie;
 use crate::english;
 use crate::form::Form;
 use crate::problem::{foreign_form, is_for_part, problem_of, refused};
-use crate::proofs::{Proofs, take_step_up};
+use crate::proofs::{Mistake, Proofs, take_step_up};
 use crate::resume::resume;
-use crate::session::{SignedIn, needs_sign_in};
+use crate::session::{SignedIn, WithoutFactor, needs_sign_in};
 use crate::sign_in;
 use crate::state::Console;
 use crate::view::{Frame, page};
 
 const FORM_TOKEN: &str = "form-token";
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new().route("/step-up/options", post(step_up_options))
+}
 
 #[derive(Template)]
 #[template(path = "step-up.html")]
@@ -96,7 +102,8 @@ async fn admit(console: &Console, request: Request) -> Result<Admitted, Box<Resp
     };
     let proof = take_step_up(&mut form);
     let is_of_session = session.admits(&form_token);
-    let signed_in = SignedIn::from_request_parts(&mut parts, console).await.ok();
+    let signed_in = WithoutFactor::from_request_parts(&mut parts, console).await.ok();
+    let signed_in = signed_in.map(|WithoutFactor { signed_in, .. }| signed_in);
     if !is_of_session {
         return Err(match signed_in {
             Some(signed_in) if !is_for_part(&parts.headers) => Box::new(again(console, &signed_in, uri, form).await),
@@ -105,9 +112,9 @@ async fn admit(console: &Console, request: Request) -> Result<Admitted, Box<Resp
     }
     if let Some(proof) = proof
         && let Some(signed_in) = &signed_in
-        && let Err(error) = console.iam.sessions().step_up(&signed_in.caller, proof).await
+        && let Err(refusal) = step_up(console, signed_in, proof).await
     {
-        let asked = ask(console, signed_in, uri, form, Some(error)).await;
+        let asked = ask(console, signed_in, uri, form, Some(refusal)).await;
         return Err(Box::new(asked.unwrap_or_else(Problem::into_response)));
     }
     Ok(Admitted { parts, form, signed_in })
@@ -121,27 +128,59 @@ async fn again(console: &Console, signed_in: &SignedIn, action: String, form: Fo
     }
 }
 
-/// Asks for a proof of identity. With an error, the person has sent one that was refused.
+/// Why a proof of identity was refused.
+enum Refusal {
+    /// The proof is wrong.
+    Mistake(Mistake),
+    /// It could not be checked.
+    Error(Error),
+}
+
+async fn step_up(
+    console: &Console,
+    signed_in: &SignedIn,
+    proof: Result<(&'static str, StepUp), Mistake>,
+) -> Result<(), Refusal> {
+    let (field, proof) = proof.map_err(Refusal::Mistake)?;
+    console.iam.sessions().step_up(&signed_in.caller, proof).await.map_err(|error| match error {
+        Error::Unauthenticated(Unauthenticated::Credentials) => {
+            Refusal::Mistake(Mistake::new(field, english::WRONG_PASSWORD))
+        }
+        Error::Unauthenticated(Unauthenticated::SecondFactor | Unauthenticated::Passkey) => {
+            Refusal::Mistake(Mistake::new(field, error.to_string()))
+        }
+        error => Refusal::Error(error),
+    })
+}
+
+/// Asks for a proof of identity. With a refusal, the person has sent one.
 async fn ask(
     console: &Console,
     signed_in: &SignedIn,
     action: String,
     form: Form,
-    error: Option<Error>,
+    refusal: Option<Refusal>,
 ) -> Result<Response, Problem> {
     let proofs = Proofs::of_factors(&console.iam.factors().list(&signed_in.caller).await?);
     let frame = signed_in.frame(console).await?;
-    let page_with = |error| StepUpPage { frame, action, error, proofs, kept: form.into_fields() };
-    match error {
-        None => page(StatusCode::FORBIDDEN, &page_with(String::new())),
-        Some(Error::Unauthenticated(Unauthenticated::Credentials)) => {
-            page(StatusCode::FORBIDDEN, &page_with(english::WRONG_PASSWORD.to_owned()))
-        }
-        Some(error) => {
+    let page_with = |error, proofs| StepUpPage { frame, action, error, proofs, kept: form.into_fields() };
+    match refusal {
+        None => page(StatusCode::FORBIDDEN, &page_with(String::new(), proofs)),
+        Some(Refusal::Mistake(mistake)) => page(StatusCode::FORBIDDEN, &page_with(String::new(), proofs.with(mistake))),
+        Some(Refusal::Error(error)) => {
             let text = error.to_string();
-            refused(error, &page_with(text))
+            refused(error, &page_with(text, proofs))
         }
     }
+}
+
+/// Returns the options with which a browser authenticates this session again by a passkey.
+async fn step_up_options(
+    State(console): State<Console>,
+    WithoutFactor { signed_in, .. }: WithoutFactor,
+) -> Result<Response, Problem> {
+    let options = console.iam.sessions().step_up_options(&signed_in.caller).await?;
+    Ok(Json(options).into_response())
 }
 
 fn address(request: &Request) -> String {

@@ -2,16 +2,21 @@
 
 mod access;
 mod access_reviews;
+mod account;
 mod activity;
 mod assets;
 mod assignments;
 mod audit;
 mod confirm;
 mod cookie;
+mod day;
 mod effects;
 mod english;
 mod form;
 mod guard;
+mod invitations;
+mod keys;
+mod named;
 mod names;
 mod organizations;
 mod overview;
@@ -65,12 +70,16 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let pages = Router::new()
         .route("/", get(overview::show))
         .merge(sign_in::routes())
+        .merge(guard::routes())
         .merge(users::routes())
         .merge(roles::routes())
         .merge(assignments::routes())
         .merge(organizations::routes())
         .merge(access::routes())
         .merge(picker::routes())
+        .merge(account::routes())
+        .merge(keys::routes())
+        .merge(invitations::routes())
         .merge(audit::routes())
         .merge(access_reviews::routes())
         .fallback(problem::not_found)

@@ -184,6 +184,10 @@ pub(crate) async fn refused_form<T: Template>(
     let shown = match &error {
         Error::Unauthenticated(_) => return Err(error.into()),
         Error::Validation(errors) => page_with(errors.clone(), english::NOTHING_IS_SAVED.to_owned()).await?,
+        Error::About { field, error } => {
+            let errors = vec![FieldError::new(field, error.to_string())];
+            page_with(errors, english::NOTHING_IS_SAVED.to_owned()).await?
+        }
         error => page_with(Vec::new(), error.to_string()).await?,
     };
     refused(error, &shown)

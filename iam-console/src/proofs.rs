@@ -1,13 +1,17 @@
 //! The fields in which a person proves who it is.
 
+use iam_core::factor::webauthn::AuthenticationResponse;
 use iam_core::factor::{AuthenticationMethod, FactorList};
 use iam_core::session::{FactorProof, StepUp};
 
+use crate::english;
 use crate::form::Form;
 
 const PASSWORD: &str = "proof-password";
 const CODE: &str = "proof-code";
 const RECOVERY_CODE: &str = "proof-recovery-code";
+/// The answer of a browser to the options of a passkey, as JSON.
+pub(crate) const CREDENTIAL: &str = "proof-credential";
 
 /// The proofs that a form asks for.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +19,21 @@ pub(crate) struct Proofs {
     pub(crate) password: bool,
     pub(crate) code: bool,
     pub(crate) recovery_code: bool,
-    passkey: bool,
+    pub(crate) passkey: bool,
+    mistake: Option<Mistake>,
+}
+
+/// What is wrong with the proof in a field.
+#[derive(Clone, Debug)]
+pub(crate) struct Mistake {
+    field: &'static str,
+    text: String,
+}
+
+impl Mistake {
+    pub(crate) fn new(field: &'static str, text: impl Into<String>) -> Self {
+        Self { field, text: text.into() }
+    }
 }
 
 impl Proofs {
@@ -27,6 +45,7 @@ impl Proofs {
             code: has(AuthenticationMethod::Totp),
             recovery_code: has(AuthenticationMethod::RecoveryCode),
             passkey: has(AuthenticationMethod::Passkey),
+            mistake: None,
         }
     }
 
@@ -41,22 +60,20 @@ impl Proofs {
         Self::of(&methods)
     }
 
-    /// The proofs that a form has named with [`methods`](Self::methods).
+    /// The proofs by the methods with these names.
     pub(crate) fn named(names: &str) -> Self {
         let methods: Vec<AuthenticationMethod> = names.split(' ').filter_map(|name| name.parse().ok()).collect();
         Self::of(&methods)
     }
 
-    /// The names of the methods.
-    pub(crate) fn methods(&self) -> String {
-        let methods = [
-            (self.password, AuthenticationMethod::Password),
-            (self.code, AuthenticationMethod::Totp),
-            (self.recovery_code, AuthenticationMethod::RecoveryCode),
-            (self.passkey, AuthenticationMethod::Passkey),
-        ];
-        let names: Vec<&str> = methods.iter().filter(|(has, _)| *has).map(|(_, method)| method.as_str()).collect();
-        names.join(" ")
+    /// Shows what is wrong with a proof beside its field.
+    pub(crate) fn with(self, mistake: Mistake) -> Self {
+        Self { mistake: Some(mistake), ..self }
+    }
+
+    /// Returns what is wrong with the proof in a field; empty if nothing is.
+    pub(crate) fn mistake_in(&self, field: &str) -> &str {
+        self.mistake.as_ref().filter(|mistake| mistake.field == field).map_or("", |mistake| &mistake.text)
     }
 
     pub(crate) fn is_passkey_only(&self) -> bool {
@@ -64,27 +81,44 @@ impl Proofs {
     }
 }
 
-/// Returns the proof by a second factor that a person has typed.
-pub(crate) fn typed_factor(form: &Form) -> FactorProof {
-    let recovery_code = form.get(RECOVERY_CODE).trim();
-    if recovery_code.is_empty() {
-        let digits: String = form.get(CODE).chars().filter(|char| !char.is_whitespace()).collect();
-        FactorProof::Code(digits.into())
-    } else {
-        FactorProof::RecoveryCode(recovery_code.into())
+/// Returns the proof by a second factor that a form has, and its field.
+pub(crate) fn typed_factor(form: &Form) -> Result<(&'static str, FactorProof), Mistake> {
+    if form.has(CREDENTIAL) {
+        let credential = serde_json::from_str(form.get(CREDENTIAL)).ok();
+        let response = credential.and_then(|json| AuthenticationResponse::from_json(&json).ok());
+        let response = response.ok_or_else(|| Mistake::new(CREDENTIAL, english::PASSKEY_UNUSABLE))?;
+        return Ok((CREDENTIAL, FactorProof::Passkey(Box::new(response))));
     }
+    if let Some(recovery_code) = form.given(RECOVERY_CODE) {
+        return Ok((RECOVERY_CODE, FactorProof::RecoveryCode(recovery_code.into())));
+    }
+    let digits: String = form.get(CODE).chars().filter(|char| !char.is_whitespace()).collect();
+    // Nothing is not an attempt, and does not count as one.
+    if digits.is_empty() {
+        let (field, text) = if form.has(CODE) {
+            (CODE, english::CODE_MISSING)
+        } else {
+            (RECOVERY_CODE, english::RECOVERY_CODE_MISSING)
+        };
+        return Err(Mistake::new(field, text));
+    }
+    Ok((CODE, FactorProof::Code(digits.into())))
 }
 
-/// Takes the proof of a step-up out of a form, if there is one.
-pub(crate) fn take_step_up(form: &mut Form) -> Option<StepUp> {
+/// Takes the proof of a step-up out of a form, if there is one, with its field.
+pub(crate) fn take_step_up(form: &mut Form) -> Option<Result<(&'static str, StepUp), Mistake>> {
     let has = |name| form.has(name);
     let proof = if has(PASSWORD) {
-        StepUp::Password(form.get(PASSWORD).into())
-    } else if has(CODE) || has(RECOVERY_CODE) {
-        StepUp::Factor(typed_factor(form))
+        if form.get(PASSWORD).is_empty() {
+            Err(Mistake::new(PASSWORD, english::PASSWORD_MISSING))
+        } else {
+            Ok((PASSWORD, StepUp::Password(form.get(PASSWORD).into())))
+        }
+    } else if has(CODE) || has(RECOVERY_CODE) || has(CREDENTIAL) {
+        typed_factor(form).map(|(field, proof)| (field, StepUp::Factor(proof)))
     } else {
         return None;
     };
-    form.remove(&[PASSWORD, CODE, RECOVERY_CODE]);
+    form.remove(&[PASSWORD, CODE, RECOVERY_CODE, CREDENTIAL]);
     Some(proof)
 }

@@ -8,12 +8,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use iam_axum::{Authenticated, Context, Kind, Problem};
-use iam_core::{Caller, Error, RequestContext};
+use iam_core::{Caller, Error, Forbidden, RequestContext, UserId};
 use tokio::time::timeout;
 
 use crate::cookie::SessionCookie;
 use crate::english;
-use crate::problem::is_for_part;
+use crate::problem::{is_for_part, problem_of};
 use crate::state::Console;
 use crate::view::{Frame, FrameSession, page};
 
@@ -66,9 +66,9 @@ pub(crate) async fn with_session(
     let mut response = next.run(Request::from_parts(parts, body)).await;
     // A handler that begins or ends a session has set the cookie itself.
     if let Some(set_cookie) = set_cookie
-        && !response.headers().contains_key(header::SET_COOKIE)
+        && !kind.is_set(response.headers())
     {
-        response.headers_mut().insert(header::SET_COOKIE, set_cookie);
+        response.headers_mut().append(header::SET_COOKIE, set_cookie);
     }
     if let Some(session) = kept {
         // For the page of an error: the person must be able to sign out there.
@@ -110,30 +110,80 @@ async fn current(
 #[derive(Clone, Debug)]
 pub(crate) struct SignedIn {
     pub(crate) caller: Caller,
-    form_token: String,
+    pub(crate) form_token: String,
 }
 
 impl FromRequestParts<Console> for SignedIn {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
-        let form_token = parts.extensions.get::<SessionCookie>().map(SessionCookie::form_token);
-        let Some(form_token) = form_token else { return Err(to_sign_in(parts, console)) };
-        match Authenticated::from_request_parts(parts, console).await {
-            Ok(Authenticated(caller)) => Ok(Self { caller, form_token }),
-            Err(problem) => {
-                let response = problem.into_response();
-                if response.status() != StatusCode::UNAUTHORIZED {
-                    return Err(response);
-                }
-                parts.extensions.insert(Ended);
-                Err(to_sign_in(parts, console))
-            }
+        let WithoutFactor { signed_in, is_restricted } = WithoutFactor::from_request_parts(parts, console).await?;
+        if !is_restricted {
+            return Ok(signed_in);
         }
+        Err(if parts.method.is_safe() && !is_for_part(&parts.headers) {
+            Redirect::to(&format!("{}/account", console.base())).into_response()
+        } else {
+            Problem::from(Error::from(Forbidden::SecondFactorRequired)).into_response()
+        })
     }
 }
 
+/// The person who has sent a request, also if it must set up a second factor first. Only for the pages that such a
+/// person needs.
+#[derive(Clone, Debug)]
+pub(crate) struct WithoutFactor {
+    pub(crate) signed_in: SignedIn,
+    /// Whether the session can only be used to set up a factor.
+    pub(crate) is_restricted: bool,
+}
+
+impl From<SignedIn> for WithoutFactor {
+    fn from(signed_in: SignedIn) -> Self {
+        Self { signed_in, is_restricted: false }
+    }
+}
+
+impl FromRequestParts<Console> for WithoutFactor {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
+        let session = parts.extensions.get::<SessionCookie>().cloned();
+        let Some(session) = session else { return Err(to_sign_in(parts, console)) };
+        let form_token = session.form_token();
+        let problem = match Authenticated::from_request_parts(parts, console).await {
+            Ok(Authenticated(caller)) => {
+                return Ok(Self { signed_in: SignedIn { caller, form_token }, is_restricted: false });
+            }
+            Err(problem) => problem,
+        };
+        let (document, response) = problem_of(problem.into_response()).await;
+        if document.is_some_and(|document| document.is_of(Kind::SecondFactorRequired)) {
+            let caller = restricted(parts, console, &session).await.map_err(|problem| problem.into_response())?;
+            return Ok(Self { signed_in: SignedIn { caller, form_token }, is_restricted: true });
+        }
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Err(response);
+        }
+        parts.extensions.insert(Ended);
+        Err(to_sign_in(parts, console))
+    }
+}
+
+/// Returns the caller of a session that can only be used to set up a factor.
+async fn restricted(parts: &mut Parts, console: &Console, session: &SessionCookie) -> Result<Caller, Problem> {
+    let Context(context) = Context::from_request_parts(parts, console).await?;
+    let token = console.iam.verify(session.access.expose()).await?;
+    Ok(console.iam.authenticate_without_factor(&token, context).await?)
+}
+
 impl SignedIn {
+    /// Returns the page on which this person sees a user, below the path of the console: its own account, or the page of
+    /// another user.
+    pub(crate) fn home_of(&self, user: UserId) -> String {
+        if self.caller.user() == Some(user) { "/account".to_owned() } else { format!("/users/{user}") }
+    }
+
     /// Returns the frame of a page of this person.
     pub(crate) async fn frame(&self, console: &Console) -> Result<Frame, Problem> {
         let me = console.iam.sessions().me(&self.caller).await?;

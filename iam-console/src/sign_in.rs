@@ -4,29 +4,34 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
-use axum::{Extension, Router, routing::get, routing::post};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::{Extension, Json, Router, routing::get, routing::post};
 use iam_axum::{Context, Problem};
 use iam_core::factor::SecondFactorPolicy;
+use iam_core::factor::webauthn::AuthenticationResponse;
+use iam_core::secret::ChallengeToken;
 use iam_core::session::{LoggedIn, Login};
 use iam_core::tenant::{PasswordPolicy, Registration, TenantSummary};
 use iam_core::{Conflict, Error, FieldError, Unauthenticated};
 use serde::Deserialize;
 
-use crate::cookie::SessionCookie;
+use crate::cookie::{Brief, SessionCookie, with_cookie};
 use crate::english;
 use crate::form::Form;
 use crate::problem::refused;
-use crate::proofs::{Proofs, typed_factor};
+use crate::proofs::{CREDENTIAL, Mistake, Proofs, typed_factor};
 use crate::resume::resume;
 use crate::session::{SignedIn, destination};
 use crate::state::Console;
-use crate::view::{Field, Frame, FrameSession, page};
+use crate::view::{Field, Frame, FrameSession, page, query};
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/sign-in", get(show).post(sign_in))
-        .route("/sign-in/second-factor", post(second_factor))
+        .route("/sign-in/second-factor", get(show_second_factor).post(second_factor))
+        .route("/sign-in/second-factor/options", post(second_factor_options))
+        .route("/sign-in/passkey", post(passkey))
+        .route("/sign-in/passkey/options", post(passkey_options))
         .route("/register", get(show_registration).post(register))
         .route("/sign-out", post(sign_out))
         .route("/sign-out-everywhere", post(sign_out_everywhere))
@@ -46,6 +51,9 @@ struct SignInPage {
     tenant: Field,
     /// The tenants of which the person must choose one.
     tenants: Vec<TenantSummary>,
+    /// Whether this installation accepts passkeys.
+    has_passkeys: bool,
+    passkey_error: String,
 }
 
 #[derive(Template)]
@@ -55,7 +63,6 @@ struct SecondFactorPage {
     next: String,
     kept: String,
     error: String,
-    challenge: String,
     proofs: Proofs,
 }
 
@@ -74,6 +81,7 @@ struct Arrival {
     next: String,
     ended: String,
     out: String,
+    late: String,
 }
 
 /// The field with a form that waits for a session.
@@ -110,6 +118,8 @@ fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage 
         fields: vec![field(Field::email()), field(Field::password("current-password"))],
         tenant: field(tenant.completed_as("organization")),
         tenants: Vec::new(),
+        has_passkeys: console.has_passkeys(),
+        passkey_error: String::new(),
     }
 }
 
@@ -128,6 +138,7 @@ async fn show(
         () if is_empty && !is_open => english::FIRST_RUN_CLOSED,
         () if !arrival.out.is_empty() => english::SIGNED_OUT,
         () if !arrival.ended.is_empty() => english::SESSION_ENDED,
+        () if !arrival.late.is_empty() => english::SIGN_IN_LATE,
         () => "",
     };
     let empty = form_of(&console, &Form::default(), &[]);
@@ -152,8 +163,17 @@ async fn sign_in(
     match console.iam.sessions().login(&context, login).await {
         Ok(logged_in) => begin(&console, &parts, logged_in, &form),
         Err(Error::SecondFactorRequired(pending)) => {
-            let (challenge, proofs) = (pending.challenge.expose().to_owned(), Proofs::of(&pending.methods));
-            page(StatusCode::OK, &second_step(&console, &form, challenge, proofs, String::new()))
+            let names: Vec<&str> = pending.methods.iter().map(|method| method.as_str()).collect();
+            let texts = [pending.challenge.expose(), &names.join(" ")];
+            let cookie = Brief::SecondFactor.keep("", &texts, console.settings.cookie(&parts));
+            if !form.get(KEPT).is_empty() {
+                // A form that waits for the session is too long for an address or a cookie.
+                let second_step = second_step(&console, &form, Proofs::of(&pending.methods), String::new());
+                return Ok(with_cookie(cookie, page(StatusCode::OK, &second_step)?));
+            }
+            let next = destination(&console, form.get("next"));
+            let address = format!("{}/sign-in/second-factor?{}", console.base(), query(&[("next", &next)]));
+            Ok(with_cookie(cookie, Redirect::to(&address)))
         }
         Err(Error::Validation(errors)) => page(StatusCode::BAD_REQUEST, &form_of(&console, &form, &errors)),
         Err(Error::Conflict(Conflict::SeveralTenants(tenants))) => {
@@ -170,33 +190,122 @@ async fn sign_in(
     }
 }
 
+/// A sign-in whose password is right, and which waits for a second factor.
+struct Pending {
+    challenge: ChallengeToken,
+    proofs: Proofs,
+}
+
+impl Pending {
+    fn read(console: &Console, parts: &Parts) -> Option<Self> {
+        let texts = Brief::SecondFactor.read(parts, console.settings.cookie(parts))?;
+        let [challenge, methods] = texts.as_slice() else { return None };
+        Some(Self { challenge: challenge.as_str().into(), proofs: Proofs::named(methods) })
+    }
+}
+
+/// Leads back to the first step, because the second one came too late.
+fn too_late(console: &Console, parts: &Parts, form: &Form) -> Result<Response, Problem> {
+    let cookie = Brief::SecondFactor.forgotten(console.settings.cookie(parts));
+    if !form.get(KEPT).is_empty() {
+        let again = SignInPage { notice: english::SIGN_IN_LATE, ..form_of(console, form, &[]) };
+        return Ok(with_cookie(cookie, page(StatusCode::UNAUTHORIZED, &again)?));
+    }
+    let next = destination(console, form.get("next"));
+    let address = format!("{}/sign-in?{}", console.base(), query(&[("late", "1"), ("next", &next)]));
+    Ok(with_cookie(cookie, Redirect::to(&address)))
+}
+
+/// Returns the page of the second step, which leads where that of the first step does.
+fn second_step(console: &Console, form: &Form, proofs: Proofs, error: String) -> SecondFactorPage {
+    let (frame, next) = (Frame::without_session(console.base()), destination(console, form.get("next")));
+    SecondFactorPage { frame, next, kept: form.get(KEPT).to_owned(), error, proofs }
+}
+
+async fn show_second_factor(
+    State(console): State<Console>,
+    parts: Parts,
+    Query(arrival): Query<Arrival>,
+) -> Result<Response, Problem> {
+    let Some(pending) = Pending::read(&console, &parts) else {
+        return too_late(&console, &parts, &Form::with("next", arrival.next));
+    };
+    page(StatusCode::OK, &second_step(&console, &Form::with("next", arrival.next), pending.proofs, String::new()))
+}
+
 async fn second_factor(
     State(console): State<Console>,
     Context(context): Context,
     parts: Parts,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let again = |error: String| {
-        second_step(&console, &form, form.get("challenge").to_owned(), Proofs::named(form.get("methods")), error)
+    let Some(Pending { challenge, proofs }) = Pending::read(&console, &parts) else {
+        return too_late(&console, &parts, &form);
+    };
+    let wrong = |proofs: Proofs, mistake| second_step(&console, &form, proofs.with(mistake), String::new());
+    let (field, proof) = match typed_factor(&form) {
+        Ok(typed) => typed,
+        Err(mistake) => return page(StatusCode::BAD_REQUEST, &wrong(proofs, mistake)),
     };
     if let Err(problem) = console.count_attempt(&context).await {
         let text = problem.to_string();
-        return refused(problem, &again(text));
+        return refused(problem, &second_step(&console, &form, proofs, text));
     }
-    let (challenge, proof) = (form.get("challenge").into(), typed_factor(&form));
     match console.iam.sessions().login_with_factor(&context, &challenge, &proof).await {
-        Ok(logged_in) => begin(&console, &parts, logged_in, &form),
+        Ok(logged_in) => {
+            let forgotten = Brief::SecondFactor.forgotten(console.settings.cookie(&parts));
+            Ok(with_cookie(forgotten, begin(&console, &parts, logged_in, &form)?))
+        }
+        Err(Error::Unauthenticated(Unauthenticated::Challenge)) => too_late(&console, &parts, &form),
+        Err(error @ Error::Unauthenticated(_)) => {
+            let mistake = Mistake::new(field, error.to_string());
+            refused(error, &wrong(proofs, mistake))
+        }
         Err(error) => {
             let text = error.to_string();
-            refused(error, &again(text))
+            refused(error, &second_step(&console, &form, proofs, text))
         }
     }
 }
 
-/// Returns the page of the second step, which leads where that of the first step does.
-fn second_step(console: &Console, form: &Form, challenge: String, proofs: Proofs, error: String) -> SecondFactorPage {
-    let (frame, next) = (Frame::without_session(console.base()), destination(console, form.get("next")));
-    SecondFactorPage { frame, next, kept: form.get(KEPT).to_owned(), error, challenge, proofs }
+async fn second_factor_options(
+    State(console): State<Console>,
+    Context(context): Context,
+    parts: Parts,
+) -> Result<Response, Problem> {
+    console.count_attempt(&context).await?;
+    let pending = Pending::read(&console, &parts).ok_or_else(|| Error::from(Unauthenticated::Challenge))?;
+    Ok(Json(console.iam.sessions().second_factor_options(&pending.challenge).await?).into_response())
+}
+
+async fn passkey_options(State(console): State<Console>, Context(context): Context) -> Result<Response, Problem> {
+    console.count_attempt(&context).await?;
+    Ok(Json(console.iam.sessions().passkey_options(None).await?).into_response())
+}
+
+/// Signs in by a passkey, which tells who the person is.
+async fn passkey(
+    State(console): State<Console>,
+    Context(context): Context,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let with_error = |passkey_error| SignInPage { passkey_error, ..form_of(&console, &form, &[]) };
+    if let Err(problem) = console.count_attempt(&context).await {
+        let text = problem.to_string();
+        return refused(problem, &with_error(text));
+    }
+    let credential = serde_json::from_str(form.get(CREDENTIAL)).ok();
+    let Some(response) = credential.and_then(|json| AuthenticationResponse::from_json(&json).ok()) else {
+        return page(StatusCode::BAD_REQUEST, &with_error(english::PASSKEY_UNUSABLE.to_owned()));
+    };
+    match console.iam.sessions().login_by_passkey(&context, &response).await {
+        Ok(logged_in) => begin(&console, &parts, logged_in, &form),
+        Err(error) => {
+            let text = error.to_string();
+            refused(error, &with_error(text))
+        }
+    }
 }
 
 /// The fields of a registration, with what was typed and what is wrong with it.
@@ -262,7 +371,7 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         }
     };
     let cookie = session.header(console.settings.cookie(parts));
-    Ok((AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie))), shown).into_response())
+    Ok(with_cookie(cookie, shown))
 }
 
 /// Ends the session, also one that can only be used to set up a second factor.
@@ -302,6 +411,5 @@ async fn sign_out_everywhere(
 /// Makes the browser forget the cookie.
 fn forget(console: &Console, parts: &Parts) -> Response {
     let cookie = console.settings.cookie(parts).forgotten();
-    let headers = AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
-    (headers, Redirect::to(&format!("{}/sign-in?out=1", console.base()))).into_response()
+    with_cookie(cookie, Redirect::to(&format!("{}/sign-in?out=1", console.base())))
 }

@@ -37,6 +37,11 @@ impl Console {
         if self.base.is_empty() { "/" } else { &self.base }
     }
 
+    /// Whether this installation accepts passkeys.
+    pub(crate) fn has_passkeys(&self) -> bool {
+        self.iam.settings().relying_party.is_some()
+    }
+
     /// Counts an attempt of a client to prove who it is: to sign in, to register or to renew its tokens.
     pub(crate) async fn count_attempt(&self, context: &RequestContext) -> Result<(), Problem> {
         let Some(address) = context.ip_address else { return Ok(()) };

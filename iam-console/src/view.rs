@@ -1,5 +1,7 @@
 //! What all pages have in common.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
@@ -50,6 +52,14 @@ impl Frame {
         format!("{}{}", self.base, ASSETS.icon.path)
     }
 
+    pub(crate) fn passkey(&self) -> String {
+        format!("{}{}", self.base, ASSETS.passkey.path)
+    }
+
+    pub(crate) fn import(&self) -> String {
+        format!("{}{}", self.base, ASSETS.import.path)
+    }
+
     /// The address of the first page.
     pub(crate) fn home(&self) -> &str {
         if self.base.is_empty() { "/" } else { &self.base }
@@ -96,11 +106,13 @@ pub(crate) fn query(fields: &[(&str, &str)]) -> String {
 /// A field of a form, with the value that was typed and what is wrong with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) label: &'static str,
     pub(crate) kind: &'static str,
     pub(crate) autocomplete: &'static str,
     pub(crate) hint: String,
+    /// The id of the list of suggestions; empty if there are none.
+    pub(crate) list: &'static str,
     pub(crate) is_required: bool,
     pub(crate) value: String,
     pub(crate) error: String,
@@ -108,8 +120,8 @@ pub(crate) struct Field {
 
 impl Field {
     /// Returns a required field for a text.
-    pub(crate) fn text(name: &'static str, label: &'static str) -> Self {
-        Self { name, label, kind: "text", autocomplete: "off", is_required: true, ..Self::default() }
+    pub(crate) fn text(name: impl Into<Cow<'static, str>>, label: &'static str) -> Self {
+        Self { name: name.into(), label, kind: "text", autocomplete: "off", is_required: true, ..Self::default() }
     }
 
     pub(crate) fn email() -> Self {
@@ -117,7 +129,11 @@ impl Field {
     }
 
     pub(crate) fn password(autocomplete: &'static str) -> Self {
-        Self { kind: "password", autocomplete, ..Self::text("password", english::PASSWORD) }
+        Self::secret("password", english::PASSWORD, autocomplete)
+    }
+
+    pub(crate) fn secret(name: &'static str, label: &'static str, autocomplete: &'static str) -> Self {
+        Self { kind: "password", autocomplete, ..Self::text(name, label) }
     }
 
     pub(crate) fn optional(self) -> Self {
@@ -139,13 +155,44 @@ impl Field {
 
     /// Shows what was typed into this field of a form, and what is wrong with it.
     pub(crate) fn shown(self, form: &Form, errors: &[FieldError]) -> Self {
-        let typed = form.get(self.name);
+        let typed = form.get(&self.name);
         self.filled(typed).judged(errors)
     }
 
     /// Adds what is wrong with this field.
     pub(crate) fn judged(self, errors: &[FieldError]) -> Self {
-        let error = errors.iter().find(|error| error.field == self.name);
-        Self { error: error.map_or_else(String::new, |error| format!("{} {}.", self.label, error.message)), ..self }
+        let error = errors.iter().find(|error| error.field == self.name).map(|error| {
+            // A whole sentence stands alone.
+            let is_sentence = error.message.ends_with('.');
+            if is_sentence { error.message.clone() } else { format!("{} {}.", self.label, error.message) }
+        });
+        Self { error: error.unwrap_or_default(), ..self }
     }
+}
+
+/// A page with one form.
+#[derive(Template)]
+#[template(path = "form.html")]
+pub(crate) struct FormPage {
+    pub(crate) frame: Frame,
+    pub(crate) title: &'static str,
+    pub(crate) notice: &'static str,
+    pub(crate) intro: &'static str,
+    pub(crate) error: String,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) button: &'static str,
+    /// The page to which the person returns, below the path of the console.
+    pub(crate) back: String,
+}
+
+/// A page with secrets that are never shown again.
+#[derive(Template)]
+#[template(path = "once.html")]
+pub(crate) struct OncePage {
+    pub(crate) frame: Frame,
+    pub(crate) title: &'static str,
+    pub(crate) intro: &'static str,
+    pub(crate) secrets: Vec<String>,
+    /// The page to which the person returns, below the path of the console.
+    pub(crate) back: String,
 }

@@ -80,7 +80,7 @@ async fn page_of(
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let id = organization.organization.id;
     let field = |field: Field, value: &str| {
-        let typed = form.map_or(value, |form| form.get(field.name)).to_owned();
+        let typed = form.map_or(value, |form| form.get(&field.name)).to_owned();
         field.filled(&typed).judged(errors)
     };
     let children = below(iam, caller, id, number).await?;

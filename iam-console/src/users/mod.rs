@@ -1,5 +1,6 @@
 //! The users of the tenant: a list, a page for each, and a form for a new one.
 
+mod import;
 mod list;
 mod new;
 mod one;
@@ -22,6 +23,9 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/users/{id}/restore", post(one::restore))
         .route("/users/{id}/sign-out", post(one::sign_out))
         .route("/users/{id}/end-session", post(one::end_session))
+        .route("/users/{id}/revoke-key", post(one::revoke_key))
+        .route("/users/{id}/reset-factors", post(one::reset_factors))
+        .route("/users/import", get(import::show).post(import::run))
 }
 
 /// Returns the name of a person or of a service account.

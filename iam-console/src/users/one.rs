@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
+use crate::keys::{self, Keys};
 use crate::problem::{if_allowed, refused_form, refused_in_place};
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -34,6 +35,9 @@ struct UserPage {
     /// `None` if the caller may not see them.
     sessions: Option<Vec<Session>>,
     current: Option<SessionId>,
+    keys: Keys,
+    /// Whether the user is the person of this page.
+    is_self: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -56,6 +60,8 @@ impl Done {
             "assigned" => english::ROLE_ASSIGNED,
             "revoked" => english::ROLE_REVOKED,
             "end-changed" => english::END_CHANGED,
+            "key-revoked" => english::KEY_REVOKED,
+            "factors-reset" => english::FACTORS_RESET,
             _ => "",
         }
     }
@@ -78,7 +84,7 @@ async fn page_of(
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let user = iam.users().get(caller, id).await?;
     let field = |field: Field, value: &str| {
-        let typed = form.map_or(value, |form| form.get(field.name)).to_owned();
+        let typed = form.map_or(value, |form| form.get(&field.name)).to_owned();
         field.filled(&typed).judged(errors)
     };
     let fields = if user.service_name().is_some() {
@@ -98,6 +104,8 @@ async fn page_of(
         roles: if_allowed(iam.assignments().of_user(caller, id).await)?,
         sessions: if_allowed(iam.sessions().list(caller, id).await)?,
         current: caller.require_user().ok().map(|(_, session)| session),
+        keys: Keys::of(console, signed_in, id).await?,
+        is_self: caller.user() == Some(id),
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
         user,
     })
@@ -210,6 +218,25 @@ pub(super) async fn end_session(
         Err(invalid) => Err(Error::field("session", invalid.to_string())),
     };
     answer(&console, &signed_in, id, result.map(|()| "session-ended")).await
+}
+
+pub(super) async fn revoke_key(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let result = keys::revoke(&console, &signed_in, &form).await;
+    answer(&console, &signed_in, id, result.map(|()| "key-revoked")).await
+}
+
+pub(super) async fn reset_factors(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.factors().reset(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, result.map(|()| "factors-reset")).await
 }
 
 /// Leads back to the page of the user, or shows there why the call was refused.

@@ -3,17 +3,19 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::request::Builder;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
 use iam_console::Settings;
 use iam_core::clock::testing::FixedClock;
+use iam_core::factor::webauthn::RelyingParty;
+use iam_core::mail::{LinkPages, Mail, MailError, Mailer};
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
-use iam_core::{Caller, Iam, RequestContext};
+use iam_core::{Builder, Caller, Iam, RequestContext};
 use iam_store_memory::MemoryStore;
 use tower::ServiceExt as _;
 
@@ -27,6 +29,16 @@ pub(crate) struct App {
     pub(crate) iam: Iam,
     pub(crate) clock: FixedClock,
     router: Router,
+}
+
+/// A mailer that these tests never call.
+struct Unsent;
+
+#[async_trait]
+impl Mailer for Unsent {
+    async fn send(&self, _: &Mail) -> Result<(), MailError> {
+        Err("there is no mail".into())
+    }
 }
 
 /// A response, read to its end.
@@ -45,17 +57,32 @@ impl App {
 
     /// Returns the console of an installation without a tenant, with settings of the services.
     pub(crate) async fn with(adjust: impl FnOnce(&mut iam_core::Settings)) -> Self {
-        Self::at("/console", adjust).await
+        Self::build("/console", adjust, |builder| builder).await
     }
 
     /// Does the same for a console under another path.
     pub(crate) async fn at(path: &str, adjust: impl FnOnce(&mut iam_core::Settings)) -> Self {
+        Self::build(path, adjust, |builder| builder).await
+    }
+
+    /// Returns the console of an installation without a tenant, which queues mail.
+    pub(crate) async fn with_mail() -> Self {
+        let page = || "https://iam.example.com/page#{token}".parse().unwrap();
+        let pages = LinkPages { verify: page(), reset: page(), invitation: page() };
+        Self::build("/console", |_| {}, |builder| builder.mail(Arc::new(Unsent), pages)).await
+    }
+
+    async fn build(
+        path: &str,
+        adjust: impl FnOnce(&mut iam_core::Settings),
+        more: impl FnOnce(Builder) -> Builder,
+    ) -> Self {
         let clock = FixedClock::at("2026-01-31T09:15:00Z");
         let mut settings = iam_core::Settings::default();
         settings.hashing_cost = iam_core::credential::HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         adjust(&mut settings);
         let builder = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).settings(settings);
-        let iam = builder.build().await.unwrap();
+        let iam = more(builder).build().await.unwrap();
         let mut settings = Settings::default();
         settings.path = path.to_owned();
         let router = axum::Router::new().merge(iam_console::router(iam.clone(), settings));
@@ -109,7 +136,7 @@ impl App {
 
     /// Returns the token of the forms that a session sees.
     pub(crate) async fn form_token(&self, cookie: &str) -> String {
-        let answer = self.get("/console", cookie).await;
+        let answer = self.get("/console/account", cookie).await;
         answer.hidden("form-token")
     }
 
@@ -123,6 +150,19 @@ impl App {
 }
 
 impl Answer {
+    /// Returns the cookies that a browser with these ones sends from now on.
+    pub(crate) fn cookies(&self, before: &str) -> String {
+        let mut kept: Vec<(String, String)> = Vec::new();
+        let set = self.headers.get_all(header::SET_COOKIE).iter().map(|line| line.to_str().unwrap());
+        for pair in before.split("; ").chain(set.map(|line| line.split(';').next().unwrap())) {
+            let Some((name, value)) = pair.split_once('=') else { continue };
+            kept.retain(|(known, _)| known != name);
+            kept.push((name.to_owned(), value.to_owned()));
+        }
+        let kept = kept.into_iter().filter(|(_, value)| !value.is_empty());
+        kept.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+    }
+
     /// Returns the cookie that a browser sends from now on.
     pub(crate) fn cookie(&self) -> String {
         let line = self.headers.get(header::SET_COOKIE).expect("a cookie").to_str().unwrap();
@@ -145,6 +185,11 @@ impl Answer {
     }
 }
 
+/// The relying party of an installation at [`ORIGIN`].
+pub(crate) fn relying_party() -> RelyingParty {
+    RelyingParty::new(HOST, "Console", vec![ORIGIN.to_owned()]).unwrap()
+}
+
 pub(crate) fn person(email: &str, first_name: &str) -> NewUser {
     NewUser {
         email: email.to_owned(),
@@ -154,7 +199,7 @@ pub(crate) fn person(email: &str, first_name: &str) -> NewUser {
     }
 }
 
-pub(crate) fn request(method: Method, path: &str, cookie: &str) -> Builder {
+pub(crate) fn request(method: Method, path: &str, cookie: &str) -> axum::http::request::Builder {
     let client: SocketAddr = "192.0.2.7:50000".parse().unwrap();
     let builder = Request::builder().method(method).uri(path).header(header::HOST, HOST).extension(ConnectInfo(client));
     if cookie.is_empty() { builder } else { builder.header(header::COOKIE, cookie) }

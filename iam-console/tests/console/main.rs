@@ -4,9 +4,13 @@
 mod access;
 mod access_reviews;
 mod access_table;
+mod account;
 mod app;
 mod attack;
 mod audit;
+mod import;
+mod invitations;
+mod keys;
 mod organizations;
 mod overview;
 mod roles;

@@ -200,9 +200,9 @@ async fn a_user_that_must_set_up_a_factor_first_can_sign_out() {
     app.iam.tenants().update(&system, ada.tenant(), patch).await.unwrap();
     app.clock.advance(TimeDelta::days(2));
     let cookie = app.sign_in(EMAIL).await;
-    let refused = app.get("/console", &cookie).await;
-    assert_eq!(refused.status, StatusCode::FORBIDDEN);
-    let answer = app.post("/console/sign-out", &cookie, &[("form-token", &refused.hidden("form-token"))]).await;
+    assert_eq!(app.get("/console", &cookie).await.location(), "/console/account");
+    let account = app.get("/console/account", &cookie).await;
+    let answer = app.post("/console/sign-out", &cookie, &[("form-token", &account.hidden("form-token"))]).await;
     assert_eq!(answer.location(), "/console/sign-in?out=1");
     assert!(answer.headers[header::SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
     assert!(app.get("/console", &cookie).await.is_to_sign_in());

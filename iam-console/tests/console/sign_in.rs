@@ -1,11 +1,13 @@
 #![cfg(test)]
 
 use axum::http::{StatusCode, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use iam_core::RequestContext;
 use iam_core::session::Login;
 use totp_rs::Totp;
 
-use crate::app::{App, EMAIL, PASSWORD};
+use crate::app::{App, EMAIL, HOST, ORIGIN, PASSWORD, relying_party};
 
 #[tokio::test]
 async fn a_person_signs_in_and_sees_its_tenant() {
@@ -90,33 +92,117 @@ async fn a_second_factor_is_asked_for() {
 
     let credentials = [("email", EMAIL), ("password", PASSWORD), ("next", "/console/users")];
     let answer = app.post("/console/sign-in", "", &credentials).await;
-    assert_eq!(answer.status, StatusCode::OK);
-    assert!(!answer.headers.contains_key(header::SET_COOKIE));
-    let (challenge, methods) = (answer.hidden("challenge"), answer.hidden("methods"));
-    let second = |proof: (&'static str, String)| {
-        let (challenge, methods, app) = (challenge.clone(), methods.clone(), &app);
-        async move {
-            let fields = [
-                ("challenge", challenge.as_str()),
-                ("methods", methods.as_str()),
-                ("next", "/console/users"),
-                (proof.0, proof.1.as_str()),
-            ];
-            app.post("/console/sign-in/second-factor", "", &fields).await
-        }
-    };
-    let answer = second(("proof-code", "000000".to_owned())).await;
+    // A reload of the second page must not send the password again.
+    assert_eq!(answer.location(), "/console/sign-in/second-factor?next=%2Fconsole%2Fusers");
+    let pending = answer.cookie();
+    let page = app.get(answer.location(), &pending).await;
+    assert_eq!(page.hidden("next"), "/console/users");
+    let challenge = pending.split('~').nth(1).unwrap();
+    assert!(!page.body.contains(challenge) && page.body.contains("proof-recovery-code"), "{}", page.body);
+    let path = "/console/sign-in/second-factor";
+    let second =
+        async |pending: &str, proof: (&str, &str)| app.post(path, pending, &[("next", "/console/users"), proof]).await;
+    let answer = second(&pending, ("proof-code", "000000")).await;
     assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
-    assert!(answer.body.contains("proof-code") && answer.body.contains("proof-recovery-code"), "{}", answer.body);
+    assert!(answer.body.contains(r#"aria-describedby="proof-code-error""#), "{}", answer.body);
     let typed = code(&app);
-    let answer = second(("proof-code", format!("{} {}", &typed[..3], &typed[3..]))).await;
+    let answer = second(&pending, ("proof-code", &format!("{} {}", &typed[..3], &typed[3..]))).await;
     assert_eq!(answer.location(), "/console/users");
+    let cookies: Vec<&str> =
+        answer.headers.get_all(header::SET_COOKIE).iter().map(|value| value.to_str().unwrap()).collect();
+    assert!(cookies.iter().any(|cookie| cookie.contains("second-factor=;") && cookie.contains("Max-Age=0")));
 
+    let pending = app.post("/console/sign-in", "", &credentials).await.cookie();
+    // Nothing is no attempt: more of them than a challenge is worth do not end it.
+    for _ in 0..6 {
+        for empty in ["proof-code", "proof-recovery-code"] {
+            let answer = second(&pending, (empty, " ")).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+            assert!(answer.body.contains(&format!(r#"aria-describedby="{empty}-error""#)), "{}", answer.body);
+        }
+    }
+    let answer = second(&pending, ("proof-recovery-code", codes[0].expose())).await;
+    assert_eq!(answer.location(), "/console/users", "{}", answer.body);
+    // The challenge works once.
+    let answer = second(&pending, ("proof-recovery-code", codes[1].expose())).await;
+    assert_eq!(answer.location(), "/console/sign-in?late=1&next=%2Fconsole%2Fusers");
+}
+
+#[tokio::test]
+async fn a_form_that_waits_for_a_session_also_waits_for_the_second_step() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let setup = app.iam.factors().add_totp(&ada, None).await.unwrap();
+    let totp = Totp::from_url(setup.uri.expose()).unwrap();
+    let now = u64::try_from(app.iam.now().timestamp()).unwrap();
+    let codes = app.iam.factors().confirm_totp(&ada, setup.id, &totp.generate(now).to_string().into()).await.unwrap();
+    let kept = [("next", "/console/users/new"), ("kept", "firstName=Grace&lastName=Hopper")];
+    let credentials = [kept.as_slice(), &[("email", EMAIL), ("password", PASSWORD)]].concat();
     let answer = app.post("/console/sign-in", "", &credentials).await;
-    let fields = [("challenge", answer.hidden("challenge")), ("proof-recovery-code", codes[0].expose().to_owned())];
-    let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let answer = app.post("/console/sign-in/second-factor", "", &fields).await;
-    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    assert_eq!(answer.hidden("kept"), "firstName=Grace&#38;lastName=Hopper");
+    let pending = answer.cookie();
+    let path = "/console/sign-in/second-factor";
+    let wrong = app.post(path, &pending, &[kept.as_slice(), &[("proof-code", "000000")]].concat()).await;
+    assert_eq!(wrong.hidden("kept"), "firstName=Grace&#38;lastName=Hopper");
+    let proof = [kept.as_slice(), &[("proof-recovery-code", codes[0].expose())]].concat();
+    let resumed = app.post(path, &pending, &proof).await;
+    assert!(resumed.body.contains("<dt>lastName</dt><dd>Hopper</dd>"), "{}", resumed.body);
+    assert_eq!(app.get("/console", &resumed.cookies("")).await.status, StatusCode::OK);
+    let late = app.post(path, "", &proof).await;
+    assert_eq!(late.hidden("kept"), "firstName=Grace&#38;lastName=Hopper");
+    assert!(late.body.contains("came too late"), "{}", late.body);
+}
+
+#[tokio::test]
+async fn the_second_step_without_the_first_leads_to_the_first() {
+    let app = App::new().await;
+    let path = "/console/sign-in/second-factor";
+    for cookie in [
+        "",
+        "__Host-iam-console-second-factor=~!~x",
+        "__Host-iam-console-second-factor=~eA",
+        "__Host-iam-console=x~x~x",
+    ] {
+        let answer = app.get(&format!("{path}?next=%2Fconsole%2Faudit"), cookie).await;
+        assert_eq!(answer.location(), "/console/sign-in?late=1&next=%2Fconsole%2Faudit", "{cookie}");
+        let answer = app.post(path, cookie, &[("proof-code", "123456")]).await;
+        assert!(answer.is_to_sign_in(), "{cookie}");
+    }
+    assert!(app.get("/console/sign-in?late=1", "").await.body.contains("came too late"));
+}
+
+#[tokio::test]
+async fn a_passkey_signs_in_where_the_installation_accepts_passkeys() {
+    let app = App::new().await;
+    assert!(!app.get("/console/sign-in", "").await.body.contains("data-passkey"));
+    let answer = app.post("/console/sign-in/passkey/options", "", &[]).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+
+    let app = App::with(|settings| settings.relying_party = Some(relying_party())).await;
+    app.register(EMAIL).await;
+    assert!(app.get("/console/sign-in", "").await.body.contains(r#"data-options="/console/sign-in/passkey/options""#));
+    let answer = app.post("/console/sign-in/passkey/options", "", &[]).await;
+    let options: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(options["rpId"], HOST);
+    for (credential, status) in [("", StatusCode::BAD_REQUEST), ("{}", StatusCode::BAD_REQUEST)] {
+        let answer = app.post("/console/sign-in/passkey", "", &[("proof-credential", credential)]).await;
+        assert_eq!(answer.status, status);
+        assert!(answer.body.contains("no answer of a passkey"), "{}", answer.body);
+        assert!(!answer.headers.contains_key(header::SET_COOKIE));
+    }
+    // Made for another challenge, by a key that nobody has registered.
+    let client_data = format!(r#"{{"type":"webauthn.get","challenge":"AAAA","origin":"{ORIGIN}"}}"#);
+    let part = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let credential = serde_json::json!({
+        "id": part(b"key"), "rawId": part(b"key"), "type": "public-key", "clientExtensionResults": {},
+        "response": {
+            "clientDataJSON": part(client_data.as_bytes()), "authenticatorData": part(&[0; 37]),
+            "signature": part(&[0; 64]), "userHandle": part(&[0; 32]),
+        },
+    });
+    let answer = app.post("/console/sign-in/passkey", "", &[("proof-credential", &credential.to_string())]).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{}", answer.body);
+    assert!(answer.body.contains("The passkey is not accepted."), "{}", answer.body);
 }
 
 #[tokio::test]
@@ -150,18 +236,22 @@ async fn with_registration_closed_the_operator_is_named() {
 
 #[tokio::test]
 async fn attempts_of_one_client_are_limited_as_in_the_api_and_lose_nothing_that_was_typed() {
-    let app = App::new().await;
-    let fields = [("email", "nobody"), ("password", "x"), ("next", "/console/users"), ("challenge", "iamc_x")];
+    let app = App::with(|settings| settings.relying_party = Some(relying_party())).await;
+    app.register(EMAIL).await;
+    let fields = [("email", "nobody"), ("password", "x"), ("next", "/console/users"), ("proof-code", "123456")];
     for _ in 0..60 {
         app.post("/console/sign-in", "", &fields).await;
     }
     let person = [("email", "nobody"), ("firstName", "Nobody")];
+    let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
     for (path, typed) in [
         ("/console/sign-in", r#"value="nobody""#),
-        ("/console/sign-in/second-factor", r#"value="iamc_x""#),
+        ("/console/sign-in/second-factor", r#"value="/console/users""#),
+        ("/console/sign-in/passkey", r#"value="nobody""#),
         ("/console/register", r#"value="Nobody""#),
     ] {
-        let answer = app.post(path, "", &[fields.as_slice(), &person].concat()).await;
+        let pending = format!("__Host-iam-console-second-factor=~{}~{}", part("challenge"), part("totp"));
+        let answer = app.post(path, &pending, &[fields.as_slice(), &person].concat()).await;
         assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{path}");
         assert!(answer.headers.contains_key(header::RETRY_AFTER), "{path}");
         assert!(answer.body.contains(typed) && answer.body.contains("Try again in"), "{path}: {}", answer.body);

@@ -1,0 +1,257 @@
+//! The second factors of the person, and its recovery codes.
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{Kind, PathId, Problem};
+use iam_core::secret::RecoveryCode;
+use iam_core::{Error, FactorId, FieldError};
+use qrcode::QrCode;
+use qrcode::render::svg;
+
+use super::{answer, back};
+use crate::cookie::{Brief, with_cookie};
+use crate::english;
+use crate::form::Form;
+use crate::problem::refused_form;
+use crate::session::{SignedIn, WithoutFactor};
+use crate::state::Console;
+use crate::view::{Field, FormPage, Frame, OncePage, page};
+
+/// An authenticator app that waits for its first code.
+struct Setup {
+    id: FactorId,
+    uri: String,
+}
+
+impl Setup {
+    fn read(console: &Console, parts: &Parts) -> Option<Self> {
+        let texts = Brief::Authenticator.read(parts, console.settings.cookie(parts))?;
+        let [id, uri] = texts.as_slice() else { return None };
+        Some(Self { id: id.parse().ok()?, uri: uri.clone() })
+    }
+
+    /// The secret as a person types it.
+    fn secret(&self) -> &str {
+        let (_, query) = self.uri.split_once('?').unwrap_or_default();
+        query.split('&').find_map(|pair| pair.strip_prefix("secret=")).unwrap_or_default()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "authenticator.html")]
+struct AuthenticatorPage {
+    frame: Frame,
+    error: String,
+    secret: String,
+    uri: String,
+    /// The URI as a picture.
+    code: String,
+    field: Field,
+}
+
+async fn setup_page(
+    console: &Console,
+    signed_in: &SignedIn,
+    setup: &Setup,
+    (form, errors, error): (&Form, &[FieldError], String),
+) -> Result<AuthenticatorPage, Problem> {
+    let code = QrCode::new(&setup.uri).map_err(|error| {
+        tracing::error!(%error, "a QR code cannot be made");
+        Problem::new(Kind::Internal)
+    })?;
+    let code = code.render::<svg::Color<'_>>().min_dimensions(200, 200).build();
+    // The declaration of an XML file has no place inside of a page.
+    let code = code.find("<svg").and_then(|start| code.get(start..)).unwrap_or_default().to_owned();
+    Ok(AuthenticatorPage {
+        frame: signed_in.frame(console).await?,
+        error,
+        secret: setup.secret().to_owned(),
+        uri: setup.uri.clone(),
+        code,
+        field: Field::text("code", english::CODE).completed_as("one-time-code").shown(form, errors),
+    })
+}
+
+async fn name_page(
+    console: &Console,
+    signed_in: &SignedIn,
+    form: &Form,
+    errors: &[FieldError],
+    error: String,
+) -> Result<FormPage, Problem> {
+    Ok(FormPage {
+        frame: signed_in.frame(console).await?,
+        title: english::ADD_AUTHENTICATOR,
+        notice: "",
+        intro: english::AUTHENTICATOR_WHAT,
+        error,
+        fields: vec![
+            Field::text("name", english::NAME)
+                .optional()
+                .with_hint(english::AUTHENTICATOR_NAME_HINT)
+                .shown(form, errors),
+        ],
+        button: english::CONTINUE,
+        back: "/account".to_owned(),
+    })
+}
+
+pub(super) async fn show_authenticator(
+    State(console): State<Console>,
+    WithoutFactor { signed_in, .. }: WithoutFactor,
+    parts: Parts,
+) -> Result<Response, Problem> {
+    let form = Form::default();
+    match Setup::read(&console, &parts) {
+        Some(setup) => {
+            page(StatusCode::OK, &setup_page(&console, &signed_in, &setup, (&form, &[], String::new())).await?)
+        }
+        None => page(StatusCode::OK, &name_page(&console, &signed_in, &form, &[], String::new()).await?),
+    }
+}
+
+pub(super) async fn add_authenticator(
+    State(console): State<Console>,
+    WithoutFactor { signed_in, .. }: WithoutFactor,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let name = form.given("name");
+    match console.iam.factors().add_totp(&signed_in.caller, name.as_deref()).await {
+        Ok(setup) => {
+            let (id, kind) = (setup.id.to_string(), console.settings.cookie(&parts));
+            let cookie = Brief::Authenticator.keep(&signed_in.form_token, &[&id, setup.uri.expose()], kind);
+            Ok(with_cookie(cookie, Redirect::to(&format!("{}/account/authenticator", console.base()))))
+        }
+        Err(error) => {
+            refused_form(error, async |errors, text| name_page(&console, &signed_in, &form, &errors, text).await).await
+        }
+    }
+}
+
+pub(super) async fn confirm_authenticator(
+    State(console): State<Console>,
+    WithoutFactor { signed_in, .. }: WithoutFactor,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let Some(setup) = Setup::read(&console, &parts) else {
+        return Ok(Redirect::to(&format!("{}/account/authenticator", console.base())).into_response());
+    };
+    let digits: String = form.get("code").chars().filter(|char| !char.is_whitespace()).collect();
+    match console.iam.factors().confirm_totp(&signed_in.caller, setup.id, &digits.into()).await {
+        Ok(codes) => {
+            let forgotten = Brief::Authenticator.forgotten(console.settings.cookie(&parts));
+            Ok(with_cookie(forgotten, after_new_factor(&console, &signed_in, &parts, &codes)))
+        }
+        Err(error) => {
+            let shown = async |errors: Vec<FieldError>, text| {
+                setup_page(&console, &signed_in, &setup, (&form, &errors, text)).await
+            };
+            refused_form(error, shown).await
+        }
+    }
+}
+
+/// Leads to the recovery codes that came with a factor, or back to the account if there are none.
+pub(super) fn after_new_factor(
+    console: &Console,
+    signed_in: &SignedIn,
+    parts: &Parts,
+    codes: &[RecoveryCode],
+) -> Response {
+    if codes.is_empty() { back(console, "factor") } else { to_recovery_codes(console, signed_in, parts, codes) }
+}
+
+fn to_recovery_codes(console: &Console, signed_in: &SignedIn, parts: &Parts, codes: &[RecoveryCode]) -> Response {
+    let texts: Vec<&str> = codes.iter().map(RecoveryCode::expose).collect();
+    let cookie = Brief::RecoveryCodes.keep(&signed_in.form_token, &texts, console.settings.cookie(parts));
+    with_cookie(cookie, Redirect::to(&format!("{}/account/recovery-codes", console.base())))
+}
+
+/// Shows new recovery codes, once.
+pub(super) async fn show_recovery_codes(
+    State(console): State<Console>,
+    WithoutFactor { signed_in, .. }: WithoutFactor,
+    parts: Parts,
+) -> Result<Response, Problem> {
+    let kind = console.settings.cookie(&parts);
+    let Some(secrets) = Brief::RecoveryCodes.read(&parts, kind) else {
+        return Ok(Redirect::to(&format!("{}/account", console.base())).into_response());
+    };
+    let frame = signed_in.frame(&console).await?;
+    let (title, intro) = (english::RECOVERY_CODES, english::RECOVERY_CODES_ONCE);
+    let shown = page(StatusCode::OK, &OncePage { frame, title, intro, secrets, back: "/account".to_owned() })?;
+    Ok(with_cookie(Brief::RecoveryCodes.forgotten(kind), shown))
+}
+
+pub(super) async fn issue_recovery_codes(
+    State(console): State<Console>,
+    person: WithoutFactor,
+    parts: Parts,
+) -> Result<Response, Problem> {
+    match console.iam.factors().issue_recovery_codes(&person.signed_in.caller).await {
+        Ok(codes) => Ok(to_recovery_codes(&console, &person.signed_in, &parts, &codes)),
+        Err(error) => answer(&console, person, Err(error)).await,
+    }
+}
+
+async fn rename_page(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: FactorId,
+    (form, errors, error): (Option<&Form>, &[FieldError], String),
+) -> Result<FormPage, Problem> {
+    let list = console.iam.factors().list(&signed_in.caller).await?;
+    let factor = list.factors.into_iter().find(|factor| factor.id == id);
+    let factor = factor.ok_or_else(|| Problem::new(Kind::NotFound))?;
+    let typed = form.map_or(factor.name.as_str(), |form| form.get("name"));
+    Ok(FormPage {
+        frame: signed_in.frame(console).await?,
+        title: english::RENAME_FACTOR,
+        notice: "",
+        intro: "",
+        error,
+        fields: vec![Field::text("name", english::NAME).filled(typed).judged(errors)],
+        button: english::SAVE,
+        back: "/account".to_owned(),
+    })
+}
+
+pub(super) async fn show_name(
+    State(console): State<Console>,
+    WithoutFactor { signed_in, .. }: WithoutFactor,
+    PathId(id): PathId<FactorId>,
+) -> Result<Response, Problem> {
+    page(StatusCode::OK, &rename_page(&console, &signed_in, id, (None, &[], String::new())).await?)
+}
+
+pub(super) async fn rename(
+    State(console): State<Console>,
+    WithoutFactor { signed_in, .. }: WithoutFactor,
+    PathId(id): PathId<FactorId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    match console.iam.factors().rename(&signed_in.caller, id, form.get("name")).await {
+        Ok(_) => Ok(back(&console, "renamed")),
+        Err(error) => {
+            let shown = async |errors: Vec<FieldError>, text| {
+                rename_page(&console, &signed_in, id, (Some(&form), &errors, text)).await
+            };
+            refused_form(error, shown).await
+        }
+    }
+}
+
+pub(super) async fn remove(
+    State(console): State<Console>,
+    person: WithoutFactor,
+    PathId(id): PathId<FactorId>,
+) -> Result<Response, Problem> {
+    let result: Result<(), Error> = console.iam.factors().remove(&person.signed_in.caller, id).await;
+    answer(&console, person, result.map(|()| "removed")).await
+}

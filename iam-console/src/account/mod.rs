@@ -1,0 +1,192 @@
+//! The account of the person who is signed in: its password, its e-mail, its second factors, its sessions and its keys.
+
+mod factors;
+mod passkeys;
+mod profile;
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use iam_axum::{Problem, Query};
+use iam_core::factor::{Factor, FactorKind, FactorList};
+use iam_core::session::{Me, Session};
+use iam_core::{Error, SessionId};
+use serde::Deserialize;
+
+use crate::english;
+use crate::form::Form;
+use crate::keys::{self, Keys};
+use crate::problem::refused_in_place;
+use crate::session::{SignedIn, WithoutFactor};
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Frame, page};
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/account", get(show))
+        .route("/account/password", get(profile::show_password).post(profile::change_password))
+        .route("/account/email", get(profile::show_email).post(profile::change_email))
+        .route("/account/verification", post(profile::send_verification))
+        .route("/account/end-session", post(end_session))
+        .route("/account/end-other-sessions", post(end_other_sessions))
+        .route("/account/revoke-key", post(revoke_key))
+        .route("/account/authenticator", get(factors::show_authenticator).post(factors::add_authenticator))
+        .route("/account/authenticator/confirm", post(factors::confirm_authenticator))
+        .route("/account/recovery-codes", get(factors::show_recovery_codes).post(factors::issue_recovery_codes))
+        .route("/account/factors/{id}", get(factors::show_name).post(factors::rename))
+        .route("/account/factors/{id}/remove", post(factors::remove))
+        .route("/account/passkey", get(passkeys::show).post(passkeys::add))
+        .route("/account/passkey/options", post(passkeys::options))
+}
+
+#[derive(Template)]
+#[template(path = "account.html")]
+struct AccountPage {
+    frame: Frame,
+    notice: &'static str,
+    error: String,
+    me: Me,
+    /// Whether the session can only be used to set up a factor.
+    is_restricted: bool,
+    factors: FactorList,
+    has_passkeys: bool,
+    /// `None` in a session that can only be used to set up a factor.
+    sessions: Option<Vec<Session>>,
+    /// `None` in such a session, too.
+    keys: Option<Keys>,
+    current: Option<SessionId>,
+}
+
+impl AccountPage {
+    fn is_current(&self, session: &Session) -> bool {
+        self.current == Some(session.id)
+    }
+}
+
+fn kind_of(factor: &Factor) -> &'static str {
+    match factor.kind {
+        FactorKind::Totp => english::AUTHENTICATOR,
+        FactorKind::Passkey => english::PASSKEY,
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Done {
+    done: String,
+}
+
+impl Done {
+    fn notice(&self) -> &'static str {
+        match &*self.done {
+            "password" => english::PASSWORD_CHANGED,
+            "email" => english::EMAIL_LINK_SENT,
+            "verification" => english::VERIFICATION_SENT,
+            "session" => english::SESSION_WAS_ENDED,
+            "sessions" => english::OTHER_SESSIONS_ENDED,
+            "factor" => english::FACTOR_ADDED,
+            "renamed" => english::SAVED,
+            "removed" => english::FACTOR_REMOVED,
+            "key-revoked" => english::KEY_REVOKED,
+            _ => "",
+        }
+    }
+}
+
+async fn page_of(console: &Console, person: &WithoutFactor) -> Result<AccountPage, Problem> {
+    let WithoutFactor { signed_in, is_restricted } = person;
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let me = iam.sessions().me(caller).await?;
+    let (sessions, keys) = if *is_restricted {
+        (None, None)
+    } else {
+        let sessions = iam.sessions().list(caller, me.user.id).await?;
+        (Some(sessions), Some(Keys::of(console, signed_in, me.user.id).await?))
+    };
+    Ok(AccountPage {
+        frame: signed_in.frame_for(console, me.user.email.as_str()),
+        notice: "",
+        error: String::new(),
+        is_restricted: *is_restricted,
+        factors: iam.factors().list(caller).await?,
+        has_passkeys: console.has_passkeys(),
+        sessions,
+        keys,
+        current: caller.require_user().ok().map(|(_, session)| session),
+        me,
+    })
+}
+
+async fn show(
+    State(console): State<Console>,
+    person: WithoutFactor,
+    Query(done): Query<Done>,
+) -> Result<Response, Problem> {
+    page(StatusCode::OK, &AccountPage { notice: done.notice(), ..page_of(&console, &person).await? })
+}
+
+async fn end_session(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let result = match form.get("session").parse::<SessionId>() {
+        Ok(session) => console.iam.sessions().terminate(&signed_in.caller, session).await,
+        Err(invalid) => Err(Error::field("session", invalid.to_string())),
+    };
+    answer(&console, signed_in.into(), result.map(|()| "session")).await
+}
+
+/// Ends the sessions of the person one by one, except the one of this page.
+async fn end_other_sessions(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
+    let result = end_others(&console, &signed_in).await;
+    answer(&console, signed_in.into(), result.map(|()| "sessions")).await
+}
+
+async fn end_others(console: &Console, signed_in: &SignedIn) -> Result<(), Error> {
+    let (user, current) = signed_in.caller.require_user()?;
+    let sessions = console.iam.sessions();
+    for session in sessions.list(&signed_in.caller, user).await? {
+        if session.id == current {
+            continue;
+        }
+        match sessions.terminate(&signed_in.caller, session.id).await {
+            // It has ended meanwhile.
+            Ok(()) | Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+async fn revoke_key(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let result = keys::revoke(&console, &signed_in, &form).await;
+    answer(&console, signed_in.into(), result.map(|()| "key-revoked")).await
+}
+
+/// Leads back to the account, or shows there why the call was refused.
+async fn answer(
+    console: &Console,
+    person: WithoutFactor,
+    result: Result<&'static str, Error>,
+) -> Result<Response, Problem> {
+    match result {
+        Ok(done) => Ok(back(console, done)),
+        Err(error) => {
+            let shown = page_of(console, &person).await?;
+            refused_in_place(error, |error| AccountPage { error, ..shown })
+        }
+    }
+}
+
+fn back(console: &Console, done: &str) -> Response {
+    Redirect::to(&format!("{}/account?done={done}", console.base())).into_response()
+}

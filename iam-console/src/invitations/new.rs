@@ -1,0 +1,165 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::Problem;
+use iam_core::invitation::{InvitedRole, MAX_ROLES, NewInvitation};
+use iam_core::{Error, FieldError, InvitationId};
+
+use crate::day::end_of_day;
+use crate::english;
+use crate::form::Form;
+use crate::named::{Suggestions, find_organization, find_role};
+use crate::problem::refused_form;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Field, Frame, page};
+
+#[derive(Template)]
+#[template(path = "invitation-new.html")]
+struct NewInvitationPage {
+    frame: Frame,
+    error: String,
+    fields: Vec<Field>,
+    /// The fields of each role.
+    roles: Vec<Vec<Field>>,
+    role_names: Suggestions,
+    organizations: Suggestions,
+}
+
+/// Returns the name of a field of a role in the form.
+fn name(field: &str, number: usize) -> String {
+    format!("{field}-{number}")
+}
+
+/// Returns how many roles a form has fields for.
+fn number_of_roles(form: &Form) -> usize {
+    form.get("roles").parse().unwrap_or(1).clamp(1, MAX_ROLES)
+}
+
+fn role_fields(number: usize) -> [Field; 3] {
+    [
+        Field { list: "roles", ..Field::text(name("role", number), english::ROLE) },
+        Field { list: "organizations", ..Field::text(name("organization", number), english::ORGANIZATION) }
+            .with_hint(english::INVITED_WHERE),
+        Field { kind: "date", ..Field::text(name("until", number), english::LAST_DAY) }
+            .with_hint(english::INVITED_UNTIL),
+    ]
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    number_of_roles: usize,
+    (form, errors, error): (&Form, &[FieldError], String),
+) -> Result<NewInvitationPage, Problem> {
+    let fields = [
+        Field::email().completed_as("off"),
+        Field::text("firstName", english::FIRST_NAME).optional().with_hint(english::INVITED_NAME),
+        Field::text("lastName", english::LAST_NAME).optional(),
+    ];
+    let roles =
+        (0..number_of_roles).map(|number| role_fields(number).map(|field| field.optional().shown(form, errors)).into());
+    Ok(NewInvitationPage {
+        frame: signed_in.frame(console).await?,
+        error,
+        fields: fields.map(|field| field.shown(form, errors)).into(),
+        roles: roles.collect(),
+        role_names: Suggestions::of_roles(&console.iam, &signed_in.caller).await?,
+        organizations: Suggestions::of_organizations(&console.iam, &signed_in.caller).await?,
+    })
+}
+
+pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
+    page(StatusCode::OK, &page_of(&console, &signed_in, 1, (&Form::default(), &[], String::new())).await?)
+}
+
+pub(super) async fn create(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let number = number_of_roles(&form);
+    if form.has("more") {
+        let number = (number + 1).min(MAX_ROLES);
+        return page(StatusCode::OK, &page_of(&console, &signed_in, number, (&form, &[], String::new())).await?);
+    }
+    match invite(&console, &signed_in, &form).await {
+        Ok(id) => Ok(Redirect::to(&format!("{}/invitations/{id}?done=invited", console.base())).into_response()),
+        Err(error) => {
+            let shown = async |errors: Vec<FieldError>, text| {
+                page_of(&console, &signed_in, number, (&form, &errors, text)).await
+            };
+            refused_form(error, shown).await
+        }
+    }
+}
+
+async fn invite(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<InvitationId, Error> {
+    let (mut roles, mut numbers, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..number_of_roles(form) {
+        let [role, organization, until] = ["role", "organization", "until"].map(|field| name(field, number));
+        let typed = (form.given(&role), form.given(&organization), form.given(&until));
+        let (Some(typed_role), typed_organization, typed_until) = typed else {
+            if typed.1.is_some() || typed.2.is_some() {
+                errors.push(FieldError::new(role, english::ROLE_MISSING));
+            }
+            continue;
+        };
+        let role_id = find_role(&console.iam, &signed_in.caller, &typed_role).await?;
+        if role_id.is_none() {
+            errors.push(FieldError::new(role, english::NO_SUCH_ROLE));
+        }
+        let organization_id = match typed_organization {
+            Some(typed) => find_organization(&console.iam, &signed_in.caller, &typed).await?.or_else(|| {
+                errors.push(FieldError::new(organization, english::NO_SUCH_ORGANIZATION));
+                None
+            }),
+            None => None,
+        };
+        let expires_at = end_of_day(&until, typed_until).unwrap_or_else(|error| {
+            errors.push(error);
+            None
+        });
+        if let Some(role_id) = role_id {
+            roles.push(InvitedRole { role_id, organization_id, expires_at });
+            numbers.push(number);
+        }
+    }
+    if !errors.is_empty() {
+        return Err(Error::Validation(errors));
+    }
+    let new = NewInvitation {
+        email: form.get("email").to_owned(),
+        first_name: form.given("firstName"),
+        last_name: form.given("lastName"),
+        roles,
+    };
+    let invitation = console.iam.invitations().create(&signed_in.caller, new).await;
+    Ok(invitation.map_err(|error| as_typed(error, &numbers))?.id)
+}
+
+/// Names the fields of an error as the form does. The service names the fields of the n-th role.
+fn as_typed(error: Error, numbers: &[usize]) -> Error {
+    let field = |named: &str| {
+        let (index, field) = named.strip_prefix("roles[")?.split_once("].")?;
+        let number = numbers.get(index.parse::<usize>().ok()?)?;
+        let field = match field {
+            "roleId" => "role",
+            "organizationId" => "organization",
+            _ => "until",
+        };
+        Some(name(field, *number))
+    };
+    match error {
+        Error::Validation(errors) => Error::Validation(
+            errors
+                .into_iter()
+                .map(|error| FieldError::new(field(&error.field).unwrap_or(error.field), error.message))
+                .collect(),
+        ),
+        Error::About { field: named, error } => Error::About { field: field(&named).unwrap_or(named), error },
+        error => error,
+    }
+}

@@ -1,0 +1,191 @@
+//! The API keys of a user: a part of its page and of the account of a person, a form for a new one, and its secret.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use iam_axum::{PathId, Problem};
+use iam_core::api_key::{ApiKey, NewApiKey};
+use iam_core::{ApiKeyId, Error, FieldError, Iam, UserId};
+
+use crate::cookie::{Brief, with_cookie};
+use crate::day::end_of_day;
+use crate::english;
+use crate::form::Form;
+use crate::named::{Suggestions, find_organization};
+use crate::problem::refused_form;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Field, Frame, OncePage, page};
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/users/{id}/api-keys/new", get(show_new).post(create))
+        .route("/users/{id}/api-keys/created", get(show_created))
+}
+
+/// The part of a page that shows the keys of a user.
+#[derive(Template)]
+#[template(path = "keys.html")]
+pub(crate) struct Keys {
+    iam: Iam,
+    base: String,
+    form_token: String,
+    user: UserId,
+    /// The address of the form that revokes a key.
+    revoke: String,
+    /// `None` if the caller may not see them.
+    keys: Option<Vec<ApiKey>>,
+}
+
+impl Keys {
+    pub(crate) async fn of(console: &Console, signed_in: &SignedIn, user: UserId) -> Result<Self, Error> {
+        let keys = match console.iam.api_keys().list(&signed_in.caller, user).await {
+            Ok(keys) => Some(keys),
+            Err(Error::Forbidden(_) | Error::NotFound(_)) => None,
+            Err(error) => return Err(error),
+        };
+        let (iam, base) = (console.iam.clone(), console.base().to_owned());
+        let revoke = format!("{base}{}/revoke-key", signed_in.home_of(user));
+        Ok(Self { iam, base, form_token: signed_in.form_token.clone(), user, revoke, keys })
+    }
+
+    fn prefix(&self, key: &ApiKey) -> String {
+        self.iam.api_keys().prefix(key.id)
+    }
+
+    fn is_live(&self, key: &ApiKey) -> bool {
+        key.is_live(self.iam.now())
+    }
+}
+
+#[derive(Template)]
+#[template(path = "key-new.html")]
+struct NewKeyPage {
+    frame: Frame,
+    error: String,
+    back: String,
+    fields: Vec<Field>,
+    organizations: Suggestions,
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    user: UserId,
+    (form, errors, error): (&Form, &[FieldError], String),
+) -> Result<NewKeyPage, Problem> {
+    // The same refusal as for the list of its keys: a page about a user of another tenant does not exist.
+    console.iam.api_keys().list(&signed_in.caller, user).await?;
+    let fields = [
+        Field::text("name", english::NAME).with_hint(english::KEY_NAME_HINT),
+        Field::text("permissions", english::KEY_PERMISSIONS).optional().with_hint(english::KEY_PERMISSIONS_HINT),
+        Field { list: "organizations", ..Field::text("organizationId", english::ORGANIZATION) }
+            .optional()
+            .with_hint(english::KEY_ORGANIZATION_HINT),
+        Field { kind: "date", ..Field::text("expiresAt", english::LAST_DAY) }
+            .optional()
+            .with_hint(english::KEY_EXPIRY_HINT),
+    ];
+    Ok(NewKeyPage {
+        frame: signed_in.frame(console).await?,
+        error,
+        back: signed_in.home_of(user),
+        fields: fields.map(|field| field.shown(form, errors)).into(),
+        organizations: Suggestions::of_organizations(&console.iam, &signed_in.caller).await?,
+    })
+}
+
+async fn show_new(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(user): PathId<UserId>,
+) -> Result<Response, Problem> {
+    page(StatusCode::OK, &page_of(&console, &signed_in, user, (&Form::default(), &[], String::new())).await?)
+}
+
+async fn issue(console: &Console, signed_in: &SignedIn, user: UserId, form: &Form) -> Result<String, Error> {
+    let permissions = form.given("permissions").map(|typed| {
+        typed.split([' ', ',', ';', '\n']).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect()
+    });
+    let mut errors = Vec::new();
+    let organization = match form.given("organizationId") {
+        Some(typed) => match find_organization(&console.iam, &signed_in.caller, &typed).await? {
+            Some(id) => Some(id),
+            None => {
+                errors.push(FieldError::new("organizationId", english::NO_SUCH_ORGANIZATION));
+                None
+            }
+        },
+        None => None,
+    };
+    let expires_at = end_of_day("expiresAt", form.given("expiresAt")).unwrap_or_else(|error| {
+        errors.push(error);
+        None
+    });
+    if !errors.is_empty() {
+        return Err(Error::Validation(errors));
+    }
+    let new = NewApiKey { name: form.get("name").to_owned(), permissions, organization, expires_at };
+    let issued = console.iam.api_keys().create(&signed_in.caller, user, new).await.map_err(as_typed)?;
+    Ok(issued.token.expose().to_owned())
+}
+
+/// Names the fields of an error as the form does, which has one field for all permissions.
+fn as_typed(error: Error) -> Error {
+    let Error::Validation(errors) = error else { return error };
+    let renamed = errors.into_iter().map(|error| {
+        let field = error.field.split('[').next().unwrap_or_default().to_owned();
+        FieldError { field, ..error }
+    });
+    Error::Validation(renamed.collect())
+}
+
+async fn create(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(user): PathId<UserId>,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    match issue(&console, &signed_in, user, &form).await {
+        Ok(key) => {
+            let cookie = Brief::ApiKey.keep(&signed_in.form_token, &[&key], console.settings.cookie(&parts));
+            let address = format!("{}/users/{user}/api-keys/created", console.base());
+            Ok(with_cookie(cookie, Redirect::to(&address)))
+        }
+        Err(error) => {
+            let shown =
+                async |errors: Vec<FieldError>, text| page_of(&console, &signed_in, user, (&form, &errors, text)).await;
+            refused_form(error, shown).await
+        }
+    }
+}
+
+/// Shows a new key, once.
+async fn show_created(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(user): PathId<UserId>,
+    parts: Parts,
+) -> Result<Response, Problem> {
+    let (kind, back) = (console.settings.cookie(&parts), signed_in.home_of(user));
+    let Some(secrets) = Brief::ApiKey.read(&parts, kind) else {
+        return Ok(Redirect::to(&format!("{}{back}", console.base())).into_response());
+    };
+    let frame = signed_in.frame(&console).await?;
+    let shown = OncePage { frame, title: english::NEW_KEY, intro: english::KEY_ONCE, secrets, back };
+    Ok(with_cookie(Brief::ApiKey.forgotten(kind), page(StatusCode::OK, &shown)?))
+}
+
+/// Revokes the key that a form names.
+pub(crate) async fn revoke(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<(), Error> {
+    match form.get("key").parse::<ApiKeyId>() {
+        Ok(key) => console.iam.api_keys().delete(&signed_in.caller, key).await,
+        Err(invalid) => Err(Error::field("key", invalid.to_string())),
+    }
+}

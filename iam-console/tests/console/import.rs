@@ -1,0 +1,178 @@
+#![cfg(test)]
+
+use axum::http::{HeaderValue, StatusCode};
+use iam_core::Caller;
+use iam_core::user::{UserFilter, UserSort};
+
+use crate::app::{Answer, App, EMAIL, form, person};
+
+const PATH: &str = "/console/users/import";
+const HEADER: &str = "email,firstName,lastName,passwordHash,status";
+/// The hash of `hash imported`, with a comma in it.
+const HASH: &str =
+    r#""$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I""#;
+
+async fn count(app: &App, caller: &Caller) -> u64 {
+    app.iam.users().list(caller, &UserFilter::default(), UserSort::default(), Default::default()).await.unwrap().total
+}
+
+async fn signed() -> (App, Caller, String) {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    (app, ada, cookie)
+}
+
+/// Returns the line, the e-mail and the result of each row.
+fn rows(answer: &Answer) -> Vec<[String; 3]> {
+    let text = |cell: &str| {
+        let mut plain = String::new();
+        let mut is_tag = false;
+        for char in cell.chars() {
+            match char {
+                '<' => is_tag = true,
+                '>' => is_tag = false,
+                char if !is_tag => plain.push(char),
+                _ => {}
+            }
+        }
+        plain
+    };
+    let rows = answer.body.split("<tr").skip(1).filter(|row| row.contains("data-email"));
+    rows.map(|row| {
+        let cells: Vec<String> =
+            row.split("<td>").skip(1).map(|cell| text(cell.split("</td>").next().unwrap())).collect();
+        cells.try_into().unwrap()
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_check_says_what_would_happen_to_each_row_and_saves_nothing() {
+    let (app, ada, cookie) = signed().await;
+    let csv = [
+        HEADER,
+        &format!("grace@example.com,Grace,Hopper,{HASH},"),
+        &format!("alan,Alan,,{HASH},ACTIVE"),
+        &format!("{EMAIL},Ada,Lovelace,{HASH},SUSPENDED"),
+        "",
+        &format!("\"x@example.com\",\"Line\nbreak\",X,{HASH},GONE"),
+        "y@example.com,too,few",
+        &format!("GRACE@example.com,Grace,Hopper,{HASH},"),
+        "z@example.com,Zoe,Z,secret-in-plain-text,",
+    ];
+    let answer = app.post_signed(PATH, &cookie, &[("csv", &csv.join("\n")), ("run", "check")]).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    let found = rows(&answer);
+    let expected = [
+        ("2", "grace@example.com", "can be imported"),
+        ("3", "alan", "email "),
+        ("4", EMAIL, "already exists"),
+        ("6", "", "status "),
+        ("8", "", "as many fields"),
+        ("9", "GRACE@example.com", "already exists"),
+        ("10", "z@example.com", "passwordHash "),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for ([line, email, result], (expected_line, expected_email, part)) in found.iter().zip(expected) {
+        assert_eq!((line.as_str(), email.as_str()), (expected_line, expected_email), "{result}");
+        assert!(result.contains(part), "{line}: {result}");
+    }
+    assert!(found[1][2].contains("lastName"), "all fields are named: {:?}", found[1]);
+    assert!(answer.body.contains("can be imported: 1. Rows with errors: 6."), "{}", answer.body);
+    // What was typed is still there, and the next step is offered.
+    assert!(answer.body.contains("GRACE@example.com,Grace"), "{}", answer.body);
+    assert!(!answer.body.contains(r#"value="import" class="plain" hidden"#), "{}", answer.body);
+    assert_eq!(count(&app, &ada).await, 1);
+}
+
+#[tokio::test]
+async fn an_import_creates_users_who_sign_in_with_their_passwords() {
+    let (app, ada, cookie) = signed().await;
+    let csv =
+        format!("lastName,firstName,email,passwordHash\r\nHopper,Grace,grace@example.com,{HASH}\r\nX,Y,bad,{HASH}\r\n");
+    let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", "import")]).await;
+    assert!(answer.body.contains("created: 1. Rows that were refused: 1."), "{}", answer.body);
+    assert_eq!(count(&app, &ada).await, 2);
+    // The same file again changes nothing.
+    let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", "import")]).await;
+    assert!(rows(&answer)[0][2].contains("already exists"), "{}", answer.body);
+    assert_eq!(count(&app, &ada).await, 2);
+}
+
+#[tokio::test]
+async fn a_part_of_a_file_is_answered_by_its_rows_with_the_lines_of_the_file() {
+    let (app, ada, cookie) = signed().await;
+    let token = app.form_token(&cookie).await;
+    let csv = format!("{HEADER}\ngrace@example.com,<b>Grace</b>,Hopper,{HASH},\n<i>@example.com,A,B,{HASH},");
+    let fields = [("csv", csv.as_str()), ("run", "import"), ("firstLine", "102"), ("form-token", token.as_str())];
+    let mut sent = form(PATH, &cookie, &fields);
+    sent.headers_mut().insert("hx-request", HeaderValue::from_static("true"));
+    let answer = app.send(sent).await;
+    assert!(!answer.body.contains("<html") && !answer.body.contains("<i>@"), "{}", answer.body);
+    let found = rows(&answer);
+    assert_eq!((&*found[0][0], &*found[0][2], &*found[1][0]), ("102", "created", "103"), "{found:?}");
+    assert_eq!(count(&app, &ada).await, 2);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_is_refused_at_its_field_and_stays() {
+    let (app, ada, cookie) = signed().await;
+    let many = format!("{HEADER}\n{}", "a,b,c,d,e\n".repeat(501));
+    let cases = [
+        ("", "must begin with a line"),
+        ("grace@example.com,Grace", "has no column email"),
+        ("email,firstName,lastName,passwordHash,<u>role</u>\nx,x,x,x,x", "has an unknown column &#60;u&#62;role"),
+        (&*many, "the maximum is 500"),
+    ];
+    for (csv, expected) in cases {
+        let answer = app.post_signed(PATH, &cookie, &[("csv", csv), ("run", "import")]).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{expected}");
+        assert!(
+            answer.body.contains(expected) && answer.body.contains(r#"aria-describedby="csv-error"#),
+            "{}",
+            answer.body
+        );
+        let line = csv.lines().next().unwrap_or_default().replace('<', "&#60;").replace('>', "&#62;");
+        assert!(answer.body.contains(&line), "{}", answer.body);
+    }
+    assert_eq!(count(&app, &ada).await, 1);
+}
+
+#[tokio::test]
+async fn only_callers_who_may_create_users_import_them() {
+    let (app, ada, _) = signed().await;
+    app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let cookie = app.sign_in("grace@example.com").await;
+    let csv = format!("{HEADER}\nx@example.com,X,Y,{HASH},");
+    for run in ["check", "import"] {
+        let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", run)]).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN);
+        assert!(answer.body.contains("users:create") && answer.body.contains("x@example.com"), "{}", answer.body);
+    }
+    assert_eq!(app.post(PATH, &cookie, &[("csv", &csv), ("run", "import")]).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(count(&app, &ada).await, 2);
+    // A user of another tenant with the same address is no obstacle, and is not seen.
+    app.register("eve@example.org").await;
+    let eve = app.sign_in("eve@example.org").await;
+    let csv = format!("{HEADER}\n{EMAIL},X,Y,{HASH},");
+    let answer = app.post_signed(PATH, &eve, &[("csv", &csv), ("run", "check")]).await;
+    assert_eq!(rows(&answer)[0][2], "can be imported");
+    assert_eq!(count(&app, &ada).await, 2);
+}
+
+#[tokio::test]
+async fn a_quota_stops_the_import_and_the_rows_before_stay() {
+    let app = App::with(|settings| settings.quota.users = 2).await;
+    let ada = app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    let rows_of =
+        |names: &[&str]| names.iter().map(|name| format!("\n{name}@example.com,{name},X,{HASH},")).collect::<String>();
+    let csv = format!("{HEADER}{}", rows_of(&["a", "b", "c"]));
+    let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", "import")]).await;
+    let found = rows(&answer);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!((&*found[0][2], &*found[1][2]), ("created", "not imported"));
+    assert!(answer.body.contains("data-stopped") && answer.body.contains("quota"), "{}", answer.body);
+    assert_eq!(count(&app, &ada).await, 2);
+}
