@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -13,6 +14,7 @@ use iam_console::Settings;
 use iam_core::clock::testing::FixedClock;
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
+use iam_core::webhook::{Reach, SendError, WebhookRequest, WebhookSender};
 use iam_core::{Caller, Iam, RequestContext};
 use iam_store_memory::MemoryStore;
 use tower::ServiceExt as _;
@@ -27,6 +29,20 @@ pub(crate) struct App {
     pub(crate) iam: Iam,
     pub(crate) clock: FixedClock,
     router: Router,
+}
+
+/// What webhooks send to: it accepts everything, unless its address ends with `/refuse`.
+struct Receiver;
+
+#[async_trait]
+impl WebhookSender for Receiver {
+    fn reach(&self) -> Reach {
+        Reach::Public
+    }
+
+    async fn send(&self, request: WebhookRequest) -> Result<u16, SendError> {
+        Ok(if request.url.as_str().ends_with("/refuse") { 500 } else { 204 })
+    }
 }
 
 /// A response, read to its end.
@@ -55,6 +71,7 @@ impl App {
         settings.hashing_cost = iam_core::credential::HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         adjust(&mut settings);
         let builder = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).settings(settings);
+        let builder = builder.webhooks(Arc::new(Receiver));
         let iam = builder.build().await.unwrap();
         let mut settings = Settings::default();
         settings.path = path.to_owned();

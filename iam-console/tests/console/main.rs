@@ -7,4 +7,6 @@ mod audit;
 mod overview;
 mod session;
 mod sign_in;
+mod tenant;
 mod users;
+mod webhooks;
