@@ -72,7 +72,7 @@ fn a_user_is_created_found_and_suspended_and_the_log_shows_it() {
 
     browser.click("//nav//a[text()='Users']");
     browser.type_into("//input[@id='search']", "grac");
-    assert_eq!(browser.text_of("//div[@id='users']/p[text()='1 user']"), "1 user");
+    assert_eq!(browser.text_of("//p[@id='found' and text()='1 user']"), "1 user");
     browser.click("//div[@id='users']//a[text()='Grace Hopper']");
     browser.click("//button[text()='Suspend']");
     assert_eq!(browser.text_of("//p[@role='status' and text()]"), "The user is suspended.");
