@@ -9,6 +9,7 @@ mod collector;
 mod command;
 mod config;
 mod console;
+mod console_pages;
 mod crash;
 mod demo;
 mod documents;
