@@ -3,6 +3,7 @@
 //! Messages about a refused call come from the services, as in the API.
 
 use iam_core::access::Denial;
+use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::PasswordPolicy;
 
 pub(crate) const CONSOLE: &str = "Console";
@@ -352,6 +353,8 @@ pub(crate) const BELOW: &str = "Below it";
 pub(crate) const AT_THE_TOP: &str = "At the top";
 pub(crate) const SLUG: &str = "Short name";
 pub(crate) const SLUG_HINT: &str = "In lower-case letters, digits and hyphens, such as north-branch";
+pub(crate) const TENANT_SLUG_HINT: &str =
+    "Lower-case letters, digits and hyphens. People with accounts in several tenants type it.";
 pub(crate) const NEW_SLUG_HINT: &str =
     "In lower-case letters, digits and hyphens. Leave it empty for one that is made from the name.";
 pub(crate) const PARENT: &str = "Below";
@@ -783,3 +786,134 @@ pub(crate) const ROW_CREATED: &str = "created";
 pub(crate) const ROW_BROKEN: &str = "The row must be UTF-8 and have as many fields as the first line.";
 pub(crate) const ROW_NOT_TRIED: &str = "not imported";
 pub(crate) const ROW_REPEATED: &str = "A row before it has the same e-mail address.";
+// Webhooks.
+pub(crate) const WEBHOOKS: &str = "Webhooks";
+pub(crate) const WEBHOOK: &str = "Webhook";
+pub(crate) const WEBHOOKS_WHAT: &str =
+    "A webhook sends events of this tenant to another system, as soon as they are in the audit log.";
+pub(crate) const NO_WEBHOOKS: &str = "There is no webhook yet.";
+pub(crate) const NEW_WEBHOOK: &str = "New webhook";
+pub(crate) const CREATE_WEBHOOK: &str = "Create the webhook";
+pub(crate) const WEBHOOK_URL: &str = "Address";
+pub(crate) const WEBHOOK_URL_HINT: &str =
+    "Where the events go, such as https://example.com/events. It must contain no secret: the audit log shows it.";
+pub(crate) const EVENT_TYPES: &str = "Types of events";
+pub(crate) const EVENT_TYPES_HINT: &str = "One on each line, such as USER.CREATE. USER.* means every action on users.";
+pub(crate) const EVENT_CATALOGUE: &str = "All types of events";
+pub(crate) const NEEDS_AUDIT_LOG: &str = "A webhook sends entries of the audit log. You may not read it, so you can change neither the address nor the types.";
+pub(crate) const WEBHOOK_ENABLED: &str = "It sends events";
+pub(crate) const SWITCHED_ON: &str = "On";
+pub(crate) const SWITCHED_OFF: &str = "Off";
+pub(crate) const WEBHOOK_CREATED: &str = "The webhook is created.";
+pub(crate) const WEBHOOK_DELETED: &str = "The webhook is deleted.";
+pub(crate) const WEBHOOK_CHANGED_MEANWHILE: &str =
+    "The webhook has changed since you opened this page, so nothing is changed. Open the page again first.";
+pub(crate) const WHAT_IT_SENDS: &str = "What it sends";
+pub(crate) const ABOUT_THIS_WEBHOOK: &str = "what was done to this webhook";
+pub(crate) const SECRET: &str = "Secret";
+pub(crate) const SECRET_ONCE: &str =
+    "The receiver verifies requests with this secret. Copy it now: it is not shown again.";
+pub(crate) const ROTATE_SECRET: &str = "Make a new secret";
+pub(crate) const ROTATE_WHAT: &str = "For 24 hours, requests are signed with the former secret, too.";
+pub(crate) const SECRET_ROTATED: &str = "The webhook has a new secret.";
+pub(crate) const TEST: &str = "Test";
+pub(crate) const TEST_WHAT: &str = "Sends an event of the type WEBHOOK.TEST, which is not in the audit log.";
+pub(crate) const SEND_TEST: &str = "Send a test";
+pub(crate) const DELETE_WEBHOOK_WHAT: &str = "It sends no more events, and its deliveries are removed.";
+pub(crate) const DELETE_WEBHOOK_CONFIRM: &str = "Yes, delete this webhook";
+pub(crate) const DELIVERIES: &str = "Deliveries";
+pub(crate) const DELIVERIES_WHAT: &str =
+    "The newest 200, by their last attempt. Those that have ended are removed after seven days.";
+pub(crate) const NO_DELIVERIES: &str = "Nothing is delivered yet. Send a test, or wait for an event of these types.";
+pub(crate) const DELIVERED: &str = "Delivered";
+pub(crate) const DELIVERY_PENDING: &str = "Waiting for the next attempt";
+pub(crate) const DELIVERY_FAILED: &str = "Failed";
+pub(crate) const RECEIVER_ANSWER: &str = "Answer";
+pub(crate) const NO_ANSWER: &str = "none";
+pub(crate) const ATTEMPT: &str = "Attempts";
+pub(crate) const NEXT_ATTEMPT: &str = "the next one at";
+pub(crate) const SEQUENCE: &str = "Number of the event";
+pub(crate) const SEND_AGAIN_FROM_HERE: &str = "Send again from this event on";
+pub(crate) const SEND_AGAIN_EVENTS: &str = "Send events again";
+pub(crate) const FROM_SEQUENCE: &str = "Number of the first event";
+pub(crate) const FROM_SEQUENCE_HINT: &str = "This event and all later ones of these types are sent again.";
+pub(crate) const EVENTS_ARE_SENT_AGAIN: &str = "The events are sent again. Open this page later to see the answers.";
+pub(crate) const MUST_BE_A_NUMBER: &str = "must be a whole number";
+
+/// What the receiver of a webhook has answered to a test.
+pub(crate) fn test_result(status: Option<u16>, error: Option<&str>, duration_ms: u32) -> String {
+    let answer = match status {
+        Some(status) => format!("The receiver answered {status} after {duration_ms} ms"),
+        None => format!("The test failed after {duration_ms} ms"),
+    };
+    match error {
+        Some(error) => format!("{answer}: {error}."),
+        None => format!("{answer}. The test is accepted."),
+    }
+}
+
+// Settings of the tenant.
+pub(crate) const TENANT_SETTINGS: &str = "Settings";
+pub(crate) const TENANT_HIDDEN: &str = "You may not see the settings of the tenant.";
+pub(crate) const ABOUT_THIS_TENANT: &str = "what was changed here";
+pub(crate) const TENANT_CHANGED_MEANWHILE: &str =
+    "The tenant has changed since you opened this page, so nothing is saved. Open the page again before you save.";
+pub(crate) const PASSWORD_POLICY: &str = "Password policy";
+pub(crate) const PASSWORD_POLICY_HINT: &str =
+    "For passwords that are set from now on. All but the first refuse common passwords, and the person's own words.";
+pub(crate) const SECOND_FACTORS_HINT: &str =
+    "If they are required, a person without one must set one up within the grace. Afterwards it can do nothing else.";
+pub(crate) const GRACE_DAYS: &str = "Grace in days";
+pub(crate) const GRACE_DAYS_HINT: &str = "0 to 90, counted from the day on which second factors are required, or on which the user is created if it is later.";
+pub(crate) const RETENTION: &str = "Retention of the audit log";
+pub(crate) const RETENTION_HIDDEN: &str = "You may not see how long the audit log is kept.";
+pub(crate) const RETENTION_DAYS: &str = "Days";
+pub(crate) const RETENTION_HINT: &str =
+    "Empty means forever. A longer time is in force at once, a shorter one after 30 days.";
+pub(crate) const SAVE_RETENTION: &str = "Save the retention";
+pub(crate) const ENTRIES_ARE_KEPT_FOREVER: &str = "All entries are kept forever.";
+pub(crate) const APPLY_RETENTION: &str = "Remove old entries";
+pub(crate) const APPLY_RETENTION_WHAT: &str =
+    "Removes the entries that are older than the retention. Proofs of all other entries stay valid.";
+pub(crate) const APPLY_RETENTION_CONFIRM: &str = "Yes, remove old entries";
+
+/// How long entries are kept now.
+pub(crate) fn entries_are_kept(days: &u32) -> String {
+    format!("Entries are kept for {}.", days_of(days))
+}
+
+/// How long entries are kept later; a moment follows.
+pub(crate) fn entries_will_be_kept(days: &u32) -> String {
+    format!("They are kept for {} from", days_of(days))
+}
+
+fn days_of(days: &u32) -> String {
+    if *days == 1 { "1 day".to_owned() } else { format!("{days} days") }
+}
+
+/// How many entries the retention has removed.
+pub(crate) fn entries_removed(count: u64) -> String {
+    match count {
+        0 => "No entry is older than the retention.".to_owned(),
+        1 => "1 entry is removed.".to_owned(),
+        count => format!("{count} entries are removed."),
+    }
+}
+
+/// The name of a password policy.
+pub(crate) fn password_policy(policy: &PasswordPolicy) -> &'static str {
+    match policy {
+        PasswordPolicy::Seed => "At least 8 characters of several kinds",
+        PasswordPolicy::Nist => "NIST SP 800-63B-4: at least 15 characters, 8 if second factors are required",
+        PasswordPolicy::Asvs => "OWASP ASVS 5.0: at least 8 characters",
+    }
+}
+
+/// The name of a rule for second factors.
+pub(crate) fn second_factor_policy(policy: &SecondFactorPolicy) -> &'static str {
+    match policy {
+        SecondFactorPolicy::Off => "Off: nobody can set one up",
+        SecondFactorPolicy::Optional => "Optional: each person decides",
+        SecondFactorPolicy::Required => "Required for everybody",
+    }
+}

@@ -31,9 +31,11 @@ mod session;
 mod settings;
 mod sign_in;
 mod state;
+mod tenant;
 mod time;
 mod users;
 mod view;
+mod webhooks;
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -82,6 +84,8 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(invitations::routes())
         .merge(audit::routes())
         .merge(access_reviews::routes())
+        .merge(webhooks::routes())
+        .merge(tenant::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())
         .layer(from_fn_with_state(console.clone(), guard::guarded));

@@ -15,6 +15,7 @@ use iam_core::factor::webauthn::RelyingParty;
 use iam_core::mail::{LinkPages, Mail, MailError, Mailer};
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
+use iam_core::webhook::{Reach, SendError, WebhookRequest, WebhookSender};
 use iam_core::{Builder, Caller, Iam, RequestContext};
 use iam_store_memory::MemoryStore;
 use tower::ServiceExt as _;
@@ -38,6 +39,20 @@ struct Unsent;
 impl Mailer for Unsent {
     async fn send(&self, _: &Mail) -> Result<(), MailError> {
         Err("there is no mail".into())
+    }
+}
+
+/// What webhooks send to: it accepts everything, unless its address ends with `/refuse`.
+struct Receiver;
+
+#[async_trait]
+impl WebhookSender for Receiver {
+    fn reach(&self) -> Reach {
+        Reach::Public
+    }
+
+    async fn send(&self, request: WebhookRequest) -> Result<u16, SendError> {
+        Ok(if request.url.as_str().ends_with("/refuse") { 500 } else { 204 })
     }
 }
 
@@ -82,7 +97,7 @@ impl App {
         settings.hashing_cost = iam_core::credential::HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         adjust(&mut settings);
         let builder = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).settings(settings);
-        let iam = more(builder).build().await.unwrap();
+        let iam = more(builder.webhooks(Arc::new(Receiver))).build().await.unwrap();
         let mut settings = Settings::default();
         settings.path = path.to_owned();
         let router = axum::Router::new().merge(iam_console::router(iam.clone(), settings));

@@ -16,4 +16,6 @@ mod overview;
 mod roles;
 mod session;
 mod sign_in;
+mod tenant;
 mod users;
+mod webhooks;

@@ -124,6 +124,17 @@ impl Browser {
         self.command("webauthn/authenticator", &authenticator).unwrap();
     }
 
+    /// Shows the page as a window of this width would, with this color scheme: `light` or `dark`.
+    pub(crate) fn emulate(&self, width: u32, scheme: &str) {
+        let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        for (command, parameters) in
+            [("Emulation.setDeviceMetricsOverride", metrics), ("Emulation.setEmulatedMedia", media)]
+        {
+            self.command("goog/cdp/execute", &json!({ "cmd": command, "params": parameters })).unwrap();
+        }
+    }
+
     /// Makes the window this wide and this high.
     pub(crate) fn resize(&self, (width, height): (u32, u32)) {
         self.command("window/rect", &json!({ "width": width, "height": height })).unwrap();

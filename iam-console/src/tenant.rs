@@ -1,0 +1,268 @@
+//! The settings of the tenant, and how long it keeps its audit log.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::{Extension, Router, routing::get, routing::post};
+use chrono::TimeDelta;
+use iam_axum::{Problem, Query};
+use iam_core::audit::Retention;
+use iam_core::factor::SecondFactorPolicy;
+use iam_core::tenant::{PasswordPolicy, Tenant, TenantPatch};
+use iam_core::version::Precondition;
+use iam_core::{Error, FieldError};
+use serde::Deserialize;
+
+use crate::english;
+use crate::form::Form;
+use crate::problem::refused_form;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Field, Frame, page};
+
+/// How long ago a person may have proven its identity. The API does not ask for it, but a browser may be left open, and
+/// these settings protect all users of the tenant.
+const FRESH: TimeDelta = TimeDelta::minutes(10);
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/tenant", get(show).post(update))
+        .route("/tenant/retention", post(set_retention))
+        .route("/tenant/retention/apply", post(apply_retention))
+}
+
+#[derive(Template)]
+#[template(path = "tenant.html")]
+struct TenantPage {
+    frame: Frame,
+    notice: String,
+    error: String,
+    /// `None` if the caller may not see it.
+    tenant: Option<TenantForm>,
+    /// `None` if the caller may not see it.
+    retention: Option<RetentionForm>,
+}
+
+/// The tenant, with the fields of its form.
+struct TenantForm {
+    tenant: Tenant,
+    /// The version that the person has seen: a form that is shown again must not replace what it does not show.
+    version: String,
+    fields: [Field; 2],
+    password_policy: String,
+    password_policy_error: String,
+    second_factor: String,
+    second_factor_error: String,
+    grace: Field,
+}
+
+struct RetentionForm {
+    retention: Retention,
+    days: Field,
+}
+
+/// A form that is shown again: what was typed, and what is wrong with it.
+#[derive(Clone, Copy)]
+struct Typed<'a> {
+    form: &'a Form,
+    errors: &'a [FieldError],
+}
+
+/// The form that a person has sent.
+#[derive(Clone, Copy)]
+enum Sent<'a> {
+    Nothing,
+    Tenant(Typed<'a>),
+    Retention(Typed<'a>),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Done {
+    done: String,
+    removed: Option<u64>,
+}
+
+impl Done {
+    fn notice(&self) -> String {
+        match (&*self.done, self.removed) {
+            ("saved", _) => english::SAVED.to_owned(),
+            ("applied", Some(removed)) => english::entries_removed(removed),
+            _ => String::new(),
+        }
+    }
+}
+
+impl TenantForm {
+    fn of(tenant: Tenant, typed: Option<Typed<'_>>) -> Self {
+        let value = |name: &str, stored: &str| typed.map_or(stored, |typed| typed.form.get(name)).to_owned();
+        let errors = typed.map_or(&[][..], |typed| typed.errors);
+        let field = |field: Field, stored: &str| {
+            let value = value(&field.name, stored);
+            field.filled(&value).judged(errors)
+        };
+        let judged = |name, label| Field::text(name, label).judged(errors).error;
+        let grace = Field { kind: "number", ..Field::text("secondFactorGraceDays", english::GRACE_DAYS) };
+        Self {
+            version: value("version", &tenant.version.to_string()),
+            fields: [
+                field(Field::text("name", english::TENANT_NAME), tenant.name.as_str()),
+                field(Field::text("slug", english::SLUG).with_hint(english::TENANT_SLUG_HINT), tenant.slug.as_str()),
+            ],
+            password_policy: value("passwordPolicy", tenant.password_policy.as_str()),
+            password_policy_error: judged("passwordPolicy", english::PASSWORD_POLICY),
+            second_factor: value("secondFactor", tenant.second_factor.as_str()),
+            second_factor_error: judged("secondFactor", english::SECOND_FACTORS),
+            grace: field(
+                grace.with_hint(english::GRACE_DAYS_HINT),
+                &tenant.second_factor_grace_days.days().to_string(),
+            ),
+            tenant,
+        }
+    }
+}
+
+impl RetentionForm {
+    fn of(retention: Retention, typed: Option<Typed<'_>>) -> Self {
+        let field = Field { kind: "number", ..Field::text("retentionDays", english::RETENTION_DAYS) };
+        let field = field.optional().with_hint(english::RETENTION_HINT);
+        // A retention that is still to come is what the person has set last.
+        let set = retention.pending.as_ref().map(|pending| pending.days).or(retention.days);
+        let days = match typed {
+            Some(Typed { form, errors }) => field.filled(form.get("retentionDays")).judged(errors),
+            None => field.filled(&set.map_or_else(String::new, |days| days.to_string())),
+        };
+        Self { retention, days }
+    }
+}
+
+async fn page_of(console: &Console, signed_in: &SignedIn, sent: Sent<'_>) -> Result<TenantPage, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let (of_tenant, of_retention) = match sent {
+        Sent::Nothing => (None, None),
+        Sent::Tenant(typed) => (Some(typed), None),
+        Sent::Retention(typed) => (None, Some(typed)),
+    };
+    let tenant = if_allowed(iam.tenants().get(caller, caller.tenant()).await)?;
+    let retention = if_allowed(iam.audit().retention(caller).await)?;
+    Ok(TenantPage {
+        frame: signed_in.frame(console).await?,
+        notice: String::new(),
+        error: String::new(),
+        tenant: tenant.map(|tenant| TenantForm::of(tenant, of_tenant)),
+        retention: retention.map(|retention| RetentionForm::of(retention, of_retention)),
+    })
+}
+
+/// Returns `None` for what the caller may not see.
+fn if_allowed<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Forbidden(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Query(done): Query<Done>,
+) -> Result<Response, Problem> {
+    let shown = page_of(&console, &signed_in, Sent::Nothing).await?;
+    page(StatusCode::OK, &TenantPage { notice: done.notice(), ..shown })
+}
+
+async fn update(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let caller = &signed_in.caller;
+    console.iam.sessions().require_fresh(caller, FRESH).await?;
+    let precondition = Precondition::OneOf(form.get("version").parse().into_iter().collect());
+    let result = match patch(&form) {
+        Ok(patch) => console.iam.tenants().update_if(caller, caller.tenant(), patch, &precondition).await,
+        Err(error) => Err(error),
+    };
+    match result {
+        Ok(_) => Ok(back(&console, "done=saved")),
+        Err(error) => {
+            let is_late = matches!(error, Error::PreconditionFailed);
+            refused_form(error, async |errors, error| {
+                let error = if is_late { english::TENANT_CHANGED_MEANWHILE.to_owned() } else { error };
+                let sent = Sent::Tenant(Typed { form: &form, errors: &errors });
+                Ok(TenantPage { error, ..page_of(&console, &signed_in, sent).await? })
+            })
+            .await
+        }
+    }
+}
+
+/// Reads the settings of a form.
+fn patch(form: &Form) -> Result<TenantPatch, Error> {
+    let chosen = |name: &str| Error::field(name, english::MUST_BE_CHOSEN);
+    Ok(TenantPatch {
+        name: Some(form.get("name").to_owned()),
+        slug: Some(form.get("slug").trim().to_owned()),
+        password_policy: Some(form.get("passwordPolicy").parse().map_err(|_| chosen("passwordPolicy"))?),
+        second_factor: Some(form.get("secondFactor").parse().map_err(|_| chosen("secondFactor"))?),
+        second_factor_grace_days: Some(number(form, "secondFactorGraceDays")?),
+    })
+}
+
+fn number<N: std::str::FromStr>(form: &Form, name: &str) -> Result<N, Error> {
+    form.get(name).trim().parse().map_err(|_| Error::field(name, english::MUST_BE_A_NUMBER))
+}
+
+async fn set_retention(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    console.iam.sessions().require_fresh(&signed_in.caller, FRESH).await?;
+    let days = match form.given("retentionDays") {
+        Some(_) => number(&form, "retentionDays").map(Some),
+        None => Ok(None),
+    };
+    let result = match days {
+        Ok(days) => console.iam.audit().set_retention(&signed_in.caller, days).await,
+        Err(error) => Err(error),
+    };
+    match result {
+        Ok(_) => Ok(back(&console, "done=saved")),
+        Err(error) => refuse_retention(&console, &signed_in, &form, error).await,
+    }
+}
+
+async fn apply_retention(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    console.iam.sessions().require_fresh(&signed_in.caller, FRESH).await?;
+    match console.iam.audit().apply_retention(&signed_in.caller).await {
+        Ok(removed) => Ok(back(&console, &format!("done=applied&removed={removed}"))),
+        Err(error) => refuse_retention(&console, &signed_in, &form, error).await,
+    }
+}
+
+async fn refuse_retention(
+    console: &Console,
+    signed_in: &SignedIn,
+    form: &Form,
+    error: Error,
+) -> Result<Response, Problem> {
+    refused_form(error, async |errors, error| {
+        let sent = Sent::Retention(Typed { form, errors: &errors });
+        // The form that applies the retention has no field.
+        let sent = if form.has("retentionDays") { sent } else { Sent::Nothing };
+        Ok(TenantPage { error, ..page_of(console, signed_in, sent).await? })
+    })
+    .await
+}
+
+fn back(console: &Console, query: &str) -> Response {
+    Redirect::to(&format!("{}/tenant?{query}", console.base())).into_response()
+}

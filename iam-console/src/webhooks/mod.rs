@@ -1,0 +1,99 @@
+//! The webhooks of the tenant: a list, a page for each with its deliveries, and a form for a new one.
+
+mod list;
+mod new;
+mod one;
+
+use axum::Router;
+use axum::routing::{get, post};
+use iam_core::FieldError;
+use iam_core::audit::Recorded;
+use iam_core::webhook::{IssuedWebhook, Webhook};
+
+use crate::english;
+use crate::form::Form;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::Field;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/webhooks", get(list::show))
+        .route("/webhooks/new", get(new::show).post(new::create))
+        .route("/webhooks/{id}", get(one::show).post(one::update))
+        .route("/webhooks/{id}/rotate-secret", post(one::rotate_secret))
+        .route("/webhooks/{id}/test", post(one::test))
+        .route("/webhooks/{id}/replay", post(one::replay))
+        .route("/webhooks/{id}/delete", post(one::delete))
+}
+
+/// The fields of a webhook in a form.
+struct Fields {
+    url: Field,
+    types: Field,
+    description: Field,
+    enabled: bool,
+    /// What the service records: `None` if the caller may not read the audit log, whose entries a webhook sends.
+    catalogue: Option<Vec<Recorded>>,
+}
+
+impl Fields {
+    /// Returns the fields with what was typed or, without a form, with what the webhook has.
+    fn of(
+        console: &Console,
+        signed_in: &SignedIn,
+        webhook: Option<&Webhook>,
+        (form, errors): (Option<&Form>, &[FieldError]),
+    ) -> Self {
+        let shown = |field: Field, stored: String| {
+            let typed = form.map_or(stored, |form| form.get(&field.name).to_owned());
+            field.filled(&typed).judged(errors)
+        };
+        let (url, types, description) = match webhook {
+            Some(webhook) => (webhook.url.to_string(), lines(webhook), webhook.description.as_str().to_owned()),
+            None => Default::default(),
+        };
+        let enabled = webhook.is_none_or(|webhook| webhook.enabled);
+        let types = shown(Field::text("types", english::EVENT_TYPES).with_hint(english::EVENT_TYPES_HINT), types);
+        Self {
+            url: shown(Field { kind: "url", ..Field::text("url", english::WEBHOOK_URL) }, url)
+                .with_hint(english::WEBHOOK_URL_HINT),
+            types: Field { error: types_error(form, errors), ..types },
+            description: shown(Field::text("description", english::DESCRIPTION).optional(), description),
+            enabled: form.map_or(enabled, |form| form.has("enabled")),
+            catalogue: console.iam.audit().catalogue(&signed_in.caller).ok(),
+        }
+    }
+}
+
+/// Returns the types of a webhook, each on a line of its own.
+fn lines(webhook: &Webhook) -> String {
+    webhook.types.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the types that a form names, on lines of their own or separated by commas.
+fn typed_types(form: &Form) -> Vec<String> {
+    let words = form.get("types").split(|char: char| char.is_whitespace() || char == ',');
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns what is wrong with the types of a form. An error about one type names it.
+fn types_error(form: Option<&Form>, errors: &[FieldError]) -> String {
+    let typed = form.map(typed_types).unwrap_or_default();
+    let texts = errors.iter().filter_map(|error| {
+        let index = error.field.strip_prefix("types")?;
+        let number = index.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')?.parse::<usize>().ok());
+        let named = number.and_then(|number| typed.get(number)).map_or(english::EVENT_TYPES, String::as_str);
+        Some(format!("{named} {}.", error.message))
+    });
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// The secret of a webhook, which is shown once.
+struct Secret(String);
+
+impl Secret {
+    fn of(issued: &IssuedWebhook) -> Self {
+        Self(issued.secret.expose().to_owned())
+    }
+}

@@ -1,0 +1,64 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use iam_axum::Problem;
+use iam_core::FieldError;
+use iam_core::webhook::NewWebhook;
+
+use crate::english;
+use crate::form::Form;
+use crate::problem::refused_form;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Frame, page};
+use crate::webhooks::{Fields, Secret, one, typed_types};
+
+#[derive(Template)]
+#[template(path = "webhook-new.html")]
+struct NewWebhookPage {
+    frame: Frame,
+    error: String,
+    fields: Fields,
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    (form, errors): (Option<&Form>, &[FieldError]),
+) -> Result<NewWebhookPage, Problem> {
+    let fields = Fields::of(console, signed_in, None, (form, errors));
+    Ok(NewWebhookPage { frame: signed_in.frame(console).await?, error: String::new(), fields })
+}
+
+pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
+    page(StatusCode::OK, &page_of(&console, &signed_in, (None, &[])).await?)
+}
+
+/// Makes a webhook. The answer is no redirect, because the secret can only be shown in it.
+pub(super) async fn create(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let new = NewWebhook {
+        url: form.get("url").trim().to_owned(),
+        types: typed_types(&form),
+        description: form.get("description").to_owned(),
+        enabled: form.has("enabled"),
+    };
+    match console.iam.webhooks().create(&signed_in.caller, new).await {
+        Ok(issued) => {
+            let secret = Secret::of(&issued);
+            one::page_with_secret(&console, &signed_in, issued.webhook, secret, english::WEBHOOK_CREATED).await
+        }
+        Err(error) => {
+            refused_form(error, async |errors, error| {
+                let shown = page_of(&console, &signed_in, (Some(&form), &errors)).await?;
+                Ok(NewWebhookPage { error, ..shown })
+            })
+            .await
+        }
+    }
+}

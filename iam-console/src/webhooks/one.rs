@@ -1,0 +1,275 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{PathId, Problem, Query};
+use iam_core::version::Precondition;
+use iam_core::webhook::{Delivery, DeliveryStatus, Webhook, WebhookPatch};
+use iam_core::{Error, FieldError, WebhookId};
+use serde::Deserialize;
+
+use crate::english;
+use crate::form::Form;
+use crate::problem::{refused_form, refused_in_place};
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Field, Frame, page};
+use crate::webhooks::{Fields, Secret, typed_types};
+
+/// How many deliveries a page shows.
+const LIMIT: usize = 25;
+
+#[derive(Template)]
+#[template(path = "webhook.html")]
+struct WebhookPage {
+    frame: Frame,
+    notice: String,
+    error: String,
+    secret: Option<Secret>,
+    webhook: Webhook,
+    /// The version that the person has seen: a form that is shown again must not replace what it does not show.
+    version: String,
+    fields: Fields,
+    from_sequence: Field,
+    deliveries: Deliveries,
+}
+
+/// A page of the deliveries.
+#[derive(Default)]
+struct Deliveries {
+    shown: Vec<Delivery>,
+    page: usize,
+    pages: usize,
+}
+
+impl Deliveries {
+    fn of(all: Vec<Delivery>, wanted: usize) -> Self {
+        let pages = all.len().div_ceil(LIMIT).max(1);
+        let page = wanted.clamp(1, pages);
+        let shown = all.into_iter().skip((page - 1) * LIMIT).take(LIMIT).collect();
+        Self { shown, page, pages }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    done: String,
+    page: Option<usize>,
+}
+
+impl Wanted {
+    fn notice(&self) -> &'static str {
+        match &*self.done {
+            "saved" => english::SAVED,
+            "replayed" => english::EVENTS_ARE_SENT_AGAIN,
+            _ => "",
+        }
+    }
+}
+
+/// Returns the page of a webhook, with what was typed instead of what the webhook has.
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    webhook: Webhook,
+    (form, errors): (Option<&Form>, &[FieldError]),
+    wanted: usize,
+) -> Result<WebhookPage, Problem> {
+    let deliveries = console.iam.webhooks().deliveries(&signed_in.caller, webhook.id).await?;
+    Ok(WebhookPage {
+        frame: signed_in.frame(console).await?,
+        notice: String::new(),
+        error: String::new(),
+        secret: None,
+        version: form.map_or_else(|| webhook.version.to_string(), |form| form.get("version").to_owned()),
+        fields: Fields::of(console, signed_in, Some(&webhook), (form, errors)),
+        from_sequence: Field { kind: "number", ..Field::text("fromSequence", english::FROM_SEQUENCE) }
+            .with_hint(english::FROM_SEQUENCE_HINT),
+        deliveries: Deliveries::of(deliveries, wanted),
+        webhook,
+    })
+}
+
+async fn find(console: &Console, signed_in: &SignedIn, id: WebhookId) -> Result<Webhook, Problem> {
+    Ok(console.iam.webhooks().get(&signed_in.caller, id).await?)
+}
+
+/// Shows a webhook with its new secret.
+pub(super) async fn page_with_secret(
+    console: &Console,
+    signed_in: &SignedIn,
+    webhook: Webhook,
+    secret: Secret,
+    notice: &str,
+) -> Result<Response, Problem> {
+    let id = webhook.id;
+    let shown = match page_of(console, signed_in, webhook, (None, &[]), 1).await {
+        Ok(shown) => WebhookPage { notice: notice.to_owned(), secret: Some(secret), ..shown },
+        // A caller that may make a webhook need not be allowed to see it.
+        Err(_) => return secret_page(console, signed_in, id, secret, notice).await,
+    };
+    page(StatusCode::OK, &shown)
+}
+
+/// The secret alone.
+#[derive(Template)]
+#[template(path = "webhook-secret.html")]
+struct SecretPage {
+    frame: Frame,
+    notice: String,
+    id: WebhookId,
+    secret: Secret,
+}
+
+async fn secret_page(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: WebhookId,
+    secret: Secret,
+    notice: &str,
+) -> Result<Response, Problem> {
+    let frame = signed_in.frame(console).await?;
+    page(StatusCode::OK, &SecretPage { frame, notice: notice.to_owned(), id, secret })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<WebhookId>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let webhook = find(&console, &signed_in, id).await?;
+    let shown = page_of(&console, &signed_in, webhook, (None, &[]), wanted.page.unwrap_or(1)).await?;
+    page(StatusCode::OK, &WebhookPage { notice: wanted.notice().to_owned(), ..shown })
+}
+
+pub(super) async fn update(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<WebhookId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let webhook = find(&console, &signed_in, id).await?;
+    // Only what differs: a call that names the address or the types needs more rights.
+    let stored: Vec<String> = webhook.types.iter().map(ToString::to_string).collect();
+    let patch = WebhookPatch {
+        url: Some(form.get("url").trim().to_owned()).filter(|url| url != webhook.url.as_str()),
+        types: Some(typed_types(&form)).filter(|types| *types != stored),
+        description: Some(form.get("description").to_owned()),
+        enabled: Some(form.has("enabled")),
+    };
+    match console.iam.webhooks().update_if(&signed_in.caller, id, patch, &precondition(&form)).await {
+        Ok(_) => Ok(back(&console, id, "saved")),
+        Err(error) => {
+            let is_late = matches!(error, Error::PreconditionFailed);
+            refused_form(error, async |errors, error| {
+                let error = if is_late { english::WEBHOOK_CHANGED_MEANWHILE.to_owned() } else { error };
+                let shown = page_of(&console, &signed_in, webhook, (Some(&form), &errors), 1).await?;
+                Ok(WebhookPage { error, ..shown })
+            })
+            .await
+        }
+    }
+}
+
+/// The change is made only if the webhook is as the form shows it.
+fn precondition(form: &Form) -> Precondition {
+    Precondition::OneOf(form.get("version").parse().into_iter().collect())
+}
+
+/// Gives the webhook a new secret. The answer is no redirect, because the secret can only be shown in it.
+pub(super) async fn rotate_secret(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<WebhookId>,
+) -> Result<Response, Problem> {
+    match console.iam.webhooks().rotate_secret(&signed_in.caller, id).await {
+        Ok(issued) => {
+            let secret = Secret::of(&issued);
+            page_with_secret(&console, &signed_in, issued.webhook, secret, english::SECRET_ROTATED).await
+        }
+        Err(error) => refuse(&console, &signed_in, id, error).await,
+    }
+}
+
+/// Sends a test. The answer is no redirect: nothing keeps what the receiver has answered.
+pub(super) async fn test(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<WebhookId>,
+) -> Result<Response, Problem> {
+    match console.iam.webhooks().test(&signed_in.caller, id).await {
+        Ok(answer) => {
+            let webhook = find(&console, &signed_in, id).await?;
+            let shown = page_of(&console, &signed_in, webhook, (None, &[]), 1).await?;
+            let text = english::test_result(answer.http_status, answer.error.as_deref(), answer.duration_ms);
+            let is_accepted = answer.error.is_none();
+            let (notice, error) = if is_accepted { (text, String::new()) } else { (String::new(), text) };
+            page(StatusCode::OK, &WebhookPage { notice, error, ..shown })
+        }
+        Err(error) => refuse(&console, &signed_in, id, error).await,
+    }
+}
+
+pub(super) async fn replay(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<WebhookId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let typed = form.get("fromSequence").trim().to_owned();
+    let result = match typed.parse::<u64>() {
+        Ok(from) => console.iam.webhooks().replay(&signed_in.caller, id, from).await,
+        Err(_) => Err(Error::field("fromSequence", english::MUST_BE_A_NUMBER)),
+    };
+    match result {
+        Ok(()) => Ok(back(&console, id, "replayed")),
+        Err(error) => {
+            let webhook = find(&console, &signed_in, id).await?;
+            refused_form(error, async |errors, error| {
+                let shown = page_of(&console, &signed_in, webhook, (None, &[]), 1).await?;
+                let from_sequence = shown.from_sequence.filled(&typed).judged(&errors);
+                Ok(WebhookPage { error, from_sequence, ..shown })
+            })
+            .await
+        }
+    }
+}
+
+pub(super) async fn delete(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<WebhookId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    match console.iam.webhooks().delete_if(&signed_in.caller, id, &precondition(&form)).await {
+        Ok(()) => Ok(Redirect::to(&format!("{}/webhooks?done=deleted", console.base())).into_response()),
+        Err(error) => refuse(&console, &signed_in, id, error).await,
+    }
+}
+
+/// Shows on the page of the webhook why a call was refused.
+async fn refuse(console: &Console, signed_in: &SignedIn, id: WebhookId, error: Error) -> Result<Response, Problem> {
+    let webhook = find(console, signed_in, id).await?;
+    let shown = page_of(console, signed_in, webhook, (None, &[]), 1).await?;
+    let is_late = matches!(error, Error::PreconditionFailed);
+    refused_in_place(error, |error| {
+        let error = if is_late { english::WEBHOOK_CHANGED_MEANWHILE.to_owned() } else { error };
+        WebhookPage { error, ..shown }
+    })
+}
+
+fn back(console: &Console, id: WebhookId, done: &str) -> Response {
+    Redirect::to(&format!("{}/webhooks/{id}?done={done}", console.base())).into_response()
+}
+
+fn text_of(status: &DeliveryStatus) -> &'static str {
+    match status {
+        DeliveryStatus::Delivered => english::DELIVERED,
+        DeliveryStatus::Pending => english::DELIVERY_PENDING,
+        DeliveryStatus::Failed => english::DELIVERY_FAILED,
+    }
+}

@@ -1,0 +1,229 @@
+#![cfg(test)]
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use iam_core::audit::NewEvent;
+use iam_core::webhook::{NewWebhook, Webhook};
+use iam_core::{Caller, WebhookId};
+
+use crate::app::{Answer, App, EMAIL, person};
+
+const URL: &str = "https://example.com/events";
+
+/// A console with an administrator that is signed in, and a webhook.
+struct Signed {
+    app: App,
+    ada: Caller,
+    cookie: String,
+    webhook: Webhook,
+}
+
+async fn signed() -> Signed {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let webhook = app.iam.webhooks().create(&ada, new_webhook(URL)).await.unwrap().webhook;
+    let cookie = app.sign_in(EMAIL).await;
+    Signed { app, ada, cookie, webhook }
+}
+
+fn new_webhook(url: &str) -> NewWebhook {
+    NewWebhook { url: url.into(), types: vec!["INVOICE.*".into(), "USER.CREATE".into()], ..NewWebhook::default() }
+}
+
+impl Signed {
+    fn path(&self, action: &str) -> String {
+        format!("/console/webhooks/{}{action}", self.webhook.id)
+    }
+
+    async fn stored(&self) -> Webhook {
+        self.app.iam.webhooks().get(&self.ada, self.webhook.id).await.unwrap()
+    }
+
+    async fn page(&self) -> Answer {
+        self.app.get(&self.path(""), &self.cookie).await
+    }
+
+    /// Records events, and delivers them.
+    async fn deliver(&self, count: usize) {
+        for number in 0..count {
+            let event = NewEvent {
+                action: "SENT".into(),
+                resource_type: "INVOICE".into(),
+                resource_id: Some(number.to_string()),
+                ..NewEvent::default()
+            };
+            self.app.iam.audit().log(&self.ada, event).await.unwrap();
+        }
+        self.app.iam.sequence_audit_logs().await.unwrap();
+        let is_delivered = async || {
+            let found = self.app.iam.webhooks().deliveries(&self.ada, self.webhook.id).await.unwrap();
+            found.len() >= count
+        };
+        let stop = async {
+            while !is_delivered().await {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), self.app.iam.deliver_webhooks(stop)).await.unwrap().unwrap();
+    }
+}
+
+/// Returns the secret that a page shows.
+fn secret(answer: &Answer) -> &str {
+    let (_, rest) = answer.body.split_once(r#"<code class="secret">"#).expect("a secret");
+    rest.split('<').next().unwrap()
+}
+
+#[tokio::test]
+async fn an_empty_list_says_what_to_do() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    let answer = app.get("/console/webhooks", &cookie).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(answer.body.contains("There is no webhook yet") && answer.body.contains("/console/webhooks/new"));
+}
+
+#[tokio::test]
+async fn a_new_webhook_shows_its_secret_once_and_a_mistake_loses_nothing_that_was_typed() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    let path = "/console/webhooks/new";
+    let bad = [("url", "http://10.0.0.1/x"), ("types", "USER.CREATE\nuser"), ("description", "To <b>CRM</b>")];
+    let answer = app.post_signed(path, &cookie, &bad).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.body.contains(r#"value="http://10.0.0.1/x""#) && answer.body.contains("url-error"));
+    assert!(answer.body.contains("USER.CREATE\nuser</textarea>") && answer.body.contains("user must be a resource"));
+    assert!(!answer.body.contains("<b>CRM") && !answer.body.contains(" checked"), "{}", answer.body);
+
+    let good = [("url", URL), ("types", "USER.CREATE, ROLE.*"), ("description", "CRM"), ("enabled", "1")];
+    let answer = app.post_signed(path, &cookie, &good).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert!(secret(&answer).starts_with("whsec_"));
+    let made = app.iam.webhooks().list(&ada).await.unwrap().remove(0);
+    assert_eq!(made.types.iter().map(ToString::to_string).collect::<Vec<_>>(), ["USER.CREATE", "ROLE.*"]);
+    assert!(made.enabled && made.description.as_str() == "CRM" && made.url.as_str() == URL);
+    for path in ["/console/webhooks", &format!("/console/webhooks/{}", made.id)] {
+        let answer = app.get(path, &cookie).await;
+        assert!(answer.body.contains(URL) && !answer.body.contains("whsec_"), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_is_changed_unless_another_change_came_first() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    let version = signed.page().await.hidden("version");
+    let typed = [("url", "https://example.com/new"), ("types", "ROLE.*"), ("description", ""), ("version", &*version)];
+    let answer = app.post_signed(&signed.path(""), cookie, &typed).await;
+    assert_eq!(answer.location(), signed.path("?done=saved"));
+    let stored = signed.stored().await;
+    assert!(!stored.enabled && stored.url.as_str() == "https://example.com/new", "{stored:?}");
+    assert_eq!(stored.types.len(), 1);
+    let answer = app.post_signed(&signed.path(""), cookie, &typed).await;
+    assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
+    assert!(answer.body.contains("The webhook has changed"), "{}", answer.body);
+    assert_eq!(answer.hidden("version"), version);
+    let version = signed.page().await.hidden("version");
+    let empty = [("url", ""), ("types", ""), ("version", &*version)];
+    let answer = app.post_signed(&signed.path(""), cookie, &empty).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.body.contains("url-error") && answer.body.contains("types-error"), "{}", answer.body);
+    assert_eq!(signed.stored().await, stored);
+}
+
+#[tokio::test]
+async fn a_rotated_secret_is_shown_once() {
+    let signed = signed().await;
+    let answer = signed.app.post_signed(&signed.path("/rotate-secret"), &signed.cookie, &[]).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    let first = secret(&answer).to_owned();
+    assert_ne!(signed.stored().await.salt, signed.webhook.salt);
+    let answer = signed.app.post_signed(&signed.path("/rotate-secret"), &signed.cookie, &[]).await;
+    assert_ne!(secret(&answer), first);
+    assert!(!signed.page().await.body.contains("whsec_"));
+}
+
+#[tokio::test]
+async fn a_test_shows_what_the_receiver_answers() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, .. } = &signed;
+    let answer = app.post_signed(&signed.path("/test"), cookie, &[]).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(answer.body.contains("The receiver answered 204"), "{}", answer.body);
+    let refusing = app.iam.webhooks().create(ada, new_webhook("https://example.com/refuse")).await.unwrap().webhook;
+    let path = format!("/console/webhooks/{}/test", refusing.id);
+    let answer = app.post_signed(&path, cookie, &[]).await;
+    assert!(answer.body.contains(r#"role="alert">The receiver answered 500"#), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn deliveries_have_pages_and_events_are_sent_again() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    assert!(signed.page().await.body.contains("Nothing is delivered yet"));
+    signed.deliver(30).await;
+    let first = signed.page().await;
+    assert_eq!(first.body.matches("INVOICE.SENT</strong>").count(), 25, "{}", first.body);
+    assert!(first.body.contains("Page 1 of 2") && first.body.contains("Delivered") && first.body.contains("<dd>204"));
+    let second = app.get(&signed.path("?page=2"), cookie).await;
+    assert_eq!(second.body.matches("INVOICE.SENT</strong>").count(), 5);
+    for page in ["0", "3", "18446744073709551615"] {
+        assert_eq!(app.get(&signed.path(&format!("?page={page}")), cookie).await.status, StatusCode::OK, "{page}");
+    }
+    let before = signed.stored().await.version;
+    let from = first.hidden("fromSequence");
+    let answer = app.post_signed(&signed.path("/replay"), cookie, &[("fromSequence", &*from)]).await;
+    assert_eq!(answer.location(), signed.path("?done=replayed"));
+    assert_ne!(signed.stored().await.version, before);
+    for wrong in ["", "x", "0", "-1", "100000"] {
+        let answer = app.post_signed(&signed.path("/replay"), cookie, &[("fromSequence", wrong)]).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{wrong}");
+        assert!(answer.body.contains("fromSequence-error"), "{wrong}: {}", answer.body);
+        assert!(answer.body.contains(&format!(r#"type="number" autocomplete="off" value="{wrong}""#)), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_is_deleted_unless_it_has_changed() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, .. } = &signed;
+    let version = signed.page().await.hidden("version");
+    app.iam.webhooks().rotate_secret(ada, signed.webhook.id).await.unwrap();
+    let answer = app.post_signed(&signed.path("/delete"), cookie, &[("version", &*version)]).await;
+    assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
+    let version = signed.page().await.hidden("version");
+    let answer = app.post_signed(&signed.path("/delete"), cookie, &[("version", &*version)]).await;
+    let list = app.get(answer.location(), cookie).await;
+    assert!(list.body.contains("The webhook is deleted") && list.body.contains("There is no webhook yet"));
+}
+
+#[tokio::test]
+async fn the_console_refuses_what_the_api_refuses_for_webhooks() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, .. } = &signed;
+    app.iam.users().create(ada, person("grace@example.com", "Grace")).await.unwrap();
+    let version = signed.page().await.hidden("version");
+    let fields =
+        [("url", URL), ("types", "USER.*"), ("description", "x"), ("version", &*version), ("fromSequence", "1")];
+    let grace = app.sign_in("grace@example.com").await;
+    let eve = app.register("eve@example.org").await;
+    let stranger = app.sign_in("eve@example.org").await;
+    assert_eq!(app.get("/console/webhooks", &grace).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(app.post_signed("/console/webhooks/new", &grace, &fields).await.status, StatusCode::FORBIDDEN);
+    for action in ["", "/rotate-secret", "/test", "/replay", "/delete"] {
+        // The webhook of another tenant does not exist.
+        for (other, status) in [(&grace, StatusCode::FORBIDDEN), (&stranger, StatusCode::NOT_FOUND)] {
+            let answer = app.post_signed(&signed.path(action), other, &fields).await;
+            assert_eq!(answer.status, status, "{action}: {}", answer.body);
+        }
+        // A form needs its token.
+        assert_eq!(app.post(&signed.path(action), cookie, &fields).await.status, StatusCode::FORBIDDEN, "{action}");
+    }
+    assert_eq!(app.get(&signed.path(""), &stranger).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(signed.stored().await, signed.webhook);
+    assert!(app.iam.webhooks().list(&eve).await.unwrap().is_empty());
+    let unknown: WebhookId = "01900000-0000-7000-8000-000000000000".parse().unwrap();
+    assert_eq!(app.get(&format!("/console/webhooks/{unknown}"), cookie).await.status, StatusCode::NOT_FOUND);
+}

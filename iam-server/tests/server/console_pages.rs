@@ -1,0 +1,257 @@
+//! What holds for every page of the console, in a real browser: it is accessible, fits the window, obeys its policy and
+//! loads nothing from elsewhere. A new page gets a line in [`pages`].
+
+use std::env;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::browser::violations;
+use crate::client::{Client, PASSWORD, text};
+use crate::process::{Server, TIMEOUT, wait_for};
+use crate::store::Store;
+use crate::webdriver::Browser;
+use crate::webhook::Receiver;
+
+/// Browsers treat this address as safe without TLS.
+const HOST: &str = "localhost";
+const EMAIL: &str = "ada@example.com";
+
+/// The most that the first page may need without a cache, in bytes as they are sent.
+const FIRST_PAGE: u64 = 60 * 1024;
+
+/// What the pages show.
+struct Seed {
+    user: String,
+    webhook: String,
+}
+
+impl Seed {
+    fn make(client: &Client, receiver: &Receiver) -> Self {
+        let ada = client.log_in(EMAIL);
+        let client = client.with_token(&ada.access);
+        let grace =
+            json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+        let user = text(&client.post("/api/v1/users", &grace).expect(201)["id"]);
+        let webhook = json!({ "url": format!("http://{}/hook", receiver.address), "types": ["USER.*", "SESSION.*"] });
+        let webhook = text(&client.post("/api/v1/webhooks", &webhook).expect(201)["id"]);
+        Self { user, webhook }
+    }
+}
+
+/// The pages for a person that is signed in.
+fn pages(seed: &Seed) -> Vec<String> {
+    let (user, webhook) = (&seed.user, &seed.webhook);
+    vec![
+        "".to_owned(),
+        "/users".to_owned(),
+        "/users?search=nobody".to_owned(),
+        "/users/new".to_owned(),
+        format!("/users/{user}"),
+        "/audit".to_owned(),
+        "/audit?from=2020-01-01&until=2020-01-01".to_owned(),
+        "/webhooks".to_owned(),
+        "/webhooks/new".to_owned(),
+        format!("/webhooks/{webhook}"),
+        "/tenant".to_owned(),
+        "/nothing".to_owned(),
+    ]
+}
+
+/// A server and a browser that knows only this server.
+struct Visit {
+    browser: Browser,
+    origin: String,
+    axe: String,
+}
+
+impl Visit {
+    fn to(server: &Server) -> Self {
+        let path = env::var("IAM_TEST_AXE").expect("needs axe-core: run scripts/test or scripts/with-chromium");
+        let axe = fs::read_to_string(path).unwrap();
+        let origin = format!("http://{HOST}:{}", server.address.port());
+        Self { browser: Browser::knowing(HOST, server.address), origin, axe }
+    }
+
+    fn open(&self, path: &str) {
+        self.browser.open(&format!("{}/console{path}", self.origin));
+    }
+
+    /// Checks the page that the browser shows, in a wide and light window and in a narrow and dark one.
+    fn check(&self, what: &str) {
+        let Self { browser, axe, .. } = self;
+        browser.run(axe);
+        for (width, scheme) in [(1_600, "light"), (360, "dark")] {
+            browser.emulate(width, scheme);
+            let seen = browser.run("return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]");
+            assert_eq!(seen, json!([width, scheme == "dark"]), "{what}");
+            let overflow = browser.run("return document.documentElement.scrollWidth - innerWidth");
+            assert!(overflow.as_i64().unwrap() <= 0, "{what} at {width} px: {overflow} px too wide");
+            let found = browser.run(AXE);
+            assert!(found["checked"].as_u64().unwrap() > 10, "{what}: {found:#}");
+            assert_eq!(found["violations"], json!([]), "{what} at {width} px, {scheme}");
+        }
+    }
+
+    fn sign_in(&self) {
+        self.open("/sign-in");
+        self.browser.type_into("//input[@id='email']", EMAIL);
+        self.browser.type_into("//input[@id='password']", PASSWORD);
+        self.browser.click("//main//button");
+        self.browser.text_of("//h1[starts-with(text(), 'Welcome')]");
+    }
+}
+
+/// All rules of axe-core, also those that it does not use by itself.
+const AXE: &str = "
+    return axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((results) => ({
+        checked: results.passes.length,
+        violations: results.violations.map((violation) =>
+            [violation.id, ...violation.nodes.map((node) => `${node.html}: ${node.failureSummary}`)]),
+    }));";
+
+#[test]
+fn every_page_is_accessible_fits_the_window_and_loads_nothing_from_elsewhere() {
+    let receiver = Receiver::new();
+    let store = Store::sqlite();
+    let server = store.iam_server().env("IAM_WEBHOOKS_ALLOW_PRIVATE", "on").serve();
+    let visit = Visit::to(&server);
+    let browser = &visit.browser;
+    visit.open("/sign-in");
+    let sent = "return performance.getEntries().reduce((sum, entry) => sum + (entry.transferSize ?? 0), 0)";
+    let sent = browser.run(sent).as_u64().unwrap();
+    assert!(sent > 10_000 && sent < FIRST_PAGE, "{sent} bytes");
+    visit.check("sign-in before the first tenant");
+    visit.open("/register");
+    visit.check("register");
+
+    server.client().register(EMAIL);
+    let seed = Seed::make(&server.client(), &receiver);
+    visit.open("/sign-in?ended=1");
+    visit.check("sign-in");
+    browser.type_into("//input[@id='email']", EMAIL);
+    browser.type_into("//input[@id='password']", "Wr0ng-pass!");
+    browser.click("//main//button");
+    browser.text_of("//p[@role='alert' and contains(@class, 'error')]");
+    visit.check("sign-in with an error");
+    visit.sign_in();
+    for path in pages(&seed) {
+        visit.open(&path);
+        visit.check(&path);
+    }
+    visit.open("/users/new");
+    let person = [("firstName", "Mary"), ("lastName", "Lee"), ("email", "mary@example.com"), ("password", "weak")];
+    for (field, typed) in person {
+        browser.type_into(&format!("//input[@id='{field}']"), typed);
+    }
+    browser.click("//main//button");
+    browser.text_of("//p[@id='password-error']");
+    visit.check("a form with an error");
+    browser.run("document.querySelector('main [name=form-token]').value = 'old'");
+    browser.type_into("//input[@id='password']", PASSWORD);
+    browser.click("//main//button");
+    browser.text_of("//h1[text()='Send the form again?']");
+    visit.check("a form of an earlier session");
+
+    assert_eq!(violations(browser), Vec::<String>::new());
+    let elsewhere: Vec<String> = browser.requests().into_iter().filter(|url| !url.starts_with(&visit.origin)).collect();
+    assert!(elsewhere.iter().all(|url| url.starts_with("data:") || url.starts_with("chrome:")), "{elsewhere:#?}");
+}
+
+/// The check would find what it looks for.
+#[test]
+fn the_check_of_pages_finds_an_error() {
+    let server_store = Store::sqlite();
+    let server = server_store.serve();
+    let visit = Visit::to(&server);
+    visit.open("/sign-in");
+    visit.browser.run(&visit.axe);
+    visit.browser.run("document.querySelector('label').remove()");
+    let found = visit.browser.run(AXE);
+    assert!(found["violations"].to_string().contains("\"label\""), "{found:#}");
+    visit.browser.run("document.querySelector('main').append(document.createElement('img'))");
+    assert!(visit.browser.run(AXE)["violations"].to_string().contains("image-alt"));
+}
+
+#[test]
+fn a_webhook_is_made_tested_followed_and_deleted() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let receiver = Receiver::new();
+        let server = store.iam_server().env("IAM_WEBHOOKS_ALLOW_PRIVATE", "on").serve();
+        server.client().register(EMAIL);
+        let visit = Visit::to(&server);
+        let browser = &visit.browser;
+        visit.sign_in();
+        browser.click("//nav//a[text()='Webhooks']");
+        browser.click("//a[text()='New webhook']");
+        browser.type_into("//input[@id='url']", &format!("http://{}/hook", receiver.address));
+        browser.type_into("//textarea[@id='types']", "USER.CREATE\nuser");
+        browser.click("//main//button");
+        assert!(browser.text_of("//p[@id='types-error']").starts_with("user must be a resource type"));
+        browser.clear("//textarea[@id='types']");
+        browser.type_into("//textarea[@id='types']", "USER.CREATE");
+        browser.click("//main//button");
+        assert!(browser.text_of("//code[@class='secret']").starts_with("whsec_"));
+        visit.check("a webhook with its secret");
+
+        browser.click("//button[text()='Send a test']");
+        let answer = browser.text_of("//p[@role='status' and text()]");
+        assert!(answer.starts_with("The receiver answered 204"), "{answer}");
+        browser.click("//nav//a[text()='Users']");
+        browser.click("//a[text()='New user']");
+        let person =
+            [("firstName", "Grace"), ("lastName", "Hopper"), ("email", "g@example.com"), ("password", PASSWORD)];
+        for (field, typed) in person {
+            browser.type_into(&format!("//input[@id='{field}']"), typed);
+        }
+        browser.click("//main//button");
+        browser.text_of("//h1[text()='Grace Hopper']");
+        let client = server.client();
+        let client = client.with_token(&client.log_in(EMAIL).access);
+        let webhook = text(&client.get("/api/v1/webhooks").expect(200)["data"][0]["id"]);
+        let deliveries = || client.get(&format!("/api/v1/webhooks/{webhook}/deliveries")).expect(200)["data"].take();
+        wait_for("a delivery", TIMEOUT, || (deliveries() != json!([])).then_some(()));
+        browser.click("//nav//a[text()='Webhooks']");
+        browser.click("//main//td/a");
+        assert_eq!(browser.text_of("//ol//strong"), "USER.CREATE");
+        browser.click("//ol//button[starts-with(text(), 'Send again')]");
+        assert!(browser.text_of("//p[@role='status' and text()]").starts_with("The events are sent again"));
+        browser.click("//input[@id='enabled']");
+        browser.click("//button[text()='Save']");
+        browser.text_of("//div[@class='head']/span[text()='Off']");
+        visit.check("a webhook with a delivery");
+        browser.click("//summary[text()='Delete…']");
+        browser.click("//button[text()='Yes, delete this webhook']");
+        browser.text_of("//p[text()='The webhook is deleted.']");
+        assert_eq!(violations(browser), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_settings_of_the_tenant_are_changed() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        server.client().register(EMAIL);
+        let visit = Visit::to(&server);
+        let browser = &visit.browser;
+        visit.sign_in();
+        browser.click("//nav//a[text()='Settings']");
+        browser.clear("//input[@id='slug']");
+        browser.type_into("//input[@id='slug']", "No Slug");
+        browser.click("//select[@id='passwordPolicy']/option[@value='asvs-5']");
+        browser.click("//button[text()='Save']");
+        assert!(browser.text_of("//p[@id='slug-error']").starts_with("Short name must"));
+        browser.clear("//input[@id='slug']");
+        browser.type_into("//input[@id='slug']", "engines");
+        browser.click("//button[text()='Save']");
+        assert_eq!(browser.text_of("//p[@role='status' and text()]"), "The changes are saved.");
+        let policy = browser.run("return document.getElementById('passwordPolicy').value");
+        assert_eq!(policy, Value::from("asvs-5"), "what was chosen before the mistake is kept");
+        browser.type_into("//input[@id='retentionDays']", "365");
+        browser.click("//button[text()='Save the retention']");
+        let kept = browser.text_of("//section[@aria-labelledby='retention']//p");
+        assert!(kept.contains("They are kept for 365 days from"), "{kept}");
+        visit.check("the settings with a retention");
+        assert_eq!(violations(browser), Vec::<String>::new());
+    }
+}
