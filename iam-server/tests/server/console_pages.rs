@@ -85,8 +85,7 @@ impl Visit {
             browser.emulate(width, scheme);
             let seen = browser.run("return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]");
             assert_eq!(seen, json!([width, scheme == "dark"]), "{what}");
-            let overflow = browser.run("return document.documentElement.scrollWidth - innerWidth");
-            assert!(overflow.as_i64().unwrap() <= 0, "{what} at {width} px: {overflow} px too wide");
+            assert_eq!(browser.run(TOO_WIDE), json!([]), "{what} at {width} px is too wide");
             let found = browser.run(AXE);
             assert!(found["checked"].as_u64().unwrap() > 10, "{what}: {found:#}");
             assert_eq!(found["violations"], json!([]), "{what} at {width} px, {scheme}");
@@ -101,6 +100,12 @@ impl Visit {
         self.browser.text_of("//h1[starts-with(text(), 'Welcome')]");
     }
 }
+
+/// The elements that make a page wider than the window.
+const TOO_WIDE: &str = "
+    if (document.documentElement.scrollWidth <= innerWidth) return [];
+    const isOutside = (element) => element.getBoundingClientRect().right > innerWidth;
+    return [...document.querySelectorAll('body *')].filter(isOutside).map((element) => element.outerHTML.slice(0, 200));";
 
 /// All rules of axe-core, also those that it does not use by itself.
 const AXE: &str = "
