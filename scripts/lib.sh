@@ -228,3 +228,48 @@ run_load() {
     esac
     exec ${with[@]+"${with[@]}"} "${CARGO_TARGET_DIR:-target}/$directory/load" "$prefix$database" "$@"
 }
+
+# Prepares limit_server. When the script ends, the servers are in their former control groups.
+limit_servers() {
+    groups=()
+    trap leave_groups EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+# shellcheck disable=SC2317 # called by the trap
+leave_groups() {
+    local status=$? group process
+    trap '' HUP INT TERM
+    for group in ${groups[@]+"${groups[@]}"}; do
+        while read -r process; do
+            echo "$process" >"${group%/*}/cgroup.procs" 2>/dev/null || true
+        done <"$group/cgroup.procs"
+        rmdir "$group" || true
+    done
+    exit "$status"
+}
+
+# limit_server URL PERCENT: gives a PostgreSQL server with all its processes this share of a core, in a control group of
+# its own. Later processes are in the group of their parent. Needs the right to make control groups, so in general root.
+limit_server() {
+    # In each hundredth of a second, it may run for this share of it.
+    local period=10000 quota=$(($2 * 100)) group process server
+    server=$(psql --no-psqlrc --tuples-only --no-align "$1" \
+        --command "SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1)")
+    if [ -w /sys/fs/cgroup/cpu/cgroup.procs ]; then
+        group=/sys/fs/cgroup/cpu/iam-$server
+        mkdir "$group" && groups+=("$group")
+        echo "$period" >"$group/cpu.cfs_period_us"
+        echo "$quota" >"$group/cpu.cfs_quota_us"
+    else
+        echo +cpu >/sys/fs/cgroup/cgroup.subtree_control || fail "cannot make control groups"
+        group=/sys/fs/cgroup/iam-$server
+        mkdir "$group" && groups+=("$group")
+        echo "$quota $period" >"$group/cpu.max"
+    fi
+    for process in "$server" $(pgrep --parent "$server"); do
+        echo "$process" >"$group/cgroup.procs"
+    done
+}

@@ -22,7 +22,7 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 14] = pages![
+const PAGES: [(&str, &str); 15] = pages![
     "introduction",
     "design",
     "embedding",
@@ -36,6 +36,7 @@ const PAGES: [(&str, &str); 14] = pages![
     "operating",
     "deploying",
     "performance",
+    "scaling",
     "releasing"
 ];
 

@@ -29,6 +29,15 @@ pub(crate) async fn schema(database: &Database) -> Result<Schema, Failure> {
     schema.map_err(|error| Failure::new("opening the database", &error))
 }
 
+/// Migrates a database with Citus, and distributes its tables.
+pub(crate) async fn distribute(database: &Database) -> Result<(), Failure> {
+    let Database::Postgres { url, direct_url, read_urls } = database else {
+        return Err(Failure("only the tables of a PostgreSQL database can be distributed".to_owned()));
+    };
+    let distributed = async { connect(url, direct_url.as_deref(), read_urls).await?.migrate_distributed().await };
+    distributed.await.map_err(|error| Failure::new("distributing the tables", &error))
+}
+
 async fn open_and_migrate(database: &Database) -> Result<Arc<dyn Store>, StoreError> {
     match database {
         Database::Memory => Ok(Arc::new(MemoryStore::new())),

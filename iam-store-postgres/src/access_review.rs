@@ -85,6 +85,7 @@ access_review_ports! {
         JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
         LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
     "#,
+    distributed_freeze: "SELECT iam.freeze_access_review($1, $2, $3, $4, $5, $6)",
     insert: (
         "$11",
         r#"
@@ -99,7 +100,7 @@ access_review_ports! {
         "$8",
         with r#"
         open AS (
-            SELECT v.tenant_id, v.id
+            SELECT v.id
             FROM iam.access_reviews v
             WHERE v.tenant_id = $1 AND v.id = $2 AND v.status = 'OPEN'
             FOR SHARE
@@ -109,7 +110,7 @@ access_review_ports! {
         UPDATE iam.access_review_items i
         SET decision = $4, reason = $5, decided_by = $6, decided_at = $7
         FROM open
-        WHERE i.tenant_id = open.tenant_id AND i.review_id = open.id AND i.assignment_id = $3
+        WHERE i.tenant_id = $1 AND i.review_id = open.id AND i.assignment_id = $3
         "#
     ),
     close: (

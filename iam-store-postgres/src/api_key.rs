@@ -92,7 +92,7 @@ impl PostgresStore {
                         SELECT json_agg(g)
                         FROM (
             "#,
-            "WHERE a.tenant_id = k.tenant_id AND a.user_id = k.user_id",
+            "WHERE a.tenant_id = $1 AND a.user_id = k.user_id",
             "a.created_at DESC, a.id",
             r#"
                         ) g (assignment, role, organization)

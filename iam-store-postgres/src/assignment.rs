@@ -20,6 +20,7 @@ use crate::column::{Moment, in_range};
 use crate::error::store_error;
 use crate::role::RoleRow;
 use crate::transaction::PostgresTransaction;
+use crate::values::Row;
 
 assignment_ports! {
     PostgresStore,
@@ -131,7 +132,7 @@ pub(crate) fn grants(rows: Vec<GrantRow>) -> Result<Vec<Grant>, StoreError> {
     rows.into_iter().map(grant).collect()
 }
 
-/// Selects grants. The literals are: text before the statement, which assignments, their order, and text after the
+/// Selects grants of a tenant, which is the first parameter. The literals are: text before the statement, which assignments, their order, and text after the
 /// statement.
 ///
 /// One query finds the ancestors of all organizations together, and not grant by grant. Grant by grant would be as
@@ -152,17 +153,15 @@ macro_rules! select_grants {
             ),
             step AS (
                 SELECT
-                    o.tenant_id,
                     o.id,
                     o.name,
                     o.parent_id,
                     o.status = 'ACTIVE' AS is_awake,
                     ARRAY[o.id] AS lineage
                 FROM iam.organizations o
-                WHERE (o.tenant_id, o.id) IN (SELECT f.tenant_id, f.organization_id FROM found f)
+                WHERE o.tenant_id = $1 AND o.id IN (SELECT f.organization_id FROM found f)
                 UNION ALL
                 SELECT
-                    s.tenant_id,
                     s.id,
                     s.name,
                     o.parent_id,
@@ -172,7 +171,7 @@ macro_rules! select_grants {
                 CROSS JOIN LATERAL (
                     SELECT o.id, o.parent_id, o.status
                     FROM iam.organizations o
-                    WHERE o.tenant_id = s.tenant_id
+                    WHERE o.tenant_id = $1
                         AND o.id = s.parent_id
                         -- Even a cycle, which the service never writes, would end.
                         AND o.id <> ALL (s.lineage)
@@ -199,13 +198,13 @@ macro_rules! select_grants {
                             ARRAY(
                                 SELECT p.permission
                                 FROM iam.role_permissions p
-                                WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
+                                WHERE p.tenant_id = $1 AND p.role_id = r.id
                             ) AS permissions
                     ) role
                 ) AS "role!: Json<RoleRow>",
                 to_json(o) AS "organization?: Json<GrantOrganizationRow>"
             FROM found a
-            JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+            JOIN iam.roles r ON r.tenant_id = $1 AND r.id = a.role_id
             LEFT JOIN position o ON o.id = a.organization_id
             ORDER BY "# + $order
                 + $after,
@@ -341,6 +340,22 @@ impl PostgresTransaction {
     }
 
     async fn insert_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        if self.is_distributed() {
+            let tenant = self.tenant();
+            let insert = "
+                INSERT INTO iam.role_assignments (
+                    tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by
+                ) ";
+            let assignments = grants.iter().map(|grant| grant.assignment.clone()).collect();
+            let push = |row: &mut Row<'_>, assignment: Assignment| {
+                row.push_bind(tenant).push_bind(assignment.id.as_uuid()).push_bind(assignment.user_id.as_uuid());
+                row.push_bind(assignment.role_id.as_uuid());
+                row.push_bind(assignment.organization_id.map(OrganizationId::as_uuid));
+                row.push_bind(assignment.expires_at).push_bind(assignment.created_at);
+                row.push_bind(assignment.created_by.map(UserId::as_uuid));
+            };
+            return self.insert_values(insert, assignments, push).await;
+        }
         let AssignmentColumns { ids, users, roles, organizations, expires_at, created_at, created_by } =
             grants.iter().map(|grant| &grant.assignment).collect();
         execute_audited!(

@@ -28,8 +28,25 @@ pub(crate) type AuditEntryRow = iam_store_sql::audit::AuditEntryRow<Moment>;
 /// which saves a round trip.
 ///
 /// The first parameter of the statement is the tenant. The literal `$entry` names the parameter after the last one.
-/// If the change also writes into another table, that statement comes first, after `with`.
+/// If the statement needs another one, or the change also writes into another table, that statement comes first, after
+/// `with`. After `also`, it is left out if the tables are distributed: then the caller executes it on its own. Citus
+/// sends no statement to a shard that inserts in a WITH clause.
+///
+/// With `alone` in place of the parameter's number, the statement writes no entry.
 macro_rules! execute_audited {
+    ($transaction:expr, alone, $statement:literal $(+ $more:literal)*, $($argument:expr),+) => {
+        sqlx::query!($statement $(+ $more)*, $($argument),+)
+            .execute($transaction.connection())
+            .await
+            .map_err($crate::error::store_error)
+    };
+    ($transaction:expr, $entry:literal, also $other:literal, $statement:literal, $($argument:expr),+) => {
+        if $transaction.is_distributed() {
+            execute_audited!($transaction, alone, $statement, $($argument),+)
+        } else {
+            execute_audited!($transaction, $entry, with $other, $statement, $($argument),+)
+        }
+    };
     (
         $transaction:expr,
         $entry:literal,
@@ -301,13 +318,17 @@ impl PostgresTransaction {
     }
 
     /// Takes the audit entry of the change that is being written, if there is exactly one. The statement of the
-    /// change then writes it.
+    /// change then writes it, unless the tables are distributed.
     pub(crate) fn take_only_entry(&mut self) -> Option<WrittenEntry> {
-        if self.entries.len() == 1 { self.entries.pop() } else { None }
+        if self.entries.len() == 1 && !self.is_distributed() { self.entries.pop() } else { None }
     }
 
     /// Writes the audit entries that no statement of the change has written.
     pub(crate) async fn write_entries(&mut self) -> Result<(), StoreError> {
+        if self.is_distributed() {
+            let (tenant, entries) = (self.tenant(), mem::take(&mut self.entries));
+            return self.insert_values(WrittenEntry::INSERT, entries, |row, entry| entry.push(tenant, row)).await;
+        }
         if self.entries.len() == 1 {
             execute_audited!(self, "$2", "SELECT WHERE $1::uuid IS NOT NULL", self.tenant())?;
         }

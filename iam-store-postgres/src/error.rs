@@ -13,7 +13,7 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
 
 /// Returns the violated constraint, by its name in the migrations.
 fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
-    match error.constraint()? {
+    match error.constraint().or_else(|| constraint_of_shard(error))? {
         "users_email_key" => Some(Constraint::UserEmail),
         "tenants_slug_key" => Some(Constraint::TenantSlug),
         "permissions_name_key" => Some(Constraint::PermissionName),
@@ -25,6 +25,14 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "signing_keys_pkey" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }
+}
+
+/// Returns the violated unique constraint of a shard, whose name ends with the number of the shard. Citus passes on only
+/// the message of a node, which has the name in quotation marks.
+fn constraint_of_shard(error: &dyn DatabaseError) -> Option<&str> {
+    let name = error.message().split('"').nth(1).filter(|_| error.is_unique_violation())?;
+    let (constraint, shard) = name.rsplit_once('_')?;
+    shard.bytes().all(|byte| byte.is_ascii_digit()).then_some(constraint)
 }
 
 /// Whether a row violated a unique constraint.
@@ -40,9 +48,12 @@ pub(crate) fn record_lock_error(error: sqlx::Error) -> StoreError {
     if is_lock_timeout { StoreError::Conflict(Constraint::IdempotencyRecord) } else { store_error(error) }
 }
 
-/// Whether a statement wrote a row for which there is no partition.
+/// Whether a statement wrote a row for which there is no partition. Citus names no constraint either; but the message of
+/// a violated constraint has a second name in quotation marks.
 pub(crate) fn has_no_partition(error: &sqlx::Error) -> bool {
-    let is_missing = |error: &dyn DatabaseError| error.is_check_violation() && error.constraint().is_none();
+    let is_missing = |error: &dyn DatabaseError| {
+        error.is_check_violation() && error.constraint().is_none() && error.message().matches('"').count() == 2
+    };
     error.as_database_error().is_some_and(is_missing)
 }
 

@@ -5,6 +5,7 @@ use iam_store_sql::factor_ports;
 use crate::PostgresStore;
 use crate::audit::execute_audited;
 use crate::transaction::PostgresTransaction;
+use crate::values::Row;
 
 factor_ports! {
     PostgresStore,
@@ -59,6 +60,14 @@ factor_ports! {
 impl PostgresTransaction {
     async fn insert_recovery_codes(&mut self, user: UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
         let hashes: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.to_vec()).collect();
+        if self.is_distributed() {
+            let (tenant, user) = (self.tenant(), user.as_uuid());
+            let insert = "INSERT INTO iam.recovery_codes (tenant_id, user_id, hash) ";
+            let push = |row: &mut Row<'_>, hash| {
+                row.push_bind(tenant).push_bind(user).push_bind(hash);
+            };
+            return self.insert_values(insert, hashes, push).await;
+        }
         execute_audited!(
             self,
             "$4",

@@ -7,6 +7,7 @@ mod audit;
 mod column;
 mod connections;
 mod credential;
+mod distribution;
 mod error;
 mod factor;
 mod feed;
@@ -31,6 +32,7 @@ mod store;
 mod tenant;
 mod transaction;
 mod user;
+mod values;
 mod webhook;
 mod written_entry;
 
@@ -51,8 +53,9 @@ pub use store::PostgresStore;
 #[async_trait]
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
+        let is_distributed = self.is_distributed().await?;
         let transaction = self.answer(self.writes().begin_unit_of_work()).await?;
-        Ok(Box::new(PostgresTransaction::new(tenant, transaction)))
+        Ok(Box::new(PostgresTransaction::new(tenant, is_distributed, transaction)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
@@ -71,6 +74,10 @@ impl Store for PostgresStore {
         // Without the triggers, no notification arrives, and a feed would wrongly report that nothing changes.
         if !self.is_migrated().await? {
             return Err(StoreError::Failed("migrations are missing".into()));
+        }
+        // A prepared transaction cannot send notifications, so the triggers of distributed tables send none.
+        if self.is_distributed().await? {
+            return Ok(None);
         }
         Ok(Some(Box::new(PostgresFeed::open(self.sessions().pool()).await?)))
     }

@@ -35,6 +35,33 @@ mail_ports! {
             m.next_attempt_at,
             m.created_at
     "#,
+    distributed: {
+        due: r#"
+            SELECT tenant_id, id
+            FROM iam.messages
+            WHERE next_attempt_at <= $1
+            ORDER BY next_attempt_at, id
+            LIMIT $2
+        "#,
+        claim_one: r#"
+            UPDATE iam.messages m
+            SET attempts = attempts + 1, next_attempt_at = $4
+            WHERE m.tenant_id = $1 AND m.id = $2 AND m.next_attempt_at <= $3
+            RETURNING
+                m.tenant_id,
+                m.id,
+                m.kind,
+                m.email,
+                m.subject,
+                m.link_id,
+                m.correlation_id,
+                m.ip_address,
+                m.user_agent,
+                m.attempts,
+                m.next_attempt_at,
+                m.created_at
+        "#,
+    },
     postpone: "UPDATE iam.messages SET next_attempt_at = $4 WHERE tenant_id = $1 AND id = $2 AND attempts = $3",
     remove: "DELETE FROM iam.messages WHERE tenant_id = $1 AND id = $2 AND attempts = $3",
     // A row that does not exist cannot be locked, so it is created. An existing row is written unchanged, which locks

@@ -15,105 +15,216 @@ maintenance_ports! {
             (SELECT count(*) FROM iam.sessions WHERE expires_at > $1) AS "active_sessions!",
             (SELECT count(*) FROM iam.audit_unsealed) AS "pending_entries!"
     "#,
+    // Citus locks no rows of several nodes. There, a row that meanwhile is not stale any more must not be deleted, so the
+    // condition is checked again on the newest version of the row.
+    //
     // As a subquery, the rows could be selected again for each row of the outer table, without those that are already
     // deleted, and the limit would not hold. It is the same below.
     //
     // There is no index for this, because every refresh of a session would have to write it. The whole table is read,
     // once a minute.
-    expired_sessions: r#"
-        WITH stale AS MATERIALIZED (
-            SELECT tenant_id, id
-            FROM iam.sessions
-            WHERE expires_at <= $1
-            LIMIT $2
-            FOR UPDATE SKIP LOCKED
-        )
-        DELETE FROM iam.sessions d
-        USING stale
-        WHERE d.tenant_id = stale.tenant_id AND d.id = stale.id
-    "#,
+    expired_sessions: (
+        r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, id
+                FROM iam.sessions
+                WHERE expires_at <= $1
+                LIMIT $2
+                FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM iam.sessions d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.id = stale.id
+        "#,
+        distributed: r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, id
+                FROM iam.sessions
+                WHERE expires_at <= $1
+                LIMIT $2
+            )
+            DELETE FROM iam.sessions d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.id = stale.id
+                AND d.expires_at <= $1
+        "#
+    ),
     // Skips locked rows: a login attempt holds the row's lock until its failure is counted.
-    stale_login_attempts: r#"
-        WITH stale AS MATERIALIZED (
-            SELECT tenant_id, email_key
-            FROM iam.login_attempts
-            WHERE CASE
-                WHEN locked_until IS NULL THEN $2 > ALL (failed_at)
-                ELSE locked_until <= $1
-            END
-            LIMIT $3
-            FOR UPDATE SKIP LOCKED
-        )
-        DELETE FROM iam.login_attempts d
-        USING stale
-        WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key
-    "#,
-    idempotency_records: r#"
-        WITH stale AS MATERIALIZED (
-            SELECT tenant_id, id
-            FROM iam.idempotency_records
-            WHERE created_at < $1
-            ORDER BY created_at
-            LIMIT $2
-            FOR UPDATE SKIP LOCKED
-        )
-        DELETE FROM iam.idempotency_records d
-        USING stale
-        WHERE d.tenant_id = stale.tenant_id AND d.id = stale.id
-    "#,
-    expired_links: r#"
-        WITH stale AS MATERIALIZED (
-            SELECT tenant_id, purpose, subject
-            FROM iam.links
-            WHERE expires_at <= $1
-            ORDER BY expires_at
-            LIMIT $2
-            FOR UPDATE SKIP LOCKED
-        )
-        DELETE FROM iam.links d
-        USING stale
-        WHERE d.tenant_id = stale.tenant_id AND d.purpose = stale.purpose AND d.subject = stale.subject
-    "#,
+    stale_login_attempts: (
+        r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, email_key
+                FROM iam.login_attempts
+                WHERE CASE
+                    WHEN locked_until IS NULL THEN $2 > ALL (failed_at)
+                    ELSE locked_until <= $1
+                END
+                LIMIT $3
+                FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM iam.login_attempts d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key
+        "#,
+        distributed: r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, email_key
+                FROM iam.login_attempts
+                WHERE CASE
+                    WHEN locked_until IS NULL THEN $2 > ALL (failed_at)
+                    ELSE locked_until <= $1
+                END
+                LIMIT $3
+            )
+            DELETE FROM iam.login_attempts d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key
+                AND CASE
+                    WHEN d.locked_until IS NULL THEN $2 > ALL (d.failed_at)
+                    ELSE d.locked_until <= $1
+                END
+        "#
+    ),
+    idempotency_records: (
+        r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, id
+                FROM iam.idempotency_records
+                WHERE created_at < $1
+                ORDER BY created_at
+                LIMIT $2
+                FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM iam.idempotency_records d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.id = stale.id
+        "#,
+        distributed: r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, id
+                FROM iam.idempotency_records
+                WHERE created_at < $1
+                ORDER BY created_at
+                LIMIT $2
+            )
+            DELETE FROM iam.idempotency_records d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.id = stale.id
+                AND d.created_at < $1
+        "#
+    ),
+    expired_links: (
+        r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, purpose, subject
+                FROM iam.links
+                WHERE expires_at <= $1
+                ORDER BY expires_at
+                LIMIT $2
+                FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM iam.links d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.purpose = stale.purpose AND d.subject = stale.subject
+        "#,
+        distributed: r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, purpose, subject
+                FROM iam.links
+                WHERE expires_at <= $1
+                ORDER BY expires_at
+                LIMIT $2
+            )
+            DELETE FROM iam.links d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.purpose = stale.purpose AND d.subject = stale.subject
+                AND d.expires_at <= $1
+        "#
+    ),
     // Skips locked rows: a unit of work that answers a challenge holds the row's lock.
-    expired_challenges: r#"
-        WITH stale AS MATERIALIZED (
-            SELECT tenant_id, token_hash
-            FROM iam.challenges
-            WHERE expires_at <= $1
-            ORDER BY expires_at
-            LIMIT $2
-            FOR UPDATE SKIP LOCKED
-        )
-        DELETE FROM iam.challenges d
-        USING stale
-        WHERE d.tenant_id = stale.tenant_id AND d.token_hash = stale.token_hash
-    "#,
+    expired_challenges: (
+        r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, token_hash
+                FROM iam.challenges
+                WHERE expires_at <= $1
+                ORDER BY expires_at
+                LIMIT $2
+                FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM iam.challenges d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.token_hash = stale.token_hash
+        "#,
+        distributed: r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, token_hash
+                FROM iam.challenges
+                WHERE expires_at <= $1
+                ORDER BY expires_at
+                LIMIT $2
+            )
+            DELETE FROM iam.challenges d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.token_hash = stale.token_hash
+                AND d.expires_at <= $1
+        "#
+    ),
     // Skips locked rows: a unit of work that queues a message holds the row's lock until the message is counted.
-    message_counts: r#"
-        WITH stale AS MATERIALIZED (
-            SELECT tenant_id, email_key, kind
-            FROM iam.queued_messages
-            WHERE $1 > ALL (queued_at)
-            LIMIT $2
-            FOR UPDATE SKIP LOCKED
-        )
-        DELETE FROM iam.queued_messages d
-        USING stale
-        WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key AND d.kind = stale.kind
-    "#,
-    ended_deliveries: r#"
-        WITH stale AS MATERIALIZED (
-            SELECT tenant_id, webhook_id, sequence
-            FROM iam.webhook_deliveries
-            WHERE next_attempt_at IS NULL AND started_at < $1
-            ORDER BY started_at
-            LIMIT $2
-            FOR UPDATE SKIP LOCKED
-        )
-        DELETE FROM iam.webhook_deliveries d
-        USING stale
-        WHERE d.tenant_id = stale.tenant_id AND d.webhook_id = stale.webhook_id AND d.sequence = stale.sequence
-    "#,
+    message_counts: (
+        r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, email_key, kind
+                FROM iam.queued_messages
+                WHERE $1 > ALL (queued_at)
+                LIMIT $2
+                FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM iam.queued_messages d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key AND d.kind = stale.kind
+        "#,
+        distributed: r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, email_key, kind
+                FROM iam.queued_messages
+                WHERE $1 > ALL (queued_at)
+                LIMIT $2
+            )
+            DELETE FROM iam.queued_messages d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key AND d.kind = stale.kind
+                AND $1 > ALL (d.queued_at)
+        "#
+    ),
+    ended_deliveries: (
+        r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, webhook_id, sequence
+                FROM iam.webhook_deliveries
+                WHERE next_attempt_at IS NULL AND started_at < $1
+                ORDER BY started_at
+                LIMIT $2
+                FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM iam.webhook_deliveries d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.webhook_id = stale.webhook_id AND d.sequence = stale.sequence
+        "#,
+        distributed: r#"
+            WITH stale AS MATERIALIZED (
+                SELECT tenant_id, webhook_id, sequence
+                FROM iam.webhook_deliveries
+                WHERE next_attempt_at IS NULL AND started_at < $1
+                ORDER BY started_at
+                LIMIT $2
+            )
+            DELETE FROM iam.webhook_deliveries d
+            USING stale
+            WHERE d.tenant_id = stale.tenant_id AND d.webhook_id = stale.webhook_id AND d.sequence = stale.sequence
+                AND d.next_attempt_at IS NULL AND d.started_at < $1
+        "#
+    ),
 }
 
 impl PostgresStore {

@@ -46,6 +46,10 @@ impl PostgresStore {
         let mut connection = self.answer(pool.acquire()).await?.detach();
         // A migration has no time limit, and waits until other replicas have finished theirs.
         connection.execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(store_error)?;
+        if self.has_citus().await? {
+            // A later migration can add triggers to tables that are distributed already.
+            connection.execute("SET citus.enable_unsafe_triggers = on").await.map_err(store_error)?;
+        }
         // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
         MIGRATOR.run_direct(None, &mut connection, false).await.map_err(|error| migrate_error(error, store_error))
     }

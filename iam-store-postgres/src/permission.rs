@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
+use crate::values::Row;
 
 permission_ports! {
     PostgresStore,
@@ -20,6 +21,16 @@ permission_ports! {
 
 impl PostgresTransaction {
     async fn insert_permissions(&mut self, permissions: &[RegisteredPermission]) -> Result<(), StoreError> {
+        if self.is_distributed() {
+            let tenant = self.tenant();
+            let insert = "INSERT INTO iam.permissions (tenant_id, id, name, description, system, created_at) ";
+            let push = |row: &mut Row<'_>, permission: RegisteredPermission| {
+                row.push_bind(tenant).push_bind(permission.id.as_uuid()).push_bind(permission.name.to_string());
+                row.push_bind(permission.description.to_string());
+                row.push_bind(permission.system).push_bind(permission.created_at);
+            };
+            return self.insert_values(insert, permissions.to_vec(), push).await;
+        }
         let ids: Vec<Uuid> = permissions.iter().map(|permission| permission.id.as_uuid()).collect();
         let names: Vec<String> = permissions.iter().map(|permission| permission.name.to_string()).collect();
         let descriptions: Vec<String> =

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
+use crate::values::Row;
 
 pub(crate) type RoleRow = iam_store_sql::role::RoleRow<Timestamp, Vec<String>>;
 
@@ -18,7 +19,7 @@ role_ports! {
         ARRAY(
             SELECT p.permission
             FROM iam.role_permissions p
-            WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
+            WHERE p.tenant_id = $1 AND p.role_id = r.id
         ) AS "permissions!"
     "#,
     by_id: "FROM iam.roles r WHERE r.tenant_id = $1 AND r.id = $2",
@@ -45,6 +46,18 @@ role_ports! {
 
 impl PostgresTransaction {
     async fn insert_roles(&mut self, roles: &[Role]) -> Result<(), StoreError> {
+        if self.is_distributed() {
+            let tenant = self.tenant();
+            let insert = "
+                INSERT INTO iam.roles (tenant_id, id, name, description, scope, system, created_at, updated_at) ";
+            let push = |row: &mut Row<'_>, role: Role| {
+                row.push_bind(tenant).push_bind(role.id.as_uuid()).push_bind(role.name.to_string());
+                row.push_bind(role.description.to_string()).push_bind(role.scope.to_string()).push_bind(role.system);
+                row.push_bind(role.created_at).push_bind(role.updated_at);
+            };
+            self.insert_values(insert, roles.to_vec(), push).await?;
+            return self.insert_role_permissions(roles).await;
+        }
         let ids: Vec<Uuid> = roles.iter().map(|role| role.id.as_uuid()).collect();
         let names: Vec<String> = roles.iter().map(|role| role.name.to_string()).collect();
         let descriptions: Vec<String> = roles.iter().map(|role| role.description.to_string()).collect();
@@ -83,6 +96,15 @@ impl PostgresTransaction {
 
     async fn insert_role_permissions(&mut self, roles: &[Role]) -> Result<(), StoreError> {
         let held = roles.iter().flat_map(|role| role.permissions.iter().map(|permission| (role.id, permission)));
+        if self.is_distributed() {
+            let tenant = self.tenant();
+            let insert = "INSERT INTO iam.role_permissions (tenant_id, role_id, permission) ";
+            let held = held.map(|(role, permission)| (role.as_uuid(), permission.as_str().to_owned())).collect();
+            let push = |row: &mut Row<'_>, (role, permission): (Uuid, String)| {
+                row.push_bind(tenant).push_bind(role).push_bind(permission);
+            };
+            return self.insert_values(insert, held, push).await;
+        }
         let (ids, permissions): (Vec<Uuid>, Vec<String>) =
             held.map(|(role, permission)| (role.as_uuid(), permission.as_str().to_owned())).unzip();
         sqlx::query!(

@@ -18,6 +18,7 @@ use crate::column::Moment;
 use crate::error::{has_no_partition, is_unique_violation, store_error};
 use crate::feed::CHANGES;
 use crate::transaction::PostgresTransaction;
+use crate::values::{Row, insert_values};
 
 sequence_ports! {
     PostgresStore,
@@ -60,6 +61,26 @@ sequence_ports! {
             FROM iam.audit_leaves l
             WHERE l.tenant_id = t.id
         ) leaf
+        WHERE g.tenant_id IS NOT NULL OR leaf.count > 0
+    "#,
+    // The same for one tenant, which every part names.
+    distributed_log_head: r#"
+        SELECT
+            $1::uuid AS "tenant_id!",
+            coalesce(g.size, 0) AS "size!",
+            coalesce(g.peaks, '') AS "peaks!",
+            coalesce(g.note, '') AS "note!",
+            leaf.count AS "leaves!",
+            coalesce(g.removed, 0) AS "removed!",
+            g.retention_days::bigint AS "retention_days?",
+            g.pending_retention_days::bigint AS "pending_retention_days?",
+            g.pending_retention_from AS "pending_retention_from?"
+        FROM (
+            SELECT coalesce(max(l.sequence) + 1, 0) AS count
+            FROM iam.audit_leaves l
+            WHERE l.tenant_id = $1
+        ) leaf
+        LEFT JOIN (SELECT * FROM iam.audit_logs WHERE tenant_id = $1) g ON true
         WHERE g.tenant_id IS NOT NULL OR leaf.count > 0
     "#,
     sequence_of: "SELECT sequence FROM iam.audit_leaves WHERE tenant_id = $1 AND entry_id = $2",
@@ -194,8 +215,9 @@ impl PostgresStore {
     pub(crate) async fn write_sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
         let leaves = batches.iter().flat_map(|batch| &batch.leaves);
         self.make_months_of(leaves.map(|leaf| leaf.created_at)).await?;
+        let is_distributed = self.is_distributed().await?;
         let mut transaction = self.begin_transaction().await?;
-        let sequenced = try_to_sequence(&mut transaction, batches).await;
+        let sequenced = try_to_sequence(&mut transaction, is_distributed, batches).await;
         match sequenced {
             Ok(true) => return transaction.commit().await.map_err(store_error).map(|()| true),
             Ok(false) => {}
@@ -305,7 +327,7 @@ impl PostgresStore {
                     EXISTS (
                         SELECT
                         FROM iam.audit_leaves l
-                        WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id
+                        WHERE l.tenant_id = $1 AND l.entry_id = e.id
                     ) AS is_sequenced
             ) p
             WHERE e.tenant_id = $1
@@ -354,17 +376,34 @@ impl PostgresStore {
 /// rolled back.
 async fn try_to_sequence(
     transaction: &mut Transaction<Postgres>,
+    is_distributed: bool,
     batches: &[SequencedBatch],
 ) -> Result<bool, sqlx::Error> {
-    if !lock_sequencing(transaction).await? || !continue_logs(transaction, batches).await? {
+    if !lock_sequencing(transaction).await? {
+        return Ok(false);
+    }
+    let is_continued = if is_distributed {
+        continue_distributed_logs(transaction, batches).await?
+    } else {
+        continue_logs(transaction, batches).await?
+    };
+    if !is_continued {
         return Ok(false);
     }
     let leaves = LeafColumns::of(batches);
-    insert_leaves(transaction, &leaves).await?;
+    if is_distributed {
+        insert_distributed_leaves(transaction, batches).await?;
+    } else {
+        insert_leaves(transaction, &leaves).await?;
+    }
     if !move_entries(transaction, &leaves).await? {
         return Ok(false);
     }
-    insert_nodes(transaction, batches).await?;
+    if is_distributed {
+        insert_distributed_nodes(transaction, batches).await?;
+    } else {
+        insert_nodes(transaction, batches).await?;
+    }
     notify(transaction, batches).await?;
     Ok(true)
 }
@@ -439,6 +478,44 @@ async fn continue_logs(
     Ok(updated + inserted == batches.len() as u64)
 }
 
+/// The same with one statement for each log, so that each goes to the node of its log.
+async fn continue_distributed_logs(
+    transaction: &mut Transaction<Postgres>,
+    batches: &[SequencedBatch],
+) -> Result<bool, sqlx::Error> {
+    for batch in batches {
+        let (tenant, from, size) = (batch.tenant_id.as_uuid(), integer(batch.from), integer(batch.frontier.size()));
+        let (peaks, note) = (bytes_of(batch.frontier.peaks()), batch.note.as_str());
+        let update = sqlx::query!(
+            "UPDATE iam.audit_logs SET size = $3, peaks = $4, note = $5 WHERE tenant_id = $1 AND size = $2",
+            tenant,
+            from,
+            size,
+            peaks,
+            note
+        );
+        let mut written = update.execute(&mut *transaction).await?.rows_affected();
+        if written == 0 && batch.from == 0 {
+            let insert = sqlx::query!(
+                r#"
+                INSERT INTO iam.audit_logs (tenant_id, size, peaks, note)
+                VALUES ($1, $2, $3, $4)
+                ON CONFLICT DO NOTHING
+                "#,
+                tenant,
+                size,
+                peaks,
+                note
+            );
+            written = insert.execute(&mut *transaction).await?.rows_affected();
+        }
+        if written == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 async fn move_entries(transaction: &mut Transaction<Postgres>, leaves: &LeafColumns) -> Result<bool, sqlx::Error> {
     let LeafColumns { tenant_id, created_at, entry_id, .. } = leaves;
     let moved = sqlx::query_scalar!(
@@ -491,6 +568,36 @@ async fn insert_nodes(transaction: &mut Transaction<Postgres>, batches: &[Sequen
     .execute(transaction)
     .await?;
     Ok(())
+}
+
+async fn insert_distributed_leaves(
+    transaction: &mut Transaction<Postgres>,
+    batches: &[SequencedBatch],
+) -> Result<(), sqlx::Error> {
+    let insert = "INSERT INTO iam.audit_leaves (tenant_id, sequence, created_at, entry_id, hash) ";
+    let leaves = batches.iter().flat_map(|batch| batch.leaves.iter().map(move |leaf| (batch.tenant_id, leaf.clone())));
+    let push = |row: &mut Row<'_>, (tenant, leaf): (TenantId, Leaf)| {
+        row.push_bind(tenant.as_uuid()).push_bind(integer(leaf.sequence)).push_bind(leaf.created_at);
+        row.push_bind(leaf.entry_id.as_uuid()).push_bind(leaf.hash.0.to_vec());
+    };
+    insert_values(transaction, insert, leaves.collect(), push).await
+}
+
+async fn insert_distributed_nodes(
+    transaction: &mut Transaction<Postgres>,
+    batches: &[SequencedBatch],
+) -> Result<(), sqlx::Error> {
+    let insert = "INSERT INTO iam.audit_nodes (tenant_id, level, position, hash) ";
+    let nodes = batches.iter().flat_map(|batch| {
+        batch
+            .nodes
+            .iter()
+            .map(move |node| (batch.tenant_id, i16::from(node.level), integer(node.position), node.hash.0.to_vec()))
+    });
+    let push = |row: &mut Row<'_>, (tenant, level, position, hash): (TenantId, i16, i64, Vec<u8>)| {
+        row.push_bind(tenant.as_uuid()).push_bind(level).push_bind(position).push_bind(hash);
+    };
+    insert_values(transaction, insert, nodes.collect(), push).await
 }
 
 /// Leaves of several logs, turned from rows to columns.

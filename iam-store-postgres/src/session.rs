@@ -32,7 +32,7 @@ session_ports! {
     lock_some: "FROM iam.sessions s WHERE s.tenant_id = $1 ORDER BY s.id LIMIT $2 FOR UPDATE",
     insert: (
         "$16",
-        with r#"
+        also r#"
         logged_in AS (
             UPDATE iam.users SET last_login_at = $6, version = version + 1 WHERE tenant_id = $1 AND id = $3
         )
@@ -45,6 +45,9 @@ session_ports! {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         "#
     ),
+    distributed_last_login: r#"
+        UPDATE iam.users SET last_login_at = $3, version = version + 1 WHERE tenant_id = $1 AND id = $2
+    "#,
     update: (
         "$9",
         r#"
@@ -121,7 +124,7 @@ impl PostgresStore {
                     ELSE EXISTS (
                         SELECT
                         FROM iam.factors f
-                        WHERE f.tenant_id = s.tenant_id AND f.user_id = s.user_id AND f.confirmed_at IS NOT NULL
+                        WHERE f.tenant_id = $1 AND f.user_id = s.user_id AND f.confirmed_at IS NOT NULL
                     )
                 END AS "has_factor!",
                 coalesce(
@@ -129,7 +132,7 @@ impl PostgresStore {
                         SELECT json_agg(g)
                         FROM (
             "#,
-            "WHERE a.tenant_id = s.tenant_id AND a.user_id = s.user_id",
+            "WHERE a.tenant_id = $1 AND a.user_id = s.user_id",
             "a.created_at DESC, a.id",
             r#"
                         ) g (assignment, role, organization)

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use iam_model::clock::Timestamp;
@@ -28,6 +28,8 @@ pub struct PostgresStore {
     /// Connections to the database itself, if [`connections`](Self::connections) lead to a pooler.
     pub(crate) direct: Option<Arc<Connections>>,
     pub(crate) months: Arc<KnownMonths>,
+    /// Whether the tables are distributed, once that is known.
+    pub(crate) distributed: Arc<OnceLock<bool>>,
     /// Copies of the database that answer lists.
     pub(crate) replicas: Option<Arc<Replicas>>,
     /// The host transaction in which every statement is executed, if there is one.
@@ -140,6 +142,7 @@ impl PostgresStore {
             connections: connections(pool),
             direct: direct.map(connections),
             months: Arc::default(),
+            distributed: Arc::default(),
             replicas: None,
             host: None,
         }

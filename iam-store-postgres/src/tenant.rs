@@ -11,6 +11,9 @@ tenant_ports! {
     // NO KEY, because every new row that refers to the tenant, such as a user, takes a key share lock on it. FOR
     // UPDATE would make that lock wait.
     lock: "FROM iam.tenants t WHERE t.id = $1 FOR NO KEY UPDATE",
+    // The tenants are on every node then, and Citus lets only one transaction at a time lock rows of such a table. The
+    // coordinator has this lock, through which all servers go.
+    distributed_lock: "SELECT pg_advisory_xact_lock(hashtextextended('iam.tenants ' || $1::uuid, 0))",
     is_empty: r#"SELECT NOT EXISTS (SELECT 1 FROM iam.tenants) AS "is_empty!""#,
     has_several: r#"SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1) AS "has_several!""#,
     usage: r#"

@@ -11,6 +11,7 @@ use sqlx::Postgres;
 use uuid::Uuid;
 
 use crate::error::store_error;
+use crate::values::{Row, insert_values};
 use crate::written_entry::WrittenEntry;
 
 /// A transaction of the database in one tenant. Dropping it rolls back.
@@ -18,6 +19,7 @@ use crate::written_entry::WrittenEntry;
 /// Every statement binds this tenant, and never a tenant that is named inside a change.
 pub(crate) struct PostgresTransaction {
     tenant: TenantId,
+    is_distributed: bool,
     /// The audit entries of the change that is being written, until a statement writes them.
     pub(crate) entries: Vec<WrittenEntry>,
     inner: source::Transaction<Postgres>,
@@ -27,12 +29,17 @@ pub(crate) struct PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    pub(crate) fn new(tenant: TenantId, inner: source::Transaction<Postgres>) -> Self {
-        Self { tenant, entries: Vec::new(), inner, broken: false }
+    pub(crate) fn new(tenant: TenantId, is_distributed: bool, inner: source::Transaction<Postgres>) -> Self {
+        Self { tenant, is_distributed, entries: Vec::new(), inner, broken: false }
     }
 
     pub(crate) fn tenant(&self) -> Uuid {
         self.tenant.as_uuid()
+    }
+
+    /// Whether the tables are distributed over several nodes.
+    pub(crate) fn is_distributed(&self) -> bool {
+        self.is_distributed
     }
 
     pub(crate) fn connection(&mut self) -> &mut source::Transaction<Postgres> {
@@ -60,6 +67,16 @@ impl Transaction for PostgresTransaction {
 }
 
 impl PostgresTransaction {
+    /// Inserts rows of distributed tables; see [`insert_values`].
+    pub(crate) async fn insert_values<T: Send>(
+        &mut self,
+        insert: &'static str,
+        rows: Vec<T>,
+        push: impl Fn(&mut Row<'_>, T) + Send,
+    ) -> Result<(), StoreError> {
+        insert_values(self.connection(), insert, rows, push).await.map_err(store_error)
+    }
+
     async fn write_audited(&mut self, change: &Change, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
         self.entries = entries.into_iter().map(WrittenEntry::from).collect();
         write_change!(self, change)?;

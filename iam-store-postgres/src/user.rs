@@ -23,6 +23,7 @@ user_ports! {
             WHERE $15::text IS NOT NULL
         )
         "#,
+        alone: "INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $3)",
         "INSERT INTO iam.users (" columns ") VALUES (" parameters ")"
     ),
     update: (

@@ -7,6 +7,8 @@ use sqlx::postgres::{PgHasArrayType, PgTypeInfo};
 use sqlx::{Postgres, Type};
 use uuid::Uuid;
 
+use crate::values::Row;
+
 /// An entry to be written, as the type `iam.written_audit_entry` of the database.
 #[derive(Debug, sqlx::Encode)]
 pub(crate) struct WrittenEntry {
@@ -26,6 +28,26 @@ pub(crate) struct WrittenEntry {
     details_salt: Vec<u8>,
     origin_salt: Vec<u8>,
     digest: Vec<u8>,
+}
+
+impl WrittenEntry {
+    /// The statement that inserts entries, up to the values that [`push`](Self::push) adds.
+    pub(crate) const INSERT: &str = "
+        INSERT INTO iam.audit_unsealed (
+            tenant_id, id, action, resource_type, resource_id, organization_id, user_id, old_value, new_value, metadata,
+            correlation_id, ip_address, user_agent, created_at, details_salt, origin_salt, digest
+        ) ";
+
+    /// Adds the values of a row.
+    pub(crate) fn push(self, tenant: Uuid, row: &mut Row<'_>) {
+        row.push_bind(tenant).push_bind(self.id).push_bind(self.action).push_bind(self.resource_type);
+        row.push_bind(self.resource_id).push_bind(self.organization_id).push_bind(self.user_id);
+        for json in [self.old_value, self.new_value, Some(self.metadata)] {
+            row.push_bind(json).push_unseparated("::json");
+        }
+        row.push_bind(self.correlation_id).push_bind(self.ip_address).push_bind(self.user_agent);
+        row.push_bind(self.created_at).push_bind(self.details_salt).push_bind(self.origin_salt).push_bind(self.digest);
+    }
 }
 
 impl Type<Postgres> for WrittenEntry {

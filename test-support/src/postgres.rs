@@ -49,25 +49,66 @@ impl TestDatabase {
     /// # Panics
     ///
     /// When `IAM_TEST_POSTGRES_URL` is not set, or the server does not answer.
-    pub async fn reused() -> (Self, PgConnection) {
+    pub async fn reused() -> (Self, Vec<PgConnection>) {
         remove_abandoned().await;
         let database = Self::create().await;
         let store = database.store().await;
-        store.migrate().await.expect("the migrations run");
+        database.migrate(&store).await;
         store.close().await;
-        let mut owner = database.connect().await;
+        let mut owners = database.connect_to_all().await;
         let mark = format!("COMMENT ON DATABASE {} IS '{REUSED}'", database.name);
+        let owner = owners.first_mut().expect("there is a connection");
         owner.execute(AssertSqlSafe(mark)).await.expect("a superuser may comment on a database");
-        (database, owner)
+        (database, owners)
     }
 
     async fn create_from(template: &str) -> Self {
         let (server, name) = (server(), new_name());
-        execute(&server, format!("CREATE DATABASE {name} TEMPLATE {template}"))
-            .await
-            .expect("the server creates a database");
+        // Workers are added to one database at a time: they change what all databases share.
+        let mut alone = None;
+        if is_distributed() {
+            let mut connection = PgConnection::connect_with(&server).await.expect("the server answers");
+            connection.execute("SELECT pg_advisory_lock(1)").await.expect("the server has locks");
+            alone = Some(connection);
+        }
+        for node in std::iter::once(server.clone()).chain(workers()) {
+            execute(&node, format!("CREATE DATABASE {name} TEMPLATE {template}"))
+                .await
+                .expect("the server creates a database");
+            if is_distributed() {
+                execute(&node.database(&name), "CREATE EXTENSION citus".to_owned()).await.expect("it has Citus");
+            }
+        }
+        if is_distributed() {
+            execute(&server.clone().database(&name), nodes(&server, &name)).await.expect("the workers answer");
+        }
+        drop(alone);
         let url = server.clone().database(&name).to_url_lossy().into();
         Self { server, name, url }
+    }
+
+    /// Migrates the database, and distributes its tables if the tests run on Citus.
+    ///
+    /// # Panics
+    ///
+    /// When a migration fails.
+    pub async fn migrate(&self, store: &PostgresStore) {
+        let migrated = if is_distributed() { store.migrate_distributed().await } else { store.migrate().await };
+        migrated.expect("the migrations run");
+    }
+
+    /// Connects to the database as a superuser, and to its parts on the workers of Citus.
+    ///
+    /// # Panics
+    ///
+    /// When a server does not answer.
+    pub async fn connect_to_all(&self) -> Vec<PgConnection> {
+        let mut connections = vec![self.connect().await];
+        for worker in workers() {
+            let options = worker.database(&self.name);
+            connections.push(PgConnection::connect_with(&options).await.expect("the worker answers"));
+        }
+        connections
     }
 
     /// A pool of another program, whose role is a superuser. It connects when it is first used.
@@ -105,7 +146,8 @@ impl TestDatabase {
         self.copy_at(&url)
     }
 
-    /// A store in this database, by the route that `IAM_TEST_STORE` names: `pgbouncer`, `replicas`, or else directly.
+    /// A store in this database, by the route that `IAM_TEST_STORE` names: `pgbouncer`, `replicas`, or else directly. With
+    /// `citus`, the database has parts on two workers.
     ///
     /// # Panics
     ///
@@ -169,11 +211,45 @@ fn server() -> PgConnectOptions {
     PgConnectOptions::from_str(&url).expect("IAM_TEST_POSTGRES_URL is a URL").disable_statement_logging()
 }
 
+/// Whether the tests run on Citus.
+#[must_use]
+pub fn is_distributed() -> bool {
+    std::env::var(ROUTE).is_ok_and(|route| route == "citus")
+}
+
+/// The workers of Citus, if the tests run on it.
+fn workers() -> Vec<PgConnectOptions> {
+    if !is_distributed() {
+        return Vec::new();
+    }
+    let Ok(urls) = std::env::var("IAM_TEST_CITUS_WORKER_URLS") else {
+        panic!("needs Citus: run scripts/check-citus");
+    };
+    let worker = |url| PgConnectOptions::from_str(url).expect("a worker has a URL").disable_statement_logging();
+    urls.split(',').map(worker).collect()
+}
+
+/// The statements that add the workers to a new database. It has few shards, so that its tables are made quickly.
+fn nodes(coordinator: &PgConnectOptions, database: &str) -> String {
+    let host = |options: &PgConnectOptions| format!("'{}', {}", options.get_host(), options.get_port());
+    let add = |worker: PgConnectOptions| format!("SELECT citus_add_node({});", host(&worker));
+    let workers: String = workers().into_iter().map(add).collect();
+    let coordinator = host(coordinator);
+    format!(
+        "
+        ALTER DATABASE {database} SET citus.shard_count = 4;
+        SELECT citus_set_coordinator_host({coordinator});
+        {workers}
+    "
+    )
+}
+
 fn new_name() -> String {
     format!("iam_test_{}", Uuid::new_v4().simple())
 }
 
-/// Removes the reused databases of processes that have ended. A running process is connected to its databases.
+/// Removes the reused databases of processes that have ended. A running process is connected to its databases. Those on
+/// Citus stay: its own processes are always connected.
 async fn remove_abandoned() {
     let mut connection = PgConnection::connect_with(&server()).await.expect("the server answers");
     let abandoned = format!(
@@ -194,13 +270,16 @@ const REMOVAL_TIMEOUT: Duration = Duration::from_secs(10);
 impl Drop for TestDatabase {
     /// Drops the database even if a pool is still connected or the test has failed.
     fn drop(&mut self) {
-        let (server, name) = (self.server.clone(), self.name.clone());
+        let (servers, name) = ([vec![self.server.clone()], workers()].concat(), self.name.clone());
         // On a separate thread, because a runtime cannot be blocked on from inside another runtime.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(async {
-                let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-                timeout(REMOVAL_TIMEOUT, execute(&server, drop)).await.ok()?.ok()
+                for server in servers {
+                    let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+                    timeout(REMOVAL_TIMEOUT, execute(&server, drop)).await.ok()?.ok()?;
+                }
+                Some(())
             })
         });
         let _ = dropping.join();
@@ -210,6 +289,6 @@ impl Drop for TestDatabase {
 async fn execute(server: &PgConnectOptions, statement: String) -> Result<(), sqlx::Error> {
     let mut connection = PgConnection::connect_with(server).await?;
     // No part of the statement is input: the names are generated above.
-    connection.execute(AssertSqlSafe(statement)).await?;
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await?;
     connection.close().await
 }

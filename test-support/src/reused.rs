@@ -33,8 +33,8 @@ fn idle() -> MutexGuard<'static, Vec<Open>> {
 
 struct Open {
     store: Arc<PostgresStore>,
-    /// A connection of a superuser, which deletes the rows.
-    owner: PgConnection,
+    /// Connections of a superuser to each node, which delete the rows.
+    owners: Vec<PgConnection>,
     _database: TestDatabase,
 }
 
@@ -54,15 +54,15 @@ impl ReusedStore {
     /// When `IAM_TEST_POSTGRES_URL` is not set, or the server does not answer.
     pub async fn take(open: impl AsyncFnOnce(&TestDatabase) -> PostgresStore) -> Self {
         while let Some(mut left) = { idle().pop() } {
-            left.owner.execute(EMPTY).await.expect("the rows can be deleted");
+            empty(&mut left.owners).await;
             // A test may have closed the store.
             if left.store.ping().await.is_ok() {
                 return Self { store: Arc::clone(&left.store), open: Some(left) };
             }
         }
-        let (database, owner) = TestDatabase::reused().await;
+        let (database, owners) = TestDatabase::reused().await;
         let store = Arc::new(open(&database).await);
-        Self { store: Arc::clone(&store), open: Some(Open { store, owner, _database: database }) }
+        Self { store: Arc::clone(&store), open: Some(Open { store, owners, _database: database }) }
     }
 
     /// The store.
@@ -94,11 +94,24 @@ impl Drop for ReusedStore {
     }
 }
 
+/// Deletes every row of a database, over connections of a superuser to each of its nodes.
+///
+/// # Panics
+///
+/// When a node does not answer.
+pub async fn empty(owners: &mut [PgConnection]) {
+    for owner in owners {
+        owner.execute(EMPTY).await.expect("the rows can be deleted");
+    }
+}
+
 /// Deletes every row of the schema `iam`. The partitions stay. The role of a replica disables foreign keys and the
-/// triggers that protect the audit log.
+/// triggers that protect the audit log. On Citus, it deletes the rows of the shards of one node.
 const EMPTY: &str = "
     BEGIN;
     SET LOCAL session_replication_role = replica;
+    SET LOCAL citus.override_table_visibility = off;
+    SET LOCAL citus.enable_manual_changes_to_shards = on;
     DO $$
     DECLARE t record;
     BEGIN

@@ -287,8 +287,9 @@ macro_rules! select_access_reviews {
 /// Implements the ports of access reviews; see [`store`](crate::store).
 ///
 /// `reviewed` defines a common table `reviewed` of the assignments that a new review is about, and `count` and `freeze`
-/// use it. `list_moment` is the type of moments in items: other programs may have written moments that the database's
-/// usual type cannot hold.
+/// use it. If the tables are distributed, `distributed_freeze` calls a function of the database that does the same, and
+/// is not checked when the crate is compiled. `list_moment` is the type of moments in items: other programs may have
+/// written moments that the database's usual type cannot hold.
 #[macro_export]
 macro_rules! access_review_ports {
     (
@@ -303,6 +304,7 @@ macro_rules! access_review_ports {
         reviewed: $reviewed:literal,
         count: $count:literal,
         freeze: $freeze:literal,
+        $(distributed_freeze: $distributed_freeze:literal,)?
         insert: ($($insert:tt)+),
         decide: ($($decide:tt)+),
         close: ($($close:tt)+),
@@ -514,6 +516,18 @@ macro_rules! access_review_ports {
                         review.created_by.map(UserId::as_uuid)
                     )?;
                     let (roles, users) = restrictions(review);
+                    $(
+                        if self.is_distributed() {
+                            let freeze = sqlx::query($distributed_freeze)
+                                .bind(self.tenant())
+                                .bind(organization)
+                                .bind(&roles)
+                                .bind(&users)
+                                .bind(created_at)
+                                .bind(review.id.as_uuid());
+                            return freeze.execute(self.connection()).await.map(drop).map_err($store::store_error);
+                        }
+                    )?
                     let freeze = sqlx::query!(
                         $reviewed + $freeze,
                         self.tenant(),

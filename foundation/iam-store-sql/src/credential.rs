@@ -96,6 +96,10 @@ macro_rules! account_row {
 ///
 /// All statements read the same columns. `attempts` names the columns of failed logins in the tenant, of failed logins
 /// that named no tenant, and of the password.
+///
+/// The failed logins without a tenant are on another node than the account if the tables are distributed. Then
+/// `distributed` reads them by a statement of their own, and the store has the methods `unnamed_attempts` and
+/// `forget_unnamed_attempts`.
 #[macro_export]
 macro_rules! credential_ports {
     (
@@ -107,7 +111,15 @@ macro_rules! credential_ports {
         lock: ($lock_with:literal, $lock:literal),
         update: ($($update:tt)+),
         put_attempts: ($($put_attempts:tt)+),
-        delete_attempts: $delete_attempts:literal $(,)?
+        delete_attempts: $delete_attempts:literal,
+        $(distributed: {
+            attempts: $distributed_attempts:literal,
+            candidates: $distributed_candidates:literal,
+            guarded: $distributed_guarded:literal,
+            make_attempts: $make_attempts:literal,
+            lock: $distributed_lock:literal,
+            delete_attempts: $distributed_delete_attempts:literal $(,)?
+        } $(,)?)?
     ) => {
         const _: () = {
             use iam_model::change::CredentialChange;
@@ -130,6 +142,20 @@ macro_rules! credential_ports {
                     limit: u32,
                 ) -> Result<LoginCandidates, StoreError> {
                     let limit = i64::from(limit);
+                    $(
+                        if self.is_distributed().await? {
+                            let rows = $crate::select_with_user_and_tenant!(
+                                "SELECT " + $distributed_attempts,
+                                $distributed_candidates,
+                                email.as_str(),
+                                limit
+                            );
+                            let rows = self.answer(rows.fetch_all(&self.reads())).await?;
+                            let rows = rows.into_iter().map(|row| $crate::account_row!(row)).collect();
+                            let unnamed = self.unnamed_attempts(email).await?;
+                            return Ok(LoginCandidates { attempts: unnamed, ..AccountRow::candidates(rows)? });
+                        }
+                    )?
                     let rows =
                         $crate::select_with_user_and_tenant!("SELECT " + $attempts, $candidates, email.as_str(), limit);
                     let rows = self.answer(rows.fetch_all(&self.reads())).await?;
@@ -144,6 +170,21 @@ macro_rules! credential_ports {
                     tenant: TenantId,
                     email: &EmailKey,
                 ) -> Result<GuardedAccount, StoreError> {
+                    $(
+                        if self.is_distributed().await? {
+                            let row = $crate::select_with_user_and_tenant!(
+                                "SELECT " + $distributed_attempts,
+                                $distributed_guarded,
+                                tenant.as_uuid(),
+                                email.as_str()
+                            );
+                            let row = self.answer(row.fetch_one(&self.reads())).await?;
+                            let account = $crate::account_row!(row).guarded()?;
+                            let unnamed = self.unnamed_attempts(email).await?;
+                            let has_unnamed_failures = !unnamed.failed_at.is_empty();
+                            return Ok(GuardedAccount { has_unnamed_failures, ..account });
+                        }
+                    )?
                     let row = $crate::select_with_user_and_tenant!(
                         "SELECT " + $attempts,
                         $guarded,
@@ -163,6 +204,24 @@ macro_rules! credential_ports {
                     user: Option<UserId>,
                 ) -> Result<GuardedAccount, StoreError> {
                     let user = user.map(UserId::as_uuid);
+                    $(
+                        if self.is_distributed() {
+                            let make = sqlx::query!($make_attempts, self.tenant(), email.as_str());
+                            make.execute(self.connection()).await.map_err($store::store_error)?;
+                            let row = $crate::select_with_user_and_tenant!(
+                                "SELECT " + $distributed_attempts,
+                                $distributed_lock,
+                                self.tenant(),
+                                email.as_str(),
+                                user
+                            );
+                            let row = row.fetch_one(self.connection()).await.map_err($store::store_error)?;
+                            let account = $crate::account_row!(row).guarded()?;
+                            let unnamed = self.unnamed_attempts(email).await?;
+                            let has_unnamed_failures = !unnamed.failed_at.is_empty();
+                            return Ok(GuardedAccount { has_unnamed_failures, ..account });
+                        }
+                    )?
                     let row = $crate::select_with_user_and_tenant!(
                         $lock_with + "SELECT " + $attempts,
                         $lock,
@@ -215,6 +274,13 @@ macro_rules! credential_ports {
                 }
 
                 async fn delete_login_attempts(&mut self, email: &EmailKey) -> Result<(), StoreError> {
+                    $(
+                        if self.is_distributed() {
+                            let delete = sqlx::query!($distributed_delete_attempts, self.tenant(), email.as_str());
+                            delete.execute(self.connection()).await.map_err($store::store_error)?;
+                            return self.forget_unnamed_attempts(email).await;
+                        }
+                    )?
                     let delete = sqlx::query!($delete_attempts, self.tenant(), email.as_str());
                     delete.execute(self.connection()).await.map(drop).map_err($store::store_error)
                 }

@@ -57,13 +57,15 @@ pub fn readable<T: StoredMoment>(rows: Vec<MessageRow<T>>) -> Vec<Message> {
     rows.into_iter().filter_map(read).collect()
 }
 
-/// Implements the ports of the outbox; see [`store`](crate::store).
+/// Implements the ports of the outbox; see [`store`](crate::store). If the tables are distributed, `due` finds messages
+/// without locking them, and `claim_one` claims each of them, unless another replica has claimed it meanwhile.
 #[macro_export]
 macro_rules! mail_ports {
     (
         $store:ident,
         $transaction:ident,
         claim: $claim:literal,
+        $(distributed: { due: $due:literal, claim_one: $claim_one:literal $(,)? },)?
         postpone: $postpone:literal,
         remove: $remove:literal,
         lock_queued: $lock_queued:literal,
@@ -93,6 +95,17 @@ macro_rules! mail_ports {
                     limit: u32,
                 ) -> Result<Vec<Message>, StoreError> {
                     let (now, until) = ($store::stored(now), $store::stored(until));
+                    $(
+                        if self.is_distributed().await? {
+                            let due = sqlx::query!($due, now, i64::from(limit));
+                            let mut claimed = Vec::new();
+                            for due in self.answer(due.fetch_all(&self.reads())).await? {
+                                let claim = sqlx::query_as!(Row, $claim_one, due.tenant_id, due.id, now, until);
+                                claimed.extend(self.answer(claim.fetch_optional(&self.writes())).await?);
+                            }
+                            return Ok($crate::mail::readable(claimed));
+                        }
+                    )?
                     let rows = sqlx::query_as!(Row, $claim, now, until, i64::from(limit));
                     let rows = self.answer(rows.fetch_all(&self.writes())).await?;
                     Ok($crate::mail::readable(rows))

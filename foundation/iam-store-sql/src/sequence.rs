@@ -87,6 +87,7 @@ macro_rules! sequence_ports {
         $transaction:ident,
         pending: $pending:literal,
         log_heads: $log_heads:literal,
+        $(distributed_log_head: $distributed_log_head:literal,)?
         sequence_of: $sequence_of:literal,
         audited_tenants: $audited_tenants:literal,
         first_since: $first_since:literal $(,)?
@@ -114,6 +115,16 @@ macro_rules! sequence_ports {
                 }
 
                 async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+                    $(
+                        if self.is_distributed().await? {
+                            let mut heads = Vec::new();
+                            for tenant in tenants {
+                                let row = sqlx::query_as!(HeadRow, $distributed_log_head, tenant.as_uuid());
+                                heads.extend(self.answer(row.fetch_optional(&self.reads())).await?);
+                            }
+                            return heads.into_iter().map(LogHead::try_from).collect();
+                        }
+                    )?
                     let tenants = $store::ids(tenants.iter().map(|tenant| tenant.as_uuid()));
                     let rows = sqlx::query_as!(HeadRow, $log_heads, &tenants);
                     self.answer(rows.fetch_all(&self.reads())).await?.into_iter().map(LogHead::try_from).collect()
@@ -163,6 +174,13 @@ macro_rules! sequence_ports {
             #[async_trait::async_trait]
             impl AuditTransaction for $transaction {
                 async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
+                    $(
+                        if self.is_distributed() {
+                            let row = sqlx::query_as!(HeadRow, $distributed_log_head, self.tenant());
+                            let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
+                            return row.map(LogHead::try_from).transpose();
+                        }
+                    )?
                     let row = sqlx::query_as!(HeadRow, $log_heads, &$store::ids([self.tenant()]));
                     let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
                     row.map(LogHead::try_from).transpose()

@@ -119,7 +119,7 @@ macro_rules! select_sessions {
 ///
 /// The store also has a method `read_session_snapshot`, and the transaction a method `delete_sessions`, because each
 /// database has its own way to read and to bind many rows. `last_login` is the statement that keeps the time of the
-/// login, if `insert` does not.
+/// login, if `insert` does not: always, or only if the tables are distributed.
 #[macro_export]
 macro_rules! session_ports {
     (
@@ -133,6 +133,7 @@ macro_rules! session_ports {
         lock_some: $lock_some:literal,
         insert: ($($insert:tt)+),
         $(last_login: $last_login:literal,)?
+        $(distributed_last_login: $distributed_last_login:literal,)?
         update: ($($update:tt)+),
         step_up: ($($step_up:tt)+) $(,)?
     ) => {
@@ -283,6 +284,13 @@ macro_rules! session_ports {
                         let update =
                             sqlx::query!($last_login, self.tenant(), user, $store::stored(session.created_at));
                         update.execute(self.connection()).await.map_err($store::store_error)?;
+                    )?
+                    $(
+                        if self.is_distributed() {
+                            let (user, at) = (session.user_id.as_uuid(), $store::stored(session.created_at));
+                            let update = sqlx::query!($distributed_last_login, self.tenant(), user, at);
+                            update.execute(self.connection()).await.map_err($store::store_error)?;
+                        }
                     )?
                     Ok(())
                 }

@@ -55,7 +55,8 @@ macro_rules! select_tenants {
 }
 
 /// Implements the ports of tenants; see [`store`](crate::store). Needs [`credential_ports!`](crate::credential_ports)
-/// for the accounts of a login.
+/// for the accounts of a login. If the tables are distributed, `distributed_lock` takes the lock of a tenant, and the
+/// row is read afterwards.
 #[macro_export]
 macro_rules! tenant_ports {
     (
@@ -64,6 +65,7 @@ macro_rules! tenant_ports {
         by_id: $by_id:literal,
         by_slug: $by_slug:literal,
         lock: $lock:literal,
+        $(distributed_lock: $distributed_lock:literal,)?
         is_empty: $is_empty:literal,
         has_several: $has_several:literal,
         usage: $usage:literal,
@@ -115,6 +117,15 @@ macro_rules! tenant_ports {
             #[async_trait::async_trait]
             impl TenantTransaction for $transaction {
                 async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError> {
+                    $(
+                        if self.is_distributed() {
+                            let lock = sqlx::query!($distributed_lock, self.tenant());
+                            lock.execute(self.connection()).await.map_err($store::store_error)?;
+                            let row = $crate::select_tenants!(Row, $by_id, self.tenant());
+                            let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
+                            return row.map(Tenant::try_from).transpose();
+                        }
+                    )?
                     let row = $crate::select_tenants!(Row, $lock, self.tenant());
                     let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
                     row.map(Tenant::try_from).transpose()

@@ -194,7 +194,8 @@ macro_rules! select_users {
 
 /// Implements the ports of users; see [`store`](crate::store).
 ///
-/// `insert` is one statement that also writes the password (`with_password`), or two statements.
+/// `insert` is one statement that also writes the password (`with_password`), or two statements. The first form needs a
+/// statement that writes the password alone, for distributed tables.
 #[macro_export]
 macro_rules! user_ports {
     (
@@ -336,21 +337,40 @@ macro_rules! with_written_user_columns {
 #[macro_export]
 macro_rules! insert_user {
     (
-        (with_password: $entry:literal, $insert_password:literal, $($insert:tt)+),
+        (with_password: $entry:literal, $insert_password:literal, alone: $alone:literal, $($insert:tt)+),
         $transaction:expr, $store:ident, $user:ident, $password:ident
     ) => {
-        $crate::with_written_user_columns!(
-            insert_columns,
-            $user,
-            $store,
-            (
-                ($entry, with $insert_password,),
-                ($($insert)+),
-                $transaction,
-                $user.id,
-                $password.map(PasswordHash::expose)
-            )
-        )?
+        if $transaction.is_distributed() {
+            $crate::with_written_user_columns!(
+                insert_columns,
+                $user,
+                $store,
+                ((alone,), ($($insert)+), $transaction, $user.id)
+            )?;
+            if let Some(password) = $password {
+                execute_audited!(
+                    $transaction,
+                    alone,
+                    $alone,
+                    $transaction.tenant(),
+                    $user.id.as_uuid(),
+                    password.expose()
+                )?;
+            }
+        } else {
+            $crate::with_written_user_columns!(
+                insert_columns,
+                $user,
+                $store,
+                (
+                    ($entry, with $insert_password,),
+                    ($($insert)+),
+                    $transaction,
+                    $user.id,
+                    $password.map(PasswordHash::expose)
+                )
+            )?;
+        }
     };
     (
         ($before:literal columns $middle:literal parameters $after:literal, $insert_password:literal),

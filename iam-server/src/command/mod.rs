@@ -56,6 +56,9 @@ enum Command {
         /// Change nothing; fail unless the schema is up to date
         #[arg(long)]
         check: bool,
+        /// Also distribute the tables over the nodes of Citus, by tenant; no server may run meanwhile
+        #[arg(long, conflicts_with = "check")]
+        distributed: bool,
     },
     /// Create a small tenant to look around in; refused if the database has a tenant
     Demo,
@@ -110,7 +113,7 @@ impl CommandLine {
     pub(crate) async fn run(self, settings: Settings) -> Result<(), Failure> {
         match self.command.unwrap_or_default() {
             Command::Serve => serve::serve(settings).await,
-            Command::Migrate { check } => migrate(check, &settings).await,
+            Command::Migrate { check, distributed } => migrate(check, distributed, &settings).await,
             Command::Demo => demo::demo(&settings).await,
             Command::Openapi => openapi(&settings),
             Command::Config => config::config(&self.arguments),
@@ -126,13 +129,18 @@ impl CommandLine {
     }
 }
 
-async fn migrate(check: bool, settings: &Settings) -> Result<(), Failure> {
+async fn migrate(check: bool, distributed: bool, settings: &Settings) -> Result<(), Failure> {
     if check {
         return match store::schema(&settings.database).await? {
             Schema::UpToDate => print("The schema is up to date."),
             Schema::Behind => Err(Failure("migrations are missing: run `iam-server migrate`".to_owned())),
             Schema::Unknown => Err(Failure("the database has a migration that this program does not know".to_owned())),
         };
+    }
+    if distributed {
+        store::distribute(&settings.database).await?;
+        tracing::info!("the database is migrated, and its tables are distributed");
+        return Ok(());
     }
     let store = store::open(&settings.database).await?;
     tracing::info!(store = store.kind(), "the database is migrated");

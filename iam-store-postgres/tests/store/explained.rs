@@ -23,6 +23,13 @@ const EXPLAIN: &str = "
     SET auto_explain.log_nested_statements = on;
 ";
 
+const EXPLAIN_TASKS: &str = "
+    LOAD 'auto_explain';
+    SET auto_explain.log_min_duration = 0;
+    SET auto_explain.log_level = notice;
+    SET auto_explain.log_format = json;
+";
+
 static PLANS: Mutex<Vec<Explained>> = Mutex::new(Vec::new());
 
 /// A test holds this lock while it explains statements, because all tests of a process share the list of plans.
@@ -34,6 +41,8 @@ pub(crate) struct Explained {
     /// The statement in one line.
     pub(crate) statement: String,
     pub(crate) scans: Vec<Scan>,
+    /// Whether Citus sent it to at most one shard, as it is.
+    pub(crate) is_routed: bool,
 }
 
 /// How a table was read.
@@ -48,11 +57,20 @@ pub(crate) struct Scan {
 
 /// Returns a store whose statements are explained.
 pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
+    explaining(database, EXPLAIN).await
+}
+
+/// The same on Citus, without actual row counts, and without the statements of functions, which Citus cannot explain.
+pub(crate) async fn distributed_store(database: &TestDatabase) -> PostgresStore {
+    explaining(database, EXPLAIN_TASKS).await
+}
+
+async fn explaining(database: &TestDatabase, settings: &'static str) -> PostgresStore {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| tracing::subscriber::set_global_default(Notices).unwrap());
     let options = PgPoolOptions::new()
         .max_connections(16)
-        .after_connect(|connection, _| Box::pin(async move { connection.execute(EXPLAIN).await.map(drop) }));
+        .after_connect(move |connection, _| Box::pin(async move { connection.execute(settings).await.map(drop) }));
     PostgresStore::from_pool(options.connect(database.url()).await.unwrap())
 }
 
@@ -77,7 +95,7 @@ impl Explained {
     fn new(statement: &str, plan: &Value) -> Self {
         let mut scans = Vec::new();
         collect(&plan["Plan"], &mut scans);
-        Self { statement: one_line(statement), scans }
+        Self { statement: one_line(statement), scans, is_routed: is_routed(&plan["Plan"]) }
     }
 
     /// Explains a statement without executing it, with a plan for any parameters.
@@ -96,6 +114,20 @@ impl Explained {
     /// How many rows the statement read.
     pub(crate) fn rows(&self) -> u64 {
         self.scans.iter().map(|scan| scan.rows).sum()
+    }
+}
+
+/// Whether no part of a plan has several tasks, and no part is executed before the others.
+fn is_routed(node: &Value) -> bool {
+    match node {
+        Value::Object(members) => members.iter().all(|(name, value)| match name.as_str() {
+            "Task Count" => value.as_u64().is_some_and(|tasks| tasks <= 1),
+            "Subplans" => false,
+            "Custom Plan Provider" => value.as_str() != Some("Citus INSERT ... SELECT"),
+            _ => is_routed(value),
+        }),
+        Value::Array(values) => values.iter().all(is_routed),
+        _ => true,
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod changes;
 mod counts;
+mod distribution;
 mod explained;
 mod filter;
 mod host;

@@ -10,7 +10,7 @@ use iam_core::{Caller, RequestContext, Store as _, UserAgent};
 use iam_store_postgres::PostgresStore;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
-use test_support::postgres::TestDatabase;
+use test_support::postgres::{TestDatabase, is_distributed};
 
 /// Roles belong to the whole database server. So all tests share this one, and no test removes it.
 const ROLE: &str = "iam_test_server";
@@ -21,10 +21,13 @@ EXCEPTION
     WHEN duplicate_object OR unique_violation THEN NULL;
 END $$";
 
-/// Returns a store whose role owns nothing, in a database that its owner has migrated.
+/// Returns a store whose role owns nothing, in a database that its owner has migrated. On Citus the role owns the tables.
 pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
     let owner = database.store().await;
-    owner.migrate().await.unwrap();
+    database.migrate(&owner).await;
+    if is_distributed() {
+        return owner;
+    }
     database.pool().execute(MAKE_ROLE).await.unwrap();
     let grants = include_str!("../../grants.sql").replace("iam_server", ROLE);
     database.pool().execute(AssertSqlSafe(grants)).await.unwrap();
