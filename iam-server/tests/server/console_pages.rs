@@ -24,6 +24,9 @@ const FIRST_PAGE: u64 = 60 * 1024;
 struct Seed {
     user: String,
     webhook: String,
+    organization: String,
+    review: String,
+    role: String,
 }
 
 impl Seed {
@@ -35,27 +38,65 @@ impl Seed {
         let user = text(&client.post("/api/v1/users", &grace).expect(201)["id"]);
         let webhook = json!({ "url": format!("http://{}/hook", receiver.address), "types": ["USER.*", "SESSION.*"] });
         let webhook = text(&client.post("/api/v1/webhooks", &webhook).expect(201)["id"]);
-        Self { user, webhook }
+        let north = json!({ "name": "Northern branch" });
+        let organization = text(&client.post("/api/v1/organizations", &north).expect(201)["id"]);
+        let review = json!({ "name": "Spring", "dueAt": "2100-01-01T00:00:00Z" });
+        let review = text(&client.post("/api/v1/access-reviews", &review).expect(201)["id"]);
+        let role = json!({ "name": "CASHIER", "permissions": ["users:read"] });
+        let role = text(&client.post("/api/v1/roles", &role).expect(201)["id"]);
+        Self { user, webhook, organization, review, role }
     }
 }
 
 /// The pages for a person that is signed in.
 fn pages(seed: &Seed) -> Vec<String> {
-    let (user, webhook) = (&seed.user, &seed.webhook);
-    vec![
-        "".to_owned(),
-        "/users".to_owned(),
-        "/users?search=nobody".to_owned(),
-        "/users/new".to_owned(),
+    let Seed { user, webhook, organization, review, role } = seed;
+    let fixed = [
+        "",
+        "/users",
+        "/users?search=nobody",
+        "/users/new",
+        "/users/import",
+        "/invitations",
+        "/invitations/new",
+        "/roles",
+        "/roles/new",
+        "/assignments",
+        "/assignments?user=grace@example.com",
+        "/assignments/new",
+        "/access",
+        "/access/who",
+        "/access/who?permission=users:read",
+        "/organizations",
+        "/organizations?search=nothing",
+        "/organizations/new",
+        "/access-reviews",
+        "/access-reviews?status=CANCELLED",
+        "/access-reviews/new",
+        "/audit",
+        "/audit?from=2020-01-01&until=2020-01-01",
+        "/webhooks",
+        "/webhooks/new",
+        "/tenant",
+        "/account",
+        "/account/email",
+        "/account/password",
+        "/account/authenticator",
+        "/account/passkey",
+        "/nothing",
+    ];
+    let of_seed = [
         format!("/users/{user}"),
-        "/audit".to_owned(),
-        "/audit?from=2020-01-01&until=2020-01-01".to_owned(),
-        "/webhooks".to_owned(),
-        "/webhooks/new".to_owned(),
+        format!("/users/{user}/api-keys/new"),
+        format!("/access?user={user}&permission=users:read"),
+        format!("/roles/{role}"),
+        format!("/roles/{role}/edit"),
+        format!("/organizations/{organization}"),
+        format!("/organizations/{organization}/move"),
+        format!("/access-reviews/{review}"),
         format!("/webhooks/{webhook}"),
-        "/tenant".to_owned(),
-        "/nothing".to_owned(),
-    ]
+    ];
+    fixed.map(str::to_owned).into_iter().chain(of_seed).collect()
 }
 
 /// A server and a browser that knows only this server.
