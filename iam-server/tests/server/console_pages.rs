@@ -3,6 +3,7 @@
 
 use std::env;
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -16,6 +17,8 @@ use crate::webhook::Receiver;
 /// Browsers treat this address as safe without TLS.
 const HOST: &str = "localhost";
 const EMAIL: &str = "ada@example.com";
+/// The password of every person of the demo.
+const DEMO_PASSWORD: &str = "Passw0rd!";
 
 /// The most that the first page may need without a cache, in bytes as they are sent.
 const FIRST_PAGE: u64 = 60 * 1024;
@@ -299,5 +302,70 @@ fn the_settings_of_the_tenant_are_changed() {
         assert!(kept.contains("They are kept for 365 days from"), "{kept}");
         visit.check("the settings with a retention");
         assert_eq!(violations(browser), Vec::<String>::new());
+    }
+}
+
+/// Writes the pictures of docs/console/README.md: every page, with the data of the demo.
+#[test]
+#[ignore = "writes pictures of the documentation; scripts/console-pictures runs it"]
+fn pictures_of_every_page_are_written() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/console");
+    let store = Store::sqlite();
+    assert_eq!(store.iam_server().args(["demo"]).run().code, Some(0));
+    let server = store.iam_server().env("IAM_WEBHOOKS_ALLOW_PRIVATE", "on").serve();
+    let visit = Visit::to(&server);
+    let browser = &visit.browser;
+    let login = json!({ "email": EMAIL, "password": DEMO_PASSWORD });
+    let client = server.client();
+    let ada = client.post("/api/v1/auth/login", &login).expect(200);
+    let client = client.with_token(&text(&ada["accessToken"]));
+    let first = |list: &str| text(&client.get(&format!("/api/v1/{list}")).expect(200)["data"][0]["id"]);
+    let webhook = json!({ "url": "https://example.com/events", "types": ["USER.*"] });
+    let webhook = text(&client.post("/api/v1/webhooks", &webhook).expect(201)["id"]);
+    let review = json!({ "name": "Spring", "dueAt": "2100-01-01T00:00:00Z" });
+    let review = text(&client.post("/api/v1/access-reviews", &review).expect(201)["id"]);
+    let (user, role, branch) = (first("users?search=grace"), first("roles"), first("organizations?search=southern"));
+
+    let picture = |name: &str| {
+        for scheme in ["light", "dark"] {
+            browser.emulate(1_280, scheme);
+            browser.screenshot("//body", &directory.join(format!("{name}-{scheme}.png")));
+        }
+    };
+    visit.open("/sign-in");
+    picture("sign-in");
+    browser.type_into("//input[@id='email']", EMAIL);
+    browser.type_into("//input[@id='password']", DEMO_PASSWORD);
+    browser.click("//main//button");
+    browser.text_of("//h1[starts-with(text(), 'Welcome')]");
+    for (name, path) in [
+        ("overview", String::new()),
+        ("users", "/users".to_owned()),
+        ("user", format!("/users/{user}")),
+        ("new-user", "/users/new".to_owned()),
+        ("import", "/users/import".to_owned()),
+        ("invitations", "/invitations".to_owned()),
+        ("new-invitation", "/invitations/new".to_owned()),
+        ("roles", "/roles".to_owned()),
+        ("role", format!("/roles/{role}")),
+        ("new-role", "/roles/new".to_owned()),
+        ("assignments", "/assignments".to_owned()),
+        ("new-assignment", "/assignments/new".to_owned()),
+        ("why", format!("/access?user={user}&permission=orders:create&organization={branch}")),
+        ("who", format!("/access/who?permission=orders:create&organization={branch}")),
+        ("organizations", "/organizations".to_owned()),
+        ("organization", format!("/organizations/{branch}")),
+        ("move", format!("/organizations/{branch}/move")),
+        ("access-reviews", "/access-reviews".to_owned()),
+        ("access-review", format!("/access-reviews/{review}")),
+        ("audit-log", "/audit".to_owned()),
+        ("webhooks", "/webhooks".to_owned()),
+        ("webhook", format!("/webhooks/{webhook}")),
+        ("settings", "/tenant".to_owned()),
+        ("account", "/account".to_owned()),
+    ] {
+        visit.open(&path);
+        browser.text_of("//h1");
+        picture(name);
     }
 }
