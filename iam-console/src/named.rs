@@ -5,6 +5,8 @@ use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationS
 use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::{Caller, Error, Iam, OrganizationId, RoleId};
 
+use crate::problem::if_allowed;
+
 /// What a browser suggests while a person types: the first ones. A form also takes those that are not suggested.
 #[derive(Template)]
 #[template(path = "suggestions.html")]
@@ -24,7 +26,7 @@ impl Suggestions {
         let named = found.map(|found| {
             found.map(|organization| (organization.slug.to_string(), organization.name.to_string())).collect()
         });
-        Ok(Self { id: "organizations", choices: none_if_forbidden(named)? })
+        Ok(Self { id: "organizations", choices: if_allowed(named)?.unwrap_or_default() })
     }
 
     /// Suggests roles that the caller may see, by their names.
@@ -33,14 +35,7 @@ impl Suggestions {
         let named = found.map(|page| {
             page.items.into_iter().map(|role| (role.name.to_string(), role.scope.as_str().to_owned())).collect()
         });
-        Ok(Self { id: "roles", choices: none_if_forbidden(named)? })
-    }
-}
-
-fn none_if_forbidden<T: Default>(found: Result<T, Error>) -> Result<T, Error> {
-    match found {
-        Err(Error::Forbidden(_)) => Ok(T::default()),
-        found => found,
+        Ok(Self { id: "roles", choices: if_allowed(named)?.unwrap_or_default() })
     }
 }
 
@@ -56,7 +51,7 @@ pub(crate) async fn find_organization(
     let filter = OrganizationFilter { search: Some(typed.to_owned()), ..OrganizationFilter::default() };
     let request = PageRequest::new(1, MAX_LIMIT)?;
     let found = iam.organizations().list(caller, &filter, OrganizationSort::default(), request).await;
-    let found = none_if_forbidden(found.map(|page| page.items))?;
+    let found = if_allowed(found)?.map(|page| page.items).unwrap_or_default();
     let named = found.into_iter().find(|item| item.organization.slug.as_str().eq_ignore_ascii_case(typed));
     Ok(named.map(|item| item.organization.id))
 }
@@ -66,6 +61,6 @@ pub(crate) async fn find_role(iam: &Iam, caller: &Caller, typed: &str) -> Result
     if let Ok(id) = typed.parse() {
         return Ok(Some(id));
     }
-    let found = none_if_forbidden(iam.roles().by_name(caller, typed).await)?;
+    let found = if_allowed(iam.roles().by_name(caller, typed).await)?.flatten();
     Ok(found.map(|role| role.id))
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
-use crate::problem::refused_form;
+use crate::problem::{if_allowed, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -154,15 +154,6 @@ async fn page_of(console: &Console, signed_in: &SignedIn, sent: Sent<'_>) -> Res
         tenant: tenant.map(|tenant| TenantForm::of(tenant, of_tenant)),
         retention: retention.map(|retention| RetentionForm::of(retention, of_retention)),
     })
-}
-
-/// Returns `None` for what the caller may not see.
-fn if_allowed<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
-    match found {
-        Ok(found) => Ok(Some(found)),
-        Err(Error::Forbidden(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 async fn show(

@@ -9,7 +9,7 @@ use iam_core::{Error, InvitationId, OrganizationId, RoleId};
 use serde::Deserialize;
 
 use crate::english;
-use crate::problem::refused_in_place;
+use crate::problem::{if_allowed, refused_in_place};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -66,19 +66,13 @@ async fn page_of(console: &Console, signed_in: &SignedIn, id: InvitationId) -> R
 }
 
 async fn role_name(console: &Console, signed_in: &SignedIn, id: RoleId) -> Result<String, Error> {
-    match console.iam.roles().get(&signed_in.caller, id).await {
-        Ok(role) => Ok(role.name.to_string()),
-        Err(Error::Forbidden(_) | Error::NotFound(_)) => Ok(id.to_string()),
-        Err(error) => Err(error),
-    }
+    let role = if_allowed(console.iam.roles().get(&signed_in.caller, id).await)?;
+    Ok(role.map_or_else(|| id.to_string(), |role| role.name.to_string()))
 }
 
 async fn organization_name(console: &Console, signed_in: &SignedIn, id: OrganizationId) -> Result<String, Error> {
-    match console.iam.organizations().get(&signed_in.caller, id).await {
-        Ok(found) => Ok(found.organization.name.to_string()),
-        Err(Error::Forbidden(_) | Error::NotFound(_)) => Ok(id.to_string()),
-        Err(error) => Err(error),
-    }
+    let found = if_allowed(console.iam.organizations().get(&signed_in.caller, id).await)?;
+    Ok(found.map_or_else(|| id.to_string(), |found| found.organization.name.to_string()))
 }
 
 pub(super) async fn show(

@@ -174,7 +174,7 @@ pub(super) async fn update(
     if confirm::goes_back(&form) {
         return page(StatusCode::OK, &page_of(&console, &signed_in, Some((id, seen)), typed, &[]).await?);
     }
-    // Nobody gains or loses a right by another name.
+    // No user gains or loses a right by another name.
     let is_harmless = Values::of(&before).permissions == typed.permissions;
     let attempt = Attempt::confirmed_if(&console, is_harmless || confirm::is_confirmed(&form));
     let outcome = match typed.scope() {
