@@ -147,7 +147,7 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
 /// Gives every route of a host program the limits of the API's own routes: on the number of requests, on the time of a
 /// request, and on the size of its body. Large responses are compressed, and a panic becomes a 500.
 ///
-/// Every request counts, whatever its path. A layer around the router may have put an access token into the request.
+/// Every request counts, on every path. A layer around the router may have put an access token into the request.
 /// Then the request counts for its user. Put [`with_conventions`] around it: without them, clients are not told apart
 /// behind a proxy.
 pub fn with_limits(router: Router, iam: Iam, settings: Settings) -> Router {
