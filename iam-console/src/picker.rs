@@ -10,7 +10,7 @@ use iam_axum::{Problem, Query};
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey};
 use iam_core::page::{PageRequest, SortOrder};
 use iam_core::user::{UserFilter, UserSort};
-use iam_core::{Caller, Error, Iam, OrganizationId, UserId};
+use iam_core::{Caller, Error, FieldError, Iam, OrganizationId, UserId};
 use serde::Deserialize;
 
 use crate::english;
@@ -43,6 +43,13 @@ impl Picker {
 
     pub(crate) fn of_organization(field: Field) -> Self {
         Self { field, kind: "organizations" }
+    }
+
+    /// The field for an organization, or for the whole tenant if it is empty.
+    pub(crate) async fn of_place(iam: &Iam, caller: &Caller, text: &str, errors: &[FieldError]) -> Result<Self, Error> {
+        let field = Field::text("organization", english::ORGANIZATION).optional();
+        let shown = shown_organization(iam, caller, text).await?;
+        Ok(Self::of_organization(field.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).judged(errors)))
     }
 }
 

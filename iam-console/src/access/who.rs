@@ -84,9 +84,6 @@ async fn page_of(
     errors: &[FieldError],
 ) -> Result<WhoPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let organization = Field::text("organization", english::ORGANIZATION).optional();
-    let shown = picker::shown_organization(iam, caller, &wanted.organization).await?;
-    let organization = organization.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).judged(errors);
     let permission = Field::text("permission", english::PERMISSION).with_hint(english::PERMISSION_HINT);
     let moment = Field::text("at", english::AT_MOMENT).with_hint(english::AS_OF_HINT);
     Ok(WhoPage {
@@ -94,7 +91,7 @@ async fn page_of(
         error: String::new(),
         permission: permission.filled(&wanted.permission).judged(errors),
         permissions: permission_names(iam, caller).await?,
-        organization: Picker::of_organization(organization),
+        organization: Picker::of_place(iam, caller, &wanted.organization, errors).await?,
         moment: moment.filled(&wanted.at).judged(errors),
         answer: None,
     })

@@ -84,16 +84,13 @@ async fn page_of(
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let user = Field::text("user", english::USER);
     let user = user.filled(&picker::shown_user(iam, caller, &values.user).await?).judged(errors);
-    let organization = Field::text("organization", english::ORGANIZATION).optional();
-    let shown = picker::shown_organization(iam, caller, &values.organization).await?;
-    let organization = organization.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).judged(errors);
     let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::UNTIL_HINT);
     Ok(NewPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         user: Picker::of_user(user),
         role: Field::text("role", english::ROLE).filled(&values.role).judged(errors),
-        organization: Picker::of_organization(organization),
+        organization: Picker::of_place(iam, caller, &values.organization, errors).await?,
         moment: moment.filled(&values.until).judged(errors),
         roles: if_allowed(roles::all(iam, caller).await)?,
     })
