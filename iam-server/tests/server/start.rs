@@ -112,7 +112,7 @@ fn an_unusable_database_causes_one_log_line_without_its_password() {
     let no_directory = "sqlite://no/such/hunter2/iam.db";
     let no_database = format!("sqlite://{}", home.file("notes.txt", "x".repeat(4096)).display());
     for url in [unreachable, no_port, no_directory, &no_database] {
-        let ended = home.iam_server().env("IAM_DATABASE_URL", url).run();
+        let ended = home.iam_server().env("IAM_DATABASE_URL", url).env("IAM_LISTEN", "127.0.0.1:0").run();
         let line = only_line(&ended);
         assert!(line.contains("opening the database"), "{line}");
         assert!(!line.contains("hunter2"), "{line}");
