@@ -16,7 +16,7 @@ use test_support::{TestStore, reused};
 use world::Installation;
 
 /// The number of worlds.
-const WORLDS: u64 = 50;
+const WORLDS: u64 = 30;
 
 /// The number of steps in each world.
 const STEPS: usize = 200;
