@@ -641,6 +641,15 @@ pub(crate) fn entries_wait(count: &usize) -> String {
 }
 pub(crate) const MY_ACCOUNT: &str = "My account";
 pub(crate) const DONE: &str = "Done";
+pub(crate) const COPIED: &str = "Copied";
+pub(crate) const NOT_COPIED: &str = "Not copied: your browser does not allow it. Mark the text and copy it.";
+pub(crate) const DOWNLOAD: &str = "Download";
+
+/// A browser and its system, such as `Chrome on Linux`.
+pub(crate) fn browser_on(browser: &str, system: &str) -> String {
+    format!("{browser} on {system}")
+}
+
 pub(crate) const CHANGE_PASSWORD: &str = "Change the password";
 pub(crate) const CHANGE_PASSWORD_WHAT: &str = "Your other sessions end.";
 pub(crate) const CURRENT_PASSWORD: &str = "Current password";

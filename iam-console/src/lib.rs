@@ -10,6 +10,7 @@ mod audit;
 mod confirm;
 mod cookie;
 mod day;
+mod device;
 mod effects;
 mod english;
 mod form;
