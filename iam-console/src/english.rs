@@ -166,7 +166,6 @@ pub(crate) const SESSION_WAS_ENDED: &str = "The session has ended.";
 
 pub(crate) const EDIT: &str = "Edit";
 pub(crate) const COPY: &str = "Copy";
-pub(crate) const OPEN: &str = "Open";
 pub(crate) const CHANGED: &str = "Changed";
 pub(crate) const KIND: &str = "Kind";
 pub(crate) const DESCRIPTION: &str = "Description";
@@ -342,8 +341,8 @@ pub(crate) const NO_ORGANIZATIONS: &str =
     "There are no organizations. They are parts of the tenant in which roles can be held, such as branches or teams.";
 pub(crate) const NO_ORGANIZATION_MATCHES: &str = "No organization matches.";
 pub(crate) const SHOW_THE_TREE: &str = "Show the tree";
-pub(crate) const TREE_HINT: &str = "Open a line to see what is below. To move an organization, drag it onto another one, \
-     or use Move on its page.";
+pub(crate) const TREE_HINT: &str = "Press a line with a triangle to see the organizations below it. Details leads to the page of an organization. To move \
+     an organization, drag it onto another one, or use Move on its page.";
 pub(crate) const WHAT_IS_BELOW: &str = "What is below";
 pub(crate) const NOTHING_BELOW: &str = "Nothing is below it.";
 pub(crate) const MORE: &str = "More";

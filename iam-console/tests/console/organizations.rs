@@ -87,6 +87,18 @@ async fn the_tree_is_opened_branch_by_branch() {
 }
 
 #[tokio::test]
+async fn only_an_organization_with_others_below_it_can_be_opened() {
+    let signed = signed().await;
+    let top = signed.get("/console/organizations").await.body;
+    let below = |id| format!("<details hx-get=\"{}\"", path(id, "/below"));
+    assert!(top.contains(&below(signed.north)) && !top.contains(&below(signed.south)), "{top}");
+    // It can still be dragged.
+    let leaf = |id| format!("<span class=\"leaf\" draggable=\"true\" data-organization=\"{id}\"");
+    assert!(top.contains(&leaf(signed.south)) && !top.contains(&leaf(signed.north)), "{top}");
+    assert!(signed.part(&path(signed.north, "/below")).await.body.contains(&leaf(signed.harbour)));
+}
+
+#[tokio::test]
 async fn a_search_finds_organizations_with_their_place() {
     let signed = signed().await;
     let found = signed.get("/console/organizations?search=HARB").await.body;
