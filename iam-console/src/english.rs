@@ -133,6 +133,7 @@ pub(crate) const NOT_VERIFIED: &str = "not verified";
 pub(crate) const ROLES: &str = "Roles";
 pub(crate) const UNTIL: &str = "until";
 pub(crate) const USER_HAS_NO_ROLES: &str = "This user holds no role, and so may do nothing. Assign one.";
+pub(crate) const DELETED_HAS_NO_ROLES: &str = "This user holds no role.";
 pub(crate) const ROLES_HIDDEN: &str = "You may not see the roles of this user.";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const USER_HAS_NO_SESSIONS: &str = "This user is not signed in anywhere.";

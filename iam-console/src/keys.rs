@@ -40,6 +40,8 @@ pub(crate) struct Keys {
     revoke: String,
     /// `None` if the caller may not see them.
     keys: Option<Vec<ApiKey>>,
+    /// Whether the user can get another key.
+    may_add: bool,
 }
 
 impl Keys {
@@ -51,7 +53,12 @@ impl Keys {
         };
         let (iam, base) = (console.iam.clone(), console.base().to_owned());
         let revoke = format!("{base}{}/revoke-key", signed_in.home_of(user));
-        Ok(Self { iam, base, form_token: signed_in.form_token.clone(), user, revoke, keys })
+        Ok(Self { iam, base, form_token: signed_in.form_token.clone(), user, revoke, keys, may_add: true })
+    }
+
+    /// The keys of a user that gets no other key, because it is deleted.
+    pub(crate) fn of_deleted(self) -> Self {
+        Self { may_add: false, ..self }
     }
 
     fn prefix(&self, key: &ApiKey) -> String {

@@ -96,6 +96,7 @@ async fn page_of(
             field(Field::email().completed_as("off"), user.email.as_str()),
         ]
     };
+    let keys = Keys::of(console, signed_in, id).await?;
     Ok(UserPage {
         frame: signed_in.frame(console).await?,
         notice: "",
@@ -104,7 +105,7 @@ async fn page_of(
         roles: if_allowed(iam.assignments().of_user(caller, id).await)?,
         sessions: if_allowed(iam.sessions().list(caller, id).await)?,
         current: caller.require_user().ok().map(|(_, session)| session),
-        keys: Keys::of(console, signed_in, id).await?,
+        keys: if user.status == UserStatus::Inactive { keys.of_deleted() } else { keys },
         is_self: caller.user() == Some(id),
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
         user,
