@@ -43,6 +43,9 @@ pub(crate) const CONTINUE: &str = "Continue";
 
 pub(crate) const SECOND_FACTOR: &str = "Second step";
 pub(crate) const CODE: &str = "Code of your authenticator app";
+/// The label of the first code of an app; an error continues it.
+pub(crate) const APP_CODE: &str = "Code";
+pub(crate) const WRONG_CODE: &str = "The code is wrong, or was used before.";
 pub(crate) const RECOVERY_CODE: &str = "Recovery code";
 pub(crate) const USE_RECOVERY_CODE: &str = "Use a recovery code instead";
 pub(crate) const CODE_MISSING: &str = "Type the code that your app shows now.";

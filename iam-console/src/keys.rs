@@ -185,7 +185,7 @@ async fn show_created(
         return Ok(Redirect::to(&format!("{}{back}", console.base())).into_response());
     };
     let frame = signed_in.frame(&console).await?;
-    let shown = OncePage { frame, title: english::NEW_KEY, intro: english::KEY_ONCE, secrets, back };
+    let shown = OncePage { frame, title: english::NEW_KEY, intro: english::KEY_ONCE, secrets, file: "", back };
     Ok(with_cookie(Brief::ApiKey.forgotten(kind), page(StatusCode::OK, &shown)?))
 }
 

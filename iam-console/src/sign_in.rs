@@ -258,7 +258,7 @@ async fn second_factor(
         }
         Err(Error::Unauthenticated(Unauthenticated::Challenge)) => too_late(&console, &parts, &form),
         Err(error @ Error::Unauthenticated(_)) => {
-            let mistake = Mistake::new(field, error.to_string());
+            let mistake = Mistake::of(field, &error);
             refused(error, &wrong(proofs, mistake))
         }
         Err(error) => {

@@ -193,6 +193,8 @@ pub(crate) struct OncePage {
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
     pub(crate) secrets: Vec<String>,
+    /// The name of a file in which a browser can keep them; empty if there is none.
+    pub(crate) file: &'static str,
     /// The page to which the person returns, below the path of the console.
     pub(crate) back: String,
 }
