@@ -614,8 +614,8 @@ pub(crate) const AUDIT_TEXTS: [(&str, &str); 36] = [
 pub(crate) const ENDS_SOON: &str = "Ends soon";
 pub(crate) const YOUR_KEYS_END: &str = "Your API keys that end within 30 days:";
 pub(crate) const NONE_OF_YOUR_KEYS_ENDS: &str = "None of your API keys ends within 30 days.";
-pub(crate) const PROVABLE_ENTRIES: &str = "entries have their place in the log, and can be checked.";
-pub(crate) const NO_ENTRY_WAITS: &str = "No entry waits for its place in the log.";
+pub(crate) const ENTRIES_RECORDED: &str = "entries were recorded.";
+pub(crate) const NO_ENTRY_WAITS: &str = "All of them can be checked.";
 pub(crate) const LOG_LATE: &str = "This takes too long. Ask the operator to look at the log of the server.";
 pub(crate) const LOG_BROKEN: &str =
     "The log cannot be shown, or does not match its own checkpoint. Ask the operator to run: iam-server audit verify";
@@ -637,11 +637,38 @@ pub(crate) fn invitations_wait(count: &u64) -> String {
     }
 }
 
-/// How many entries are not sequenced yet. The moment of the oldest one follows.
-pub(crate) fn entries_wait(count: &usize) -> String {
-    let number = if *count < 100 { count.to_string() } else { "100 or more".to_owned() };
-    format!("Entries that wait for their place in the log: {number}, the oldest since")
+/// How many entries are not sequenced yet, as always for a moment, after so many that are.
+pub(crate) fn entries_wait(size: &u64, count: &usize) -> String {
+    match count {
+        _ if *size == 0 => "They can be checked within a minute.".to_owned(),
+        1 => "The newest one can be checked within a minute, the others now.".to_owned(),
+        count => format!("The newest {} can be checked within a minute, the others now.", up_to_100(*count)),
+    }
 }
+
+/// How many entries are not sequenced after a long time. The moment of the oldest one follows.
+pub(crate) fn entries_late(count: &usize) -> String {
+    format!("Entries that cannot be checked yet: {}, the oldest since", up_to_100(*count))
+}
+
+/// Only so many are counted.
+fn up_to_100(count: usize) -> String {
+    if count < 100 { count.to_string() } else { at_least(100) }
+}
+
+pub(crate) fn at_least(count: u64) -> String {
+    format!("{count} or more")
+}
+
+// The first steps of a new tenant.
+pub(crate) const FIRST_STEPS: &str = "First steps";
+pub(crate) const STEP_ORGANIZATION: &str = "Create an organization";
+pub(crate) const STEP_INVITE: &str = "Invite a person";
+pub(crate) const OR: &str = "or";
+pub(crate) const STEP_IMPORT: &str = "import users";
+pub(crate) const STEP_ROLE: &str = "Assign a role";
+pub(crate) const STEP_FACTOR: &str = "Set up a second factor for your account";
+
 pub(crate) const MY_ACCOUNT: &str = "My account";
 pub(crate) const DONE: &str = "Done";
 pub(crate) const COPIED: &str = "Copied";
