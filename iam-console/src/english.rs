@@ -13,6 +13,10 @@ pub(crate) const SIGNED_IN_AS: &str = "Signed in as";
 pub(crate) const SIGN_OUT: &str = "Sign out";
 pub(crate) const SIGN_OUT_EVERYWHERE: &str = "Sign out everywhere";
 
+/// The time zone of all times on a page. A script names the one of the person.
+pub(crate) const UTC_TIMES: &str = "Times are in UTC.";
+pub(crate) const LOCAL_TIMES: &str = "Times are in your time zone ({zone}), except where a text says UTC.";
+
 pub(crate) const OVERVIEW: &str = "Overview";
 pub(crate) const WELCOME: &str = "Welcome";
 pub(crate) const YOUR_TENANT: &str = "Your tenant";

@@ -104,6 +104,7 @@ pub(crate) async fn as_page(
             Some(session) => Some(FrameSession {
                 email: email_of(&console, context, session, status).await,
                 form_token: session.form_token(),
+                enrol_by: None,
             }),
             None => None,
         };

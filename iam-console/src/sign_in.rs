@@ -366,7 +366,8 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         None => Redirect::to(&next).into_response(),
         Some(kept) => {
             let email = Some(login.user.email.as_str().to_owned());
-            let session = Some(FrameSession { email, form_token: session.form_token() });
+            let enrol_by = login.enrol_by.filter(|until| console.iam.now() < *until);
+            let session = Some(FrameSession { email, form_token: session.form_token(), enrol_by });
             resume(StatusCode::OK, Frame { base: console.base().to_owned(), session }, next, kept)?
         }
     };

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
 use iam_axum::{HumanPage, Kind, Problem};
 use iam_core::FieldError;
+use iam_core::clock::Timestamp;
 
 use crate::assets::ASSETS;
 use crate::english;
@@ -28,6 +29,8 @@ pub(crate) struct FrameSession {
     pub(crate) email: Option<String>,
     /// The token of forms.
     pub(crate) form_token: String,
+    /// Until when the person must set up a second factor; see `Me::enrol_by`.
+    pub(crate) enrol_by: Option<Timestamp>,
 }
 
 impl Frame {
@@ -68,6 +71,11 @@ impl Frame {
     /// The token of forms; empty without a session.
     pub(crate) fn form_token(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.form_token)
+    }
+
+    /// Until when the person must set up a second factor. `None` if nothing is to be said about it.
+    pub(crate) fn factor_needed_by(&self) -> Option<&Timestamp> {
+        self.session.as_ref()?.enrol_by.as_ref()
     }
 }
 

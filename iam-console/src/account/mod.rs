@@ -108,7 +108,7 @@ async fn page_of(console: &Console, person: &WithoutFactor) -> Result<AccountPag
         (Some(sessions), Some(Keys::of(console, signed_in, me.user.id).await?))
     };
     Ok(AccountPage {
-        frame: signed_in.frame_for(console, me.user.email.as_str()),
+        frame: signed_in.frame_for(console, &me),
         notice: "",
         error: String::new(),
         is_restricted: *is_restricted,
