@@ -29,8 +29,7 @@ pub(crate) const WHOLE_TENANT: &str = "the whole tenant";
 
 pub(crate) const SIGN_IN: &str = "Sign in";
 pub(crate) const TENANT: &str = "Tenant";
-pub(crate) const TENANT_HINT: &str =
-    "Its short name, such as acme. Only needed if you have accounts in several tenants.";
+pub(crate) const TENANT_HINT: &str = "The short name of your company or organization, such as acme. Only needed if you have accounts in several tenants.";
 pub(crate) const EMAIL: &str = "E-mail address";
 pub(crate) const PASSWORD: &str = "Password";
 pub(crate) const SEVERAL_TENANTS: &str =
@@ -67,6 +66,7 @@ pub(crate) const REGISTER: &str = "Register a tenant";
 pub(crate) const REGISTER_HINT: &str = "A tenant is a closed area with its own users, roles and log. \
      You become its first administrator.";
 pub(crate) const TENANT_NAME: &str = "Name of the tenant";
+pub(crate) const NEW_TENANT_HINT: &str = "Your company or organization. We call it a tenant.";
 pub(crate) const FIRST_NAME: &str = "First name";
 pub(crate) const LAST_NAME: &str = "Last name";
 
@@ -101,6 +101,7 @@ pub(crate) const FOREIGN_FORM: &str =
     "This form is not from this page, or is older than your session. Open the page again.";
 pub(crate) const BACK: &str = "Back to the overview";
 pub(crate) const CORRELATION: &str = "Correlation id";
+pub(crate) const SHOW_PASSWORD: &str = "Show password";
 pub(crate) const WRONG_PASSWORD: &str = "The password is not correct.";
 
 pub(crate) const USERS: &str = "Users";

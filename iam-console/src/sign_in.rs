@@ -115,7 +115,7 @@ fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage 
         notice: "",
         error: String::new(),
         is_first_run: false,
-        fields: vec![field(Field::email()), field(Field::password("current-password"))],
+        fields: vec![field(Field::email().first()), field(Field::password("current-password"))],
         tenant: field(tenant.completed_as("organization")),
         tenants: Vec::new(),
         has_passkeys: console.has_passkeys(),
@@ -313,7 +313,10 @@ fn registration(console: &Console, form: &Form, errors: &[FieldError], error: St
     let (policy, second_factor) = (PasswordPolicy::default(), SecondFactorPolicy::default());
     let rule = english::password_hint(policy, policy.min_length(second_factor));
     let fields = [
-        Field::text("tenantName", english::TENANT_NAME).optional().completed_as("organization"),
+        Field::text("tenantName", english::TENANT_NAME)
+            .optional()
+            .completed_as("organization")
+            .with_hint(english::NEW_TENANT_HINT),
         Field::text("firstName", english::FIRST_NAME).completed_as("given-name"),
         Field::text("lastName", english::LAST_NAME).completed_as("family-name"),
         Field::email(),

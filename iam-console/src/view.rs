@@ -122,6 +122,8 @@ pub(crate) struct Field {
     /// The id of the list of suggestions; empty if there are none.
     pub(crate) list: &'static str,
     pub(crate) is_required: bool,
+    /// Whether the cursor is in this field when the page is opened.
+    pub(crate) is_first: bool,
     pub(crate) value: String,
     pub(crate) error: String,
 }
@@ -146,6 +148,10 @@ impl Field {
 
     pub(crate) fn optional(self) -> Self {
         Self { is_required: false, ..self }
+    }
+
+    pub(crate) fn first(self) -> Self {
+        Self { is_first: true, ..self }
     }
 
     pub(crate) fn completed_as(self, autocomplete: &'static str) -> Self {
