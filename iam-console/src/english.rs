@@ -7,6 +7,8 @@ use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::PasswordPolicy;
 
 pub(crate) const CONSOLE: &str = "Console";
+pub(crate) const MENU: &str = "Menu";
+pub(crate) const FILTERS: &str = "Filters";
 pub(crate) const SKIP: &str = "Skip to the content";
 pub(crate) const NAVIGATION: &str = "Main";
 pub(crate) const SIGNED_IN_AS: &str = "Signed in as";

@@ -102,7 +102,7 @@ async fn only_an_organization_with_others_below_it_can_be_opened() {
 async fn a_search_finds_organizations_with_their_place() {
     let signed = signed().await;
     let found = signed.get("/console/organizations?search=HARB").await.body;
-    assert!(found.contains("1 organization<") && found.contains("<td>North</td>"), "{found}");
+    assert!(found.contains("1 organization<") && found.contains("<td data-label=\"Above\">North</td>"), "{found}");
     assert!(!found.contains(">South<"), "{found}");
     let none = signed.get("/console/organizations?search=zzz").await.body;
     assert!(none.contains("No organization matches") && none.contains("Show the tree"), "{none}");
