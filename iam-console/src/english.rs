@@ -35,7 +35,7 @@ pub(crate) const TENANT_HINT: &str = "The short name of your company or organiza
 pub(crate) const EMAIL: &str = "E-mail address";
 pub(crate) const PASSWORD: &str = "Password";
 pub(crate) const SEVERAL_TENANTS: &str =
-    "You have an account in several tenants. Choose one and type your password again.";
+    "You have accounts in several tenants (companies or organizations). Choose one and type your password again.";
 pub(crate) const INCORRECT: &str =
     "The e-mail address or the password is not correct. If you have accounts in several tenants, name the tenant.";
 pub(crate) const SESSION_ENDED: &str = "Your session has ended. Sign in again.";
@@ -65,7 +65,7 @@ pub(crate) const SIGN_IN_LATE: &str = "The second step came too late. Sign in ag
 pub(crate) const START_AGAIN: &str = "Start again";
 
 pub(crate) const REGISTER: &str = "Register a tenant";
-pub(crate) const REGISTER_HINT: &str = "A tenant is a closed area with its own users, roles and log. \
+pub(crate) const REGISTER_HINT: &str = "A tenant has its own users, roles and log, which no other tenant can see. \
      You become its first administrator.";
 pub(crate) const TENANT_NAME: &str = "Name of the tenant";
 pub(crate) const NEW_TENANT_HINT: &str = "Your company or organization. We call it a tenant.";
@@ -167,11 +167,11 @@ pub(crate) const DELETE_WHAT: &str =
 pub(crate) const DELETE_CONFIRM: &str = "Yes, delete this user";
 pub(crate) const RESTORE: &str = "Restore";
 pub(crate) const RESTORE_WHAT: &str = "The user can sign in again, without roles.";
-pub(crate) const USER_CREATED: &str = "The user is created. It holds no role yet.";
+pub(crate) const USER_CREATED: &str = "The user is created, without a role.";
 pub(crate) const USER_SUSPENDED: &str = "The user is suspended.";
 pub(crate) const USER_REACTIVATED: &str = "The user is active again.";
 pub(crate) const USER_DELETED: &str = "The user is deleted.";
-pub(crate) const USER_RESTORED: &str = "The user is restored. It holds no role yet.";
+pub(crate) const USER_RESTORED: &str = "The user is restored, without a role.";
 pub(crate) const SESSIONS_ENDED: &str = "All sessions of the user have ended.";
 pub(crate) const SESSION_WAS_ENDED: &str = "The session has ended.";
 
@@ -187,7 +187,7 @@ pub(crate) const ONE_OF_THE_LIST: &str = "must be one of the list";
 pub(crate) const MUST_BE_CHOSEN: &str = "must be chosen";
 pub(crate) const CORRECT_FIELDS: &str = "Correct the marked fields.";
 pub(crate) const CHANGED_SINCE: &str =
-    "Somebody has changed this since you opened the page, so nothing is saved. Open the page again before you save.";
+    "This has changed since you opened the page, so nothing is saved. Open the page again before you save.";
 pub(crate) const PICK_USER: &str = "Type a part of a name or of an e-mail address, and choose.";
 pub(crate) const PICK_ORGANIZATION: &str = "Type a part of the name, and choose.";
 pub(crate) const ORGANIZATION_OR_TENANT: &str =
@@ -232,7 +232,7 @@ pub(crate) const ROLE: &str = "Role";
 pub(crate) const NEW_ROLE: &str = "New role";
 pub(crate) const EDIT_ROLE: &str = "Edit the role";
 pub(crate) const CREATE_ROLE: &str = "Create the role";
-pub(crate) const ROLE_CREATED: &str = "The role is created. Nobody holds it yet.";
+pub(crate) const ROLE_CREATED: &str = "The role is created. No user holds it yet.";
 pub(crate) const ROLE_DELETED: &str = "The role is deleted.";
 pub(crate) const ROLE_NAME_HINT: &str = "In capital letters, such as RECEPTION or SHIFT_LEAD";
 pub(crate) const SEARCH_ROLES_HINT: &str = "A part of the name or of the description";
@@ -249,10 +249,10 @@ pub(crate) const ROLE_MAY: &str = "What this role lets its holders do";
 pub(crate) const ROLE_MAY_NOTHING: &str = "Nothing. Edit the role to give it permissions.";
 pub(crate) const ROLE_HOLDERS: &str = "Who holds it";
 pub(crate) const HOLDERS_HIDDEN: &str = "You may not see who holds this role.";
-pub(crate) const NO_HOLDERS: &str = "Nobody holds this role.";
+pub(crate) const NO_HOLDERS: &str = "No user holds this role.";
 pub(crate) const ALL_HOLDERS: &str = "All who hold it";
 pub(crate) const ASSIGN_THIS_ROLE: &str = "Assign this role";
-pub(crate) const DELETE_ROLE_WHAT: &str = "Only a role that nobody holds can be deleted.";
+pub(crate) const DELETE_ROLE_WHAT: &str = "Only a role that no user holds can be deleted.";
 pub(crate) const DELETE_ROLE_CONFIRM: &str = "Yes, delete this role";
 pub(crate) const PERMISSION: &str = "Permission";
 pub(crate) const PERMISSIONS: &str = "Permissions";
@@ -282,9 +282,9 @@ pub(crate) const ONLY_TENANT: &str = " (whole tenant)";
 pub(crate) const ONLY_ORGANIZATION: &str = " (in an organization)";
 pub(crate) const ROLES_UNSEEN: &str = "You may not see roles: type the id of one.";
 pub(crate) const AS_OF: &str = "Held at (UTC)";
-pub(crate) const AS_OF_HINT: &str = "Leave it empty for now.";
+pub(crate) const AS_OF_HINT: &str = "Empty: the present.";
 pub(crate) const UNTIL_MOMENT: &str = "Until (UTC)";
-pub(crate) const UNTIL_HINT: &str = "Leave it empty for no end.";
+pub(crate) const UNTIL_HINT: &str = "Empty: no end.";
 pub(crate) const UNTIL_COLUMN: &str = "Until";
 pub(crate) const NO_END: &str = "No end";
 pub(crate) const NO_ASSIGNMENT_MATCHES: &str = "No assignment matches.";
@@ -294,8 +294,9 @@ pub(crate) const THE_SERVICE: &str = "the service";
 pub(crate) const NOT_IN_FORCE: &str = "not active, so the role gives nothing";
 pub(crate) const END_OF_ASSIGNMENT: &str = "End";
 pub(crate) const REVOKE: &str = "Revoke";
-pub(crate) const REVOKE_WHAT: &str = "The user loses the role at once. You see first what it loses.";
-pub(crate) const REVOKE_INVITATION_WHAT: &str = "The link stops working. The record of the invitation stays.";
+pub(crate) const REVOKE_WHAT: &str = "The user loses the role at once. You first see what the user loses.";
+pub(crate) const REVOKE_INVITATION_WHAT: &str =
+    "The link stops working. The invitation stays in the list, as a revoked one.";
 pub(crate) const ROLE_ASSIGNED: &str = "The role is assigned.";
 pub(crate) const ROLE_REVOKED: &str = "The role is revoked.";
 pub(crate) const END_CHANGED: &str = "The end of the role is changed.";
@@ -309,8 +310,8 @@ pub(crate) fn revoke_role(role: &str, user: &str) -> String {
 }
 
 pub(crate) const ACCESS: &str = "Access";
-pub(crate) const WHY_MAY_USER: &str = "Why may a user do it?";
-pub(crate) const WHO_MAY: &str = "Who may do it?";
+pub(crate) const WHY_MAY_USER: &str = "Why may a user do something?";
+pub(crate) const WHO_MAY: &str = "Who may do something?";
 pub(crate) const WHY_WHAT: &str =
     "Choose a permission, and a user. The answer names the roles that give the permission.";
 pub(crate) const WHO_WHAT: &str = "Choose a permission. The answer names all users who hold it, and why.";
@@ -325,7 +326,7 @@ pub(crate) const ALLOWED_BECAUSE: &str = "Each of these roles is enough by itsel
 pub(crate) const INHERITED: &str = "inherited from above";
 pub(crate) const PAGE_OF_USER: &str = "All roles of this user";
 pub(crate) const BECAUSE_OF: &str = "Because of";
-pub(crate) const NOBODY_MAY: &str = "Nobody holds this permission there.";
+pub(crate) const NOBODY_MAY: &str = "No user holds this permission there.";
 
 /// Why a user may not do something.
 pub(crate) fn denial(denial: &Denial) -> String {
@@ -355,7 +356,7 @@ pub(crate) const SHOW_THE_TREE: &str = "Show the tree";
 pub(crate) const TREE_HINT: &str = "Press a line with a triangle to see the organizations below it. Details leads to the page of an organization. To move \
      an organization, drag it onto another one, or use Move on its page.";
 pub(crate) const WHAT_IS_BELOW: &str = "What is below";
-pub(crate) const NOTHING_BELOW: &str = "Nothing is below it.";
+pub(crate) const NOTHING_BELOW: &str = "No organization is below it.";
 pub(crate) const MORE: &str = "More";
 pub(crate) const DROP_HERE: &str = "Drop an organization here to move it to the top.";
 pub(crate) const ABOVE: &str = "Above";
@@ -371,7 +372,8 @@ pub(crate) const PARENT: &str = "Below";
 pub(crate) const PARENT_OR_TOP: &str = "Type a part of the name, and choose. Leave it empty for the top.";
 pub(crate) const MEMBERS: &str = "Roles held in it";
 pub(crate) const MEMBERS_HIDDEN: &str = "You may not see who holds a role here.";
-pub(crate) const NO_MEMBERS: &str = "Nobody holds a role in this organization itself. Roles from above apply here too.";
+pub(crate) const NO_MEMBERS: &str =
+    "No user holds a role in this organization itself. Roles from above apply here too.";
 pub(crate) const ALL_MEMBERS: &str = "All roles held in it";
 pub(crate) const LOG_HIDDEN: &str = "You may not see the audit log.";
 pub(crate) const NO_ENTRIES: &str = "The log has no entries about it.";
@@ -386,8 +388,7 @@ pub(crate) const SUSPEND_ORGANIZATION_WHAT: &str =
 pub(crate) const REACTIVATE_ORGANIZATION_WHAT: &str = "Roles that are held in it and below it are in force again.";
 pub(crate) const RESTORE_ORGANIZATION_WHAT: &str =
     "The organization comes back without the roles that were held in it.";
-pub(crate) const DELETE_ORGANIZATION_WHAT: &str =
-    "Roles that are held in it end, and its short name becomes free. Nothing may be below it. Its record stays.";
+pub(crate) const DELETE_ORGANIZATION_WHAT: &str = "Roles that are held in it end, and another organization can get its short name. Organizations below it must be moved or deleted first. You can restore it later.";
 pub(crate) const MOVE: &str = "Move";
 pub(crate) const MOVE_WHAT: &str = "It moves with everything below it. You see first who gains and who loses what.";
 pub(crate) const MOVE_NOTE: &str = "It moves with everything below it.";
@@ -734,10 +735,9 @@ pub(crate) const FACTOR_ADDED: &str = "The factor is added. From now on, you sig
 pub(crate) const FACTOR_REMOVED: &str = "The factor is removed.";
 pub(crate) const RECOVERY_CODES: &str = "Recovery codes";
 pub(crate) const RECOVERY_CODES_LEFT: &str = "Codes that are left";
-pub(crate) const RECOVERY_CODES_ONCE: &str =
-    "Keep these codes in a safe place. Each works once in place of a second factor. They are not shown again.";
+pub(crate) const RECOVERY_CODES_ONCE: &str = "They are shown only now: copy them before you leave this page. Keep them in a safe place. Each works once, in place of a second factor.";
 pub(crate) const NEW_CODES: &str = "Get new codes";
-pub(crate) const NEW_CODES_WHAT: &str = "New codes end the former ones.";
+pub(crate) const NEW_CODES_WHAT: &str = "With new codes, the old ones stop working.";
 
 pub(crate) const API_KEYS: &str = "API keys";
 pub(crate) const NO_KEYS: &str = "There is no key. With a key, a program acts as this user.";
@@ -763,9 +763,9 @@ pub(crate) const KEY_REVOKED: &str = "The key is revoked.";
 
 pub(crate) const RESET_FACTORS: &str = "Remove all second factors";
 pub(crate) const RESET_FACTORS_WHAT: &str =
-    "For a user that has lost its phone or its passkey, and its recovery codes.";
+    "For a person who has lost the phone or the passkey, and the recovery codes.";
 pub(crate) const RESET_FACTORS_AFTER: &str =
-    "The sessions of the user end. It then signs in with its password alone, until it sets up a new factor.";
+    "The sessions of the user end. Then the person signs in with the password alone, until a new factor is set up.";
 pub(crate) const RESET_FACTORS_CONFIRM: &str = "Yes, remove the second factors";
 pub(crate) const FACTORS_RESET: &str = "The user has no second factors now.";
 
@@ -791,7 +791,7 @@ pub(crate) const INVITED_BY: &str = "who invited";
 pub(crate) const INVITED_WITHOUT_ROLES: &str = "The person gets no role, and so may do nothing at first.";
 pub(crate) const INVITE_ANOTHER: &str = "Invite again";
 pub(crate) const RESEND: &str = "Send a new link";
-pub(crate) const RESEND_WHAT: &str = "The new link works for 7 days, and ends the former one.";
+pub(crate) const RESEND_WHAT: &str = "The new link works for 7 days. The old link stops working.";
 pub(crate) const REVOKE_CONFIRM: &str = "Yes, revoke this invitation";
 pub(crate) const INVITED: &str = "The invitation is on its way.";
 pub(crate) const INVITATION_RESENT: &str =
@@ -860,28 +860,30 @@ pub(crate) const SECRET: &str = "Secret";
 pub(crate) const SECRET_ONCE: &str =
     "The receiver verifies requests with this secret. Copy it now: it is not shown again.";
 pub(crate) const ROTATE_SECRET: &str = "Make a new secret";
-pub(crate) const ROTATE_WHAT: &str = "For 24 hours, requests are signed with the former secret, too.";
+pub(crate) const ROTATE_WHAT: &str = "For 24 hours, requests are signed with the old secret, too.";
 pub(crate) const SECRET_ROTATED: &str = "The webhook has a new secret.";
 pub(crate) const TEST: &str = "Test";
-pub(crate) const TEST_WHAT: &str = "Sends an event of the type WEBHOOK.TEST, which is not in the audit log.";
+pub(crate) const TEST_WHAT: &str = "Sends an event of the type WEBHOOK.TEST at once, and shows the answer here. A test is neither in the audit log nor in the deliveries.";
 pub(crate) const SEND_TEST: &str = "Send a test";
 pub(crate) const DELETE_WEBHOOK_WHAT: &str = "It sends no more events, and its deliveries are removed.";
 pub(crate) const DELETE_WEBHOOK_CONFIRM: &str = "Yes, delete this webhook";
 pub(crate) const DELIVERIES: &str = "Deliveries";
 pub(crate) const DELIVERIES_WHAT: &str =
     "The newest 200, by their last attempt. Those that have ended are removed after seven days.";
-pub(crate) const NO_DELIVERIES: &str = "Nothing is delivered yet. Send a test, or wait for an event of these types.";
+pub(crate) const NO_DELIVERIES: &str =
+    "No event was sent yet. The next event of these types is. Tests are not listed here.";
 pub(crate) const DELIVERED: &str = "Delivered";
 pub(crate) const DELIVERY_PENDING: &str = "Waiting for the next attempt";
+pub(crate) const DELIVERY_PAUSED: &str = "Waiting until the webhook is on";
 pub(crate) const DELIVERY_FAILED: &str = "Failed";
 pub(crate) const RECEIVER_ANSWER: &str = "Answer";
 pub(crate) const NO_ANSWER: &str = "none";
 pub(crate) const ATTEMPT: &str = "Attempts";
 pub(crate) const NEXT_ATTEMPT: &str = "the next one at";
 pub(crate) const SEQUENCE: &str = "Number of the event";
-pub(crate) const SEND_AGAIN_FROM_HERE: &str = "Send again from this event on";
-pub(crate) const SEND_AGAIN_EVENTS: &str = "Send events again";
-pub(crate) const FROM_SEQUENCE: &str = "Number of the first event";
+pub(crate) const SEND_AGAIN_FROM_HERE: &str = "Send again, with all later events";
+pub(crate) const SEND_AGAIN_EVENTS: &str = "Send old events again";
+pub(crate) const FROM_SEQUENCE: &str = "Number of the event to begin with";
 pub(crate) const FROM_SEQUENCE_HINT: &str = "This event and all later ones of these types are sent again.";
 pub(crate) const EVENTS_ARE_SENT_AGAIN: &str = "The events are sent again. Open this page later to see the answers.";
 pub(crate) const MUST_BE_A_NUMBER: &str = "must be a whole number";
@@ -905,11 +907,12 @@ pub(crate) const ABOUT_THIS_TENANT: &str = "what was changed here";
 pub(crate) const TENANT_CHANGED_MEANWHILE: &str =
     "The tenant has changed since you opened this page, so nothing is saved. Open the page again before you save.";
 pub(crate) const PASSWORD_POLICY: &str = "Password policy";
-pub(crate) const PASSWORD_POLICY_HINT: &str =
-    "For passwords that are set from now on. All but the first refuse common passwords, and the person's own words.";
-pub(crate) const SECOND_FACTORS_HINT: &str =
-    "If they are required, a person without one must set one up within the grace. Afterwards it can do nothing else.";
-pub(crate) const GRACE_DAYS: &str = "Grace in days";
+pub(crate) const PASSWORD_POLICY_HINT: &str = "For new passwords. Mixed: with a digit, a special character, and letters in upper and lower case. \
+     Long: NIST SP 800-63B-4; 8 characters where second factors are required. Simple: OWASP ASVS 5.0. Long and Simple \
+     refuse common passwords, and those that consist of the name or the e-mail address of the person.";
+pub(crate) const SECOND_FACTORS_HINT: &str = "If they are required, each person without one must set one up within the days below. \
+     After these days, the person can only set one up.";
+pub(crate) const GRACE_DAYS: &str = "Days to set one up";
 pub(crate) const GRACE_DAYS_HINT: &str = "0 to 90, counted from the day on which second factors are required, or on which the user is created if it is later.";
 pub(crate) const RETENTION: &str = "Retention of the audit log";
 pub(crate) const RETENTION_HIDDEN: &str = "You may not see how long the audit log is kept.";
@@ -949,17 +952,17 @@ pub(crate) fn entries_removed(count: u64) -> String {
 /// The name of a password policy.
 pub(crate) fn password_policy(policy: &PasswordPolicy) -> &'static str {
     match policy {
-        PasswordPolicy::Seed => "At least 8 characters of several kinds",
-        PasswordPolicy::Nist => "NIST SP 800-63B-4: at least 15 characters, 8 if second factors are required",
-        PasswordPolicy::Asvs => "OWASP ASVS 5.0: at least 8 characters",
+        PasswordPolicy::Seed => "Mixed: at least 8 characters",
+        PasswordPolicy::Nist => "Long: at least 15 characters",
+        PasswordPolicy::Asvs => "Simple: at least 8 characters",
     }
 }
 
 /// The name of a rule for second factors.
 pub(crate) fn second_factor_policy(policy: &SecondFactorPolicy) -> &'static str {
     match policy {
-        SecondFactorPolicy::Off => "Off: nobody can set one up",
+        SecondFactorPolicy::Off => "Off: no person can set one up",
         SecondFactorPolicy::Optional => "Optional: each person decides",
-        SecondFactorPolicy::Required => "Required for everybody",
+        SecondFactorPolicy::Required => "Required for all persons",
     }
 }

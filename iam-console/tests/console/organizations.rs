@@ -75,7 +75,7 @@ async fn the_tree_is_opened_branch_by_branch() {
     assert!(top.contains("North") && top.contains("South") && !top.contains("Harbour"), "{top}");
     let below = signed.part(&path(signed.north, "/below")).await;
     assert!(below.body.contains("Harbour") && !below.body.contains("<html"), "{}", below.body);
-    assert!(signed.part(&path(signed.south, "/below")).await.body.contains("Nothing is below it"));
+    assert!(signed.part(&path(signed.south, "/below")).await.body.contains("No organization is below it"));
     for number in 0..30 {
         make(&signed.app, &signed.ada, &format!("Team {number:02}"), Some(signed.south)).await;
     }
@@ -168,7 +168,7 @@ async fn the_page_shows_what_is_above_below_and_held_and_the_log() {
     }
     let below = signed.get(&path(signed.harbour, "")).await.body;
     assert!(below.contains(&format!(r#"<a href="{}">North</a>"#, path(signed.north, ""))), "{below}");
-    assert!(below.contains("Nothing is below it") && below.contains("Nobody holds a role"), "{below}");
+    assert!(below.contains("No organization is below it") && below.contains("No user holds a role"), "{below}");
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn details_are_changed_unless_another_change_came_first() {
     let late = [("name", "Near North"), ("slug", "far-north"), ("version", &*version)];
     let answer = signed.post(&address, &late).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
-    assert!(answer.body.contains(r#"value="Near North""#) && answer.body.contains("Somebody has changed this"));
+    assert!(answer.body.contains(r#"value="Near North""#) && answer.body.contains("This has changed since"));
     let version = signed.version(signed.north).await;
     let bad = [("name", ""), ("slug", "Far"), ("version", &*version)];
     let answer = signed.post(&address, &bad).await;

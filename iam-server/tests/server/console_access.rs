@@ -68,14 +68,14 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         assert_eq!(notice(&browser), "The role is assigned.");
         check_page(&browser);
 
-        browser.click("//a[text()='Why may a user do it?']");
+        browser.click("//a[text()='Why may a user do something?']");
         browser.type_into("//input[@id='permission']", "users:read");
         browser.type_into("//input[@id='organization']", "harbour");
         browser.click("//button[text()='Ask']");
         assert_eq!(browser.text_of("//h2[@id='answer']"), "Yes");
         assert!(browser.text_of("//main//section//li").starts_with("DESK · North (inherited from above)"));
         check_page(&browser);
-        browser.click("//a[text()='Who may do it?']");
+        browser.click("//a[text()='Who may do something?']");
         browser.type_into("//input[@id='permission']", "users:read");
         browser.type_into("//input[@id='organization']", "harbour");
         browser.click("//button[text()='Ask']");
