@@ -13,7 +13,77 @@ function showLocalTimes(root) {
   }
 }
 
+/** Names the time zone of the moments above. */
+function showZone() {
+  const parts = new Intl.DateTimeFormat(document.documentElement.lang, { timeZoneName: "short" }).formatToParts();
+  const zone = parts.find((part) => part.type === "timeZoneName")?.value ?? "";
+  for (const element of document.querySelectorAll("[data-zone]")) {
+    element.textContent = (/** @type {HTMLElement} */ (element).dataset.zone ?? "").replace("{zone}", zone);
+  }
+}
+
+/**
+ * Leads to the first field that must be corrected.
+ * @param {ParentNode} root
+ */
+function focusMistake(root) {
+  const field = root.querySelector("[aria-invalid='true']");
+  if (field instanceof HTMLElement) field.focus();
+}
+
+/** Lets a person see a password. It is hidden again before it is sent, so that browsers do not suggest it to others. */
+function offerPasswords() {
+  for (const box of document.querySelectorAll("input[data-reveals]")) {
+    const field = document.getElementById(/** @type {HTMLElement} */ (box).dataset.reveals ?? "");
+    if (!(box instanceof HTMLInputElement && field instanceof HTMLInputElement)) continue;
+    const show = () => (field.type = box.checked ? "text" : "password");
+    // A browser may keep the mark of the box when the page is loaded again.
+    show();
+    box.addEventListener("change", show);
+    box.form?.addEventListener("submit", () => {
+      box.checked = false;
+      show();
+    });
+    box.closest("label")?.removeAttribute("hidden");
+  }
+}
+
+/** Lets a person copy secrets that are shown only once, or keep them in a file. */
+function offerCopies() {
+  for (const element of document.querySelectorAll("[data-copies]")) {
+    const place = /** @type {HTMLElement} */ (element);
+    const codes = document.querySelectorAll(`#${place.dataset.copies} code`);
+    const texts = [...codes].map((code) => /** @type {HTMLElement} */ (code).dataset.plain ?? code.textContent ?? "");
+    const text = texts.join("\n");
+    const said = place.querySelector("[role='status']");
+    const button = place.querySelector("button");
+    // Browsers have no clipboard for a page that came without TLS from another machine.
+    if (button) button.hidden = !navigator.clipboard;
+    button?.addEventListener("click", async () => {
+      if (!(said instanceof HTMLElement)) return;
+      // Screen readers say a text again only if it has changed.
+      said.textContent = "";
+      const isCopied = await navigator.clipboard.writeText(text).then(() => true, () => false);
+      said.textContent = (isCopied ? said.dataset.copied : said.dataset.refused) ?? "";
+    });
+    const link = place.querySelector("a[download]");
+    if (link instanceof HTMLAnchorElement) {
+      link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
+    }
+    place.hidden = false;
+  }
+}
+
 showLocalTimes(document);
+showZone();
+offerPasswords();
+offerCopies();
+focusMistake(document);
 // What is wrong with a request says nothing about the next one.
 document.addEventListener("htmx:beforeRequest", () => document.getElementById("notice")?.replaceChildren());
-document.addEventListener("htmx:load", (event) => showLocalTimes(/** @type {HTMLElement} */ (event.target)));
+document.addEventListener("htmx:load", (event) => {
+  const part = /** @type {HTMLElement} */ (event.target);
+  showLocalTimes(part);
+  // htmx also says this about the page itself, which has its focus already.
+  if (part !== document.body) focusMistake(part);
+});

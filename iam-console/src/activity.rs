@@ -17,6 +17,8 @@ const DAYS: u64 = 14;
 #[template(path = "activity.html")]
 pub(crate) struct Activity {
     days: Vec<DayBars>,
+    /// The highest count, which the picture names beside its highest bar.
+    highest: u64,
     /// Whether there are too many entries to count all of them.
     is_cut: bool,
 }
@@ -71,7 +73,7 @@ impl Activity {
             logins: Bar::of(logins.on(date), highest),
             failures: Bar::of(failures.on(date), highest),
         });
-        Self { days: days.collect(), is_cut: logins.first_whole.max(failures.first_whole) > first }
+        Self { days: days.collect(), highest, is_cut: logins.first_whole.max(failures.first_whole) > first }
     }
 
     fn width(&self) -> usize {

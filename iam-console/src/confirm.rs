@@ -111,6 +111,13 @@ struct ConfirmPage {
     kept: Vec<(String, String)>,
 }
 
+impl ConfirmPage {
+    /// Whether the change is made below a path of the console.
+    fn is_below(&self, path: &str) -> bool {
+        self.pending.action.strip_prefix(&self.frame.base).is_some_and(|action| action.starts_with(path))
+    }
+}
+
 /// Returns the page that asks for the confirmation.
 pub(crate) async fn ask(
     console: &Console,

@@ -7,11 +7,17 @@ use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::PasswordPolicy;
 
 pub(crate) const CONSOLE: &str = "Console";
+pub(crate) const MENU: &str = "Menu";
+pub(crate) const FILTERS: &str = "Filters";
 pub(crate) const SKIP: &str = "Skip to the content";
 pub(crate) const NAVIGATION: &str = "Main";
 pub(crate) const SIGNED_IN_AS: &str = "Signed in as";
 pub(crate) const SIGN_OUT: &str = "Sign out";
 pub(crate) const SIGN_OUT_EVERYWHERE: &str = "Sign out everywhere";
+
+/// The time zone of all times on a page. A script names the one of the person.
+pub(crate) const UTC_TIMES: &str = "Times are in UTC.";
+pub(crate) const LOCAL_TIMES: &str = "Times are in your time zone ({zone}), except where a text says UTC.";
 
 pub(crate) const OVERVIEW: &str = "Overview";
 pub(crate) const WELCOME: &str = "Welcome";
@@ -25,12 +31,11 @@ pub(crate) const WHOLE_TENANT: &str = "the whole tenant";
 
 pub(crate) const SIGN_IN: &str = "Sign in";
 pub(crate) const TENANT: &str = "Tenant";
-pub(crate) const TENANT_HINT: &str =
-    "Its short name, such as acme. Only needed if you have accounts in several tenants.";
+pub(crate) const TENANT_HINT: &str = "The short name of your company or organization, such as acme. Only needed if you have accounts in several tenants.";
 pub(crate) const EMAIL: &str = "E-mail address";
 pub(crate) const PASSWORD: &str = "Password";
 pub(crate) const SEVERAL_TENANTS: &str =
-    "You have an account in several tenants. Choose one and type your password again.";
+    "You have accounts in several tenants (companies or organizations). Choose one and type your password again.";
 pub(crate) const INCORRECT: &str =
     "The e-mail address or the password is not correct. If you have accounts in several tenants, name the tenant.";
 pub(crate) const SESSION_ENDED: &str = "Your session has ended. Sign in again.";
@@ -43,6 +48,9 @@ pub(crate) const CONTINUE: &str = "Continue";
 
 pub(crate) const SECOND_FACTOR: &str = "Second step";
 pub(crate) const CODE: &str = "Code of your authenticator app";
+/// The label of the first code of an app; an error continues it.
+pub(crate) const APP_CODE: &str = "Code";
+pub(crate) const WRONG_CODE: &str = "The code is wrong, or was used before.";
 pub(crate) const RECOVERY_CODE: &str = "Recovery code";
 pub(crate) const USE_RECOVERY_CODE: &str = "Use a recovery code instead";
 pub(crate) const CODE_MISSING: &str = "Type the code that your app shows now.";
@@ -63,9 +71,10 @@ pub(crate) const SIGN_IN_LATE: &str = "The second step came too late. Sign in ag
 pub(crate) const START_AGAIN: &str = "Start again";
 
 pub(crate) const REGISTER: &str = "Register a tenant";
-pub(crate) const REGISTER_HINT: &str = "A tenant is a closed area with its own users, roles and log. \
+pub(crate) const REGISTER_HINT: &str = "A tenant has its own users, roles and log, which no other tenant can see. \
      You become its first administrator.";
 pub(crate) const TENANT_NAME: &str = "Name of the tenant";
+pub(crate) const NEW_TENANT_HINT: &str = "Your company or organization. We call it a tenant.";
 pub(crate) const FIRST_NAME: &str = "First name";
 pub(crate) const LAST_NAME: &str = "Last name";
 
@@ -100,6 +109,7 @@ pub(crate) const FOREIGN_FORM: &str =
     "This form is not from this page, or is older than your session. Open the page again.";
 pub(crate) const BACK: &str = "Back to the overview";
 pub(crate) const CORRELATION: &str = "Correlation id";
+pub(crate) const SHOW_PASSWORD: &str = "Show password";
 pub(crate) const WRONG_PASSWORD: &str = "The password is not correct.";
 
 pub(crate) const USERS: &str = "Users";
@@ -139,6 +149,7 @@ pub(crate) const NOT_VERIFIED: &str = "not verified";
 pub(crate) const ROLES: &str = "Roles";
 pub(crate) const UNTIL: &str = "until";
 pub(crate) const USER_HAS_NO_ROLES: &str = "This user holds no role, and so may do nothing. Assign one.";
+pub(crate) const DELETED_HAS_NO_ROLES: &str = "This user holds no role.";
 pub(crate) const ROLES_HIDDEN: &str = "You may not see the roles of this user.";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const USER_HAS_NO_SESSIONS: &str = "This user is not signed in anywhere.";
@@ -174,17 +185,16 @@ pub(crate) const DELETE_WHAT: &str =
 pub(crate) const DELETE_CONFIRM: &str = "Yes, delete this user";
 pub(crate) const RESTORE: &str = "Restore";
 pub(crate) const RESTORE_WHAT: &str = "The user can then sign in again, without roles.";
-pub(crate) const USER_CREATED: &str = "The user is created. It holds no role yet.";
+pub(crate) const USER_CREATED: &str = "The user is created, without a role.";
 pub(crate) const USER_SUSPENDED: &str = "The user is suspended.";
 pub(crate) const USER_REACTIVATED: &str = "The user is active again.";
 pub(crate) const USER_DELETED: &str = "The user is deleted.";
-pub(crate) const USER_RESTORED: &str = "The user is restored. It holds no role yet.";
+pub(crate) const USER_RESTORED: &str = "The user is restored, without a role.";
 pub(crate) const SESSIONS_ENDED: &str = "All sessions of the user have ended.";
 pub(crate) const SESSION_WAS_ENDED: &str = "The session has ended.";
 
 pub(crate) const EDIT: &str = "Edit";
 pub(crate) const COPY: &str = "Copy";
-pub(crate) const OPEN: &str = "Open";
 pub(crate) const CHANGED: &str = "Changed";
 pub(crate) const KIND: &str = "Kind";
 pub(crate) const DESCRIPTION: &str = "Description";
@@ -195,7 +205,7 @@ pub(crate) const ONE_OF_THE_LIST: &str = "must be one of the list";
 pub(crate) const MUST_BE_CHOSEN: &str = "must be chosen";
 pub(crate) const CORRECT_FIELDS: &str = "Correct the marked fields.";
 pub(crate) const CHANGED_SINCE: &str =
-    "Somebody has changed this since you opened the page, so nothing is saved. Open the page again before you save.";
+    "This has changed since you opened the page, so nothing is saved. Open the page again before you save.";
 pub(crate) const PICK_USER: &str = "Type a part of a name or of an e-mail address, and choose.";
 pub(crate) const PICK_ORGANIZATION: &str = "Type a part of the name, and choose.";
 pub(crate) const ORGANIZATION_OR_TENANT: &str =
@@ -240,7 +250,7 @@ pub(crate) const ROLE: &str = "Role";
 pub(crate) const NEW_ROLE: &str = "New role";
 pub(crate) const EDIT_ROLE: &str = "Edit the role";
 pub(crate) const CREATE_ROLE: &str = "Create the role";
-pub(crate) const ROLE_CREATED: &str = "The role is created. Nobody holds it yet.";
+pub(crate) const ROLE_CREATED: &str = "The role is created. No user holds it yet.";
 pub(crate) const ROLE_DELETED: &str = "The role is deleted.";
 pub(crate) const ROLE_NAME_HINT: &str = "In capital letters, such as RECEPTION or SHIFT_LEAD";
 pub(crate) const SEARCH_ROLES_HINT: &str = "A part of the name or of the description";
@@ -257,10 +267,10 @@ pub(crate) const ROLE_MAY: &str = "What this role lets its holders do";
 pub(crate) const ROLE_MAY_NOTHING: &str = "Nothing. Edit the role to give it permissions.";
 pub(crate) const ROLE_HOLDERS: &str = "Who holds it";
 pub(crate) const HOLDERS_HIDDEN: &str = "You may not see who holds this role.";
-pub(crate) const NO_HOLDERS: &str = "Nobody holds this role.";
+pub(crate) const NO_HOLDERS: &str = "No user holds this role.";
 pub(crate) const ALL_HOLDERS: &str = "All who hold it";
 pub(crate) const ASSIGN_THIS_ROLE: &str = "Assign this role";
-pub(crate) const DELETE_ROLE_WHAT: &str = "Only a role that nobody holds can be deleted.";
+pub(crate) const DELETE_ROLE_WHAT: &str = "Only a role that no user holds can be deleted.";
 pub(crate) const DELETE_ROLE_CONFIRM: &str = "Yes, delete this role";
 pub(crate) const PERMISSION: &str = "Permission";
 pub(crate) const PERMISSIONS: &str = "Permissions";
@@ -290,9 +300,9 @@ pub(crate) const ONLY_TENANT: &str = " (whole tenant)";
 pub(crate) const ONLY_ORGANIZATION: &str = " (in an organization)";
 pub(crate) const ROLES_UNSEEN: &str = "You may not see roles: type the id of one.";
 pub(crate) const AS_OF: &str = "Held at (UTC)";
-pub(crate) const AS_OF_HINT: &str = "Leave it empty for now.";
+pub(crate) const AS_OF_HINT: &str = "Empty: the present.";
 pub(crate) const UNTIL_MOMENT: &str = "Until (UTC)";
-pub(crate) const UNTIL_HINT: &str = "Leave it empty for no end.";
+pub(crate) const UNTIL_HINT: &str = "Empty: no end.";
 pub(crate) const UNTIL_COLUMN: &str = "Until";
 pub(crate) const NO_END: &str = "No end";
 pub(crate) const NO_ASSIGNMENT_MATCHES: &str = "No assignment matches.";
@@ -302,8 +312,9 @@ pub(crate) const THE_SERVICE: &str = "the service";
 pub(crate) const NOT_IN_FORCE: &str = "not active, so the role gives nothing";
 pub(crate) const END_OF_ASSIGNMENT: &str = "End";
 pub(crate) const REVOKE: &str = "Revoke";
-pub(crate) const REVOKE_WHAT: &str = "The user loses the role at once. You see first what it loses.";
-pub(crate) const REVOKE_INVITATION_WHAT: &str = "The link stops working. The record of the invitation stays.";
+pub(crate) const REVOKE_WHAT: &str = "The user loses the role at once. You first see what the user loses.";
+pub(crate) const REVOKE_INVITATION_WHAT: &str =
+    "The link stops working. The invitation stays in the list, as a revoked one.";
 pub(crate) const ROLE_ASSIGNED: &str = "The role is assigned.";
 pub(crate) const ROLE_REVOKED: &str = "The role is revoked.";
 pub(crate) const END_CHANGED: &str = "The end of the role is changed.";
@@ -330,8 +341,8 @@ pub(crate) fn change_end_of(role: &str, user: &str) -> String {
 }
 
 pub(crate) const ACCESS: &str = "Access";
-pub(crate) const WHY_MAY_USER: &str = "Why may a user do it?";
-pub(crate) const WHO_MAY: &str = "Who may do it?";
+pub(crate) const WHY_MAY_USER: &str = "Why may a user do something?";
+pub(crate) const WHO_MAY: &str = "Who may do something?";
 pub(crate) const WHY_WHAT: &str =
     "Choose a permission, and a user. The answer names the roles that give the permission.";
 pub(crate) const WHO_WHAT: &str = "Choose a permission. The answer names all users who hold it, and why.";
@@ -349,7 +360,7 @@ pub(crate) const ALLOWED_BECAUSE: &str = "Each of these roles is enough by itsel
 pub(crate) const INHERITED: &str = "inherited from above";
 pub(crate) const PAGE_OF_USER: &str = "All roles of this user";
 pub(crate) const BECAUSE_OF: &str = "Because of";
-pub(crate) const NOBODY_MAY: &str = "Nobody holds this permission there.";
+pub(crate) const NOBODY_MAY: &str = "No user holds this permission there.";
 
 /// Why a user may not do something.
 pub(crate) fn denial(denial: &Denial) -> String {
@@ -376,10 +387,10 @@ pub(crate) const NO_ORGANIZATIONS: &str =
     "There are no organizations. They are parts of the tenant in which roles can be held, such as branches or teams.";
 pub(crate) const NO_ORGANIZATION_MATCHES: &str = "No organization matches.";
 pub(crate) const SHOW_THE_TREE: &str = "Show the tree";
-pub(crate) const TREE_HINT: &str = "Open a line to see what is below. To move an organization, drag it onto another one, \
-     or use Move on its page.";
+pub(crate) const TREE_HINT: &str = "Press a line with a triangle to see the organizations below it. Details leads to the page of an organization. To move \
+     an organization, drag it onto another one, or use Move on its page.";
 pub(crate) const WHAT_IS_BELOW: &str = "What is below";
-pub(crate) const NOTHING_BELOW: &str = "Nothing is below it.";
+pub(crate) const NOTHING_BELOW: &str = "No organization is below it.";
 pub(crate) const MORE: &str = "More";
 pub(crate) const DROP_HERE: &str = "Drop an organization here to move it to the top.";
 pub(crate) const ABOVE: &str = "Above";
@@ -395,7 +406,8 @@ pub(crate) const PARENT: &str = "Below";
 pub(crate) const PARENT_OR_TOP: &str = "Type a part of the name, and choose. Leave it empty for the top.";
 pub(crate) const MEMBERS: &str = "Roles held in it";
 pub(crate) const MEMBERS_HIDDEN: &str = "You may not see who holds a role here.";
-pub(crate) const NO_MEMBERS: &str = "Nobody holds a role in this organization itself. Roles from above apply here too.";
+pub(crate) const NO_MEMBERS: &str =
+    "No user holds a role in this organization itself. Roles from above apply here too.";
 pub(crate) const ALL_MEMBERS: &str = "All roles held in it";
 pub(crate) const LOG_HIDDEN: &str = "You may not see the audit log.";
 pub(crate) const NO_ENTRIES: &str = "The log has no entries about it.";
@@ -410,8 +422,7 @@ pub(crate) const SUSPEND_ORGANIZATION_WHAT: &str =
 pub(crate) const REACTIVATE_ORGANIZATION_WHAT: &str = "Roles that are held in it and below it are in force again.";
 pub(crate) const RESTORE_ORGANIZATION_WHAT: &str =
     "The organization comes back without the roles that were held in it.";
-pub(crate) const DELETE_ORGANIZATION_WHAT: &str =
-    "Roles that are held in it end, and its short name becomes free. Nothing may be below it. Its record stays.";
+pub(crate) const DELETE_ORGANIZATION_WHAT: &str = "Roles that are held in it end, and another organization can get its short name. Organizations below it must be moved or deleted first. You can restore it later.";
 pub(crate) const MOVE: &str = "Move";
 pub(crate) const MOVE_WHAT: &str = "It moves with everything below it. You see first who gains and who loses what.";
 pub(crate) const MOVE_NOTE: &str = "It moves with everything below it.";
@@ -645,8 +656,8 @@ pub(crate) const AUDIT_TEXTS: [(&str, &str); 36] = [
 pub(crate) const ENDS_SOON: &str = "Ends soon";
 pub(crate) const YOUR_KEYS_END: &str = "Your API keys that end within 30 days:";
 pub(crate) const NONE_OF_YOUR_KEYS_ENDS: &str = "None of your API keys ends within 30 days.";
-pub(crate) const PROVABLE_ENTRIES: &str = "entries have their place in the log, and can be checked.";
-pub(crate) const NO_ENTRY_WAITS: &str = "No entry waits for its place in the log.";
+pub(crate) const ENTRIES_RECORDED: &str = "entries were recorded.";
+pub(crate) const NO_ENTRY_WAITS: &str = "All of them can be checked.";
 pub(crate) const LOG_LATE: &str = "This takes too long. Ask the operator to look at the log of the server.";
 pub(crate) const LOG_BROKEN: &str =
     "The log cannot be shown, or does not match its own checkpoint. Ask the operator to run: iam-server audit verify";
@@ -668,13 +679,49 @@ pub(crate) fn invitations_wait(count: &u64) -> String {
     }
 }
 
-/// How many entries are not sequenced yet. The moment of the oldest one follows.
-pub(crate) fn entries_wait(count: &usize) -> String {
-    let number = if *count < 100 { count.to_string() } else { "100 or more".to_owned() };
-    format!("Entries that wait for their place in the log: {number}, the oldest since")
+/// How many entries are not sequenced yet, as always for a moment, after so many that are.
+pub(crate) fn entries_wait(size: &u64, count: &usize) -> String {
+    match count {
+        _ if *size == 0 => "They can be checked within a minute.".to_owned(),
+        1 => "The newest one can be checked within a minute, the others now.".to_owned(),
+        count => format!("The newest {} can be checked within a minute, the others now.", up_to_100(*count)),
+    }
 }
+
+/// How many entries are not sequenced after a long time. The moment of the oldest one follows.
+pub(crate) fn entries_late(count: &usize) -> String {
+    format!("Entries that cannot be checked yet: {}, the oldest since", up_to_100(*count))
+}
+
+/// Only so many are counted.
+fn up_to_100(count: usize) -> String {
+    if count < 100 { count.to_string() } else { at_least(100) }
+}
+
+pub(crate) fn at_least(count: u64) -> String {
+    format!("{count} or more")
+}
+
+// The first steps of a new tenant.
+pub(crate) const FIRST_STEPS: &str = "First steps";
+pub(crate) const STEP_ORGANIZATION: &str = "Create an organization";
+pub(crate) const STEP_INVITE: &str = "Invite a person";
+pub(crate) const OR: &str = "or";
+pub(crate) const STEP_IMPORT: &str = "import users";
+pub(crate) const STEP_ROLE: &str = "Assign a role";
+pub(crate) const STEP_FACTOR: &str = "Set up a second factor for your account";
+
 pub(crate) const MY_ACCOUNT: &str = "My account";
 pub(crate) const DONE: &str = "Done";
+pub(crate) const COPIED: &str = "Copied";
+pub(crate) const NOT_COPIED: &str = "Not copied: your browser does not allow it. Mark the text and copy it.";
+pub(crate) const DOWNLOAD: &str = "Download";
+
+/// A browser and its system, such as `Chrome on Linux`.
+pub(crate) fn browser_on(browser: &str, system: &str) -> String {
+    format!("{browser} on {system}")
+}
+
 pub(crate) const CHANGE_PASSWORD: &str = "Change the password";
 pub(crate) const CHANGE_PASSWORD_WHAT: &str = "Your other sessions end.";
 pub(crate) const CURRENT_PASSWORD: &str = "Current password";
@@ -722,10 +769,9 @@ pub(crate) const FACTOR_ADDED: &str = "The factor is added. From now on, you sig
 pub(crate) const FACTOR_REMOVED: &str = "The factor is removed.";
 pub(crate) const RECOVERY_CODES: &str = "Recovery codes";
 pub(crate) const RECOVERY_CODES_LEFT: &str = "Codes that are left";
-pub(crate) const RECOVERY_CODES_ONCE: &str =
-    "Keep these codes in a safe place. Each works once in place of a second factor. They are not shown again.";
+pub(crate) const RECOVERY_CODES_ONCE: &str = "They are shown only now: copy them before you leave this page. Keep them in a safe place. Each works once, in place of a second factor.";
 pub(crate) const NEW_CODES: &str = "Get new codes";
-pub(crate) const NEW_CODES_WHAT: &str = "New codes end the former ones.";
+pub(crate) const NEW_CODES_WHAT: &str = "With new codes, the old ones stop working.";
 
 pub(crate) const API_KEYS: &str = "API keys";
 pub(crate) const NO_KEYS: &str = "There is no key. With a key, a program acts as this user.";
@@ -751,9 +797,9 @@ pub(crate) const KEY_REVOKED: &str = "The key is revoked.";
 
 pub(crate) const RESET_FACTORS: &str = "Remove all second factors";
 pub(crate) const RESET_FACTORS_WHAT: &str =
-    "For a user that has lost its phone or its passkey, and its recovery codes.";
+    "For a person who has lost the phone or the passkey, and the recovery codes.";
 pub(crate) const RESET_FACTORS_AFTER: &str =
-    "The sessions of the user end. It then signs in with its password alone, until it sets up a new factor.";
+    "The sessions of the user end. Then the person signs in with the password alone, until a new factor is set up.";
 pub(crate) const RESET_FACTORS_CONFIRM: &str = "Yes, remove the second factors";
 pub(crate) const FACTORS_RESET: &str = "The user has no second factors now.";
 
@@ -779,7 +825,7 @@ pub(crate) const INVITED_BY: &str = "who invited";
 pub(crate) const INVITED_WITHOUT_ROLES: &str = "The person gets no role, and so may do nothing at first.";
 pub(crate) const INVITE_ANOTHER: &str = "Invite again";
 pub(crate) const RESEND: &str = "Send a new link";
-pub(crate) const RESEND_WHAT: &str = "The new link works for 7 days, and ends the former one.";
+pub(crate) const RESEND_WHAT: &str = "The new link works for 7 days. The old link stops working.";
 pub(crate) const REVOKE_CONFIRM: &str = "Yes, revoke this invitation";
 pub(crate) const INVITED: &str = "The invitation is on its way.";
 pub(crate) const INVITATION_RESENT: &str =
@@ -853,27 +899,29 @@ pub(crate) const SECRET: &str = "Secret";
 pub(crate) const SECRET_ONCE: &str =
     "The receiver verifies requests with this secret. Copy it now: it is not shown again.";
 pub(crate) const ROTATE_SECRET: &str = "Make a new secret";
-pub(crate) const ROTATE_WHAT: &str = "For 24 hours, requests are signed with the former secret, too.";
+pub(crate) const ROTATE_WHAT: &str = "For 24 hours, requests are signed with the old secret, too.";
 pub(crate) const TEST: &str = "Test";
-pub(crate) const TEST_WHAT: &str = "Sends an event of the type WEBHOOK.TEST, which is not in the audit log.";
+pub(crate) const TEST_WHAT: &str = "Sends an event of the type WEBHOOK.TEST at once, and shows the answer here. A test is neither in the audit log nor in the deliveries.";
 pub(crate) const SEND_TEST: &str = "Send a test";
 pub(crate) const DELETE_WEBHOOK_WHAT: &str = "It sends no more events, and its deliveries are removed.";
 pub(crate) const DELETE_WEBHOOK_CONFIRM: &str = "Yes, delete this webhook";
 pub(crate) const DELIVERIES: &str = "Deliveries";
 pub(crate) const DELIVERIES_WHAT: &str =
     "The newest 200, by their last attempt. Those that have ended are removed after seven days.";
-pub(crate) const NO_DELIVERIES: &str = "Nothing is delivered yet. Send a test, or wait for an event of these types.";
+pub(crate) const NO_DELIVERIES: &str =
+    "No event was sent yet. The next event of these types is. Tests are not listed here.";
 pub(crate) const DELIVERED: &str = "Delivered";
 pub(crate) const DELIVERY_PENDING: &str = "Waiting for the next attempt";
+pub(crate) const DELIVERY_PAUSED: &str = "Waiting until the webhook is on";
 pub(crate) const DELIVERY_FAILED: &str = "Failed";
 pub(crate) const RECEIVER_ANSWER: &str = "Answer";
 pub(crate) const NO_ANSWER: &str = "none";
 pub(crate) const ATTEMPT: &str = "Attempts";
 pub(crate) const NEXT_ATTEMPT: &str = "the next one at";
 pub(crate) const SEQUENCE: &str = "Number of the event";
-pub(crate) const SEND_AGAIN_FROM_HERE: &str = "Send again from this event on";
-pub(crate) const SEND_AGAIN_EVENTS: &str = "Send events again";
-pub(crate) const FROM_SEQUENCE: &str = "Number of the first event";
+pub(crate) const SEND_AGAIN_FROM_HERE: &str = "Send again, with all later events";
+pub(crate) const SEND_AGAIN_EVENTS: &str = "Send old events again";
+pub(crate) const FROM_SEQUENCE: &str = "Number of the event to begin with";
 pub(crate) const FROM_SEQUENCE_HINT: &str = "This event and all later ones of these types are sent again.";
 pub(crate) const EVENTS_ARE_SENT_AGAIN: &str = "The events are sent again. Open this page later to see the answers.";
 pub(crate) const MUST_BE_A_NUMBER: &str = "must be a whole number";
@@ -897,11 +945,12 @@ pub(crate) const ABOUT_THIS_TENANT: &str = "what was changed here";
 pub(crate) const TENANT_CHANGED_MEANWHILE: &str =
     "The tenant has changed since you opened this page, so nothing is saved. Open the page again before you save.";
 pub(crate) const PASSWORD_POLICY: &str = "Password policy";
-pub(crate) const PASSWORD_POLICY_HINT: &str =
-    "For passwords that are set from now on. All but the first refuse common passwords, and the person's own words.";
-pub(crate) const SECOND_FACTORS_HINT: &str =
-    "If they are required, a person without one must set one up within the grace. Afterwards it can do nothing else.";
-pub(crate) const GRACE_DAYS: &str = "Grace in days";
+pub(crate) const PASSWORD_POLICY_HINT: &str = "For new passwords. Mixed: with a digit, a special character, and letters in upper and lower case. \
+     Long: NIST SP 800-63B-4; 8 characters where second factors are required. Simple: OWASP ASVS 5.0. Long and Simple \
+     refuse common passwords, and those that consist of the name or the e-mail address of the person.";
+pub(crate) const SECOND_FACTORS_HINT: &str = "If they are required, each person without one must set one up within the days below. \
+     After these days, the person can only set one up.";
+pub(crate) const GRACE_DAYS: &str = "Days to set one up";
 pub(crate) const GRACE_DAYS_HINT: &str = "0 to 90, counted from the day on which second factors are required, or on which the user is created if it is later.";
 pub(crate) const RETENTION: &str = "Retention of the audit log";
 pub(crate) const RETENTION_HIDDEN: &str = "You may not see how long the audit log is kept.";
@@ -941,17 +990,17 @@ pub(crate) fn entries_removed(count: u64) -> String {
 /// The name of a password policy.
 pub(crate) fn password_policy(policy: &PasswordPolicy) -> &'static str {
     match policy {
-        PasswordPolicy::Seed => "At least 8 characters of several kinds",
-        PasswordPolicy::Nist => "NIST SP 800-63B-4: at least 15 characters, 8 if second factors are required",
-        PasswordPolicy::Asvs => "OWASP ASVS 5.0: at least 8 characters",
+        PasswordPolicy::Seed => "Mixed: at least 8 characters",
+        PasswordPolicy::Nist => "Long: at least 15 characters",
+        PasswordPolicy::Asvs => "Simple: at least 8 characters",
     }
 }
 
 /// The name of a rule for second factors.
 pub(crate) fn second_factor_policy(policy: &SecondFactorPolicy) -> &'static str {
     match policy {
-        SecondFactorPolicy::Off => "Off: nobody can set one up",
+        SecondFactorPolicy::Off => "Off: no person can set one up",
         SecondFactorPolicy::Optional => "Optional: each person decides",
-        SecondFactorPolicy::Required => "Required for everybody",
+        SecondFactorPolicy::Required => "Required for all persons",
     }
 }

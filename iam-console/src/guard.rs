@@ -147,7 +147,7 @@ async fn step_up(
             Refusal::Mistake(Mistake::new(field, english::WRONG_PASSWORD))
         }
         Error::Unauthenticated(Unauthenticated::SecondFactor | Unauthenticated::Passkey) => {
-            Refusal::Mistake(Mistake::new(field, error.to_string()))
+            Refusal::Mistake(Mistake::of(field, &error))
         }
         error => Refusal::Error(error),
     })

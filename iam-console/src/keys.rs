@@ -72,6 +72,11 @@ impl Keys {
         })
     }
 
+    /// The keys of a user that gets no other key, because it is deleted.
+    pub(crate) fn of_deleted(self) -> Self {
+        Self { may_create: false, ..self }
+    }
+
     fn prefix(&self, key: &ApiKey) -> String {
         self.iam.api_keys().prefix(key.id)
     }
@@ -184,7 +189,7 @@ async fn show_created(
         return Ok(Redirect::to(&format!("{}{back}", console.base())).into_response());
     };
     let frame = signed_in.frame(&console).await?;
-    let shown = OncePage { frame, title: english::NEW_KEY, intro: english::KEY_ONCE, secrets, back };
+    let shown = OncePage { frame, title: english::NEW_KEY, intro: english::KEY_ONCE, secrets, file: "", back };
     Ok(with_cookie(Brief::ApiKey.forgotten(kind), page(StatusCode::OK, &shown)?))
 }
 

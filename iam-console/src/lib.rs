@@ -11,6 +11,7 @@ mod catalogue;
 mod confirm;
 mod cookie;
 mod day;
+mod device;
 mod effects;
 mod english;
 mod form;

@@ -9,7 +9,9 @@ use iam_axum::Problem;
 use iam_core::api_key::ApiKey;
 use iam_core::assignment::ListedAssignment;
 use iam_core::clock::Timestamp;
+use iam_core::factor::SecondFactorPolicy;
 use iam_core::invitation::{InvitationFilter, InvitationStatus};
+use iam_core::organization::{OrganizationFilter, OrganizationSort};
 use iam_core::page::PageRequest;
 use iam_core::session::{AuthenticatedBy, Me, Session};
 use iam_core::user::{UserFilter, UserSort, UserStatus};
@@ -38,6 +40,8 @@ struct Overview {
     ending: Ending,
     /// `None` if the caller may not read the audit log.
     log: Option<LogLag>,
+    /// Whether the tenant has one user and no organization, so that the page shows the first steps.
+    is_new: bool,
 }
 
 /// What ends soon.
@@ -111,6 +115,22 @@ impl LogLag {
     }
 }
 
+/// All entries, if they could be counted: at most 100 that wait are.
+fn recorded(size: &u64, pending: &usize) -> String {
+    let all = size.saturating_add(*pending as u64);
+    if *pending < 100 { all.to_string() } else { english::at_least(all) }
+}
+
+/// Whether nothing was done in the tenant since its registration. `false` for a caller that cannot see it.
+async fn is_new(iam: &Iam, caller: &Caller, users: Option<&[(UserStatus, u64)]>) -> Result<bool, Error> {
+    if users.is_none_or(|counts| counts.iter().map(|(_, count)| count).sum::<u64>() != 1) {
+        return Ok(false);
+    }
+    let (filter, sort) = (OrganizationFilter::default(), OrganizationSort::default());
+    let found = iam.organizations().list(caller, &filter, sort, PageRequest::new(1, 1)?).await;
+    Ok(if_allowed(found)?.is_some_and(|found| found.total == 0))
+}
+
 /// Counts the users that the caller may see.
 async fn users_by_status(iam: &Iam, caller: &Caller) -> Result<Option<[(UserStatus, u64); 3]>, Error> {
     let mut counts = [UserStatus::Active, UserStatus::Suspended, UserStatus::Inactive].map(|status| (status, 0));
@@ -138,8 +158,9 @@ pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
     });
     let roles = roles.collect();
     let users = users_by_status(&console.iam, &signed_in.caller).await?;
+    let is_new = is_new(&console.iam, &signed_in.caller, users.as_ref().map(|counts| &counts[..])).await?;
     let activity = Activity::read(&console.iam, &signed_in.caller).await?;
     let ending = Ending::read(&console.iam, &signed_in.caller).await?;
     let log = LogLag::read(&console.iam, &signed_in.caller).await?;
-    page(StatusCode::OK, &Overview { frame, session, roles, users, activity, ending, log, me })
+    page(StatusCode::OK, &Overview { frame, session, roles, users, activity, ending, log, is_new, me })
 }

@@ -105,6 +105,7 @@ pub(crate) async fn as_page(
                 email: email_of(&console, context, session, status).await,
                 form_token: session.form_token(),
                 grants: None,
+                enrol_by: None,
             }),
             None => None,
         };

@@ -3,6 +3,7 @@
 use iam_core::factor::webauthn::AuthenticationResponse;
 use iam_core::factor::{AuthenticationMethod, FactorList};
 use iam_core::session::{FactorProof, StepUp};
+use iam_core::{Error, Unauthenticated};
 
 use crate::english;
 use crate::form::Form;
@@ -33,6 +34,14 @@ pub(crate) struct Mistake {
 impl Mistake {
     pub(crate) fn new(field: &'static str, text: impl Into<String>) -> Self {
         Self { field, text: text.into() }
+    }
+
+    /// The refusal of a proof.
+    pub(crate) fn of(field: &'static str, error: &Error) -> Self {
+        match error {
+            Error::Unauthenticated(Unauthenticated::SecondFactor) => Self::new(field, english::WRONG_CODE),
+            error => Self::new(field, error.to_string()),
+        }
     }
 }
 

@@ -197,6 +197,8 @@ impl SignedIn {
             email: Some(me.user.email.as_str().to_owned()),
             form_token: self.form_token.clone(),
             grants: Some(me.grants.clone()),
+            // A session that is later than that is restricted, and its only page says so.
+            enrol_by: me.enrol_by.filter(|until| console.iam.now() < *until),
         };
         Frame { base: console.base().to_owned(), session: Some(session) }
     }

@@ -117,7 +117,7 @@ fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage 
         notice: "",
         error: String::new(),
         is_first_run: false,
-        fields: vec![field(Field::email()), field(Field::password("current-password"))],
+        fields: vec![field(Field::email().first()), field(Field::password("current-password"))],
         tenant: field(tenant.completed_as("organization")),
         tenants: Vec::new(),
         has_passkeys: console.has_passkeys(),
@@ -303,7 +303,7 @@ async fn second_factor(
         }
         Err(Error::Unauthenticated(Unauthenticated::Challenge)) => too_late(&console, &parts, &form),
         Err(error @ Error::Unauthenticated(_)) => {
-            let mistake = Mistake::new(field, error.to_string());
+            let mistake = Mistake::of(field, &error);
             refused(error, &wrong(proofs, mistake))
         }
         Err(error) => {
@@ -358,7 +358,10 @@ fn registration(console: &Console, form: &Form, errors: &[FieldError], error: St
     let (policy, second_factor) = (PasswordPolicy::default(), SecondFactorPolicy::default());
     let rule = english::password_hint(policy, policy.min_length(second_factor));
     let fields = [
-        Field::text("tenantName", english::TENANT_NAME).optional().completed_as("organization"),
+        Field::text("tenantName", english::TENANT_NAME)
+            .optional()
+            .completed_as("organization")
+            .with_hint(english::NEW_TENANT_HINT),
         Field::text("firstName", english::FIRST_NAME).completed_as("given-name"),
         Field::text("lastName", english::LAST_NAME).completed_as("family-name"),
         Field::email(),
@@ -411,7 +414,9 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         None => Redirect::to(&next).into_response(),
         Some(kept) => {
             let email = Some(login.user.email.as_str().to_owned());
-            let session = Some(FrameSession { email, form_token: session.form_token(), grants: None });
+            let enrol_by = login.enrol_by.filter(|until| console.iam.now() < *until);
+            let session = FrameSession { email, form_token: session.form_token(), enrol_by, grants: None };
+            let session = Some(session);
             resume(StatusCode::OK, Frame { base: console.base().to_owned(), session }, next, kept)?
         }
     };

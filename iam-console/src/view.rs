@@ -9,6 +9,7 @@ use iam_axum::{HumanPage, Kind, Problem};
 use iam_core::FieldError;
 use iam_core::access::Permission;
 use iam_core::assignment::Grant;
+use iam_core::clock::Timestamp;
 
 use crate::assets::ASSETS;
 use crate::english;
@@ -32,6 +33,8 @@ pub(crate) struct FrameSession {
     pub(crate) form_token: String,
     /// The role assignments of the user. `None` if they are not known: then nothing is hidden.
     pub(crate) grants: Option<Vec<Grant>>,
+    /// Until when the person must set up a second factor; see `Me::enrol_by`.
+    pub(crate) enrol_by: Option<Timestamp>,
 }
 
 impl Frame {
@@ -80,6 +83,11 @@ impl Frame {
     pub(crate) fn form_token(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.form_token)
     }
+
+    /// Until when the person must set up a second factor. `None` if nothing is to be said about it.
+    pub(crate) fn factor_needed_by(&self) -> Option<&Timestamp> {
+        self.session.as_ref()?.enrol_by.as_ref()
+    }
 }
 
 /// Returns a page.
@@ -125,6 +133,8 @@ pub(crate) struct Field {
     /// Where the browser asks for what matches the typed text; empty if it offers nothing. See [`crate::picker`].
     pub(crate) offered_at: String,
     pub(crate) is_required: bool,
+    /// Whether the cursor is in this field when the page is opened.
+    pub(crate) is_first: bool,
     pub(crate) value: String,
     pub(crate) error: String,
 }
@@ -149,6 +159,10 @@ impl Field {
 
     pub(crate) fn optional(self) -> Self {
         Self { is_required: false, ..self }
+    }
+
+    pub(crate) fn first(self) -> Self {
+        Self { is_first: true, ..self }
     }
 
     pub(crate) fn completed_as(self, autocomplete: &'static str) -> Self {
@@ -204,6 +218,8 @@ pub(crate) struct OncePage {
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
     pub(crate) secrets: Vec<String>,
+    /// The name of a file in which a browser can keep them; empty if there is none.
+    pub(crate) file: &'static str,
     /// The page to which the person returns, below the path of the console.
     pub(crate) back: String,
 }

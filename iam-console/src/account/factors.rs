@@ -53,6 +53,14 @@ struct AuthenticatorPage {
     field: Field,
 }
 
+impl AuthenticatorPage {
+    /// The secret in groups of four characters, so that a person does not lose the place while typing.
+    fn spaced_secret(&self) -> String {
+        let chars: Vec<char> = self.secret.chars().collect();
+        chars.chunks(4).map(String::from_iter).collect::<Vec<_>>().join(" ")
+    }
+}
+
 async fn setup_page(
     console: &Console,
     signed_in: &SignedIn,
@@ -72,7 +80,7 @@ async fn setup_page(
         secret: setup.secret().to_owned(),
         uri: setup.uri.clone(),
         code,
-        field: Field::text("code", english::CODE).completed_as("one-time-code").shown(form, errors),
+        field: Field::text("code", english::APP_CODE).completed_as("one-time-code").shown(form, errors),
     })
 }
 
@@ -185,7 +193,8 @@ pub(super) async fn show_recovery_codes(
     };
     let frame = signed_in.frame(&console).await?;
     let (title, intro) = (english::RECOVERY_CODES, english::RECOVERY_CODES_ONCE);
-    let shown = page(StatusCode::OK, &OncePage { frame, title, intro, secrets, back: "/account".to_owned() })?;
+    let file = "recovery-codes.txt";
+    let shown = page(StatusCode::OK, &OncePage { frame, title, intro, secrets, file, back: "/account".to_owned() })?;
     Ok(with_cookie(Brief::RecoveryCodes.forgotten(kind), shown))
 }
 

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::{PathId, Problem, Query};
 use iam_core::organization::{OrganizationFilter, OrganizationStatus, OrganizationWithDepth, ParentFilter};
-use iam_core::page::Page;
+use iam_core::page::{Page, PageRequest};
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_READ, ORGANIZATIONS_UPDATE};
 use iam_core::{Caller, Error, Iam, OrganizationId};
 use serde::Deserialize;
@@ -51,7 +51,8 @@ struct OrganizationsPage {
 #[template(path = "organization-branch.html")]
 struct Branch {
     base: String,
-    organizations: Vec<OrganizationWithDepth>,
+    /// Each with whether there are others below it.
+    organizations: Vec<(OrganizationWithDepth, bool)>,
     /// Where the person reads on, and where the page loads more.
     more: Option<(String, String)>,
 }
@@ -127,7 +128,23 @@ async fn top(console: &Console, caller: &Caller, number: Option<u64>) -> Result<
     };
     let base = console.base().to_owned();
     let pages = Pages::of(&found, |page| format!("{base}/organizations?page={page}"));
-    Ok((Branch { base, organizations: found.items, more: None }, pages))
+    Ok((Branch { base, organizations: with_below(iam, caller, found.items).await?, more: None }, pages))
+}
+
+/// Adds to each organization whether there are others below it. A page has few of them.
+async fn with_below(
+    iam: &Iam,
+    caller: &Caller,
+    organizations: Vec<OrganizationWithDepth>,
+) -> Result<Vec<(OrganizationWithDepth, bool)>, Error> {
+    let mut found = Vec::new();
+    for organization in organizations {
+        let parent = Some(ParentFilter::Of(organization.organization.id));
+        let filter = OrganizationFilter { parent, ..OrganizationFilter::default() };
+        let below = iam.organizations().list(caller, &filter, by_name(), PageRequest::new(1, 1)?).await?;
+        found.push((organization, below.total > 0));
+    }
+    Ok(found)
 }
 
 /// Returns the topmost organizations in which the caller itself may see the tree.
@@ -196,7 +213,8 @@ pub(super) async fn show_below(
         let address = format!("{base}/organizations/{id}");
         (format!("{address}?page={next}#below"), format!("{address}/below?page={next}"))
     });
-    page(StatusCode::OK, &Branch { base, organizations: found.items, more })
+    let organizations = with_below(&console.iam, &signed_in.caller, found.items).await?;
+    page(StatusCode::OK, &Branch { base, organizations, more })
 }
 
 /// Returns a page of the organizations directly below another one.

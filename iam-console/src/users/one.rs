@@ -108,6 +108,7 @@ async fn page_of(
     let frame = signed_in.frame(console).await?;
     let (is_self, is_deleted) = (caller.user() == Some(id), user.status == UserStatus::Inactive);
     let may_update = frame.may(&permission::USERS_UPDATE);
+    let keys = Keys::of(console, signed_in, &frame, id).await?;
     Ok(UserPage {
         notice: "",
         error: String::new(),
@@ -115,7 +116,7 @@ async fn page_of(
         roles: if_allowed(iam.assignments().of_user(caller, id).await)?,
         sessions: if_allowed(iam.sessions().list(caller, id).await)?,
         current: caller.require_user().ok().map(|(_, session)| session),
-        keys: Keys::of(console, signed_in, &frame, id).await?,
+        keys: if is_deleted { keys.of_deleted() } else { keys },
         is_self,
         is_changeable: may_update && !is_deleted,
         may_end_sessions: is_self || frame.may(&permission::SESSIONS_DELETE),

@@ -32,6 +32,7 @@ pub(super) async fn show(
         return Ok(Redirect::to(&format!("{}{back}", console.base())).into_response());
     };
     let frame = signed_in.frame(&console).await?;
-    let shown = OncePage { frame, title: english::WEBHOOK_SECRET, intro: english::SECRET_ONCE, secrets, back };
+    let (title, intro) = (english::WEBHOOK_SECRET, english::SECRET_ONCE);
+    let shown = OncePage { frame, title, intro, secrets, file: "", back };
     Ok(with_cookie(Brief::WebhookSecret.forgotten(kind), page(StatusCode::OK, &shown)?))
 }

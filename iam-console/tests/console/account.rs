@@ -43,6 +43,11 @@ async fn an_authenticator_app_is_set_up_and_its_secret_is_in_no_address() {
     let cookies = answer.cookies(&cookie);
     let page = app.get(AUTHENTICATOR, &cookies).await.body;
     assert!(page.contains("<svg") && !page.contains("<?xml"), "{page}");
+    let (_, secret) = page.split_once("<code data-plain=\"").unwrap();
+    let (plain, spaced) = secret.split_once("\">").unwrap();
+    let spaced = spaced.split('<').next().unwrap();
+    assert_eq!(spaced.replace(' ', ""), plain);
+    assert!(spaced.split(' ').all(|group| group.len() == 4) && plain.len() > 20, "{spaced}");
     // A reload shows the same secret.
     assert_eq!(code_of(&app, &page), code_of(&app, &app.get(AUTHENTICATOR, &cookies).await.body));
     let answer = app.post_signed(&format!("{AUTHENTICATOR}/confirm"), &cookies, &[("code", "000 000")]).await;
@@ -58,6 +63,7 @@ async fn an_authenticator_app_is_set_up_and_its_secret_is_in_no_address() {
     assert!(!cookies.contains("authenticator"), "{cookies}");
     let shown = app.get(answer.location(), &cookies).await;
     assert_eq!(shown.body.matches("<li><code>").count(), 10, "{}", shown.body);
+    assert!(shown.body.contains("shown only now") && shown.body.contains(r#"download="recovery-codes.txt""#));
     // They are shown once.
     let again = app.get("/console/account/recovery-codes", &shown.cookies(&cookies)).await;
     assert_eq!(again.location(), ACCOUNT);

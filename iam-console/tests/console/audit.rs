@@ -28,6 +28,9 @@ async fn a_change_is_shown_with_the_values_before_and_after() {
     assert!(answer.body.contains("by ada@example.com"), "{}", answer.body);
     assert!(answer.body.contains(&format!("/console/users/{}", grace.id)), "{}", answer.body);
     assert!(!answer.body.contains("LOGIN</strong>"), "{}", answer.body);
+    // On a narrow screen, filters are folded unless one is set.
+    assert!(answer.body.contains(r#"<details class="filters" open>"#), "{}", answer.body);
+    assert!(app.get("/console/audit", &cookie).await.body.contains(r#"<details class="filters">"#));
 }
 
 #[tokio::test]

@@ -46,6 +46,7 @@ async fn a_person_makes_a_key_sees_it_once_and_revokes_it() {
     let shown = app.get(answer.location(), &cookies).await;
     let caller = app.iam.authenticate(&key_in(&shown.body), RequestContext::default()).await.unwrap();
     assert_eq!(caller.user(), Some(user));
+    assert!(shown.body.contains("data-copies") && !shown.body.contains(" download="), "{}", shown.body);
     let again = app.get(&format!("{path}/created"), &shown.cookies(&cookies)).await;
     assert_eq!(again.location(), "/console/account");
     let key = keys_of(&app, &ada, user).await.remove(0);

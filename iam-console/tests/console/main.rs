@@ -8,6 +8,7 @@ mod account;
 mod app;
 mod attack;
 mod audit;
+mod frame;
 mod import;
 mod invitations;
 mod keys;

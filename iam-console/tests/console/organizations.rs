@@ -75,7 +75,7 @@ async fn the_tree_is_opened_branch_by_branch() {
     assert!(top.contains("North") && top.contains("South") && !top.contains("Harbour"), "{top}");
     let below = signed.part(&path(signed.north, "/below")).await;
     assert!(below.body.contains("Harbour") && !below.body.contains("<html"), "{}", below.body);
-    assert!(signed.part(&path(signed.south, "/below")).await.body.contains("Nothing is below it"));
+    assert!(signed.part(&path(signed.south, "/below")).await.body.contains("No organization is below it"));
     for number in 0..30 {
         make(&signed.app, &signed.ada, &format!("Team {number:02}"), Some(signed.south)).await;
     }
@@ -87,10 +87,22 @@ async fn the_tree_is_opened_branch_by_branch() {
 }
 
 #[tokio::test]
+async fn only_an_organization_with_others_below_it_can_be_opened() {
+    let signed = signed().await;
+    let top = signed.get("/console/organizations").await.body;
+    let below = |id| format!("<details hx-get=\"{}\"", path(id, "/below"));
+    assert!(top.contains(&below(signed.north)) && !top.contains(&below(signed.south)), "{top}");
+    // It can still be dragged.
+    let leaf = |id| format!("<span class=\"leaf\" draggable=\"true\" data-organization=\"{id}\"");
+    assert!(top.contains(&leaf(signed.south)) && !top.contains(&leaf(signed.north)), "{top}");
+    assert!(signed.part(&path(signed.north, "/below")).await.body.contains(&leaf(signed.harbour)));
+}
+
+#[tokio::test]
 async fn a_search_finds_organizations_with_their_place() {
     let signed = signed().await;
     let found = signed.get("/console/organizations?search=HARB").await.body;
-    assert!(found.contains("1 organization<") && found.contains("<td>North</td>"), "{found}");
+    assert!(found.contains("1 organization<") && found.contains("<td data-label=\"Above\">North</td>"), "{found}");
     assert!(!found.contains(">South<"), "{found}");
     let none = signed.get("/console/organizations?search=zzz").await.body;
     assert!(none.contains("No organization matches") && none.contains("Show the tree"), "{none}");
@@ -156,7 +168,7 @@ async fn the_page_shows_what_is_above_below_and_held_and_the_log() {
     }
     let below = signed.get(&path(signed.harbour, "")).await.body;
     assert!(below.contains(&format!(r#"<a href="{}">North</a>"#, path(signed.north, ""))), "{below}");
-    assert!(below.contains("Nothing is below it") && below.contains("Nobody holds a role"), "{below}");
+    assert!(below.contains("No organization is below it") && below.contains("No user holds a role"), "{below}");
 }
 
 #[tokio::test]
@@ -171,7 +183,7 @@ async fn details_are_changed_unless_another_change_came_first() {
     let late = [("name", "Near North"), ("slug", "far-north"), ("version", &*version)];
     let answer = signed.post(&address, &late).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
-    assert!(answer.body.contains(r#"value="Near North""#) && answer.body.contains("Somebody has changed this"));
+    assert!(answer.body.contains(r#"value="Near North""#) && answer.body.contains("This has changed since"));
     let version = signed.version(signed.north).await;
     let bad = [("name", ""), ("slug", "Far"), ("version", &*version)];
     let answer = signed.post(&address, &bad).await;

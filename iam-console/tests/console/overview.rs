@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use iam_core::api_key::NewApiKey;
 use iam_core::assignment::NewAssignment;
+use iam_core::organization::NewOrganization;
 
 use crate::app::{App, EMAIL, person};
 
@@ -16,10 +17,29 @@ async fn the_overview_counts_users_and_sign_ins() {
     app.clock.advance(TimeDelta::days(1));
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("<text x=\"-8\" y=\"6\" text-anchor=\"end\">1</text>"), "{body}");
     assert!(body.contains("/console/users?status=SUSPENDED\">Suspended</a>: <strong>1</strong>"), "{body}");
     // The registration is a sign-in, too.
     assert!(body.contains("<th scope=\"row\">2026-01-31</th><td>1</td><td>1</td>"), "{body}");
     assert!(body.contains("<th scope=\"row\">2026-02-01</th><td>1</td><td>0</td>"), "{body}");
+}
+
+#[tokio::test]
+async fn a_new_tenant_sees_the_first_steps_until_it_has_an_organization_or_a_second_user() {
+    let with_steps = async |app: &App, cookie: &str| app.get("/console", cookie).await.body.contains("First steps");
+    for is_organization in [true, false] {
+        let app = App::empty().await;
+        let ada = app.register(EMAIL).await;
+        let cookie = app.sign_in(EMAIL).await;
+        assert!(with_steps(&app, &cookie).await);
+        if is_organization {
+            let north = NewOrganization { name: "North".into(), ..NewOrganization::default() };
+            app.iam.organizations().create(&ada, north).await.unwrap();
+        } else {
+            app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+        }
+        assert!(!with_steps(&app, &cookie).await, "{is_organization}");
+    }
 }
 
 #[tokio::test]
@@ -66,11 +86,19 @@ async fn the_overview_shows_how_far_the_log_is_behind() {
     app.register(EMAIL).await;
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("wait for their place in the log: 5,") && !body.contains("takes too long"), "{body}");
+    assert!(body.contains("<strong class=\"large\">5</strong> entries were recorded."), "{body}");
+    assert!(body.contains("They can be checked within a minute") && !body.contains("too long"), "{body}");
     app.clock.advance(TimeDelta::minutes(2));
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("takes too long"), "{body}");
+    assert!(body.contains("cannot be checked yet: 5,") && body.contains("takes too long"), "{body}");
     app.iam.sequence_audit_logs().await.unwrap();
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("No entry waits") && body.contains("<p class=\"large\">5</p>"), "{body}");
+    assert!(
+        body.contains("All of them can be checked") && body.contains("<strong class=\"large\">5</strong>"),
+        "{body}"
+    );
+    app.sign_in(EMAIL).await;
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("<strong class=\"large\">6</strong>"), "{body}");
+    assert!(body.contains("The newest one can be checked within a minute, the others now."), "{body}");
 }

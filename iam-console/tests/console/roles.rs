@@ -65,7 +65,7 @@ async fn roles_are_listed_searched_and_explained() {
     let none = app.get("/console/roles?search=zzz", cookie).await;
     assert!(none.body.contains("No role matches") && none.body.contains("Show all roles"), "{}", none.body);
     let one = app.get(&signed.path(""), cookie).await;
-    assert!(one.body.contains("See users.") && one.body.contains("Nobody holds this role"), "{}", one.body);
+    assert!(one.body.contains("See users.") && one.body.contains("No user holds this role"), "{}", one.body);
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn a_new_name_needs_no_preview_and_does_not_replace_a_change_that_came_fir
     late[0].1 = "GATE";
     let answer = signed.edit(&late).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
-    assert!(answer.body.contains("Somebody has changed this") && answer.body.contains(r#"value="GATE""#));
+    assert!(answer.body.contains("This has changed since") && answer.body.contains(r#"value="GATE""#));
     assert_eq!(signed.edit(&late[..4]).await.status, StatusCode::PRECONDITION_FAILED, "without a version");
     // The same holds for a change that a preview would show, and for the one that is confirmed.
     late[3].1 = "roles:read";

@@ -163,6 +163,20 @@ async fn a_user_is_suspended_reactivated_deleted_and_restored() {
 }
 
 #[tokio::test]
+async fn a_deleted_user_is_offered_only_what_works() {
+    let signed = signed().await;
+    let offered = ["name=\"version\"", "/api-keys/new", "/reset-factors", "/assignments/new", "/delete\""];
+    let before = signed.app.get(&signed.path(""), &signed.cookie).await.body;
+    assert!(offered.iter().all(|part| before.contains(part)), "{before}");
+    signed.app.iam.users().delete(&signed.ada, signed.grace.id).await.unwrap();
+    let after = signed.app.get(&signed.path(""), &signed.cookie).await.body;
+    for part in offered {
+        assert!(!after.contains(part), "{part}: {after}");
+    }
+    assert!(after.contains("/restore\""), "{after}");
+}
+
+#[tokio::test]
 async fn the_last_administrator_stays_and_the_page_says_why() {
     let Signed { app, ada, cookie, .. } = signed().await;
     let path = format!("/console/users/{}/delete", ada.user().unwrap());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use iam_core::audit::NewEvent;
-use iam_core::webhook::{NewWebhook, Webhook};
+use iam_core::webhook::{NewWebhook, Webhook, WebhookPatch};
 use iam_core::{Caller, WebhookId};
 
 use crate::app::{Answer, App, EMAIL, person};
@@ -165,7 +165,7 @@ async fn a_test_shows_what_the_receiver_answers() {
 async fn deliveries_have_pages_and_events_are_sent_again() {
     let signed = signed().await;
     let Signed { app, cookie, .. } = &signed;
-    assert!(signed.page().await.body.contains("Nothing is delivered yet"));
+    assert!(signed.page().await.body.contains("No event was sent yet"));
     signed.deliver(30).await;
     let first = signed.page().await;
     assert_eq!(first.body.matches("INVOICE.SENT</strong>").count(), 25, "{}", first.body);
@@ -186,6 +186,20 @@ async fn deliveries_have_pages_and_events_are_sent_again() {
         assert!(answer.body.contains("fromSequence-error"), "{wrong}: {}", answer.body);
         assert!(answer.body.contains(&format!(r#"type="number" autocomplete="off" value="{wrong}""#)), "{wrong}");
     }
+}
+
+#[tokio::test]
+async fn an_event_waits_until_its_webhook_is_on() {
+    let signed = signed().await;
+    let Signed { app, ada, .. } = &signed;
+    let url = Some("https://example.com/refuse".to_owned());
+    app.iam.webhooks().update(ada, signed.webhook.id, WebhookPatch { url, ..WebhookPatch::default() }).await.unwrap();
+    signed.deliver(1).await;
+    assert!(signed.page().await.body.contains("Waiting for the next attempt"));
+    let off = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
+    app.iam.webhooks().update(ada, signed.webhook.id, off).await.unwrap();
+    let body = signed.page().await.body;
+    assert!(body.contains("Waiting until the webhook is on") && !body.contains("next attempt<"), "{body}");
 }
 
 #[tokio::test]

@@ -72,14 +72,14 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         assert_eq!(notice(&browser), "The role is assigned.");
         check_page(&browser);
 
-        browser.click("//a[text()='Why may a user do it?']");
+        browser.click("//a[text()='Why may a user do something?']");
         browser.type_into("//input[@id='permission']", "users:read");
         browser.type_into("//input[@id='organization']", "harbour");
         browser.click("//button[text()='Ask']");
         assert_eq!(browser.text_of("//h2[@id='answer']"), "Yes");
         assert!(browser.text_of("//main//section//li").starts_with("DESK · North (inherited from above)"));
         check_page(&browser);
-        browser.click("//a[text()='Who may do it?']");
+        browser.click("//a[text()='Who may do something?']");
         browser.type_into("//input[@id='permission']", "users:read");
         browser.type_into("//input[@id='organization']", "harbour");
         browser.click("//button[text()='Ask']");
@@ -123,7 +123,7 @@ fn an_organization_is_moved_by_dragging_it_and_by_a_form() {
         let server = store.serve();
         let browser = open(&server, "/console/organizations");
         browser.click("//summary[starts-with(text(), 'North')]");
-        browser.text_of("//summary[starts-with(text(), 'Harbour')]");
+        browser.text_of("//span[@class='leaf' and starts-with(text(), 'Harbour')]");
         check_page(&browser);
         browser.run(DRAG);
         assert_eq!(browser.text_of("//h1[starts-with(text(), 'Move')]"), "Move Harbour below South");

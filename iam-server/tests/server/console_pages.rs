@@ -121,11 +121,12 @@ impl Visit {
         self.browser.open(&format!("{}/console{path}", self.origin));
     }
 
-    /// Checks the page that the browser shows, in a wide and light window and in a narrow and dark one.
+    /// Checks the page that the browser shows, in a narrow and dark window and in a wide and light one. The window stays
+    /// wide, so that the menu is not folded.
     fn check(&self, what: &str) {
         let Self { browser, axe, .. } = self;
         browser.run(axe);
-        for (width, scheme) in [(1_600, "light"), (360, "dark")] {
+        for (width, scheme) in [(360, "dark"), (1_600, "light")] {
             browser.emulate(width, scheme);
             let seen = browser.run("return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]");
             assert_eq!(seen, json!([width, scheme == "dark"]), "{what}");

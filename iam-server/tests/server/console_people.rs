@@ -92,6 +92,10 @@ fn a_person_sets_up_its_factors_and_signs_in_with_each() {
         visit.fill(&[("name", "Work laptop")]);
         visit.press("Add a passkey");
         let recovery_code = browser.text_of("//ul/li[10]/code");
+        visit.press("Copy");
+        assert_eq!(browser.text_of("//span[@role='status' and text()]"), "Copied");
+        let file = browser.run("return document.querySelector('a[download]').href");
+        assert!(text(&file).starts_with("blob:"), "{file}");
         visit.is_sound();
         browser.click("//a[text()='Done']");
         assert_eq!(browser.text_of("//li//strong[text()='Work laptop']"), "Work laptop");

@@ -1,0 +1,79 @@
+//! What the scripts and the styles of the console do in a real browser: folded parts, passwords that can be seen, and the
+//! focus after a mistake.
+
+use serde_json::{Value, json};
+
+use crate::browser::violations;
+use crate::client::PASSWORD;
+use crate::process::Server;
+use crate::store::Store;
+use crate::webdriver::Browser;
+
+/// Browsers treat this address as safe without TLS.
+const HOST: &str = "localhost";
+const EMAIL: &str = "ada@example.com";
+
+/// Whether an element is on the screen.
+const IS_SHOWN: &str = "
+    const isShown = (selector) => document.querySelector(selector).getClientRects().length > 0;";
+
+/// Opens a page after sign-in. The cursor is in the first field of the form, so that the keyboard alone is enough.
+fn open(server: &Server, path: &str) -> Browser {
+    let browser = Browser::knowing(HOST, server.address);
+    let origin = format!("http://{HOST}:{}", server.address.port());
+    browser.open(&format!("{origin}/console{path}"));
+    browser.text_of("//h1[text()='Sign in']");
+    assert_eq!(browser.run("return document.activeElement.id"), "email");
+    browser.type_into("//input[@id='email']", &format!("{EMAIL}\u{e004}{PASSWORD}\u{e007}"));
+    browser
+}
+
+#[test]
+fn a_narrow_window_folds_the_menu_and_the_filters() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    server.client().register(EMAIL);
+    let browser = open(&server, "/audit");
+    browser.text_of("//h1[text()='Audit log']");
+    let shown = format!(
+        "{IS_SHOWN}
+        return ['.menu', 'nav [aria-current]', 'nav a:not([aria-current])', '.filters', '#action'].map(isShown);"
+    );
+    browser.emulate(1_600, "light");
+    assert_eq!(browser.run(&shown), json!([false, true, true, false, true]));
+    browser.emulate(360, "light");
+    assert_eq!(browser.run(&shown), json!([true, true, false, true, false]));
+    browser.click("//summary[text()='Filters']");
+    browser.click("//summary[text()='Menu']");
+    assert_eq!(browser.run(&shown), json!([true, true, true, true, true]));
+    browser.click("//nav//a[text()='Users']");
+    browser.text_of("//h1[text()='Users']");
+    // Each cell of a list names its column.
+    let label = "return getComputedStyle(document.querySelector('td[data-label]'), '::before').content";
+    let label = browser.run(label);
+    assert!(label.as_str().unwrap().contains("Status"), "{label}");
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}
+
+#[test]
+fn a_password_can_be_seen_and_the_first_mistake_gets_the_focus() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    server.client().register(EMAIL);
+    let browser = open(&server, "/users/new");
+    browser.text_of("//h1[text()='New user']");
+    assert_eq!(browser.run("return document.activeElement === document.body"), Value::Bool(true));
+    let fields = [("firstName", "Grace"), ("lastName", "Hopper"), ("email", "grace@example.com"), ("password", "weak")];
+    for (field, typed) in fields {
+        browser.type_into(&format!("//input[@id='{field}']"), typed);
+    }
+    let kind = "return document.getElementById('password').type";
+    assert_eq!(browser.run(kind), "password");
+    browser.click("//label[contains(., 'Show password')]/input");
+    assert_eq!(browser.run(kind), "text");
+    browser.click("//main//button");
+    browser.text_of("//p[@id='password-error']");
+    assert_eq!(browser.run("return document.activeElement.id"), "password");
+    assert_eq!(browser.run(kind), "password");
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}
