@@ -10,6 +10,9 @@ use crate::english;
 use crate::paging::MAX_PAGES;
 use crate::problem::if_allowed;
 
+/// So begins the description of a built-in permission that no operation asks for yet.
+const RESERVED: &str = "Reserved";
+
 /// The permissions of the tenant, with their descriptions.
 pub(crate) struct Catalogue(BTreeMap<String, String>);
 
@@ -63,9 +66,9 @@ impl Catalogue {
         }
     }
 
-    /// Returns all choices, of the catalogue and of a role.
+    /// Returns all choices, of the catalogue and of a role. Those that no operation asks for are left out.
     pub(crate) fn choices(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
-        let known = self.0.keys().cloned();
+        let known = self.0.iter().filter(|(_, text)| !text.starts_with(RESERVED)).map(|(name, _)| name.clone());
         let whole = self.0.keys().filter_map(|name| Some(format!("{}:*", name.split_once(':')?.0)));
         self.grouped(known.chain(whole).chain(["*".to_owned()]).chain(chosen.iter().cloned()).collect(), chosen)
     }
@@ -118,6 +121,17 @@ mod tests {
             ("c", vec![("c:old", true)]),
         ];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_reserved_permission_is_offered_only_if_a_role_has_it() {
+        let catalogue = Catalogue([("a:do".to_owned(), "Reserved: later.".to_owned())].into());
+        let offered = |chosen: &[&str]| -> Vec<String> {
+            let groups = catalogue.choices(&names(chosen)).into_iter();
+            groups.flat_map(|group| group.choices).map(|choice| choice.name).collect()
+        };
+        assert_eq!(offered(&[]), ["*", "a:*"]);
+        assert_eq!(offered(&["a:do"]), ["*", "a:*", "a:do"]);
     }
 
     #[test]

@@ -204,6 +204,7 @@ pub(crate) const ORGANIZATION: &str = "Organization";
 pub(crate) const ONE_OF_THE_LIST: &str = "must be one of the list";
 pub(crate) const MUST_BE_CHOSEN: &str = "must be chosen";
 pub(crate) const CORRECT_FIELDS: &str = "Correct the marked fields.";
+pub(crate) const OPEN_AGAIN: &str = "Open it again";
 pub(crate) const CHANGED_SINCE: &str =
     "This has changed since you opened the page, so nothing is saved. Open the page again before you save.";
 pub(crate) const PICK_USER: &str = "Type a part of a name or of an e-mail address, and choose.";
@@ -252,7 +253,7 @@ pub(crate) const EDIT_ROLE: &str = "Edit the role";
 pub(crate) const CREATE_ROLE: &str = "Create the role";
 pub(crate) const ROLE_CREATED: &str = "The role is created. No user holds it yet.";
 pub(crate) const ROLE_DELETED: &str = "The role is deleted.";
-pub(crate) const ROLE_NAME_HINT: &str = "In capital letters, such as RECEPTION or SHIFT_LEAD";
+pub(crate) const ROLE_NAME_HINT: &str = "A name such as Shift lead is written SHIFT_LEAD.";
 pub(crate) const SEARCH_ROLES_HINT: &str = "A part of the name or of the description";
 pub(crate) const NO_ROLE_MATCHES: &str = "No role matches.";
 pub(crate) const SHOW_ALL_ROLES: &str = "Show all roles";
@@ -280,7 +281,14 @@ pub(crate) const MAY_EVERYTHING: &str = "Do everything in the tenant, also what 
 
 /// What the permission for all actions on a resource lets a user do.
 pub(crate) fn may_everything_with(resource: &str) -> String {
-    format!("Do everything with {resource}, also what is added later.")
+    format!("Do everything with {}, also what is added later.", resource.replace('-', " "))
+}
+
+/// Returns the title of the permissions of a resource.
+pub(crate) fn title_of(resource: &str) -> String {
+    let mut letters = resource.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    (first + letters.as_str()).replace('-', " ")
 }
 
 pub(crate) fn change_role(name: &str) -> String {

@@ -184,6 +184,8 @@ async fn details_are_changed_unless_another_change_came_first() {
     let answer = signed.post(&address, &late).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert!(answer.body.contains(r#"value="Near North""#) && answer.body.contains("This has changed since"));
+    let again = format!(r#"<a href="{address}">Open it again</a>"#);
+    assert!(answer.body.contains(&again), "{}", answer.body);
     let version = signed.version(signed.north).await;
     let bad = [("name", ""), ("slug", "Far"), ("version", &*version)];
     let answer = signed.post(&address, &bad).await;

@@ -162,6 +162,8 @@ async fn a_new_name_needs_no_preview_and_does_not_replace_a_change_that_came_fir
     let answer = signed.edit(&late).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert!(answer.body.contains("This has changed since") && answer.body.contains(r#"value="GATE""#));
+    let again = format!(r#"<a href="{}">Open it again</a>"#, signed.path("/edit"));
+    assert!(answer.body.contains(&again), "{}", answer.body);
     assert_eq!(signed.edit(&late[..4]).await.status, StatusCode::PRECONDITION_FAILED, "without a version");
     // The same holds for a change that a preview would show, and for the one that is confirmed.
     late[3].1 = "roles:read";

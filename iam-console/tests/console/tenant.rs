@@ -100,6 +100,7 @@ async fn an_old_page_changes_nothing() {
     let answer = signed.save(&version, &[]).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert!(answer.body.contains("The tenant has changed") && answer.body.contains(r#"value="Engines""#));
+    assert!(answer.body.contains(r#"<a href="/console/tenant">Open it again</a>"#), "{}", answer.body);
     assert_eq!(signed.stored().await.name.as_str(), "First");
     assert_eq!(signed.save("", &[]).await.status, StatusCode::PRECONDITION_FAILED);
 }

@@ -117,6 +117,8 @@ async fn a_profile_is_changed_unless_another_change_came_first() {
     let answer = app.post_signed(&signed.path(""), cookie, &late).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert!(answer.body.contains(r#"value="Amazing""#), "{}", answer.body);
+    let again = format!(r#"<a href="{}">Open it again</a>"#, signed.path(""));
+    assert!(answer.body.contains(&again), "{}", answer.body);
     // A second attempt does not replace what its page does not show.
     assert_eq!(answer.hidden("version"), version);
     let without = &late[..3];

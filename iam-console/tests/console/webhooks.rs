@@ -128,6 +128,8 @@ async fn a_webhook_is_changed_unless_another_change_came_first() {
     let answer = app.post_signed(&signed.path(""), cookie, &typed).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert!(answer.body.contains("The webhook has changed"), "{}", answer.body);
+    let again = format!(r#"<a href="{}">Open it again</a>"#, signed.path(""));
+    assert!(answer.body.contains(&again), "{}", answer.body);
     assert_eq!(answer.hidden("version"), version);
     let version = signed.page().await.hidden("version");
     let empty = [("url", ""), ("types", ""), ("version", &*version)];
