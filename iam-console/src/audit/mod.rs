@@ -167,7 +167,7 @@ impl FilterFields {
         let day = |name, label| Field { kind: "date", ..Field::text(name, label) };
         let organization = Field::text("organization", english::ORGANIZATION).with_hint(english::PICK_ORGANIZATION);
         let mut fields = vec![
-            field(Field::text("id", english::RESOURCE_ID).with_hint(english::RESOURCE_ID_HINT), &wanted.id),
+            field(Field::text("id", english::ABOUT_WHICH).with_hint(english::ABOUT_WHICH_HINT), &wanted.id),
             field(day("from", english::FROM_DAY), &wanted.from),
             field(day("until", english::UNTIL_DAY), &wanted.until),
         ];
