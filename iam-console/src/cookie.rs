@@ -135,6 +135,8 @@ pub(crate) enum Brief {
     RecoveryCodes,
     /// A new API key, until its page is open.
     ApiKey,
+    /// The new secret of a webhook, until its page is open.
+    WebhookSecret,
 }
 
 impl Brief {
@@ -144,6 +146,7 @@ impl Brief {
             Self::Authenticator => "authenticator",
             Self::RecoveryCodes => "recovery-codes",
             Self::ApiKey => "api-key",
+            Self::WebhookSecret => "webhook-secret",
         };
         format!("{}-{purpose}", kind.name())
     }
@@ -152,7 +155,7 @@ impl Brief {
         match self {
             Self::SecondFactor => 300,
             Self::Authenticator => 600,
-            Self::RecoveryCodes | Self::ApiKey => 60,
+            Self::RecoveryCodes | Self::ApiKey | Self::WebhookSecret => 60,
         }
     }
 

@@ -8,6 +8,7 @@ use iam_core::clock::Timestamp;
 use iam_core::preview::{Direction, RightChange};
 use iam_core::{Caller, Error, Iam, OrganizationId, Preview, UserId};
 
+use crate::catalogue::Catalogue;
 use crate::english;
 use crate::names::Names;
 use crate::time::Time;
@@ -37,7 +38,8 @@ struct Affected {
 /// Permissions that would change together.
 struct Rights {
     is_gain: bool,
-    permissions: Vec<String>,
+    /// Each with what it lets a user do.
+    permissions: Vec<(String, String)>,
     place: String,
     /// From when on, if not at once.
     from: Option<Timestamp>,
@@ -46,6 +48,15 @@ struct Rights {
 }
 
 type Group = (bool, Option<OrganizationId>, Timestamp, Option<Timestamp>);
+
+/// How many permissions a page lists without being asked.
+const LISTED: usize = 8;
+
+impl Rights {
+    fn is_short(&self) -> bool {
+        self.permissions.len() <= LISTED
+    }
+}
 
 impl Effects {
     pub(crate) async fn of(iam: &Iam, caller: &Caller, base: &str, preview: Preview) -> Result<Self, Error> {
@@ -67,9 +78,11 @@ impl Effects {
         let places = by_user.values().flat_map(BTreeMap::keys).filter_map(|(_, place, ..)| *place);
         let places: Vec<OrganizationId> = places.collect();
         let names = Names::read(iam, caller, people, places).await?;
+        let catalogue = Catalogue::read(iam, caller).await?;
+        let described = |name: String| (catalogue.sentence(&name), name);
         let rights = |((is_gain, place, from, until), permissions): (Group, Vec<String>)| Rights {
             is_gain,
-            permissions,
+            permissions: permissions.into_iter().map(described).collect(),
             place: place.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
             from: Some(from).filter(|from| *from > now),
             until,

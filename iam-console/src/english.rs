@@ -48,6 +48,12 @@ pub(crate) const USE_RECOVERY_CODE: &str = "Use a recovery code instead";
 pub(crate) const CODE_MISSING: &str = "Type the code that your app shows now.";
 pub(crate) const RECOVERY_CODE_MISSING: &str = "Type a recovery code.";
 pub(crate) const PASSWORD_MISSING: &str = "Type your password.";
+pub(crate) const FORGOT_PASSWORD: &str = "I have forgotten my password";
+pub(crate) const NEW_PASSWORD_BY_MAIL: &str = "Choose a new password";
+pub(crate) const FORGOT_WHAT: &str =
+    "If a user has this address, a message with a link to choose a new password is sent to it.";
+pub(crate) const FORGOT_SENT: &str =
+    "If a user has this address, the message is on its way. The link in it works for 30 minutes.";
 pub(crate) const SIGN_IN_BY_PASSKEY: &str = "Sign in with a passkey";
 pub(crate) const USE_PASSKEY: &str = "Use a passkey";
 pub(crate) const PASSKEY_CANCELLED: &str = "No passkey was used. Try again, or choose another way.";
@@ -145,9 +151,21 @@ pub(crate) const END_SESSION: &str = "End";
 pub(crate) const END_ALL_SESSIONS: &str = "End all sessions";
 pub(crate) const ACCOUNT: &str = "Account";
 pub(crate) const SUSPEND: &str = "Suspend";
-pub(crate) const SUSPEND_WHAT: &str = "The user cannot sign in until you reactivate it. Its sessions end now.";
+pub(crate) const SUSPEND_WHAT: &str =
+    "The user can then no longer sign in until you reactivate the account. All sessions of the user end.";
+pub(crate) const SUSPEND_CONFIRM: &str = "Suspend this user";
+pub(crate) const SEND_RESET: &str = "Send a link for a new password";
+pub(crate) const SEND_RESET_WHAT: &str =
+    "The user gets a link by e-mail to choose a new password. The link works for 30 minutes.";
+pub(crate) const RESET_SENT: &str = "The link is sent.";
+pub(crate) const END_ALL_SESSIONS_WHAT: &str = "The user must sign in again on every device.";
+pub(crate) const REVOKE_KEY: &str = "Revoke this key";
+pub(crate) const REVOKE_KEY_WHAT: &str = "A program that uses this key is refused from now on.";
+pub(crate) const NO_MAIL_NO_INVITATION: &str = "This installation sends no mail, so it cannot send invitations. You can create \
+     users with a first password instead. The operator turns mail on with the setting IAM_SMTP_URL, or IAM_MAIL_DIR to \
+     try it out.";
 pub(crate) const REACTIVATE: &str = "Reactivate";
-pub(crate) const REACTIVATE_WHAT: &str = "The user can sign in again, with the roles that it holds.";
+pub(crate) const REACTIVATE_WHAT: &str = "The user can then sign in again, with the same roles as before.";
 pub(crate) const CHANGED_MEANWHILE: &str =
     "The user has changed since you opened this page, so nothing is saved. Open the page again before you save.";
 pub(crate) const DELETE: &str = "Delete";
@@ -155,7 +173,7 @@ pub(crate) const DELETE_WHAT: &str =
     "The user loses its roles and sessions and cannot sign in. Its record and its e-mail address stay.";
 pub(crate) const DELETE_CONFIRM: &str = "Yes, delete this user";
 pub(crate) const RESTORE: &str = "Restore";
-pub(crate) const RESTORE_WHAT: &str = "The user can sign in again, without roles.";
+pub(crate) const RESTORE_WHAT: &str = "The user can then sign in again, without roles.";
 pub(crate) const USER_CREATED: &str = "The user is created. It holds no role yet.";
 pub(crate) const USER_SUSPENDED: &str = "The user is suspended.";
 pub(crate) const USER_REACTIVATED: &str = "The user is active again.";
@@ -182,9 +200,9 @@ pub(crate) const PICK_USER: &str = "Type a part of a name or of an e-mail addres
 pub(crate) const PICK_ORGANIZATION: &str = "Type a part of the name, and choose.";
 pub(crate) const ORGANIZATION_OR_TENANT: &str =
     "Type a part of the name, and choose. Leave it empty for the whole tenant.";
-pub(crate) const NO_SUCH_USER: &str = "must be the e-mail address of a user: choose one that is offered";
+pub(crate) const NO_SUCH_USER: &str = "must be the e-mail address or the name of one user: choose one that is offered";
 pub(crate) const USER_BY_ID: &str = "must be the id of a user, because you may not see users";
-pub(crate) const NO_SUCH_ORGANIZATION: &str = "must be the short name of an organization: choose one that is offered";
+pub(crate) const NO_SUCH_ORGANIZATION: &str = "must be the name of one organization: choose one that is offered";
 pub(crate) const ORGANIZATION_BY_ID: &str = "must be the id of an organization, because you may not see organizations";
 pub(crate) const ORGANIZATION_REQUIRED: &str = "must be chosen: this role is only held in an organization";
 pub(crate) const ORGANIZATION_REFUSED: &str = "must be empty: this role is only held in the whole tenant";
@@ -294,8 +312,21 @@ pub(crate) fn assignments_found(count: u64) -> String {
     if count == 1 { "1 assignment".to_owned() } else { format!("{count} assignments") }
 }
 
+pub(crate) fn permissions_in(count: usize) -> String {
+    if count == 1 { "1 permission in".to_owned() } else { format!("{count} permissions in") }
+}
+
 pub(crate) fn revoke_role(role: &str, user: &str) -> String {
     format!("Revoke {role} of {user}")
+}
+
+pub(crate) fn assign_role(role: &str, user: &str, organization: Option<&str>) -> String {
+    let place = organization.map_or_else(|| "the whole tenant".to_owned(), |name| format!("{name} and below"));
+    format!("Assign {role} to {user} in {place}")
+}
+
+pub(crate) fn change_end_of(role: &str, user: &str) -> String {
+    format!("Change the end of {role} of {user}")
 }
 
 pub(crate) const ACCESS: &str = "Access";
@@ -306,6 +337,9 @@ pub(crate) const WHY_WHAT: &str =
 pub(crate) const WHO_WHAT: &str = "Choose a permission. The answer names all users who hold it, and why.";
 pub(crate) const USER_OR_YOU: &str = "User (empty for yourself)";
 pub(crate) const PERMISSION_HINT: &str = "For example users:read";
+pub(crate) const ONLY_ELSEWHERE: &str = "Not in the whole tenant, but in these organizations";
+pub(crate) const ONLY_WHOLE_TENANT: &str = "These users may do it in the whole tenant. Other users may do it in single organizations. The roles with this \
+     permission, each with all who hold it:";
 pub(crate) const NO_SUCH_PERMISSION: &str = "must be a permission, such as users:read";
 pub(crate) const AT_MOMENT: &str = "At (UTC)";
 pub(crate) const ASK: &str = "Ask";
@@ -846,7 +880,7 @@ pub(crate) const KEY_PERMISSIONS: &str = "Only these permissions";
 pub(crate) const KEY_PERMISSIONS_HINT: &str =
     "Such as users:read or roles:*, with spaces between them. Empty: all permissions of the user";
 pub(crate) const KEY_ORGANIZATION_HINT: &str =
-    "Its short name or its id. The key works only in it and below it. Empty: everywhere";
+    "Type a part of the name, and choose. The key works only in it and below it. Empty: everywhere";
 pub(crate) const LAST_DAY: &str = "Last day (in UTC)";
 pub(crate) const KEY_EXPIRY_HINT: &str = "At most 365 days from now. Empty: 90 days from now";
 pub(crate) const BAD_DAY: &str = "must be a day, such as 2026-01-31";
@@ -867,8 +901,8 @@ pub(crate) const INVITE: &str = "Invite a person";
 pub(crate) const INVITE_WHAT: &str = "The person gets a link by e-mail, which works for 7 days. With it, the person chooses a password and becomes a user.";
 pub(crate) const INVITED_NAME: &str = "A proposal, which the person can change";
 pub(crate) const ROLE_MISSING: &str = "must not be empty";
-pub(crate) const NO_SUCH_ROLE: &str = "is not the name or the id of a role that you may see";
-pub(crate) const INVITED_WHERE: &str = "Its short name or its id. Empty: the whole tenant";
+pub(crate) const NO_SUCH_ROLE: &str = "must be the name of a role: choose one that is offered";
+pub(crate) const ROLE_BY_ID: &str = "must be the id of a role, because you may not see roles";
 pub(crate) const INVITED_UNTIL: &str = "Empty: the role has no end";
 pub(crate) const ONE_MORE_ROLE: &str = "Add a role";
 pub(crate) const SEND_INVITATION: &str = "Send the invitation";
@@ -960,8 +994,13 @@ pub(crate) const NEEDS_AUDIT_LOG: &str = "A webhook sends entries of the audit l
 pub(crate) const WEBHOOK_ENABLED: &str = "It sends events";
 pub(crate) const SWITCHED_ON: &str = "On";
 pub(crate) const SWITCHED_OFF: &str = "Off";
-pub(crate) const WEBHOOK_CREATED: &str = "The webhook is created.";
 pub(crate) const WEBHOOK_DELETED: &str = "The webhook is deleted.";
+pub(crate) const WEBHOOK_SECRET: &str = "Secret of the webhook";
+
+pub(crate) fn unknown_types(types: &str) -> String {
+    format!("The service itself records no event of this type: {types}. Only your own application can record it.")
+}
+
 pub(crate) const WEBHOOK_CHANGED_MEANWHILE: &str =
     "The webhook has changed since you opened this page, so nothing is changed. Open the page again first.";
 pub(crate) const WHAT_IT_SENDS: &str = "What it sends";
@@ -971,7 +1010,6 @@ pub(crate) const SECRET_ONCE: &str =
     "The receiver verifies requests with this secret. Copy it now: it is not shown again.";
 pub(crate) const ROTATE_SECRET: &str = "Make a new secret";
 pub(crate) const ROTATE_WHAT: &str = "For 24 hours, requests are signed with the former secret, too.";
-pub(crate) const SECRET_ROTATED: &str = "The webhook has a new secret.";
 pub(crate) const TEST: &str = "Test";
 pub(crate) const TEST_WHAT: &str = "Sends an event of the type WEBHOOK.TEST, which is not in the audit log.";
 pub(crate) const SEND_TEST: &str = "Send a test";

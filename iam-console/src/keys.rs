@@ -9,14 +9,15 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use iam_axum::{PathId, Problem};
 use iam_core::api_key::{ApiKey, NewApiKey};
+use iam_core::permission;
 use iam_core::{ApiKeyId, Error, FieldError, Iam, UserId};
 
 use crate::cookie::{Brief, with_cookie};
 use crate::day::end_of_day;
 use crate::english;
 use crate::form::Form;
-use crate::named::{Suggestions, find_organization};
-use crate::problem::refused_form;
+use crate::picker;
+use crate::problem::{collected, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -40,10 +41,17 @@ pub(crate) struct Keys {
     revoke: String,
     /// `None` if the caller may not see them.
     keys: Option<Vec<ApiKey>>,
+    may_create: bool,
+    may_revoke: bool,
 }
 
 impl Keys {
-    pub(crate) async fn of(console: &Console, signed_in: &SignedIn, user: UserId) -> Result<Self, Error> {
+    pub(crate) async fn of(
+        console: &Console,
+        signed_in: &SignedIn,
+        frame: &Frame,
+        user: UserId,
+    ) -> Result<Self, Error> {
         let keys = match console.iam.api_keys().list(&signed_in.caller, user).await {
             Ok(keys) => Some(keys),
             Err(Error::Forbidden(_) | Error::NotFound(_)) => None,
@@ -51,7 +59,17 @@ impl Keys {
         };
         let (iam, base) = (console.iam.clone(), console.base().to_owned());
         let revoke = format!("{base}{}/revoke-key", signed_in.home_of(user));
-        Ok(Self { iam, base, form_token: signed_in.form_token.clone(), user, revoke, keys })
+        let is_own = signed_in.caller.user() == Some(user);
+        Ok(Self {
+            iam,
+            base,
+            form_token: signed_in.form_token.clone(),
+            user,
+            revoke,
+            keys,
+            may_create: is_own || frame.may(&permission::API_KEYS_CREATE),
+            may_revoke: is_own || frame.may(&permission::API_KEYS_DELETE),
+        })
     }
 
     fn prefix(&self, key: &ApiKey) -> String {
@@ -70,7 +88,6 @@ struct NewKeyPage {
     error: String,
     back: String,
     fields: Vec<Field>,
-    organizations: Suggestions,
 }
 
 async fn page_of(
@@ -81,12 +98,12 @@ async fn page_of(
 ) -> Result<NewKeyPage, Problem> {
     // The same refusal as for the list of its keys: a page about a user of another tenant does not exist.
     console.iam.api_keys().list(&signed_in.caller, user).await?;
+    let organization = Field::text("organizationId", english::ORGANIZATION).optional();
+    let organization = organization.with_hint(english::KEY_ORGANIZATION_HINT);
     let fields = [
         Field::text("name", english::NAME).with_hint(english::KEY_NAME_HINT),
         Field::text("permissions", english::KEY_PERMISSIONS).optional().with_hint(english::KEY_PERMISSIONS_HINT),
-        Field { list: "organizations", ..Field::text("organizationId", english::ORGANIZATION) }
-            .optional()
-            .with_hint(english::KEY_ORGANIZATION_HINT),
+        picker::of_organization(console, organization),
         Field { kind: "date", ..Field::text("expiresAt", english::LAST_DAY) }
             .optional()
             .with_hint(english::KEY_EXPIRY_HINT),
@@ -96,7 +113,6 @@ async fn page_of(
         error,
         back: signed_in.home_of(user),
         fields: fields.map(|field| field.shown(form, errors)).into(),
-        organizations: Suggestions::of_organizations(&console.iam, &signed_in.caller).await?,
     })
 }
 
@@ -113,20 +129,10 @@ async fn issue(console: &Console, signed_in: &SignedIn, user: UserId, form: &For
         typed.split([' ', ',', ';', '\n']).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect()
     });
     let mut errors = Vec::new();
-    let organization = match form.given("organizationId") {
-        Some(typed) => match find_organization(&console.iam, &signed_in.caller, &typed).await? {
-            Some(id) => Some(id),
-            None => {
-                errors.push(FieldError::new("organizationId", english::NO_SUCH_ORGANIZATION));
-                None
-            }
-        },
-        None => None,
-    };
-    let expires_at = end_of_day("expiresAt", form.given("expiresAt")).unwrap_or_else(|error| {
-        errors.push(error);
-        None
-    });
+    let typed = form.get("organizationId");
+    let organization = picker::organization(&console.iam, &signed_in.caller, "organizationId", typed).await;
+    let organization = collected(organization, &mut errors)?.flatten();
+    let expires_at = collected(end_of_day("expiresAt", form.given("expiresAt")), &mut errors)?.flatten();
     if !errors.is_empty() {
         return Err(Error::Validation(errors));
     }

@@ -127,7 +127,7 @@ async fn users_by_status(iam: &Iam, caller: &Caller) -> Result<Option<[(UserStat
 
 pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
     let me = console.iam.sessions().me(&signed_in.caller).await?;
-    let frame = signed_in.frame_for(&console, me.user.email.as_str());
+    let frame = signed_in.frame_for(&console, &me);
     let session = match &me.by {
         AuthenticatedBy::Session(session) => Some(session.clone()),
         AuthenticatedBy::ApiKey(_) => None,

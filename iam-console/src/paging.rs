@@ -6,6 +6,9 @@ use iam_core::{Error, InvalidFields};
 /// How many items a page of a list has.
 pub(crate) const LIMIT: u32 = 25;
 
+/// How many pages are read if all roles or permissions are wanted. A tenant has at most 1,000 of each by default.
+pub(crate) const MAX_PAGES: u64 = 10;
+
 /// Requests a page of a list.
 pub(crate) fn request(page: Option<u64>) -> Result<PageRequest, Error> {
     PageRequest::new(page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))

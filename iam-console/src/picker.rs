@@ -1,4 +1,7 @@
-//! Fields in which a person chooses a user or an organization: while the person types, the browser offers what matches.
+//! Fields in which a person chooses a user, an organization or a role: while the person types, the browser offers what
+//! matches. The person can also type a name that is not offered.
+
+use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::Router;
@@ -9,12 +12,12 @@ use axum::routing::get;
 use iam_axum::{Problem, Query};
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey};
 use iam_core::page::{PageRequest, SortOrder};
-use iam_core::user::{UserFilter, UserSort};
-use iam_core::{Caller, Error, FieldError, Iam, OrganizationId, UserId};
-use serde::Deserialize;
+use iam_core::user::{User, UserFilter, UserSort};
+use iam_core::{Caller, Error, FieldError, Iam, OrganizationId, RoleId, UserId};
 
 use crate::english;
 use crate::problem::if_allowed;
+use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, page};
@@ -25,41 +28,48 @@ const OFFERED: u32 = 20;
 const SEARCHED: u32 = 100;
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/pick/users", get(offer_users)).route("/pick/organizations", get(offer_organizations))
+    Router::new()
+        .route("/pick/users", get(offer_users))
+        .route("/pick/organizations", get(offer_organizations))
+        .route("/pick/roles", get(offer_roles))
 }
 
-/// A field in which a person chooses.
-#[derive(Clone, Debug)]
-pub(crate) struct Picker {
-    pub(crate) field: Field,
-    /// What it offers: `users` or `organizations`.
-    pub(crate) kind: &'static str,
+/// Makes a field one in which a person chooses a user.
+pub(crate) fn of_user(console: &Console, field: Field) -> Field {
+    offering(console, "users", field.with_hint(english::PICK_USER))
 }
 
-impl Picker {
-    pub(crate) fn of_user(field: Field) -> Self {
-        Self { field: field.with_hint(english::PICK_USER), kind: "users" }
-    }
-
-    pub(crate) fn of_organization(field: Field) -> Self {
-        Self { field, kind: "organizations" }
-    }
-
-    /// The field for an organization, or for the whole tenant if it is empty.
-    pub(crate) async fn of_place(iam: &Iam, caller: &Caller, text: &str, errors: &[FieldError]) -> Result<Self, Error> {
-        let field = Field::text("organization", english::ORGANIZATION).optional();
-        let shown = shown_organization(iam, caller, text).await?;
-        Ok(Self::of_organization(field.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).judged(errors)))
-    }
+/// Makes a field one in which a person chooses an organization.
+pub(crate) fn of_organization(console: &Console, field: Field) -> Field {
+    offering(console, "organizations", field)
 }
 
-/// What a person has typed, under the name of its field.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Typed {
-    user: String,
-    #[serde(alias = "parent")]
-    organization: String,
+/// Makes a field one in which a person chooses a role.
+pub(crate) fn of_role(console: &Console, field: Field) -> Field {
+    offering(console, "roles", field)
+}
+
+fn offering(console: &Console, kind: &str, field: Field) -> Field {
+    Field { offered_at: format!("{}/pick/{kind}", console.base()), ..field }
+}
+
+/// Returns the field for an organization, or for the whole tenant if it is empty.
+pub(crate) async fn of_place(
+    console: &Console,
+    caller: &Caller,
+    text: &str,
+    errors: &[FieldError],
+) -> Result<Field, Error> {
+    let field = Field::text("organization", english::ORGANIZATION).optional();
+    let shown = shown_organization(&console.iam, caller, text).await?;
+    Ok(of_organization(console, field.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).judged(errors)))
+}
+
+/// What a person has typed: the only value of the query, under the name of its field.
+type Typed = Query<BTreeMap<String, String>>;
+
+fn text_of(Query(typed): Typed) -> String {
+    typed.into_values().next().unwrap_or_default().trim().to_owned()
 }
 
 #[derive(Template)]
@@ -69,18 +79,11 @@ struct Options {
     options: Vec<(String, String)>,
 }
 
-async fn offer_users(
-    State(console): State<Console>,
-    signed_in: SignedIn,
-    Query(typed): Query<Typed>,
-) -> Result<Response, Problem> {
-    let filter = UserFilter { search: Some(typed.user.trim().to_owned()), ..UserFilter::default() };
-    let request = PageRequest::new(1, OFFERED).map_err(Error::from)?;
-    let found = console.iam.users().list(&signed_in.caller, &filter, UserSort::default(), request).await;
-    let users = if_allowed(found)?.map(|found| found.items).unwrap_or_default();
-    let options = users.into_iter().map(|user| match user.service_name() {
+async fn offer_users(State(console): State<Console>, signed_in: SignedIn, typed: Typed) -> Result<Response, Problem> {
+    let found = matching_users(&console.iam, &signed_in.caller, text_of(typed), OFFERED).await;
+    let options = if_allowed(found)?.unwrap_or_default().into_iter().map(|user| match user.service_name() {
         Some(name) => (user.id.to_string(), format!("{name} ({})", english::SERVICE_ACCOUNT)),
-        None => (user.email.as_str().to_owned(), format!("{} {}", user.first_name, user.last_name)),
+        None => (user.email.as_str().to_owned(), full_name(&user)),
     });
     page(StatusCode::OK, &Options { options: options.collect() })
 }
@@ -88,15 +91,43 @@ async fn offer_users(
 async fn offer_organizations(
     State(console): State<Console>,
     signed_in: SignedIn,
-    Query(typed): Query<Typed>,
+    typed: Typed,
 ) -> Result<Response, Problem> {
-    let filter = OrganizationFilter { search: Some(typed.organization.trim().to_owned()), ..Default::default() };
-    let request = PageRequest::new(1, OFFERED).map_err(Error::from)?;
-    let found = console.iam.organizations().list(&signed_in.caller, &filter, by_name(), request).await;
-    let organizations = if_allowed(found)?.map(|found| found.items).unwrap_or_default();
-    let options = organizations.into_iter().map(|found| found.organization);
-    let options = options.map(|found| (found.slug.as_str().to_owned(), found.name.to_string())).collect();
-    page(StatusCode::OK, &Options { options })
+    let found = matching_organizations(&console.iam, &signed_in.caller, text_of(typed), OFFERED).await;
+    let options = if_allowed(found)?.unwrap_or_default().into_iter().map(|found| (found.slug, found.name));
+    page(StatusCode::OK, &Options { options: options.collect() })
+}
+
+async fn offer_roles(State(console): State<Console>, signed_in: SignedIn, typed: Typed) -> Result<Response, Problem> {
+    let text = text_of(typed).to_lowercase();
+    let roles = if_allowed(roles::all(&console.iam, &signed_in.caller).await)?.unwrap_or_default().into_iter();
+    let matching = roles.filter(|role| role.name.as_str().to_lowercase().contains(&text));
+    let options = matching.take(OFFERED as usize);
+    let options = options.map(|role| (role.name.as_str().to_owned(), roles::text_of(&role.scope).to_owned()));
+    page(StatusCode::OK, &Options { options: options.collect() })
+}
+
+async fn matching_users(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<User>, Error> {
+    let filter = UserFilter { search: Some(search), ..UserFilter::default() };
+    Ok(iam.users().list(caller, &filter, UserSort::default(), PageRequest::new(1, limit)?).await?.items)
+}
+
+/// The names of an organization.
+struct Named {
+    id: OrganizationId,
+    slug: String,
+    name: String,
+}
+
+async fn matching_organizations(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<Named>, Error> {
+    let filter = OrganizationFilter { search: Some(search), ..OrganizationFilter::default() };
+    let found = iam.organizations().list(caller, &filter, by_name(), PageRequest::new(1, limit)?).await?.items;
+    let named = found.into_iter().map(|found| found.organization);
+    Ok(named.map(|one| Named { id: one.id, slug: one.slug.to_string(), name: one.name.to_string() }).collect())
+}
+
+fn full_name(user: &User) -> String {
+    format!("{} {}", user.first_name, user.last_name)
 }
 
 /// The order of organizations in which a person finds them.
@@ -104,24 +135,37 @@ pub(crate) fn by_name() -> OrganizationSort {
     OrganizationSort { by: OrganizationSortKey::Name, order: SortOrder::Ascending }
 }
 
-/// Returns the user that a person has named by its e-mail or its id.
+fn same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+/// Returns the only element that a name means, if there is exactly one.
+fn only<T>(mut named: impl Iterator<Item = T>) -> Option<T> {
+    named.next().filter(|_| named.next().is_none())
+}
+
+/// Returns the user that a person has named by its e-mail, its id, or a name that no other user has.
 pub(crate) async fn user(iam: &Iam, caller: &Caller, text: &str) -> Result<UserId, Error> {
     let text = text.trim();
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
-    let filter = UserFilter { search: Some(text.to_owned()), ..UserFilter::default() };
-    match iam.users().list(caller, &filter, UserSort::default(), PageRequest::new(1, SEARCHED)?).await {
+    // The search compares each name alone.
+    let word = text.split_whitespace().next().unwrap_or_default();
+    match matching_users(iam, caller, word.to_owned(), SEARCHED).await {
         Ok(found) => {
-            let mut named = found.items.into_iter().filter(|user| user.email.as_str().eq_ignore_ascii_case(text));
-            named.next().map(|user| user.id).ok_or_else(|| Error::field("user", english::NO_SUCH_USER))
+            let by_email = found.iter().find(|user| same(user.email.as_str(), text));
+            let by_name = || only(found.iter().filter(|user| same(&full_name(user), text)));
+            let named = by_email.or_else(by_name).map(|user| user.id);
+            named.ok_or_else(|| Error::field("user", english::NO_SUCH_USER))
         }
         Err(Error::Forbidden(_)) => Err(Error::field("user", english::USER_BY_ID)),
         Err(error) => Err(error),
     }
 }
 
-/// Returns the organization that a person has named by its slug or its id. `None` if the text is empty.
+/// Returns the organization that a person has named by its short name, its id, or a name that no other organization has.
+/// `None` if the text is empty.
 pub(crate) async fn organization(
     iam: &Iam,
     caller: &Caller,
@@ -135,14 +179,27 @@ pub(crate) async fn organization(
     if let Ok(id) = text.parse() {
         return Ok(Some(id));
     }
-    let filter = OrganizationFilter { search: Some(text.to_owned()), ..OrganizationFilter::default() };
-    match iam.organizations().list(caller, &filter, by_name(), PageRequest::new(1, SEARCHED)?).await {
+    match matching_organizations(iam, caller, text.to_owned(), SEARCHED).await {
         Ok(found) => {
-            let mut named = found.items.into_iter().map(|found| found.organization).filter(|o| o.slug.as_str() == text);
-            let named = named.next().map(|organization| Some(organization.id));
+            let by_slug = found.iter().find(|one| same(&one.slug, text));
+            let by_name = || only(found.iter().filter(|one| same(&one.name, text)));
+            let named = by_slug.or_else(by_name).map(|one| Some(one.id));
             named.ok_or_else(|| Error::field(field, english::NO_SUCH_ORGANIZATION))
         }
         Err(Error::Forbidden(_)) => Err(Error::field(field, english::ORGANIZATION_BY_ID)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the role that a person has named by its name, in any case and with spaces, or by its id.
+pub(crate) async fn role(iam: &Iam, caller: &Caller, field: &str, text: &str) -> Result<RoleId, Error> {
+    let text = text.trim();
+    if let Ok(id) = text.parse() {
+        return Ok(id);
+    }
+    match iam.roles().by_name(caller, &roles::name_of(text)).await {
+        Ok(found) => found.map(|role| role.id).ok_or_else(|| Error::field(field, english::NO_SUCH_ROLE)),
+        Err(Error::Forbidden(_)) => Err(Error::field(field, english::ROLE_BY_ID)),
         Err(error) => Err(error),
     }
 }
@@ -160,4 +217,16 @@ pub(crate) async fn shown_organization(iam: &Iam, caller: &Caller, text: &str) -
     let found = if_allowed(iam.organizations().get(caller, id).await)?;
     let found = found.map(|found| found.organization).filter(|found| !found.status.is_inactive());
     Ok(found.map_or_else(|| text.to_owned(), |found| found.slug.as_str().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only;
+
+    #[test]
+    fn a_name_that_two_have_means_none_of_them() {
+        assert_eq!(only(["a"].into_iter()), Some("a"));
+        assert_eq!(only(["a", "a"].into_iter()), None);
+        assert_eq!(only([""; 0].into_iter()), None);
+    }
 }

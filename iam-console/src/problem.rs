@@ -104,6 +104,7 @@ pub(crate) async fn as_page(
             Some(session) => Some(FrameSession {
                 email: email_of(&console, context, session, status).await,
                 form_token: session.form_token(),
+                grants: None,
             }),
             None => None,
         };
@@ -191,6 +192,18 @@ pub(crate) async fn refused_form<T: Template>(
         error => page_with(Vec::new(), error.to_string()).await?,
     };
     refused(error, &shown)
+}
+
+/// Returns a value that a person has typed, or adds what is wrong with it to the errors of the form.
+pub(crate) fn collected<T>(typed: Result<T, Error>, errors: &mut Vec<FieldError>) -> Result<Option<T>, Error> {
+    match typed {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Validation(more)) => {
+            errors.extend(more);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Copies the headers that do not describe the body.

@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use iam_axum::{Authenticated, Context, Kind, Problem};
+use iam_core::session::Me;
 use iam_core::{Caller, Error, Forbidden, RequestContext, UserId};
 use tokio::time::timeout;
 
@@ -187,12 +188,16 @@ impl SignedIn {
     /// Returns the frame of a page of this person.
     pub(crate) async fn frame(&self, console: &Console) -> Result<Frame, Problem> {
         let me = console.iam.sessions().me(&self.caller).await?;
-        Ok(self.frame_for(console, me.user.email.as_str()))
+        Ok(self.frame_for(console, &me))
     }
 
-    /// Does the same for a person whose e-mail is known.
-    pub(crate) fn frame_for(&self, console: &Console, email: &str) -> Frame {
-        let session = FrameSession { email: Some(email.to_owned()), form_token: self.form_token.clone() };
+    /// Does the same for a person who was read.
+    pub(crate) fn frame_for(&self, console: &Console, me: &Me) -> Frame {
+        let session = FrameSession {
+            email: Some(me.user.email.as_str().to_owned()),
+            form_token: self.form_token.clone(),
+            grants: Some(me.grants.clone()),
+        };
         Frame { base: console.base().to_owned(), session: Some(session) }
     }
 }

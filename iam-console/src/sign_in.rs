@@ -18,18 +18,19 @@ use serde::Deserialize;
 use crate::cookie::{Brief, SessionCookie, with_cookie};
 use crate::english;
 use crate::form::Form;
-use crate::problem::refused;
+use crate::problem::{refused, refused_form};
 use crate::proofs::{CREDENTIAL, Mistake, Proofs, typed_factor};
 use crate::resume::resume;
 use crate::session::{SignedIn, destination};
 use crate::state::Console;
-use crate::view::{Field, Frame, FrameSession, page, query};
+use crate::view::{Field, FormPage, Frame, FrameSession, page, query};
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/sign-in", get(show).post(sign_in))
         .route("/sign-in/second-factor", get(show_second_factor).post(second_factor))
         .route("/sign-in/second-factor/options", post(second_factor_options))
+        .route("/sign-in/forgot", get(show_forgot).post(forgot))
         .route("/sign-in/passkey", post(passkey))
         .route("/sign-in/passkey/options", post(passkey_options))
         .route("/register", get(show_registration).post(register))
@@ -53,6 +54,7 @@ struct SignInPage {
     tenants: Vec<TenantSummary>,
     /// Whether this installation accepts passkeys.
     has_passkeys: bool,
+    sends_mail: bool,
     passkey_error: String,
 }
 
@@ -119,6 +121,7 @@ fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage 
         tenant: field(tenant.completed_as("organization")),
         tenants: Vec::new(),
         has_passkeys: console.has_passkeys(),
+        sends_mail: console.iam.sends_mail(),
         passkey_error: String::new(),
     }
 }
@@ -186,6 +189,48 @@ async fn sign_in(
                 error => error.to_string(),
             };
             refused(error, &SignInPage { error: text, ..form_of(&console, &form, &[]) })
+        }
+    }
+}
+
+/// Returns the form of a person who has forgotten its password.
+fn forgot_page(console: &Console, form: &Form, errors: &[FieldError]) -> FormPage {
+    let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
+    FormPage {
+        frame: Frame::without_session(console.base()),
+        title: english::NEW_PASSWORD_BY_MAIL,
+        notice: "",
+        intro: english::FORGOT_WHAT,
+        error: String::new(),
+        fields: [Field::email(), tenant.completed_as("organization")].map(|field| field.shown(form, errors)).into(),
+        button: english::SEND_LINK,
+        back: "/sign-in".to_owned(),
+    }
+}
+
+async fn show_forgot(State(console): State<Console>) -> Result<Response, Problem> {
+    page(StatusCode::OK, &forgot_page(&console, &Form::default(), &[]))
+}
+
+/// Sends a link for a new password. The answer is the same whether a user has the address or not.
+async fn forgot(
+    State(console): State<Console>,
+    Context(context): Context,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    if let Err(problem) = console.count_attempt(&context).await {
+        let error = problem.to_string();
+        return refused(problem, &FormPage { error, ..forgot_page(&console, &form, &[]) });
+    }
+    let tenant = form.given("tenant");
+    match console.iam.recovery().forgot(&context, form.get("email"), tenant.as_deref()).await {
+        Ok(()) => {
+            let shown = forgot_page(&console, &Form::default(), &[]);
+            page(StatusCode::OK, &FormPage { notice: english::FORGOT_SENT, ..shown })
+        }
+        Err(error) => {
+            refused_form(error, async |errors, error| Ok(FormPage { error, ..forgot_page(&console, &form, &errors) }))
+                .await
         }
     }
 }
@@ -366,7 +411,7 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         None => Redirect::to(&next).into_response(),
         Some(kept) => {
             let email = Some(login.user.email.as_str().to_owned());
-            let session = Some(FrameSession { email, form_token: session.form_token() });
+            let session = Some(FrameSession { email, form_token: session.form_token(), grants: None });
             resume(StatusCode::OK, Frame { base: console.base().to_owned(), session }, next, kept)?
         }
     };

@@ -7,6 +7,8 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
 use iam_axum::{HumanPage, Kind, Problem};
 use iam_core::FieldError;
+use iam_core::access::Permission;
+use iam_core::assignment::Grant;
 
 use crate::assets::ASSETS;
 use crate::english;
@@ -28,6 +30,8 @@ pub(crate) struct FrameSession {
     pub(crate) email: Option<String>,
     /// The token of forms.
     pub(crate) form_token: String,
+    /// The role assignments of the user. `None` if they are not known: then nothing is hidden.
+    pub(crate) grants: Option<Vec<Grant>>,
 }
 
 impl Frame {
@@ -63,6 +67,13 @@ impl Frame {
     /// The address of the first page.
     pub(crate) fn home(&self) -> &str {
         if self.base.is_empty() { "/" } else { &self.base }
+    }
+
+    /// Whether the person holds a permission, tenant-wide or at least in an organization. A page hides what only leads
+    /// to a refusal; the services decide.
+    pub(crate) fn may(&self, permission: &Permission) -> bool {
+        let grants = self.session.as_ref().and_then(|session| session.grants.as_ref());
+        grants.is_none_or(|grants| grants.iter().any(|grant| grant.role.permissions.allows(permission)))
     }
 
     /// The token of forms; empty without a session.
@@ -111,8 +122,8 @@ pub(crate) struct Field {
     pub(crate) kind: &'static str,
     pub(crate) autocomplete: &'static str,
     pub(crate) hint: String,
-    /// The id of the list of suggestions; empty if there are none.
-    pub(crate) list: &'static str,
+    /// Where the browser asks for what matches the typed text; empty if it offers nothing. See [`crate::picker`].
+    pub(crate) offered_at: String,
     pub(crate) is_required: bool,
     pub(crate) value: String,
     pub(crate) error: String,

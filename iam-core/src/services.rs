@@ -132,6 +132,13 @@ impl Iam {
         self.0.passwords.waiting()
     }
 
+    /// Whether this installation sends mail. Without it, what needs mail fails with
+    /// [`Error::MailOff`](crate::Error::MailOff).
+    #[must_use]
+    pub fn sends_mail(&self) -> bool {
+        self.0.post.is_some()
+    }
+
     /// Returns the settings of this `Iam`.
     #[must_use]
     pub fn settings(&self) -> &Settings {

@@ -5,17 +5,18 @@ use axum::response::Response;
 use iam_axum::{Problem, Query};
 use iam_core::access::Holder;
 use iam_core::page::{Page, PageRequest};
-use iam_core::{Caller, Error, FieldError, UserId};
+use iam_core::{Caller, Error, FieldError, RoleId, UserId};
 use serde::Deserialize;
 
 use crate::access::{Reason, permission, places};
+use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
 use crate::names::{Names, label_of};
 use crate::paging::{self, Pages};
-use crate::picker::{self, Picker};
-use crate::problem::refused_in_place;
-use crate::roles::permission_names;
+use crate::picker;
+use crate::problem::{if_allowed, refused_in_place};
+use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::typed;
@@ -36,8 +37,8 @@ struct WhoPage {
     frame: Frame,
     error: String,
     permission: Field,
-    permissions: Vec<String>,
-    organization: Picker,
+    permissions: Vec<(String, String)>,
+    organization: Field,
     moment: Field,
     answer: Option<Answer>,
 }
@@ -46,6 +47,9 @@ struct WhoPage {
 struct Answer {
     summary: String,
     holders: Vec<(UserId, String, Vec<Reason>)>,
+    /// The roles with the permission: their holders in single organizations are not among the holders of the whole
+    /// tenant. Empty for a question about one organization or about the past.
+    roles: Vec<(RoleId, String)>,
     pages: Pages,
 }
 
@@ -55,6 +59,13 @@ impl Answer {
         let permission = permission(&wanted.permission)?;
         let organization = picker::organization(iam, caller, "organization", &wanted.organization).await?;
         let at = typed("at", &wanted.at)?;
+        let roles = if organization.is_none() && at.is_none() {
+            if_allowed(roles::all(iam, caller).await)?.unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let roles = roles.into_iter().filter(|role| role.permissions.allows(&permission));
+        let roles: Vec<_> = roles.map(|role| (role.id, role.name.to_string())).collect();
         let found: Page<Holder> = iam.access().who(caller, permission, organization, at, request).await?;
         let places = places(found.items.iter().flat_map(|holder| &holder.grants));
         let names = Names::read(iam, caller, [], places).await?;
@@ -73,7 +84,7 @@ impl Answer {
             let reasons = holder.grants.into_iter().map(|grant| Reason::of(grant, &names)).collect();
             (holder.user.id, label_of(&holder.user), reasons)
         });
-        Ok(Self { summary, holders: holders.collect(), pages })
+        Ok(Self { summary, holders: holders.collect(), roles, pages })
     }
 }
 
@@ -90,8 +101,8 @@ async fn page_of(
         frame: signed_in.frame(console).await?,
         error: String::new(),
         permission: permission.filled(&wanted.permission).judged(errors),
-        permissions: permission_names(iam, caller).await?,
-        organization: Picker::of_place(iam, caller, &wanted.organization, errors).await?,
+        permissions: described_permissions(iam, caller).await?,
+        organization: picker::of_place(console, caller, &wanted.organization, errors).await?,
         moment: moment.filled(&wanted.at).judged(errors),
         answer: None,
     })

@@ -3,21 +3,22 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use iam_axum::{Problem, Query};
-use iam_core::access::{Decision, Question};
-use iam_core::{Caller, Error, FieldError, Iam, UserId};
+use iam_core::access::{Decision, Denial, Question};
+use iam_core::assignment::GrantOrganization;
+use iam_core::{Caller, Error, FieldError, UserId};
 use serde::Deserialize;
 
 use crate::access::{Reason, permission, places};
+use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
 use crate::names::Names;
-use crate::picker::{self, Picker};
-use crate::problem::refused_in_place;
-use crate::roles::permission_names;
+use crate::picker;
+use crate::problem::{if_allowed, refused_in_place};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::{Time, typed};
-use crate::view::{Field, Frame, page};
+use crate::view::{Field, Frame, page, query};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -33,10 +34,10 @@ pub(super) struct Wanted {
 struct WhyPage {
     frame: Frame,
     error: String,
-    user: Picker,
+    user: Field,
     permission: Field,
-    permissions: Vec<String>,
-    organization: Picker,
+    permissions: Vec<(String, String)>,
+    organization: Field,
     moment: Field,
     answer: Option<Answer>,
 }
@@ -47,10 +48,21 @@ struct Answer {
     is_allowed: bool,
     sentence: String,
     reasons: Vec<Reason>,
+    /// Where else a role of the user has the permission. Empty if the caller may not see it.
+    elsewhere: Vec<Elsewhere>,
+}
+
+/// An organization in which a role has the permission of the question.
+struct Elsewhere {
+    organization: String,
+    role: String,
+    /// The address of the same question about this organization.
+    address: String,
 }
 
 impl Answer {
-    async fn find(iam: &Iam, caller: &Caller, wanted: &Wanted) -> Result<Self, Error> {
+    async fn find(console: &Console, caller: &Caller, wanted: &Wanted) -> Result<Self, Error> {
+        let iam = &console.iam;
         let user = match wanted.user.trim() {
             "" => caller.require_user()?.0,
             text => picker::user(iam, caller, text).await?,
@@ -61,12 +73,28 @@ impl Answer {
             user: Some(user),
             at: typed("at", &wanted.at)?,
         };
+        let is_present = question.at.is_none();
+        let permission = question.permission.clone();
         let Decision { grants, denial, .. } = iam.access().check(caller, question).await?;
+        let held = if is_present && matches!(denial, Some(Denial::HeldElsewhere)) {
+            if_allowed(iam.assignments().of_user(caller, user).await)?.unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let held = held.into_iter().filter(|grant| grant.role.permissions.allows(&permission));
+        let elsewhere = held.filter_map(|grant| {
+            let GrantOrganization { id, name, .. } = grant.organization?;
+            let (user, organization) = (user.to_string(), id.to_string());
+            let same = [("user", &*user), ("permission", permission.as_str()), ("organization", &organization)];
+            let address = format!("{}/access?{}", console.base(), query(&same));
+            Some(Elsewhere { organization: name.to_string(), role: grant.role.name.to_string(), address })
+        });
+        let elsewhere: Vec<Elsewhere> = elsewhere.collect();
         let people: Vec<UserId> = grants.iter().filter_map(|grant| grant.granted_by).collect();
         let names = Names::read(iam, caller, people, places(&grants)).await?;
         let sentence = denial.as_ref().map_or_else(|| english::ALLOWED_BECAUSE.to_owned(), english::denial);
         let reasons = grants.into_iter().map(|grant| Reason::of(grant, &names)).collect();
-        Ok(Self { user, is_allowed: denial.is_none(), sentence, reasons })
+        Ok(Self { user, is_allowed: denial.is_none(), sentence, reasons, elsewhere })
     }
 }
 
@@ -84,10 +112,10 @@ async fn page_of(
     Ok(WhyPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
-        user: Picker::of_user(user),
+        user: picker::of_user(console, user),
         permission: permission.filled(&wanted.permission).judged(errors),
-        permissions: permission_names(iam, caller).await?,
-        organization: Picker::of_place(iam, caller, &wanted.organization, errors).await?,
+        permissions: described_permissions(iam, caller).await?,
+        organization: picker::of_place(console, caller, &wanted.organization, errors).await?,
         moment: moment.filled(&wanted.at).judged(errors),
         answer: None,
     })
@@ -101,7 +129,7 @@ pub(super) async fn show(
     if wanted.permission.is_empty() {
         return page(StatusCode::OK, &page_of(&console, &signed_in, &wanted, &[]).await?);
     }
-    match Answer::find(&console.iam, &signed_in.caller, &wanted).await {
+    match Answer::find(&console, &signed_in.caller, &wanted).await {
         Ok(answer) => {
             let shown = page_of(&console, &signed_in, &wanted, &[]).await?;
             page(StatusCode::OK, &WhyPage { answer: Some(answer), ..shown })

@@ -368,8 +368,7 @@ pub(super) async fn decide(
     match decided {
         Ok(listed) if is_for_part(&headers) => {
             let review = console.iam.access_reviews().get(&signed_in.caller, id).await?;
-            let token = signed_in.frame_for(&console, "");
-            let shown = Shown::of(&console, &signed_in, token.form_token(), wanted, &review.review).await?;
+            let shown = Shown::of(&console, &signed_in, &signed_in.form_token, wanted, &review.review).await?;
             let names = shown.names(users_of(&listed)).await?;
             let row = shown.row(listed, &names, None);
             let decision = row.listed.item.decision().map_or("", |decision| text_of(&decision));

@@ -54,6 +54,7 @@ struct AccountPage {
     is_restricted: bool,
     factors: FactorList,
     has_passkeys: bool,
+    sends_mail: bool,
     /// `None` in a session that can only be used to set up a factor.
     sessions: Option<Vec<Session>>,
     /// `None` in such a session, too.
@@ -101,14 +102,16 @@ async fn page_of(console: &Console, person: &WithoutFactor) -> Result<AccountPag
     let WithoutFactor { signed_in, is_restricted } = person;
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let me = iam.sessions().me(caller).await?;
+    let frame = signed_in.frame_for(console, &me);
     let (sessions, keys) = if *is_restricted {
         (None, None)
     } else {
         let sessions = iam.sessions().list(caller, me.user.id).await?;
-        (Some(sessions), Some(Keys::of(console, signed_in, me.user.id).await?))
+        (Some(sessions), Some(Keys::of(console, signed_in, &frame, me.user.id).await?))
     };
     Ok(AccountPage {
-        frame: signed_in.frame_for(console, me.user.email.as_str()),
+        frame,
+        sends_mail: iam.sends_mail(),
         notice: "",
         error: String::new(),
         is_restricted: *is_restricted,

@@ -28,7 +28,7 @@ async fn password_page(
         Field::secret("newPassword", english::NEW_PASSWORD, "new-password").with_hint(rule),
     ];
     Ok(FormPage {
-        frame: signed_in.frame_for(console, me.user.email.as_str()),
+        frame: signed_in.frame_for(console, &me),
         title: english::CHANGE_PASSWORD,
         notice: "",
         intro: english::CHANGE_PASSWORD_WHAT,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
 use crate::paging::{self, Pages};
-use crate::picker::{self, Picker};
+use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::roles;
 use crate::session::SignedIn;
@@ -52,8 +52,8 @@ struct AssignmentsPage {
     frame: Frame,
     wanted: Wanted,
     error: String,
-    user: Picker,
-    organization: Picker,
+    user: Field,
+    organization: Field,
     moment: Field,
     /// Empty if the caller may not see roles.
     roles: Vec<Role>,
@@ -148,8 +148,8 @@ async fn page_of(
     Ok(AssignmentsPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
-        user: Picker::of_user(user),
-        organization: Picker::of_organization(organization),
+        user: picker::of_user(console, user),
+        organization: picker::of_organization(console, organization),
         moment: moment.filled(&wanted.at).judged(errors),
         roles: if_allowed(roles::all(iam, caller).await)?.unwrap_or_default(),
         wanted: wanted.clone(),

@@ -4,16 +4,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{Problem, Query};
-use iam_core::assignment::{Assignment, NewAssignment};
+use iam_core::assignment::NewAssignment;
 use iam_core::role::{Role, RoleScope};
 use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
 
-use crate::confirm::{at_fields, text_above};
+use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::english;
 use crate::form::Form;
-use crate::picker::{self, Picker};
-use crate::problem::{if_allowed, refused_in_place};
+use crate::names::Names;
+use crate::picker;
+use crate::problem::{collected, if_allowed, refused_in_place};
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -25,9 +26,9 @@ use crate::view::{Field, Frame, page};
 struct NewPage {
     frame: Frame,
     error: String,
-    user: Picker,
+    user: Field,
     role: Field,
-    organization: Picker,
+    organization: Field,
     moment: Field,
     /// `None` if the caller may not see roles.
     roles: Option<Vec<Role>>,
@@ -51,12 +52,19 @@ impl Values {
 
     /// Finds what the values name.
     async fn find(&self, iam: &Iam, caller: &Caller) -> Result<NewAssignment, Error> {
-        Ok(NewAssignment {
-            user: picker::user(iam, caller, &self.user).await?,
-            role: self.role.parse().map_err(|_| Error::field("role", english::ONE_OF_THE_LIST))?,
-            organization: picker::organization(iam, caller, "organization", &self.organization).await?,
-            expires_at: typed("until", &self.until)?,
-        })
+        let mut errors = Vec::new();
+        let user = collected(picker::user(iam, caller, &self.user).await, &mut errors)?;
+        let role = self.role.parse().map_err(|_| Error::field("role", english::ONE_OF_THE_LIST));
+        let role = collected(role, &mut errors)?;
+        let organization = picker::organization(iam, caller, "organization", &self.organization).await;
+        let organization = collected(organization, &mut errors)?;
+        let expires_at = collected(typed("until", &self.until), &mut errors)?;
+        match (user, role, organization, expires_at) {
+            (Some(user), Some(role), Some(organization), Some(expires_at)) => {
+                Ok(NewAssignment { user, role, organization, expires_at })
+            }
+            _ => Err(Error::Validation(errors)),
+        }
     }
 }
 
@@ -88,9 +96,9 @@ async fn page_of(
     Ok(NewPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
-        user: Picker::of_user(user),
+        user: picker::of_user(console, user),
         role: Field::text("role", english::ROLE).filled(&values.role).judged(errors),
-        organization: Picker::of_place(iam, caller, &values.organization, errors).await?,
+        organization: picker::of_place(console, caller, &values.organization, errors).await?,
         moment: moment.filled(&values.until).judged(errors),
         roles: if_allowed(roles::all(iam, caller).await)?,
     })
@@ -110,9 +118,29 @@ pub(super) async fn create(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let values = Values::typed(&form);
-    match assign(&console.iam, &signed_in.caller, &values).await {
-        Ok(made) => {
-            Ok(Redirect::to(&format!("{}/users/{}?done=assigned", console.base(), made.user_id)).into_response())
+    if confirm::goes_back(&form) {
+        return page(StatusCode::OK, &page_of(&console, &signed_in, &values, &[]).await?);
+    }
+    let (iam, caller, attempt) = (&console.iam, &signed_in.caller, Attempt::of(&console, &form));
+    match try_assign(iam, caller, &attempt, &values).await {
+        Ok((new, Outcome::Changed)) => {
+            Ok(Redirect::to(&format!("{}/users/{}?done=assigned", console.base(), new.user)).into_response())
+        }
+        Ok((new, Outcome::Previewed(preview))) => {
+            let names = Names::read(iam, caller, [new.user], new.organization).await?;
+            let role = if_allowed(iam.roles().get(caller, new.role).await)?;
+            let role = role.map_or_else(|| new.role.to_string(), |role| role.name.to_string());
+            let place = new.organization.map(|id| names.organization(id));
+            let pending = Pending {
+                title: english::assign_role(&role, &names.user(new.user), place.as_deref()),
+                note: "",
+                button: english::ASSIGN,
+                is_dangerous: false,
+                action: format!("{}/assignments/new", console.base()),
+                back: format!("{}/users/{}", console.base(), new.user),
+                has_form: true,
+            };
+            confirm::ask(&console, &signed_in, form, pending, preview).await
         }
         Err(error) => {
             let shown = page_of(&console, &signed_in, &values, &at_fields(&error)).await?;
@@ -122,6 +150,13 @@ pub(super) async fn create(
     }
 }
 
-async fn assign(iam: &Iam, caller: &Caller, values: &Values) -> Result<Assignment, Error> {
-    iam.assignments().create(caller, values.find(iam, caller).await?).await
+async fn try_assign(
+    iam: &Iam,
+    caller: &Caller,
+    attempt: &Attempt,
+    values: &Values,
+) -> Result<(NewAssignment, Outcome), Error> {
+    let new = values.find(iam, caller).await?;
+    let result = attempt.assignments().create(caller, new).await;
+    Ok((new, attempt.outcome(caller, result).await?))
 }

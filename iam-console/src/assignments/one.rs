@@ -85,16 +85,36 @@ pub(super) async fn change_end(
     Query(of): Query<Of>,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let grant = find(&console.iam, &signed_in.caller, id, &of).await?;
-    let result = match typed("until", form.get("until")) {
+    let caller = &signed_in.caller;
+    let grant = find(&console.iam, caller, id, &of).await?;
+    if confirm::goes_back(&form) {
+        let typed = (Some(form.get("until")), &[][..]);
+        return page(StatusCode::OK, &page_of(&console, &signed_in, grant, typed).await?);
+    }
+    let attempt = Attempt::of(&console, &form);
+    let outcome = match typed("until", form.get("until")) {
         Ok(end) => {
-            let patch = AssignmentPatch { expires_at: Some(end) };
-            console.iam.assignments().update(&signed_in.caller, id, patch).await
+            let result = attempt.assignments().update(caller, id, AssignmentPatch { expires_at: Some(end) }).await;
+            attempt.outcome(caller, result).await
         }
         Err(error) => Err(error),
     };
-    match result {
-        Ok(_) => Ok(to_user(&console, &grant, "end-changed")),
+    match outcome {
+        Ok(Outcome::Changed) => Ok(to_user(&console, &grant, "end-changed")),
+        Ok(Outcome::Previewed(preview)) => {
+            let user = grant.assignment.user_id;
+            let names = Names::read(&console.iam, caller, [user], []).await?;
+            let pending = Pending {
+                title: english::change_end_of(grant.role.name.as_str(), &names.user(user)),
+                note: "",
+                button: english::SAVE,
+                is_dangerous: false,
+                action: format!("{}/assignments/{id}/end?user={user}", console.base()),
+                back: format!("{}/users/{user}", console.base()),
+                has_form: true,
+            };
+            confirm::ask(&console, &signed_in, form, pending, preview).await
+        }
         Err(error) => {
             let typed = (Some(form.get("until")), &*at_fields(&error));
             let shown = page_of(&console, &signed_in, grant, typed).await?;

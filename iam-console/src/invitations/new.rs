@@ -10,8 +10,8 @@ use iam_core::{Error, FieldError, InvitationId};
 use crate::day::end_of_day;
 use crate::english;
 use crate::form::Form;
-use crate::named::{Suggestions, find_organization, find_role};
-use crate::problem::refused_form;
+use crate::picker;
+use crate::problem::{collected, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, Frame, page};
@@ -21,11 +21,10 @@ use crate::view::{Field, Frame, page};
 struct NewInvitationPage {
     frame: Frame,
     error: String,
+    sends_mail: bool,
     fields: Vec<Field>,
     /// The fields of each role.
     roles: Vec<Vec<Field>>,
-    role_names: Suggestions,
-    organizations: Suggestions,
 }
 
 /// Returns the name of a field of a role in the form.
@@ -38,11 +37,11 @@ fn number_of_roles(form: &Form) -> usize {
     form.get("roles").parse().unwrap_or(1).clamp(1, MAX_ROLES)
 }
 
-fn role_fields(number: usize) -> [Field; 3] {
+fn role_fields(console: &Console, number: usize) -> [Field; 3] {
+    let organization = Field::text(name("organization", number), english::ORGANIZATION);
     [
-        Field { list: "roles", ..Field::text(name("role", number), english::ROLE) },
-        Field { list: "organizations", ..Field::text(name("organization", number), english::ORGANIZATION) }
-            .with_hint(english::INVITED_WHERE),
+        picker::of_role(console, Field::text(name("role", number), english::ROLE)),
+        picker::of_organization(console, organization.with_hint(english::ORGANIZATION_OR_TENANT)),
         Field { kind: "date", ..Field::text(name("until", number), english::LAST_DAY) }
             .with_hint(english::INVITED_UNTIL),
     ]
@@ -59,15 +58,14 @@ async fn page_of(
         Field::text("firstName", english::FIRST_NAME).optional().with_hint(english::INVITED_NAME),
         Field::text("lastName", english::LAST_NAME).optional(),
     ];
-    let roles =
-        (0..number_of_roles).map(|number| role_fields(number).map(|field| field.optional().shown(form, errors)).into());
+    let shown = |number| role_fields(console, number).map(|field| field.optional().shown(form, errors)).into();
+    let roles = (0..number_of_roles).map(shown);
     Ok(NewInvitationPage {
         frame: signed_in.frame(console).await?,
         error,
+        sends_mail: console.iam.sends_mail(),
         fields: fields.map(|field| field.shown(form, errors)).into(),
         roles: roles.collect(),
-        role_names: Suggestions::of_roles(&console.iam, &signed_in.caller).await?,
-        organizations: Suggestions::of_organizations(&console.iam, &signed_in.caller).await?,
     })
 }
 
@@ -107,21 +105,11 @@ async fn invite(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<
             }
             continue;
         };
-        let role_id = find_role(&console.iam, &signed_in.caller, &typed_role).await?;
-        if role_id.is_none() {
-            errors.push(FieldError::new(role, english::NO_SUCH_ROLE));
-        }
-        let organization_id = match typed_organization {
-            Some(typed) => find_organization(&console.iam, &signed_in.caller, &typed).await?.or_else(|| {
-                errors.push(FieldError::new(organization, english::NO_SUCH_ORGANIZATION));
-                None
-            }),
-            None => None,
-        };
-        let expires_at = end_of_day(&until, typed_until).unwrap_or_else(|error| {
-            errors.push(error);
-            None
-        });
+        let (iam, caller, typed) = (&console.iam, &signed_in.caller, typed_organization.unwrap_or_default());
+        let role_id = collected(picker::role(iam, caller, &role, &typed_role).await, &mut errors)?;
+        let organization_id = picker::organization(iam, caller, &organization, &typed).await;
+        let organization_id = collected(organization_id, &mut errors)?.flatten();
+        let expires_at = collected(end_of_day(&until, typed_until), &mut errors)?.flatten();
         if let Some(role_id) = role_id {
             roles.push(InvitedRole { role_id, organization_id, expires_at });
             numbers.push(number);

@@ -11,7 +11,7 @@ use iam_core::{Caller, Error, FieldError, OrganizationId};
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::english;
 use crate::form::Form;
-use crate::picker::{self, Picker};
+use crate::picker;
 use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -28,7 +28,7 @@ struct MovePage {
     /// The version that the person has seen.
     version: String,
     is_to_top: bool,
-    parent: Picker,
+    parent: Field,
 }
 
 async fn page_of(
@@ -46,7 +46,7 @@ async fn page_of(
         error: String::new(),
         version: form.map_or_else(|| organization.version().to_string(), |form| form.get("version").to_owned()),
         is_to_top: form.is_some_and(|form| form.get("place") == TOP),
-        parent: Picker::of_organization(field.filled(&parent).judged(errors)),
+        parent: picker::of_organization(console, field.filled(&parent).judged(errors)),
         organization,
     })
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
 use crate::form::Form;
-use crate::picker::{self, Picker};
+use crate::picker;
 use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -23,7 +23,6 @@ struct NewPage {
     frame: Frame,
     error: String,
     fields: Vec<Field>,
-    parent: Picker,
 }
 
 /// What a link suggests, or what was typed.
@@ -50,8 +49,8 @@ async fn page_of(
         fields: vec![
             Field::text("name", english::NAME).filled(&values.name).judged(errors),
             slug.filled(&values.slug).judged(errors),
+            picker::of_organization(console, parent.filled(&shown).judged(errors)),
         ],
-        parent: Picker::of_organization(parent.filled(&shown).judged(errors)),
     })
 }
 

@@ -11,11 +11,11 @@ use iam_core::version::Precondition;
 use iam_core::{Error, FieldError, RoleId};
 use serde::Deserialize;
 
+use crate::catalogue::{Catalogue, Group};
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::english;
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_in_place};
-use crate::roles::catalogue::{Catalogue, Group};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, Frame, page};
@@ -63,7 +63,7 @@ impl Values {
 
     fn typed(form: &Form) -> Self {
         Self {
-            name: form.get("name").trim().to_owned(),
+            name: super::name_of(form.get("name")),
             description: form.get("description").trim().to_owned(),
             scope: form.get("scope").to_owned(),
             permissions: form.all("permission").map(str::to_owned).collect(),

@@ -1,6 +1,5 @@
 //! The roles of the tenant: a list, a page for each, and a form to make or change one.
 
-mod catalogue;
 mod edit;
 mod list;
 mod one;
@@ -12,12 +11,8 @@ use iam_core::role::{Role, RoleScope};
 use iam_core::{Caller, Error, Iam};
 
 use crate::english;
+use crate::paging::MAX_PAGES;
 use crate::state::Console;
-
-pub(crate) use catalogue::permission_names;
-
-/// How many pages are read if all roles are wanted. A tenant has at most 1,000 roles by default.
-const MAX_PAGES: u64 = 10;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -28,12 +23,17 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/roles/{id}/delete", post(one::delete))
 }
 
-fn text_of(scope: &RoleScope) -> &'static str {
+pub(crate) fn text_of(scope: &RoleScope) -> &'static str {
     match scope {
         RoleScope::Tenant => english::SCOPE_TENANT,
         RoleScope::Organization => english::SCOPE_ORGANIZATION,
         RoleScope::Any => english::SCOPE_ANY,
     }
+}
+
+/// Returns the name that a role has if a person types it as a title, such as `HELP_DESK` for "Help desk".
+pub(crate) fn name_of(typed: &str) -> String {
+    typed.trim().to_uppercase().replace([' ', '-'], "_")
 }
 
 /// Returns the roles by their names, at most 1,000.

@@ -14,12 +14,12 @@ use iam_core::version::Precondition;
 use iam_core::{Error, RoleId};
 use serde::Deserialize;
 
+use crate::catalogue::{Catalogue, Group};
 use crate::confirm::text_above;
 use crate::english;
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_in_place};
 use crate::rights::held;
-use crate::roles::catalogue::{Catalogue, Group};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;

@@ -25,6 +25,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/users/{id}/end-session", post(one::end_session))
         .route("/users/{id}/revoke-key", post(one::revoke_key))
         .route("/users/{id}/reset-factors", post(one::reset_factors))
+        .route("/users/{id}/password-reset", post(one::send_reset))
         .route("/users/import", get(import::show).post(import::run))
 }
 

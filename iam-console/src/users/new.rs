@@ -36,7 +36,7 @@ async fn page_of(
         Field::password("new-password").with_hint(rule),
     ];
     let fields = fields.map(|field| field.shown(form, errors));
-    let frame = signed_in.frame_for(console, me.user.email.as_str());
+    let frame = signed_in.frame_for(console, &me);
     Ok(NewUserPage { frame, error: String::new(), fields: fields.into() })
 }
 

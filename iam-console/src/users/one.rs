@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem, Query};
 use iam_core::assignment::Grant;
+use iam_core::permission;
 use iam_core::session::Session;
 use iam_core::user::{User, UserPatch, UserStatus};
 use iam_core::version::Precondition;
@@ -38,6 +39,13 @@ struct UserPage {
     keys: Keys,
     /// Whether the user is the person of this page.
     is_self: bool,
+    is_changeable: bool,
+    may_end_sessions: bool,
+    may_suspend: bool,
+    may_delete: bool,
+    may_restore: bool,
+    /// Whether the person can send the user a link to choose a new password.
+    sends_reset: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -62,6 +70,7 @@ impl Done {
             "end-changed" => english::END_CHANGED,
             "key-revoked" => english::KEY_REVOKED,
             "factors-reset" => english::FACTORS_RESET,
+            "reset-sent" => english::RESET_SENT,
             _ => "",
         }
     }
@@ -96,16 +105,25 @@ async fn page_of(
             field(Field::email().completed_as("off"), user.email.as_str()),
         ]
     };
+    let frame = signed_in.frame(console).await?;
+    let (is_self, is_deleted) = (caller.user() == Some(id), user.status == UserStatus::Inactive);
+    let may_update = frame.may(&permission::USERS_UPDATE);
     Ok(UserPage {
-        frame: signed_in.frame(console).await?,
         notice: "",
         error: String::new(),
         fields,
         roles: if_allowed(iam.assignments().of_user(caller, id).await)?,
         sessions: if_allowed(iam.sessions().list(caller, id).await)?,
         current: caller.require_user().ok().map(|(_, session)| session),
-        keys: Keys::of(console, signed_in, id).await?,
-        is_self: caller.user() == Some(id),
+        keys: Keys::of(console, signed_in, &frame, id).await?,
+        is_self,
+        is_changeable: may_update && !is_deleted,
+        may_end_sessions: is_self || frame.may(&permission::SESSIONS_DELETE),
+        may_suspend: may_update && !is_self,
+        may_delete: !is_self && !is_deleted && frame.may(&permission::USERS_DELETE),
+        may_restore: frame.may(&permission::USERS_CREATE),
+        sends_reset: iam.sends_mail() && may_update && !is_self && user.service_name().is_none(),
+        frame,
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
         user,
     })
@@ -237,6 +255,16 @@ pub(super) async fn reset_factors(
 ) -> Result<Response, Problem> {
     let result = console.iam.factors().reset(&signed_in.caller, id).await;
     answer(&console, &signed_in, id, result.map(|()| "factors-reset")).await
+}
+
+/// Sends the user a link to choose a new password.
+pub(super) async fn send_reset(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<UserId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.recovery().start(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, result.map(|()| "reset-sent")).await
 }
 
 /// Leads back to the page of the user, or shows there why the call was refused.

@@ -3,12 +3,13 @@
 mod list;
 mod new;
 mod one;
+mod secret;
 
 use axum::Router;
 use axum::routing::{get, post};
 use iam_core::FieldError;
 use iam_core::audit::Recorded;
-use iam_core::webhook::{IssuedWebhook, Webhook};
+use iam_core::webhook::Webhook;
 
 use crate::english;
 use crate::form::Form;
@@ -22,6 +23,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/webhooks/new", get(new::show).post(new::create))
         .route("/webhooks/{id}", get(one::show).post(one::update))
         .route("/webhooks/{id}/rotate-secret", post(one::rotate_secret))
+        .route("/webhooks/{id}/secret", get(secret::show))
         .route("/webhooks/{id}/test", post(one::test))
         .route("/webhooks/{id}/replay", post(one::replay))
         .route("/webhooks/{id}/delete", post(one::delete))
@@ -33,6 +35,8 @@ struct Fields {
     types: Field,
     description: Field,
     enabled: bool,
+    /// The types of the webhook that the service records for nothing.
+    unknown: String,
     /// What the service records: `None` if the caller may not read the audit log, whose entries a webhook sends.
     catalogue: Option<Vec<Recorded>>,
 }
@@ -55,13 +59,15 @@ impl Fields {
         };
         let enabled = webhook.is_none_or(|webhook| webhook.enabled);
         let types = shown(Field::text("types", english::EVENT_TYPES).with_hint(english::EVENT_TYPES_HINT), types);
+        let catalogue = console.iam.audit().catalogue(&signed_in.caller).ok();
         Self {
             url: shown(Field { kind: "url", ..Field::text("url", english::WEBHOOK_URL) }, url)
                 .with_hint(english::WEBHOOK_URL_HINT),
             types: Field { error: types_error(form, errors), ..types },
             description: shown(Field::text("description", english::DESCRIPTION).optional(), description),
             enabled: form.map_or(enabled, |form| form.has("enabled")),
-            catalogue: console.iam.audit().catalogue(&signed_in.caller).ok(),
+            unknown: unknown_types(webhook, catalogue.as_deref().unwrap_or_default()),
+            catalogue,
         }
     }
 }
@@ -69,6 +75,19 @@ impl Fields {
 /// Returns the types of a webhook, each on a line of its own.
 fn lines(webhook: &Webhook) -> String {
     webhook.types.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Names the types of a webhook that the service never records. An application can record events of its own types.
+fn unknown_types(webhook: Option<&Webhook>, catalogue: &[Recorded]) -> String {
+    let types = webhook.map(|webhook| webhook.types.as_slice()).unwrap_or_default();
+    let is_recorded = |pattern: &str| {
+        let is_of = |(resource_type, action): (&str, &str), recorded: &Recorded| {
+            recorded.resource_type.as_str() == resource_type && (action == "*" || recorded.actions.contains(&action))
+        };
+        pattern.split_once('.').is_some_and(|parts| catalogue.iter().any(|recorded| is_of(parts, recorded)))
+    };
+    let unknown: Vec<String> = types.iter().map(ToString::to_string).filter(|found| !is_recorded(found)).collect();
+    if catalogue.is_empty() || unknown.is_empty() { String::new() } else { english::unknown_types(&unknown.join(", ")) }
 }
 
 /// Returns the types that a form names, on lines of their own or separated by commas.
@@ -87,13 +106,4 @@ fn types_error(form: Option<&Form>, errors: &[FieldError]) -> String {
         Some(format!("{named} {}.", error.message))
     });
     texts.collect::<Vec<_>>().join(" ")
-}
-
-/// The secret of a webhook, which is shown once.
-struct Secret(String);
-
-impl Secret {
-    fn of(issued: &IssuedWebhook) -> Self {
-        Self(issued.secret.expose().to_owned())
-    }
 }

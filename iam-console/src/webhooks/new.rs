@@ -2,6 +2,7 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::FieldError;
@@ -13,7 +14,7 @@ use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Frame, page};
-use crate::webhooks::{Fields, Secret, one, typed_types};
+use crate::webhooks::{Fields, secret, typed_types};
 
 #[derive(Template)]
 #[template(path = "webhook-new.html")]
@@ -36,10 +37,10 @@ pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
     page(StatusCode::OK, &page_of(&console, &signed_in, (None, &[])).await?)
 }
 
-/// Makes a webhook. The answer is no redirect, because the secret can only be shown in it.
 pub(super) async fn create(
     State(console): State<Console>,
     signed_in: SignedIn,
+    parts: Parts,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let new = NewWebhook {
@@ -49,10 +50,7 @@ pub(super) async fn create(
         enabled: form.has("enabled"),
     };
     match console.iam.webhooks().create(&signed_in.caller, new).await {
-        Ok(issued) => {
-            let secret = Secret::of(&issued);
-            one::page_with_secret(&console, &signed_in, issued.webhook, secret, english::WEBHOOK_CREATED).await
-        }
+        Ok(issued) => Ok(secret::lead_to(&console, &signed_in, &parts, &issued)),
         Err(error) => {
             refused_form(error, async |errors, error| {
                 let shown = page_of(&console, &signed_in, (Some(&form), &errors)).await?;

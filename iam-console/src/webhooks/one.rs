@@ -2,6 +2,7 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem, Query};
 use iam_core::version::Precondition;
@@ -16,7 +17,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
-use crate::webhooks::{Fields, Secret, typed_types};
+use crate::webhooks::{Fields, secret, typed_types};
 
 /// How many deliveries a page shows.
 const LIMIT: usize = 25;
@@ -27,7 +28,6 @@ struct WebhookPage {
     frame: Frame,
     notice: String,
     error: String,
-    secret: Option<Secret>,
     webhook: Webhook,
     /// The version that the person has seen: a form that is shown again must not replace what it does not show.
     version: String,
@@ -83,7 +83,6 @@ async fn page_of(
         frame: signed_in.frame(console).await?,
         notice: String::new(),
         error: String::new(),
-        secret: None,
         version: form.map_or_else(|| webhook.version.to_string(), |form| form.get("version").to_owned()),
         fields: Fields::of(console, signed_in, Some(&webhook), (form, errors)),
         from_sequence: Field { kind: "number", ..Field::text("fromSequence", english::FROM_SEQUENCE) }
@@ -95,44 +94,6 @@ async fn page_of(
 
 async fn find(console: &Console, signed_in: &SignedIn, id: WebhookId) -> Result<Webhook, Problem> {
     Ok(console.iam.webhooks().get(&signed_in.caller, id).await?)
-}
-
-/// Shows a webhook with its new secret.
-pub(super) async fn page_with_secret(
-    console: &Console,
-    signed_in: &SignedIn,
-    webhook: Webhook,
-    secret: Secret,
-    notice: &str,
-) -> Result<Response, Problem> {
-    let id = webhook.id;
-    let shown = match page_of(console, signed_in, webhook, (None, &[]), 1).await {
-        Ok(shown) => WebhookPage { notice: notice.to_owned(), secret: Some(secret), ..shown },
-        // A caller that may make a webhook need not be allowed to see it.
-        Err(_) => return secret_page(console, signed_in, id, secret, notice).await,
-    };
-    page(StatusCode::OK, &shown)
-}
-
-/// The secret alone.
-#[derive(Template)]
-#[template(path = "webhook-secret.html")]
-struct SecretPage {
-    frame: Frame,
-    notice: String,
-    id: WebhookId,
-    secret: Secret,
-}
-
-async fn secret_page(
-    console: &Console,
-    signed_in: &SignedIn,
-    id: WebhookId,
-    secret: Secret,
-    notice: &str,
-) -> Result<Response, Problem> {
-    let frame = signed_in.frame(console).await?;
-    page(StatusCode::OK, &SecretPage { frame, notice: notice.to_owned(), id, secret })
 }
 
 pub(super) async fn show(
@@ -180,17 +141,15 @@ fn precondition(form: &Form) -> Precondition {
     Precondition::OneOf(form.get("version").parse().into_iter().collect())
 }
 
-/// Gives the webhook a new secret. The answer is no redirect, because the secret can only be shown in it.
+/// Gives the webhook a new secret.
 pub(super) async fn rotate_secret(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<WebhookId>,
+    parts: Parts,
 ) -> Result<Response, Problem> {
     match console.iam.webhooks().rotate_secret(&signed_in.caller, id).await {
-        Ok(issued) => {
-            let secret = Secret::of(&issued);
-            page_with_secret(&console, &signed_in, issued.webhook, secret, english::SECRET_ROTATED).await
-        }
+        Ok(issued) => Ok(secret::lead_to(&console, &signed_in, &parts, &issued)),
         Err(error) => refuse(&console, &signed_in, id, error).await,
     }
 }

@@ -67,7 +67,18 @@ async fn a_role_is_assigned_to_a_user_that_is_named_by_its_email() {
     assert!(form.body.contains(r#"value="grace@example.com""#) && form.body.contains("MEMBER"), "{}", form.body);
     let fields =
         [("user", "Grace@Example.com"), ("role", &*role), ("organization", "north"), ("until", "2026-03-01T12:30")];
-    let answer = app.post_signed("/console/assignments/new", cookie, &fields).await;
+    let preview = app.post_signed("/console/assignments/new", cookie, &fields).await;
+    assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
+    for text in ["Assign MEMBER to grace@example.com in North and below", "<ins>Gains</ins> 2 permissions in North"] {
+        assert!(preview.body.contains(text), "{text}: {}", preview.body);
+    }
+    assert_eq!(signed.held().await, [], "nothing is assigned yet");
+    // The person can go back to what was typed.
+    let again = [fields.as_slice(), &[("again", "yes")]].concat();
+    let back = app.post_signed("/console/assignments/new", cookie, &again).await;
+    assert!(back.body.contains(r#"value="Grace@Example.com""#) && back.body.contains(r#"value="north""#));
+    let confirmed = [fields.as_slice(), &[("confirmed", "yes")]].concat();
+    let answer = app.post_signed("/console/assignments/new", cookie, &confirmed).await;
     assert_eq!(answer.location(), format!("/console/users/{}?done=assigned", grace.id));
     let held = signed.held().await;
     assert_eq!(held.len(), 1);
@@ -100,6 +111,9 @@ async fn a_mistake_in_an_assignment_stands_at_its_field_and_loses_nothing() {
         assert!(number == 1 || answer.body.contains(&format!(r#"value="{member}" selected"#)), "{value}");
         assert_eq!(answer.body.matches(r#"aria-invalid="true""#).count(), 1, "{value}");
     }
+    let all_wrong = [("user", "nobody"), ("role", ""), ("organization", "nowhere"), ("until", "tomorrow")];
+    let answer = app.post_signed("/console/assignments/new", cookie, &all_wrong).await;
+    assert_eq!(answer.body.matches(r#"aria-invalid="true""#).count(), 4, "{}", answer.body);
     let mut refused = good;
     (refused[1].1, refused[2].1) = (&tenant, "north");
     let answer = app.post_signed("/console/assignments/new", cookie, &refused).await;
@@ -112,7 +126,28 @@ async fn a_mistake_in_an_assignment_stands_at_its_field_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_field_offers_users_and_organizations_while_a_person_types() {
+async fn a_person_or_an_organization_is_named_by_its_name_if_no_other_has_it() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, north, .. } = &signed;
+    let role = signed.role("MEMBER").await;
+    let ask = async |user: &str, organization: &str| {
+        let fields = [("user", user), ("role", &*role), ("organization", organization), ("until", "")];
+        app.post_signed("/console/assignments/new", cookie, &fields).await
+    };
+    let named = ask("grace lovelace", "NORTH").await;
+    assert!(named.body.contains("Assign MEMBER to grace@example.com in North and below"), "{}", named.body);
+    app.iam.users().create(ada, person("another@example.com", "Grace")).await.unwrap();
+    let twin = NewOrganization { name: "Harbour".into(), parent: Some(north.id), ..NewOrganization::default() };
+    app.iam.organizations().create(ada, NewOrganization { slug: Some("twin".into()), ..twin }).await.unwrap();
+    let twins = ask("Grace Lovelace", "Harbour").await;
+    assert_eq!(twins.status, StatusCode::BAD_REQUEST);
+    assert!(twins.body.contains(r#"<p id="user-error""#), "{}", twins.body);
+    // A short name is unique.
+    assert!(!twins.body.contains(r#"<p id="organization-error""#), "{}", twins.body);
+}
+
+#[tokio::test]
+async fn a_field_offers_users_organizations_and_roles_while_a_person_types() {
     let Signed { app, cookie, ada, .. } = signed().await;
     app.iam.users().create(&ada, person("xss@example.com", "<i>x</i>")).await.unwrap();
     let users = app.get("/console/pick/users?user=grac", &cookie).await;
@@ -125,6 +160,8 @@ async fn a_field_offers_users_and_organizations_while_a_person_types() {
         assert!(found.body.contains(r#"<option value="harbour">Harbour</option>"#), "{}", found.body);
         assert!(!found.body.contains("north"));
     }
+    let roles = app.get("/console/pick/roles?role-3=admin", &cookie).await;
+    assert!(roles.body.contains(r#"<option value="ORGANIZATION_ADMIN">"#) && !roles.body.contains("MEMBER"));
     // Who may see nobody is offered nobody, and a stranger is led to sign-in.
     let grace = app.sign_in("grace@example.com").await;
     let none = app.get("/console/pick/users?user=ada", &grace).await;
@@ -199,8 +236,9 @@ async fn a_role_is_revoked_after_a_look_at_what_is_lost() {
     let preview = app.post_signed(&path, cookie, &[]).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
     assert!(preview.body.contains("Revoke MEMBER of grace@example.com"), "{}", preview.body);
-    let lost = "<del>Loses</del> <code>organizations:read</code>, <code>users:read</code> · North";
-    assert!(preview.body.contains(lost), "{}", preview.body);
+    for text in ["<del>Loses</del> 2 permissions in North", "See users. <code", ">users:read</code>"] {
+        assert!(preview.body.contains(text), "{text}: {}", preview.body);
+    }
     assert_eq!(signed.held().await.len(), 1, "nothing is revoked yet");
     let answer = app.post_signed(&path, cookie, &[("confirmed", "yes")]).await;
     assert_eq!(answer.location(), format!("/console/users/{}?done=revoked", grace.id));
@@ -230,7 +268,12 @@ async fn the_end_of_a_role_is_changed_and_removed() {
     let page = app.get(&signed.path(&held, ""), cookie).await;
     assert!(page.body.contains("grace@example.com") && page.body.contains("ada@example.com"), "{}", page.body);
     let path = signed.path(&held, "/end");
-    let answer = app.post_signed(&path, cookie, &[("until", "2026-02-01T00:00")]).await;
+    let preview = app.post_signed(&path, cookie, &[("until", "2026-02-01T00:00")]).await;
+    assert!(preview.body.contains("Change the end of MEMBER of grace@example.com"), "{}", preview.body);
+    assert_eq!(signed.held().await[0].expires_at, None, "nothing is changed yet");
+    let again = app.post_signed(&path, cookie, &[("until", "2026-02-01T00:00"), ("again", "yes")]).await;
+    assert!(again.body.contains(r#"value="2026-02-01T00:00""#), "{}", again.body);
+    let answer = app.post_signed(&path, cookie, &[("until", "2026-02-01T00:00"), ("confirmed", "yes")]).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
     assert_eq!(signed.held().await[0].expires_at.unwrap().to_rfc3339(), "2026-02-01T00:00:00+00:00");
     assert!(app.get(&signed.path(&held, ""), cookie).await.body.contains(r#"value="2026-02-01T00:00""#));
@@ -239,7 +282,8 @@ async fn the_end_of_a_role_is_changed_and_removed() {
         assert_eq!(answer.status, StatusCode::BAD_REQUEST);
         assert!(answer.body.contains(shown) && answer.body.contains(&format!(r#"value="{typed}""#)), "{}", answer.body);
     }
-    assert_eq!(app.post_signed(&path, cookie, &[("until", "")]).await.status, StatusCode::SEE_OTHER);
+    let endless = [("until", ""), ("confirmed", "yes")];
+    assert_eq!(app.post_signed(&path, cookie, &endless).await.status, StatusCode::SEE_OTHER);
     assert_eq!(signed.held().await[0].expires_at, None);
 }
 
@@ -309,7 +353,14 @@ async fn why_names_the_role_and_the_organization_that_it_is_inherited_from() {
     let direct = ask("permission=users:read&organization=north").await;
     assert!(direct.contains(">Yes</h2>") && !direct.contains("inherited"), "{direct}");
     let elsewhere = ask("permission=users:read").await;
-    assert!(elsewhere.contains(">No</h2>") && elsewhere.contains("in other organizations only"), "{elsewhere}");
+    assert!(
+        elsewhere.contains("but in these organizations") && elsewhere.contains(">North</a> · MEMBER"),
+        "{elsewhere}"
+    );
+    let (_, link) = elsewhere.split_once(r#"href="/console/access?user="#).unwrap();
+    let address = format!("/console/access?user={}", link.split('"').next().unwrap().replace("&#38;", "&"));
+    let there = app.get(&address, cookie).await.body;
+    assert!(there.contains(">Yes</h2>"), "{address}: {there}");
     let never = ask("permission=users:delete&organization=north").await;
     assert!(never.contains(">No</h2>") && never.contains("No role of the user"), "{never}");
     app.iam.users().suspend(&signed.ada, grace.id).await.unwrap();
@@ -338,6 +389,20 @@ async fn why_answers_for_an_earlier_moment() {
     let before = ask("2020-01-01T00:00").await;
     assert_eq!(before.status, StatusCode::BAD_REQUEST);
     assert!(before.body.contains(r#"<p id="at-error""#), "{}", before.body);
+}
+
+#[tokio::test]
+async fn the_holders_in_single_organizations_are_found_by_their_roles() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    let member = signed.role("MEMBER").await;
+    let link = format!(r#"<a href="/console/assignments?role={member}">MEMBER</a>"#);
+    let everywhere = app.get("/console/access/who?permission=users:read", cookie).await.body;
+    assert!(everywhere.contains(&link) && everywhere.contains("Other users may do it in single organizations"));
+    let nowhere = app.get("/console/access/who?permission=webhooks:read", cookie).await.body;
+    assert!(!nowhere.contains(&link), "{nowhere}");
+    let there = app.get("/console/access/who?permission=users:read&organization=north", cookie).await.body;
+    assert!(!there.contains(&link), "{there}");
 }
 
 #[tokio::test]

@@ -309,17 +309,18 @@ impl World {
                 let user = self.stranger(target).await.id.to_string();
                 let role = self.app.iam.roles().by_name(self.owner_of(target), "MEMBER").await.unwrap().unwrap();
                 let role = role.id.to_string();
-                let fields = [("user", &*user), ("role", &*role), ("organization", &*place), ("until", "")];
+                let fields = [("user", &*user), ("role", &*role), ("organization", &*place), ("confirmed", "yes")];
                 self.does(by, "/assignments/new", &fields).await
             }
             "PATCH /role-assignments/{id} (shorten)" => {
                 let (user, held) = self.assignment(target, None).await;
                 let path = format!("/assignments/{held}/end?user={}", user.id);
-                self.does(by, &path, &[("until", "2026-12-31T00:00")]).await
+                self.does(by, &path, &[("until", "2026-12-31T00:00"), ("confirmed", "yes")]).await
             }
             "PATCH /role-assignments/{id} (extend)" => {
                 let (user, held) = self.assignment(target, Some(1)).await;
-                self.does(by, &format!("/assignments/{held}/end?user={}", user.id), &[("until", "")]).await
+                let fields = [("until", ""), ("confirmed", "yes")];
+                self.does(by, &format!("/assignments/{held}/end?user={}", user.id), &fields).await
             }
             "DELETE /role-assignments/{id}" => {
                 let (user, held) = self.assignment(target, None).await;

@@ -30,7 +30,9 @@ async fn a_person_makes_a_key_sees_it_once_and_revokes_it() {
     let organization = NewOrganization { name: "Acme <b>".into(), ..NewOrganization::default() };
     let organization = app.iam.organizations().create(&ada, organization).await.unwrap().organization;
     let form = app.get(&format!("{path}/new"), &cookie).await.body;
-    assert!(form.contains("Acme &#60;b&#62;") && form.contains(organization.slug.as_str()), "{form}");
+    assert!(form.contains(r#"hx-get="/console/pick/organizations""#), "{form}");
+    let offered = app.get("/console/pick/organizations?organizationId=acme", &cookie).await.body;
+    assert!(offered.contains("Acme &#60;b&#62;") && offered.contains(organization.slug.as_str()), "{offered}");
 
     let fields = [
         ("name", "nightly"),

@@ -257,3 +257,27 @@ async fn attempts_of_one_client_are_limited_as_in_the_api_and_lose_nothing_that_
         assert!(answer.body.contains(typed) && answer.body.contains("Try again in"), "{path}: {}", answer.body);
     }
 }
+
+#[tokio::test]
+async fn a_person_who_has_forgotten_its_password_gets_the_same_answer_as_a_stranger() {
+    let app = App::with_mail().await;
+    app.register(EMAIL).await;
+    assert!(app.get("/console/sign-in", "").await.body.contains("/console/sign-in/forgot"));
+    assert!(app.get("/console/sign-in/forgot", "").await.body.contains(r#"name="email""#));
+    let mut answers = Vec::new();
+    for email in [EMAIL, "nobody@example.com"] {
+        let answer = app.post("/console/sign-in/forgot", "", &[("email", email)]).await;
+        assert_eq!(answer.status, StatusCode::OK);
+        assert!(answer.body.contains("the message is on its way"), "{}", answer.body);
+        answers.push(answer.body);
+    }
+    assert_eq!(answers[0], answers[1]);
+    let wrong = app.post("/console/sign-in/forgot", "", &[("email", "ada"), ("tenant", "acme")]).await;
+    assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
+    assert!(wrong.body.contains(r#"<p id="email-error""#) && wrong.body.contains(r#"value="acme""#), "{}", wrong.body);
+    let without = App::new().await;
+    assert!(!without.get("/console/sign-in", "").await.body.contains("/sign-in/forgot"));
+    let answer = without.post("/console/sign-in/forgot", "", &[("email", EMAIL)]).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.body.contains("sends no mail") && answer.body.contains(EMAIL), "{}", answer.body);
+}

@@ -242,3 +242,50 @@ async fn an_old_page_does_not_lift_a_suspension() {
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert_eq!(app.iam.users().get(ada, grace.id).await.unwrap().status, UserStatus::Suspended);
 }
+
+#[tokio::test]
+async fn an_administrator_sends_a_link_for_a_new_password_if_there_is_mail() {
+    let app = App::with_mail().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let cookie = app.sign_in(EMAIL).await;
+    let path = format!("/console/users/{}/password-reset", grace.id);
+    let shown = app.get(&format!("/console/users/{}", grace.id), &cookie).await.body;
+    assert!(shown.contains(&path), "{shown}");
+    let answer = app.post_signed(&path, &cookie, &[]).await;
+    assert_eq!(answer.location(), format!("/console/users/{}?done=reset-sent", grace.id));
+    let her = app.sign_in("grace@example.com").await;
+    let mine = format!("/console/users/{}/password-reset", ada.user().unwrap());
+    assert_eq!(app.post_signed(&mine, &her, &[]).await.status, StatusCode::FORBIDDEN);
+    app.register("eve@example.org").await;
+    let eve = app.sign_in("eve@example.org").await;
+    assert_eq!(app.post_signed(&path, &eve, &[]).await.status, StatusCode::NOT_FOUND);
+
+    let without = signed().await;
+    let shown = without.app.get(&without.path(""), &without.cookie).await.body;
+    assert!(!shown.contains("password-reset"), "{shown}");
+}
+
+#[tokio::test]
+async fn pages_hide_what_a_person_holds_no_permission_for() {
+    let Signed { app, ada, cookie, grace } = signed().await;
+    let all = ["users", "invitations", "roles", "assignments", "organizations", "audit", "access-reviews", "webhooks"];
+    let links = |page: &str| -> Vec<&str> {
+        all.into_iter().filter(|path| page.contains(&format!(r#"<a href="/console/{path}""#))).collect()
+    };
+    assert_eq!(links(&app.get("/console", &cookie).await.body), all);
+    let her = app.sign_in("grace@example.com").await;
+    assert_eq!(links(&app.get("/console", &her).await.body), [""; 0]);
+    let member = app.iam.roles().by_name(&ada, "MEMBER").await.unwrap().unwrap().id;
+    let new = NewAssignment { user: grace.id, role: member, organization: None, expires_at: None };
+    app.iam.assignments().create(&ada, new).await.unwrap();
+    let list = app.get("/console/users", &her).await.body;
+    assert_eq!(links(&list), ["users", "organizations"]);
+    assert!(!list.contains("/console/users/new") && !list.contains("/console/users/import"), "{list}");
+    let path = format!("/console/users/{}", ada.user().unwrap());
+    let page = app.get(&path, &her).await.body;
+    assert!(page.contains("<dd>ada@example.com</dd>"), "{page}");
+    for action in ["suspend", "delete", "sign-out", "end-session", "reset-factors", "api-keys/new"] {
+        assert!(!page.contains(&format!("{path}/{action}\"")), "{action}: {page}");
+    }
+}

@@ -69,10 +69,15 @@ impl Signed {
     }
 }
 
-/// Returns the secret that a page shows.
-fn secret(answer: &Answer) -> &str {
-    let (_, rest) = answer.body.split_once(r#"<code class="secret">"#).expect("a secret");
-    rest.split('<').next().unwrap()
+/// Follows an answer to the page that shows a new secret. Returns the secret, which a reload does not show again.
+async fn secret(app: &App, cookie: &str, answer: &Answer) -> String {
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    let cookies = answer.cookies(cookie);
+    let shown = app.get(answer.location(), &cookies).await;
+    let again = app.get(answer.location(), &shown.cookies(&cookies)).await;
+    assert_eq!(again.location(), answer.location().strip_suffix("/secret").unwrap());
+    let (_, rest) = shown.body.split_once("<code>whsec_").expect("a secret");
+    format!("whsec_{}", rest.split('<').next().unwrap())
 }
 
 #[tokio::test]
@@ -99,8 +104,7 @@ async fn a_new_webhook_shows_its_secret_once_and_a_mistake_loses_nothing_that_wa
 
     let good = [("url", URL), ("types", "USER.CREATE, ROLE.*"), ("description", "CRM"), ("enabled", "1")];
     let answer = app.post_signed(path, &cookie, &good).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    assert!(secret(&answer).starts_with("whsec_"));
+    secret(&app, &cookie, &answer).await;
     let made = app.iam.webhooks().list(&ada).await.unwrap().remove(0);
     assert_eq!(made.types.iter().map(ToString::to_string).collect::<Vec<_>>(), ["USER.CREATE", "ROLE.*"]);
     assert!(made.enabled && made.description.as_str() == "CRM" && made.url.as_str() == URL);
@@ -137,11 +141,10 @@ async fn a_webhook_is_changed_unless_another_change_came_first() {
 async fn a_rotated_secret_is_shown_once() {
     let signed = signed().await;
     let answer = signed.app.post_signed(&signed.path("/rotate-secret"), &signed.cookie, &[]).await;
-    assert_eq!(answer.status, StatusCode::OK);
-    let first = secret(&answer).to_owned();
+    let first = secret(&signed.app, &signed.cookie, &answer).await;
     assert_ne!(signed.stored().await.salt, signed.webhook.salt);
     let answer = signed.app.post_signed(&signed.path("/rotate-secret"), &signed.cookie, &[]).await;
-    assert_ne!(secret(&answer), first);
+    assert_ne!(secret(&signed.app, &signed.cookie, &answer).await, first);
     assert!(!signed.page().await.body.contains("whsec_"));
 }
 
@@ -226,4 +229,31 @@ async fn the_console_refuses_what_the_api_refuses_for_webhooks() {
     assert!(app.iam.webhooks().list(&eve).await.unwrap().is_empty());
     let unknown: WebhookId = "01900000-0000-7000-8000-000000000000".parse().unwrap();
     assert_eq!(app.get(&format!("/console/webhooks/{unknown}"), cookie).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_type_that_the_service_never_records_is_named() {
+    let signed = signed().await;
+    let shown = signed.page().await.body;
+    assert!(shown.contains("records no event of this type: INVOICE.*. Only"), "{shown}");
+    let usual = NewWebhook { types: vec!["USER.*".into(), "USER.CREATE".into()], ..new_webhook(URL) };
+    let usual = signed.app.iam.webhooks().create(&signed.ada, usual).await.unwrap().webhook;
+    let shown = signed.app.get(&format!("/console/webhooks/{}", usual.id), &signed.cookie).await.body;
+    assert!(!shown.contains("records no event"), "{shown}");
+    let mistyped = NewWebhook { types: vec!["USER.CHANGED".into()], ..new_webhook(URL) };
+    let mistyped = signed.app.iam.webhooks().create(&signed.ada, mistyped).await.unwrap().webhook;
+    let shown = signed.app.get(&format!("/console/webhooks/{}", mistyped.id), &signed.cookie).await.body;
+    assert!(shown.contains("of this type: USER.CHANGED. Only"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_secret_is_not_shown_to_the_next_session() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    let answer = app.post_signed(&signed.path("/rotate-secret"), cookie, &[]).await;
+    let next = app.sign_in(EMAIL).await;
+    let kept = answer.cookies(cookie);
+    let secret = kept.split("; ").find(|pair| pair.contains("webhook-secret")).unwrap();
+    let shown = app.get(answer.location(), &format!("{next}; {secret}")).await;
+    assert_eq!(shown.location(), signed.path(""));
 }

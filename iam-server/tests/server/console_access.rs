@@ -65,6 +65,10 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         browser.type_into("//input[@id='user']", "grace@example.com");
         browser.type_into("//input[@id='organization']", "north");
         browser.click("//button[text()='Assign']");
+        let effects = browser.text_of("//ul[contains(@class, 'effects')]//summary");
+        assert!(effects.starts_with("Gains 1 permission in North"), "{effects}");
+        check_page(&browser);
+        browser.click("//button[@name='confirmed']");
         assert_eq!(notice(&browser), "The role is assigned.");
         check_page(&browser);
 
@@ -85,7 +89,8 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         browser.click("//a[text()='Edit']");
         browser.click("//input[@value='roles:read']");
         browser.click("//button[text()='Save']");
-        assert_eq!(browser.text_of("//ul[contains(@class, 'effects')]//li/ul/li"), "Gains roles:read · North");
+        let effects = browser.text_of("//ul[contains(@class, 'effects')]//summary");
+        assert!(effects.starts_with("Gains 1 permission in North"), "{effects}");
         check_page(&browser);
         browser.click("//button[text()='Save']");
         assert_eq!(notice(&browser), "The changes are saved.");

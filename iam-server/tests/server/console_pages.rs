@@ -240,8 +240,9 @@ fn a_webhook_is_made_tested_followed_and_deleted() {
         browser.clear("//textarea[@id='types']");
         browser.type_into("//textarea[@id='types']", "USER.CREATE");
         browser.click("//main//button");
-        assert!(browser.text_of("//code[@class='secret']").starts_with("whsec_"));
-        visit.check("a webhook with its secret");
+        assert!(browser.text_of("//main//li/code").starts_with("whsec_"));
+        visit.check("the secret of a webhook");
+        browser.click("//a[text()='Done']");
 
         browser.click("//button[text()='Send a test']");
         let answer = browser.text_of("//p[@role='status' and text()]");

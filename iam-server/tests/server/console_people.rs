@@ -162,7 +162,8 @@ fn a_person_makes_a_key_changes_its_password_and_ends_other_sessions() {
         client.with_token(&key).get("/api/v1/users").expect(200);
         client.with_token(&key).get("/api/v1/roles").expect(403);
         browser.click("//a[text()='Done']");
-        visit.press("Revoke");
+        browser.click("//summary[starts-with(text(), 'Revoke')]");
+        visit.press("Revoke this key");
         visit.says("The key is revoked.");
         client.with_token(&key).get("/api/v1/users").expect(401);
 
@@ -189,8 +190,7 @@ fn a_person_is_invited_and_signs_in() {
         let visit = Visit::to(&server);
         let browser = &visit.browser;
         visit.sign_in(EMAIL);
-        browser.click("//nav//a[text()='Users']");
-        browser.click("//a[text()='Invitations']");
+        browser.click("//nav//a[text()='Invitations']");
         visit.is_sound();
         browser.click("(//main//a[text()='Invite a person'])[1]");
         visit.fill(&[("email", "grace@example.com"), ("firstName", "Grace"), ("role-0", "MEMBER")]);

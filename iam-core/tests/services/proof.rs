@@ -1,8 +1,6 @@
 //! Independent implementations accept the checkpoints and proofs of the audit log. The tests use only the public
 //! interface.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use iam_core::audit::NewEvent;

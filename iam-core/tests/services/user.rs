@@ -1,7 +1,5 @@
 //! Verified e-mails, and which callers may change an e-mail.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use iam_conformance::World;

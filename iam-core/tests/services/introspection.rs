@@ -1,7 +1,5 @@
 //! Introspection: which tokens are described, and to whom.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use chrono::{SubsecRound as _, TimeDelta};

@@ -1,7 +1,5 @@
 //! What an observer of the store receives.
 
-#![cfg(test)]
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

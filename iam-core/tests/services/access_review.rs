@@ -1,7 +1,5 @@
 //! Access reviews: what a review freezes, who may decide, and what its completion revokes.
 
-#![cfg(test)]
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

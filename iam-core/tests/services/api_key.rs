@@ -1,7 +1,5 @@
 //! Service accounts and API keys: what a key may do, who may make one, and when it ends.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use chrono::TimeDelta;

@@ -1,7 +1,5 @@
 //! What people do with the links in their messages: they accept invitations, verify addresses and choose new passwords.
 
-#![cfg(test)]
-
 mod recovery;
 
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,5 @@
 //! Previews of changes that affect many users.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use iam_conformance::World;

@@ -1,7 +1,5 @@
 //! Which logins succeed, what the answers to the others reveal, and what the audit log of each tenant records.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use iam_conformance::World;

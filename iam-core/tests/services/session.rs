@@ -1,7 +1,5 @@
 //! Sessions that trusted code ends: all sessions of a tenant or of a user, and the sessions of a suspended tenant.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use iam_conformance::World;

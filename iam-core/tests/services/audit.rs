@@ -1,7 +1,5 @@
 //! The erasure of audit entries, by callers that may and may not do it.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use iam_core::session::LoggedIn;

@@ -1,9 +1,7 @@
 //! Second factors, logins with them, step-ups, and tenants that require a factor.
 
-#![cfg(test)]
-
 #[expect(dead_code, reason = "these tests need fewer of its parts than those of the crate that has it")]
-#[path = "../../foundation/iam-webauthn/tests/webauthn/authenticator.rs"]
+#[path = "../../../foundation/iam-webauthn/tests/webauthn/authenticator.rs"]
 mod webauthn;
 
 use std::sync::{Arc, Mutex};

@@ -7,32 +7,32 @@ use iam_core::permission::{BUILT_IN, PatternKind, PermissionPattern};
 use iam_core::{Caller, Error, Iam};
 
 use crate::english;
+use crate::paging::MAX_PAGES;
 use crate::problem::if_allowed;
-use crate::roles::MAX_PAGES;
 
 /// The permissions of the tenant, with their descriptions.
-pub(super) struct Catalogue(BTreeMap<String, String>);
+pub(crate) struct Catalogue(BTreeMap<String, String>);
 
 /// A permission, or all of a resource.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) name: String,
+pub(crate) struct Choice {
+    pub(crate) name: String,
     /// What it lets a user do.
-    pub(super) text: String,
-    pub(super) is_chosen: bool,
+    pub(crate) text: String,
+    pub(crate) is_chosen: bool,
 }
 
 /// The choices of a resource.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// Empty for the choice of everything.
-    pub(super) resource: String,
-    pub(super) choices: Vec<Choice>,
+    pub(crate) resource: String,
+    pub(crate) choices: Vec<Choice>,
 }
 
 impl Catalogue {
     /// Reads the catalogue. A caller that may not read it gets the built-in permissions.
-    pub(super) async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {
+    pub(crate) async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {
         let mut texts: BTreeMap<String, String> = BTreeMap::new();
         for number in 1..=MAX_PAGES {
             let page = iam.permissions().list(caller, PageRequest::new(number, MAX_LIMIT)?).await;
@@ -50,7 +50,8 @@ impl Catalogue {
         Ok(Self(texts))
     }
 
-    fn sentence(&self, name: &str) -> String {
+    /// Returns what a permission, or a pattern of permissions, lets a user do.
+    pub(crate) fn sentence(&self, name: &str) -> String {
         let described = || self.0.get(name).filter(|text| !text.is_empty()).cloned().unwrap_or_else(|| name.to_owned());
         match name.parse::<PermissionPattern>() {
             Ok(pattern) => match pattern.kind() {
@@ -63,14 +64,14 @@ impl Catalogue {
     }
 
     /// Returns all choices, of the catalogue and of a role.
-    pub(super) fn choices(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
+    pub(crate) fn choices(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
         let known = self.0.keys().cloned();
         let whole = self.0.keys().filter_map(|name| Some(format!("{}:*", name.split_once(':')?.0)));
         self.grouped(known.chain(whole).chain(["*".to_owned()]).chain(chosen.iter().cloned()).collect(), chosen)
     }
 
     /// Returns what is chosen.
-    pub(super) fn chosen(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
+    pub(crate) fn chosen(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
         self.grouped(chosen.clone(), chosen)
     }
 
@@ -86,9 +87,9 @@ impl Catalogue {
     }
 }
 
-/// Returns the names of the permissions of the catalogue, for a field that offers them.
-pub(crate) async fn permission_names(iam: &Iam, caller: &Caller) -> Result<Vec<String>, Error> {
-    Ok(Catalogue::read(iam, caller).await?.0.into_keys().collect())
+/// Returns the permissions of the catalogue with what they let a user do, for a field that offers them.
+pub(crate) async fn described_permissions(iam: &Iam, caller: &Caller) -> Result<Vec<(String, String)>, Error> {
+    Ok(Catalogue::read(iam, caller).await?.0.into_iter().collect())
 }
 
 #[cfg(test)]

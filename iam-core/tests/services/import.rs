@@ -1,7 +1,5 @@
 //! The import of users with the password hashes of other systems.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use iam_conformance::World;

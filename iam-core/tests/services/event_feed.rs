@@ -1,7 +1,5 @@
 //! The feed of events: its pages, its patterns, and when a reader that waits gets an answer.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 use std::time::Duration;
 

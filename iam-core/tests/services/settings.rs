@@ -1,7 +1,5 @@
 //! The effects of settings: when signing keys are replaced, and the minimum retention of the audit log.
 
-#![cfg(test)]
-
 use std::sync::Arc;
 
 use chrono::TimeDelta;

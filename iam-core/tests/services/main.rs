@@ -1,0 +1,21 @@
+//! The services over a store in memory, as an embedder calls them: one program, because each program is linked alone.
+
+#![cfg(test)]
+
+mod access_review;
+mod account;
+mod api_key;
+mod audit;
+mod event_feed;
+#[cfg(feature = "passkeys")]
+mod factor;
+#[cfg(feature = "bcrypt")]
+mod import;
+mod introspection;
+mod login;
+mod observe;
+mod preview;
+mod proof;
+mod session;
+mod settings;
+mod user;
