@@ -23,7 +23,7 @@ use crate::assets::ASSETS;
 use crate::audit::sentence::{names_of, sentence};
 use crate::english;
 use crate::names::Names;
-use crate::picker::{self, Picker, shown_organization, shown_user};
+use crate::picker::{self, shown_organization, shown_user};
 use crate::problem::is_for_part;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -157,31 +157,32 @@ fn last_moment(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
 
 /// The fields of the filter that can be wrong.
 struct FilterFields {
-    pickers: Vec<Picker>,
-    fields: Vec<Field>,
+    /// Who acted, and where.
+    first: Vec<Field>,
+    others: Vec<Field>,
 }
 
 impl FilterFields {
-    async fn of(wanted: &Wanted, iam: &Iam, caller: &Caller, errors: &[FieldError]) -> Result<Self, Error> {
+    async fn of(wanted: &Wanted, console: &Console, caller: &Caller, errors: &[FieldError]) -> Result<Self, Error> {
         let field = |field: Field, text: &str| field.optional().filled(text).judged(errors);
         let day = |name, label| Field { kind: "date", ..Field::text(name, label) };
         let organization = Field::text("organization", english::ORGANIZATION).with_hint(english::PICK_ORGANIZATION);
-        let mut fields = vec![
+        let mut others = vec![
             field(Field::text("id", english::ABOUT_WHICH).with_hint(english::ABOUT_WHICH_HINT), &wanted.id),
             field(day("from", english::FROM_DAY), &wanted.from),
             field(day("until", english::UNTIL_DAY), &wanted.until),
         ];
         if !wanted.correlation.is_empty() {
-            fields.push(field(Field::text("correlation", english::CORRELATION), &wanted.correlation));
+            others.push(field(Field::text("correlation", english::CORRELATION), &wanted.correlation));
         }
-        let user = shown_user(iam, caller, &wanted.user).await?;
-        let place = shown_organization(iam, caller, &wanted.organization).await?;
+        let user = shown_user(&console.iam, caller, &wanted.user).await?;
+        let place = shown_organization(&console.iam, caller, &wanted.organization).await?;
         Ok(Self {
-            pickers: vec![
-                Picker::of_user(field(Field::text("user", english::ACTING_USER), &user)),
-                Picker::of_organization(field(organization, &place)),
+            first: vec![
+                picker::of_user(console, field(Field::text("user", english::ACTING_USER), &user)),
+                picker::of_organization(console, field(organization, &place)),
             ],
-            fields,
+            others,
         })
     }
 }
@@ -210,7 +211,6 @@ impl AuditPage {
 #[derive(Template)]
 #[template(path = "audit-invalid.html")]
 struct InvalidFilter {
-    frame: Frame,
     filter: FilterFields,
 }
 
@@ -306,11 +306,11 @@ async fn show(
     };
     let found = list.as_ref().map(|list| english::entries_shown(list.entries.len()));
     let found = found.unwrap_or_else(|| english::CORRECT_FIELDS.to_owned());
-    let filter = FilterFields::of(&wanted, &console.iam, caller, &errors).await?;
+    let filter = FilterFields::of(&wanted, &console, caller, &errors).await?;
     if is_for_part(&headers) {
         return match list {
             Some(list) => part(&list, &found),
-            None => part(&InvalidFilter { frame: Frame::without_session(console.base()), filter }, &found),
+            None => part(&InvalidFilter { filter }, &found),
         };
     }
     let actions: BTreeSet<&'static str> = catalogue.iter().flat_map(|recorded| recorded.actions).copied().collect();

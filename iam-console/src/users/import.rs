@@ -42,6 +42,7 @@ struct ImportPage {
     error: String,
     csv: String,
     csv_error: String,
+    sends_mail: bool,
     /// `None` before the first request.
     done: Option<Done>,
 }
@@ -162,6 +163,7 @@ async fn page_of(
         error,
         csv: form.get("csv").to_owned(),
         csv_error: csv_error.map_or_else(String::new, |error| format!("{} {}.", english::THE_FILE, error.message)),
+        sends_mail: console.iam.sends_mail(),
         done: None,
     })
 }

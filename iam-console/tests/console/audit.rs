@@ -65,10 +65,10 @@ async fn an_empty_log_says_what_to_do_and_a_wrong_filter_what_is_wrong() {
     let cases = [
         ("from=yesterday", "from", "must be a day"),
         ("until=2026-13-01", "until", "must be a day"),
-        ("user=ada", "user", "must be the e-mail address of a user"),
-        ("user=eve%40example.org", "user", "must be the e-mail address of a user"),
-        ("organization=%3Cb%3E", "organization", "must be the short name"),
-        ("resource=USER&id=x%40example.com", "id", "must be the e-mail address of a user"),
+        ("user=ada", "user", "must be the e-mail address or the name of one user"),
+        ("user=eve%40example.org", "user", "must be the e-mail address or the name of one user"),
+        ("organization=%3Cb%3E", "organization", "must be the name of one organization"),
+        ("resource=USER&id=x%40example.com", "id", "must be the e-mail address or the name of one user"),
         ("correlation=%20x%20y", "correlation", "must be a correlation id"),
     ];
     for (query, field, expected) in cases {
@@ -338,6 +338,8 @@ async fn an_entry_says_what_was_done_to_whom() {
     assert!(by_grace.contains(r#"value="GRACE@example.com""#), "{by_grace}");
     let by_id = app.get(&format!("/console/audit?user={grace_id}"), &cookie).await.body;
     assert!(sentences(&by_id) == sentences(&by_grace) && by_id.contains(r#"value="grace@example.com""#), "{by_id}");
+    let by_name = app.get("/console/audit?user=grace%20lovelace", &cookie).await.body;
+    assert_eq!(sentences(&by_name), sentences(&by_grace));
     let about = app.get("/console/audit?resource=USER&id=grace%40example.com", &cookie).await.body;
     assert_eq!(sentences(&about), [expected[2], expected[11]]);
     assert!(about.contains("Entries about its sessions"), "{about}");

@@ -264,6 +264,8 @@ async fn the_columns_and_the_delimiter_are_those_of_an_office_program() {
 #[tokio::test]
 async fn a_row_without_a_hash_says_why_nobody_can_be_invited() {
     let (app, ada, cookie) = signed().await;
+    let page = app.get(PATH, &cookie).await.body;
+    assert!(page.contains("This installation sends no mail"), "{page}");
     let csv = format!("{HEADER}\ngrace@example.com,Grace,Hopper,,\njoan@example.com,Joan,J,{HASH},");
     for run in ["check", "import"] {
         let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", run)]).await;

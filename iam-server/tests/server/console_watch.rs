@@ -61,7 +61,7 @@ fn the_log_is_filtered_by_a_person() {
         let browser = signed_in(&server, "/audit");
         browser.type_into("//input[@id='user']", "kat\u{e007}");
         let error = browser.text_of("//p[@id='user-error']");
-        assert!(error.starts_with("Acting user must be the e-mail address of a user"), "{error}");
+        assert!(error.starts_with("Acting user must be the e-mail address or the name of one user"), "{error}");
         browser.text_of("//div[@id='entries']//p[text()='Correct the marked fields.']");
         let is_listed = "return document.querySelector('#entries li') !== null";
         assert_eq!(browser.run(is_listed), false, "nothing is shown as if it matched");
