@@ -18,7 +18,7 @@ use iam_core::{Caller, Conflict, Error, FieldError, Iam, InvitationId, UserId};
 use crate::assets::ASSETS;
 use crate::english;
 use crate::form::Form;
-use crate::problem::{is_for_part, refused_form};
+use crate::problem::{is_for_part, refused, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Frame, page};
@@ -51,6 +51,13 @@ impl ImportPage {
     fn template(&self) -> String {
         format!("{}{}", self.frame.base, ASSETS.template.path)
     }
+}
+
+/// What a script gets in place of rows if the file is wrong.
+#[derive(Template)]
+#[template(path = "import-refused.html")]
+struct Refused {
+    text: String,
 }
 
 /// What became of the rows of a request.
@@ -157,15 +164,20 @@ async fn page_of(
     errors: &[FieldError],
     error: String,
 ) -> Result<ImportPage, Problem> {
-    let csv_error = errors.iter().find(|error| error.field == "csv");
     Ok(ImportPage {
         frame: signed_in.frame(console).await?,
         error,
         csv: form.get("csv").to_owned(),
-        csv_error: csv_error.map_or_else(String::new, |error| format!("{} {}.", english::THE_FILE, error.message)),
+        csv_error: file_error(errors),
         sends_mail: console.iam.sends_mail(),
         done: None,
     })
+}
+
+/// Says what is wrong with the whole file; empty if nothing is.
+fn file_error(errors: &[FieldError]) -> String {
+    let error = errors.iter().find(|error| error.field == "csv");
+    error.map_or_else(String::new, |error| format!("{} {}.", english::THE_FILE, error.message))
 }
 
 pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
@@ -180,7 +192,14 @@ pub(super) async fn run(
 ) -> Result<Response, Problem> {
     let done = import(&console, &signed_in, &form).await;
     if is_for_part(&headers) {
-        return page(StatusCode::OK, &done?);
+        return match done {
+            Ok(done) => page(StatusCode::OK, &done),
+            Err(Error::Validation(errors)) => {
+                let text = file_error(&errors);
+                refused(Error::Validation(errors), &Refused { text })
+            }
+            Err(error) => Err(error.into()),
+        };
     }
     let shown = async |errors: Vec<FieldError>, error| page_of(&console, &signed_in, &form, &errors, error).await;
     match done {

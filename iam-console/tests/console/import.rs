@@ -132,6 +132,13 @@ async fn a_part_of_a_file_is_answered_by_its_rows_with_the_lines_of_the_file() {
     let found = rows(&answer);
     assert_eq!((&*found[0][0], &*found[0][2], &*found[1][0]), ("102", "created", "103"), "{found:?}");
     assert_eq!(count(&app, &ada).await, 2);
+    let mut sent = form(PATH, &cookie, &[("csv", "email\nx"), ("run", "import"), ("form-token", &token)]);
+    sent.headers_mut().insert("hx-request", HeaderValue::from_static("true"));
+    let answer = app.send(sent).await;
+    assert_eq!(
+        (answer.status, &*answer.body),
+        (StatusCode::BAD_REQUEST, "<p class=\"error\">The file has no column firstName.</p>")
+    );
 }
 
 #[tokio::test]
