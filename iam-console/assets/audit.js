@@ -66,6 +66,9 @@ const PAUSE = 5_000;
 const MOST_POLLS = 360;
 const MOST_ENTRIES = 1_000;
 
+/** How many entries a check of the log compares at most: as many as a page has. */
+const MOST_CHECKED = 25;
+
 const follow = /** @type {HTMLButtonElement} */ (element("follow"));
 const followState = element("follow-state");
 /** @type {{ timer: number, polls: number, filter: string, after: string | null } | null} */
@@ -327,43 +330,85 @@ function keep({ earlier, note, key, findings }) {
 }
 
 /**
- * Checks one entry.
- * @param {HTMLElement} item
- * @param {string} id
+ * Compares an entry with the log that a checkpoint is about.
+ * @param {Element} item
+ * @param {Checkpoint} present
  */
-async function checkEntry(item, id) {
-  const compared = await comparedCheckpoint();
-  const { earlier, present } = compared;
+async function proven(item, present) {
+  const id = item.id.replace("entry-", "");
   /** @type {Inclusion} */
   const proof = await (await ask(`${id}/proof?size=${present.size}`)).json();
   const root = await rootOf(proof);
   const isIncluded = proof.size === present.size && root !== null && hex(root) === hex(bytes(present.root));
   const values = { size: String(present.size), hashes: String(proof.hashes.length) };
-  const findings = [{ isGood: isIncluded, name: isIncluded ? "included" : "not-included", values }, ...compared.findings];
+  /** @type {Finding[]} */
+  const findings = [{ isGood: isIncluded, name: isIncluded ? "included" : "not-included", values }];
   const statement = JSON.parse(proof.statement);
   for (const { commitment, salt, values: withheld } of proof.openings) {
     const isSame = hex(await sha256(bytes(salt), utf8(withheld))) === statement[commitment];
-    if (!isSame) findings.push({ isGood: false, name: "not-personal", values: {} });
+    if (!isSame) findings.push({ isGood: false, name: "not-personal" });
   }
   const isWhole = proof.openings.length === 2;
-  findings.push({ isGood: isWhole ? true : null, name: isWhole ? "personal" : "erased", values: {} });
-  const { action, resourceType, createdAt } = item.dataset;
+  findings.push({ isGood: isWhole ? true : null, name: isWhole ? "personal" : "erased" });
+  const { action, resourceType, createdAt } = /** @type {HTMLElement} */ (item).dataset;
   const isShown =
     statement.id === id &&
     statement.action === action &&
     statement.resourceType === resourceType &&
     statement.createdAt === createdAt;
-  findings.push({ isGood: isShown, name: isShown ? "shown" : "not-shown", values: {} });
+  findings.push({ isGood: isShown, name: isShown ? "shown" : "not-shown" });
+  const withheld = proof.openings.map(({ commitment, values }) => `${commitment}: ${values}`);
+  return { index: proof.index, findings, evidence: [proof.statement, ...withheld] };
+}
+
+/**
+ * Checks one entry.
+ * @param {Element} item
+ * @param {HTMLElement} place
+ */
+async function checkEntry(item, place) {
+  const compared = await comparedCheckpoint();
+  const { earlier, present, note, key } = compared;
+  const { index, findings: found, evidence } = await proven(item, present);
+  const findings = [...found, ...compared.findings];
   const older = earlier ? opened(earlier.note) : null;
+  const isOld = older !== null && index < older.size;
   const time = shown(earlier?.at ?? new Date().toISOString());
-  const isOld = older !== null && proof.index < older.size;
-  // This follows from the findings above, so it holds only if all of them do.
-  if (!isBad(findings)) {
-    findings.push({ isGood: isOld ? true : null, name: isOld ? "protected" : earlier ? "newer" : "first", values: { time } });
+  keep({ ...compared, findings });
+  // This follows from the findings, so it is said only if all of them are good.
+  const said = text(isOld ? "protected" : earlier ? "newer" : "first", { time });
+  showFindings(place, text("good"), [said], findings, [...evidence, note, key]);
+}
+
+/**
+ * Checks the whole log against the checkpoint that this browser keeps, and the entries of the page against the log.
+ * @param {HTMLElement} place
+ */
+async function checkLog(place) {
+  const compared = await comparedCheckpoint();
+  const { earlier, present, note, key } = compared;
+  const findings = [...compared.findings];
+  const items = [...document.querySelectorAll("#entries li[data-action]")].slice(0, MOST_CHECKED);
+  let checked = 0;
+  /** @type {string[]} */
+  const reasons = [];
+  for (const item of items) {
+    place.textContent = text("checking", { done: String(checked), count: String(items.length) });
+    try {
+      const found = (await proven(item, present)).findings;
+      const sentence = item.querySelector("strong")?.textContent ?? "";
+      if (isBad(found)) findings.push({ isGood: false, name: "entry-differs", values: { sentence } });
+      checked += 1;
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error));
+    }
   }
   keep({ ...compared, findings });
-  const withheld = proof.openings.map(({ commitment, values }) => `${commitment}: ${values}`);
-  return { findings, evidence: [proof.statement, ...withheld, compared.note, compared.key].join("\n\n") };
+  const said = [text("log-compared", { count: String(checked) })];
+  if (!earlier) said.unshift(text("log-kept"));
+  if (reasons[0]) said.push(text("log-waiting", { count: String(reasons.length), why: reasons[0] }));
+  const title = earlier ? text("log-good", { time: shown(earlier.at) }) : text("log-first");
+  showFindings(place, title, said, findings, [note, key]);
 }
 
 /**
@@ -377,50 +422,74 @@ function made(tag, content) {
 }
 
 /**
- * Shows what a check has found.
+ * Shows what a check has found: what is wrong, or the title and what follows from the findings.
  * @param {HTMLElement} place
+ * @param {string} title
+ * @param {string[]} said
  * @param {Finding[]} findings
- * @param {string} evidence
+ * @param {string[]} evidence
  */
-function showFindings(place, findings, evidence) {
-  const title = made("strong", text(isBad(findings) ? "bad" : "good"));
-  title.className = isBad(findings) ? "error" : "good";
+function showFindings(place, title, said, findings, evidence) {
+  const wrong = findings.filter(({ isGood }) => isGood === false).map(({ name, values }) => text(name, values));
+  const strong = made("strong", wrong.length > 0 ? text("bad") : title);
+  strong.className = wrong.length > 0 ? "error" : "good";
+  const sentences = wrong.length > 0 ? [...wrong, text("operator")] : said;
   const list = document.createElement("ul");
   for (const { isGood, name, values } of findings) {
     const mark = isGood === null ? "mark-unknown" : isGood ? "mark-good" : "mark-bad";
     list.append(made("li", `${text(mark)} ${text(name, values)}`));
   }
-  const limits = document.createElement("ul");
-  for (const name of ["limit-truth", "limit-others", "limit-script"]) limits.append(made("li", text(name)));
-  const details = document.createElement("details");
-  const code = made("pre", evidence);
+  for (const name of ["limit-truth", "limit-others", "limit-script"]) {
+    list.append(made("li", `${text("mark-unknown")} ${text(name)}`));
+  }
+  const code = made("pre", evidence.join("\n\n"));
   code.tabIndex = 0;
-  details.append(made("summary", text("evidence")), code);
-  place.replaceChildren(title, list, made("strong", text("limits")), limits, details);
-  if (isBad(findings)) place.append(made("p", text("operator")));
+  const details = document.createElement("details");
+  details.append(made("summary", text("how")), list, made("strong", text("evidence")), code);
+  place.replaceChildren(strong, ...sentences.map((sentence) => made("p", sentence)), details);
 }
 
-document.addEventListener("click", async (event) => {
-  const target = event.target instanceof Element ? event.target.closest("button[data-check]") : null;
-  const button = /** @type {HTMLButtonElement | null} */ (target);
-  const item = button?.closest("li");
-  if (!button || !item) return;
-  const place = item.querySelector(".checked") ?? document.createElement("div");
-  if (!(place instanceof HTMLElement)) return;
+/**
+ * Runs a check while its button is disabled. Then the focus is on the result.
+ * @param {HTMLButtonElement} button
+ * @param {HTMLElement} place
+ * @param {() => Promise<void>} check
+ */
+async function run(button, place, check) {
   place.className = "checked";
   place.tabIndex = -1;
-  button.after(place);
   button.disabled = true;
   try {
     if (!window.isSecureContext) throw new Error(text("insecure"));
-    const { findings, evidence } = await checkEntry(item, button.dataset.check ?? "");
-    showFindings(place, findings, evidence);
+    await check();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     place.replaceChildren(made("strong", text("unknown")), made("p", why));
   }
   button.disabled = false;
   place.focus();
+}
+
+document.addEventListener("click", (event) => {
+  const target = event.target instanceof Element ? event.target.closest("button") : null;
+  if (target?.id === "check-log") {
+    const place = element("log-checked");
+    run(target, place, () => checkLog(place));
+  }
+  const item = target?.closest("li");
+  if (!target?.hasAttribute("data-check") || !item) return;
+  const place = item.querySelector(".checked") ?? document.createElement("div");
+  if (!(place instanceof HTMLElement)) return;
+  target.after(place);
+  run(target, place, () => checkEntry(item, place));
+});
+
+// What was wrong with a field of the filter says nothing about its new value.
+document.addEventListener("input", (event) => {
+  const input = event.target instanceof Element ? event.target : null;
+  if (!input?.closest("form[role=search]")) return;
+  input.removeAttribute("aria-invalid");
+  input.closest(".field")?.querySelector(".error")?.remove();
 });
 
 /** A checkpoint that is older than this is replaced when the page is loaded, so that it covers newer entries. */

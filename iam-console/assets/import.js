@@ -52,25 +52,69 @@ function watch(form) {
   const area = /** @type {HTMLTextAreaElement} */ (part("#csv"));
   const progress = /** @type {HTMLProgressElement} */ (part("form[data-import] progress"));
   const importButton = /** @type {HTMLButtonElement} */ (part("button[value=import]"));
-  const [status, table, rows] = [part("[data-status]"), part("[data-result]"), part("[data-result] tbody")];
+  const [status, problem] = [part("[data-status]"), part("[data-error]")];
+  const [table, rows] = [part("[data-result]"), part("[data-result] tbody")];
   const buttons = /** @type {HTMLButtonElement[]} */ ([...form.querySelectorAll("button")]);
   let isRunning = false;
+  let checked = "";
 
   /** @param {string | undefined} text @param {Record<string, number>} values */
   const filled = (text, values) => (text ?? "").replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
+  /**
+   * Returns an error with a text of the page.
+   * @param {string} name
+   */
+  const because = (name) => new Error(form.dataset[name]);
+
+  /** Reads the file, or what was pasted. A browser does not read a file that has changed since it was chosen. */
+  async function read() {
+    const chosen = file.files?.[0];
+    if (!chosen) return area.value;
+    let content;
+    try {
+      content = await chosen.arrayBuffer();
+    } catch {
+      file.value = "";
+      throw because("changed");
+    }
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(content);
+    } catch {
+      throw because("encoding");
+    }
+  }
+
+  /**
+   * Sends a part. Returns the rows of the answer.
+   * @param {Record<string, string>} body
+   */
+  async function rowsOf(body) {
+    const response = await send(form.action, new URLSearchParams(body)).catch(() => {
+      throw because("lost");
+    });
+    const answer = await response.text();
+    const redirect = response.headers.get("hx-redirect");
+    if (redirect) {
+      isRunning = false;
+      location.assign(redirect);
+      return null;
+    }
+    if (response.ok) return answer;
+    const template = document.createElement("template");
+    template.innerHTML = answer;
+    throw new Error(template.content.textContent?.trim() || response.statusText);
+  }
+
   /** @param {string} run */
   async function start(run) {
-    const csv = file.files?.[0] ? await file.files[0].text() : area.value;
+    const csv = await read();
     const [header, ...records] = recordsOf(csv);
-    if (!header || records.length === 0) {
-      status.textContent = form.dataset.empty ?? "";
-      return;
-    }
+    if (!header || records.length === 0) throw because("empty");
+    if (run === "import" && csv !== checked) throw because("changed");
     const seen = new Set();
-    let [sent, good] = [0, 0];
-    rows.replaceChildren();
-    table.hidden = progress.hidden = false;
+    let sent = 0;
+    progress.hidden = false;
     progress.max = records.length;
     progress.value = 0;
     while (sent < records.length) {
@@ -80,19 +124,9 @@ function watch(form) {
       while (end < records.length && end - sent < MAX_ROWS && records[end].end - first.start < MAX_LENGTH) end += 1;
       // With the empty lines between the rows, so that the server can count lines.
       const text = `${csv.slice(header.start, header.end)}\n${csv.slice(first.start, records[end - 1].end)}`;
-      const body = { "form-token": token, run, csv: text, firstLine: String(first.line) };
-      const response = await send(form.action, new URLSearchParams(body));
-      const answer = await response.text();
-      const redirect = response.headers.get("hx-redirect");
-      if (redirect) {
-        location.assign(redirect);
-        return;
-      }
-      if (!response.ok) {
-        part("#notice").innerHTML = answer;
-        status.textContent = form.dataset.lost ?? "";
-        return;
-      }
+      const answer = await rowsOf({ "form-token": token, run, csv: text, firstLine: String(first.line) });
+      if (answer === null) return;
+      table.hidden = false;
       const before = rows.children.length;
       rows.insertAdjacentHTML("beforeend", answer);
       for (const row of [...rows.children].slice(before)) {
@@ -105,15 +139,17 @@ function watch(form) {
         }
         seen.add(email);
       }
-      good = rows.querySelectorAll("[data-good]").length;
       if (rows.querySelector("[data-stopped]")) break;
       sent = end;
       progress.value = sent;
       status.textContent = filled(form.dataset.progress, { done: sent, total: records.length });
     }
-    const bad = rows.querySelectorAll("[data-email]").length - good;
-    status.textContent = filled(run === "check" ? form.dataset.checked : form.dataset.imported, { good, bad });
-    importButton.hidden = run !== "check" || good === 0;
+    const [created, invited] = ["created", "invited"].map((kind) => rows.querySelectorAll(`[data-good=${kind}]`).length);
+    const bad = rows.querySelectorAll("[data-email]").length - created - invited;
+    const result = run === "check" ? form.dataset.checked : form.dataset.imported;
+    status.textContent = filled(result, { created, invited, bad });
+    checked = run === "check" ? csv : "";
+    importButton.hidden = run !== "check" || created + invited === 0;
   }
 
   part("[data-file]").hidden = false;
@@ -127,15 +163,22 @@ function watch(form) {
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const run = /** @type {HTMLButtonElement | null} */ (event.submitter)?.value ?? "check";
-    part("#notice").replaceChildren();
+    const run = /** @type {HTMLButtonElement | null} */ (event.submitter)?.value === "import" ? "import" : "check";
+    status.textContent = problem.textContent = "";
+    rows.replaceChildren();
+    table.hidden = true;
     isRunning = true;
     for (const button of buttons) button.disabled = true;
     try {
       await start(run);
-    } catch {
-      status.textContent = form.dataset.lost ?? "";
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const reached = rows.children.length > 0 ? "Some" : "None";
+      status.textContent = "";
+      problem.textContent = `${why} ${form.dataset[`${run}${reached}`]}`;
+      importButton.hidden = true;
     }
+    progress.hidden = true;
     for (const button of buttons) button.disabled = false;
     isRunning = false;
   });

@@ -15,6 +15,8 @@ const AUDIT: &str = include_str!("../assets/audit.js");
 const TREE: &str = include_str!("../assets/tree.js");
 const PASSKEY: &str = include_str!("../assets/passkey.js");
 const IMPORT: &str = include_str!("../assets/import.js");
+/// The columns of an import, for people who begin with an empty file.
+const TEMPLATE: &str = "email,firstName,lastName\r\n";
 /// htmx 2.0.11, unchanged, from the package `htmx.org`; `assets/htmx-LICENSE` is its licence.
 const HTMX: &str = include_str!("../assets/htmx.js");
 const ICON: &str = include_str!("../assets/icon.svg");
@@ -39,6 +41,8 @@ pub(crate) struct Assets {
     pub(crate) icon: Asset,
     pub(crate) passkey: Asset,
     pub(crate) import: Asset,
+    /// The file with which an import can begin.
+    pub(crate) template: Asset,
 }
 
 pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
@@ -50,6 +54,7 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     icon: asset("icon.svg", "image/svg+xml", ICON),
     passkey: asset("passkey.js", "text/javascript; charset=utf-8", PASSKEY),
     import: asset("import.js", "text/javascript; charset=utf-8", IMPORT),
+    template: asset("users.csv", "text/csv; charset=utf-8", TEMPLATE),
 });
 
 fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset {
@@ -61,12 +66,15 @@ fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset
 
 /// Returns the routes of all files.
 pub(crate) fn routes() -> Router {
-    let Assets { css, script, audit, tree, htmx, icon, passkey, import } = &*ASSETS;
-    [css, script, audit, tree, htmx, icon, passkey, import].into_iter().fold(Router::new(), |router, asset| {
-        let headers = [
-            (header::CONTENT_TYPE, asset.content_type),
-            (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        ];
-        router.route(&asset.path, get(async move || (headers, asset.content)))
-    })
+    let Assets { css, script, audit, tree, htmx, icon, passkey, import, template } = &*ASSETS;
+    [css, script, audit, tree, htmx, icon, passkey, import, template].into_iter().fold(
+        Router::new(),
+        |router, asset| {
+            let headers = [
+                (header::CONTENT_TYPE, asset.content_type),
+                (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+            ];
+            router.route(&asset.path, get(async move || (headers, asset.content)))
+        },
+    )
 }

@@ -475,7 +475,12 @@ pub(crate) const EVERY_ACTION: &str = "Every action";
 pub(crate) const FROM_DAY: &str = "From (day in UTC)";
 pub(crate) const UNTIL_DAY: &str = "Until (day in UTC)";
 pub(crate) const RESOURCE_ID: &str = "Id of the resource";
-pub(crate) const ACTOR_ID: &str = "Id of the acting user";
+pub(crate) const ABOUT_WHICH: &str = "About which one";
+pub(crate) const ABOUT_WHICH_HINT: &str = "Its id, or the e-mail address of a user";
+pub(crate) const ACTING_USER: &str = "Acting user";
+pub(crate) const MUST_BE_CORRELATION: &str = "must be a correlation id";
+pub(crate) const ONLY_THE_USER_ITSELF: &str = "These are the changes of the user itself. Entries about its sessions, roles, second factors and keys are not among \
+     them: choose those above in \u{201c}About\u{201d}.";
 
 /// How many entries of the log a page shows.
 pub(crate) fn entries_shown(count: usize) -> String {
@@ -489,7 +494,6 @@ pub(crate) fn entries_shown(count: usize) -> String {
 pub(crate) const NO_ENTRY_MATCHES: &str = "No entry matches.";
 pub(crate) const SHOW_ALL_ENTRIES: &str = "Show all entries";
 pub(crate) const BY: &str = "by";
-pub(crate) const NO_ACTOR: &str = "by no signed-in user";
 pub(crate) const DETAILS: &str = "Details";
 pub(crate) const FIELD: &str = "Field";
 pub(crate) const BEFORE: &str = "Before";
@@ -592,10 +596,11 @@ pub(crate) fn completion(undecided: u64, keep: u64, revoke: u64) -> String {
 }
 
 pub(crate) const CHECK: &str = "Check";
+pub(crate) const CHECK_LOG: &str = "Check the log";
 pub(crate) const FOLLOW: &str = "Follow live";
 
 /// The texts of the script of the audit log, by their names.
-pub(crate) const AUDIT_TEXTS: [(&str, &str); 36] = [
+pub(crate) const AUDIT_TEXTS: [(&str, &str); 43] = [
     ("following", "New entries appear at the top, every few seconds while this page is visible."),
     ("news", "New entries: {count}."),
     ("gap", "Many entries came since this page was loaded. Load it again, then follow."),
@@ -605,9 +610,26 @@ pub(crate) const AUDIT_TEXTS: [(&str, &str); 36] = [
     ("good", "Checked: everything matches."),
     ("bad", "Checked: something does not match."),
     ("unknown", "This could not be checked."),
+    ("checking", "Checked entries: {done} of {count}."),
+    ("log-good", "The log was not changed since this browser last checked it, on {time}."),
+    ("log-first", "This is the first check of the log in this browser."),
+    (
+        "log-kept",
+        "Whether the log was changed before now was not checked. This browser keeps what it needs to find a later change.",
+    ),
+    (
+        "log-compared",
+        "The entries on this page were compared with the log, and match: {count}. Entries on other pages were not read.",
+    ),
+    (
+        "log-waiting",
+        "Entries on this page that were not checked: {count}. New entries can be checked after a few seconds. The first reason: {why}",
+    ),
+    ("entry-differs", "The entry \u{201c}{sentence}\u{201d} is not as the log has it."),
     ("mark-good", "✓"),
     ("mark-bad", "✗"),
     ("mark-unknown", "–"),
+    ("how", "What was checked, and what was not"),
     (
         "included",
         "This browser computed the hash of the entry, and from it and {hashes} other hashes the root of the log with {size} entries. It is the root in the present checkpoint.",
@@ -643,23 +665,139 @@ pub(crate) const AUDIT_TEXTS: [(&str, &str); 36] = [
     ("protected", "The entry was in the log on {time}, and has not changed since."),
     (
         "newer",
-        "The entry is newer than the checkpoint that this browser kept on {time}. Whether it was changed before now was not checked. A later change will be found.",
+        "The entry is newer than the last check of this browser, on {time}. Whether it was changed before now was not checked. A later change will be found.",
     ),
     (
         "first",
-        "This browser had no checkpoint of this log. Whether the entry was changed before now was not checked. A later change will be found.",
+        "This browser has not checked the log before. Whether the entry was changed before now was not checked. A later change will be found.",
     ),
-    ("limits", "What this does not show"),
-    ("limit-truth", "Whether the entry was true when it was written."),
-    ("limit-others", "Whether other people get the same log. Compare your checkpoint with theirs."),
+    ("limit-truth", "Not checked: whether the entries were true when they were written."),
+    ("limit-others", "Not checked: whether other people get the same log. Compare your checkpoint with theirs."),
     (
         "limit-script",
         "The program of this check comes from the same server. To be independent of it, keep the checkpoint below, and check it with a tool of your own.",
     ),
-    ("evidence", "The proven entry, the checkpoint and the key"),
+    ("evidence", "The checkpoint, the key, and the proven entry if one was checked"),
     ("operator", "Do not clear the data of this browser, and ask the operator to run: iam-server audit verify"),
     ("insecure", "A browser can check the log only over HTTPS, or on the same machine."),
 ];
+
+// Sentences of the audit log.
+pub(crate) const SERVICE_ACTED: &str = "The service";
+pub(crate) const ANONYMOUS_ACTED: &str = "A person who was not signed in";
+
+/// What an entry of the log is about, for its sentence. Texts that are not known are empty.
+pub(crate) struct Happening<'a> {
+    pub(crate) resource_type: &'a str,
+    pub(crate) action: &'a str,
+    /// The acting user.
+    pub(crate) actor: &'a str,
+    /// The name of the resource.
+    pub(crate) subject: &'a str,
+    /// The user whom it is about.
+    pub(crate) user: &'a str,
+    /// Whether that is the acting user.
+    pub(crate) is_own: bool,
+    pub(crate) role: &'a str,
+    /// The name of an organization, or the whole tenant.
+    pub(crate) place: &'a str,
+    pub(crate) reason: &'a str,
+    /// Whether the user has accepted an invitation.
+    pub(crate) is_invited: bool,
+    /// Whether it is a decision of an access review.
+    pub(crate) is_decision: bool,
+    /// The names of the changed fields.
+    pub(crate) fields: &'a str,
+}
+
+/// Says what has happened.
+pub(crate) fn what_happened(happening: &Happening<'_>) -> String {
+    let Happening { actor, subject, user, role, place, fields, .. } = *happening;
+    let of_user = if happening.is_own || user.is_empty() { String::new() } else { format!(" of {user}") };
+    let fields = if fields.is_empty() { String::new() } else { format!(" ({fields})") };
+    let the = |noun: &str| if subject.is_empty() { format!("the {noun}") } else { format!("the {noun} {subject}") };
+    match (happening.resource_type, happening.action) {
+        ("USER", "CREATE") if happening.is_invited => format!("{subject} accepted an invitation and became a user"),
+        ("USER", "CREATE") => format!("{actor} created {}", the("user")),
+        ("USER", "UPDATE") => format!("{actor} changed {}{fields}", the("user")),
+        ("USER", "DELETE") => format!("{actor} deleted {}", the("user")),
+        ("USER", "USER_SUSPENDED") => format!("{actor} suspended {subject}"),
+        ("USER", "USER_REACTIVATED") => format!("{actor} reactivated {subject}"),
+        ("USER", "LOGIN_FAILURE") => format!("A sign-in as {subject} failed"),
+        ("USER", "PASSWORD_CHANGE") => format!("{actor} changed the password{of_user}"),
+        ("USER", "PASSWORD_RESET_REQUESTED") => format!("A link for a new password was sent to {subject}"),
+        ("USER", "EMAIL_VERIFIED") => format!("The e-mail address of {subject} was verified"),
+        ("USER", "RECOVERY_CODE_USED") => format!("{subject} used a recovery code"),
+        ("USER", "RECOVERY_CODES_ISSUED") => format!("{subject} got new recovery codes"),
+        ("USER", "ERASE") => format!("{actor} erased the personal data of {subject} in the log"),
+        ("ORGANIZATION", "CREATE") => format!("{actor} created {}", the("organization")),
+        ("ORGANIZATION", "UPDATE") => format!("{actor} changed {}{fields}", the("organization")),
+        ("ORGANIZATION", "DELETE") => format!("{actor} deleted {}", the("organization")),
+        ("TENANT", "CREATE") => format!("{actor} created {}", the("tenant")),
+        ("TENANT", "UPDATE") => format!("{actor} changed the settings of the tenant{fields}"),
+        ("ROLE", "CREATE") => format!("{actor} created {}", the("role")),
+        ("ROLE", "UPDATE") => format!("{actor} changed {}{fields}", the("role")),
+        ("ROLE", "DELETE") => format!("{actor} deleted {}", the("role")),
+        ("PERMISSION", "CREATE") => format!("{actor} registered {}", the("permission")),
+        ("PERMISSION", "DELETE") => format!("{actor} removed {}", the("permission")),
+        ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") => format!("{actor} assigned the role {role} to {user} in {place}"),
+        ("ROLE_ASSIGNMENT", "ROLE_REVOKED") => match happening.reason {
+            "EXPIRED" => format!("The role {role} of {user} in {place} ended"),
+            _ => format!("{actor} revoked the role {role} of {user} in {place}"),
+        },
+        ("ROLE_ASSIGNMENT", "UPDATE") => format!("{actor} changed the end of a role assignment in {place}"),
+        ("SESSION", "LOGIN") => format!("{actor} signed in"),
+        ("SESSION", "LOGOUT") => session_ended(happening),
+        ("SESSION", "TOKEN_REFRESH") => format!("{actor} continued a session"),
+        ("SESSION", "UPDATE") => format!("{actor} proved its identity again"),
+        ("AUDIT_LOG", "READ") => format!("{actor} exported the audit log"),
+        ("AUDIT_LOG", "UPDATE") => format!("{actor} changed the retention of the audit log"),
+        ("AUDIT_LOG", "DELETE") => format!("{actor} removed old entries of the audit log"),
+        ("INVITATION", "CREATE") => format!("{actor} invited {subject}"),
+        ("INVITATION", "UPDATE") => format!("{actor} sent an invitation again"),
+        ("INVITATION", "DELETE") => format!("{actor} revoked the invitation of {subject}"),
+        ("INVITATION", "ACCEPTED") => "An invitation was accepted".to_owned(),
+        ("FACTOR", "CREATE") => format!("{actor} added {}{of_user}", the("second factor")),
+        ("FACTOR", "UPDATE") => format!("{actor} renamed {}{of_user}", the("second factor")),
+        ("FACTOR", "DELETE") => format!("{actor} removed {}{of_user}", the("second factor")),
+        ("FACTOR", "PASSKEY_COUNTER") => {
+            format!("The counter of a passkey of {user} fell back: there may be a copy of it")
+        }
+        ("API_KEY", "CREATE") => format!("{actor} created {}{of_user}", the("API key")),
+        ("API_KEY", "UPDATE") => format!("{actor} changed {}{of_user}{fields}", the("API key")),
+        ("API_KEY", "DELETE") => format!("{actor} revoked {}{of_user}", the("API key")),
+        ("WEBHOOK", "CREATE") => format!("{actor} created {}", the("webhook")),
+        ("WEBHOOK", "UPDATE") => format!("{actor} changed {}{fields}", the("webhook")),
+        ("WEBHOOK", "DELETE") => format!("{actor} deleted {}", the("webhook")),
+        ("ACCESS_REVIEW", "CREATE") => format!("{actor} began {}", the("access review")),
+        ("ACCESS_REVIEW", "UPDATE") if happening.is_decision => {
+            format!("{actor} decided about a role of {user} in an access review")
+        }
+        ("ACCESS_REVIEW", "UPDATE") => format!("{actor} changed {}{fields}", the("access review")),
+        ("ACCESS_REVIEW", "COMPLETED") => format!("{actor} completed {}", the("access review")),
+        (resource_type, action) => format!("{actor} recorded {resource_type} {action}"),
+    }
+}
+
+/// Says why a session has ended.
+fn session_ended(Happening { actor, user, is_own, reason, .. }: &Happening<'_>) -> String {
+    let because = match *reason {
+        "PASSWORD_CHANGE" => ", because the password was changed",
+        "TOKEN_REUSE" => ", because a token of it was used twice",
+        "USER_SUSPENDED" => ", because the user was suspended",
+        "USER_DELETED" => ", because the user was deleted",
+        "TENANT_SUSPENDED" => ", because the tenant was suspended",
+        "FACTORS_REMOVED" => ", because the second factors were removed",
+        _ => "",
+    };
+    match (*is_own, *reason) {
+        (true, "LOGOUT_ALL") => format!("{actor} signed out everywhere"),
+        (true, "TERMINATED") => format!("{actor} ended a session of its own"),
+        (true, _) if because.is_empty() => format!("{actor} signed out"),
+        (true, _) => format!("A session of {user} ended{because}"),
+        (false, _) => format!("{actor} ended a session of {user}{because}"),
+    }
+}
 
 pub(crate) const ENDS_SOON: &str = "Ends soon";
 pub(crate) const YOUR_KEYS_END: &str = "Your API keys that end within 30 days:";
@@ -842,25 +980,38 @@ pub(crate) const INVITATION_REVOKED: &str = "The invitation is revoked.";
 
 pub(crate) const IMPORT: &str = "Import";
 pub(crate) const IMPORT_USERS: &str = "Import users";
-pub(crate) const IMPORT_WHAT: &str = "Takes over users of another system, with their passwords. \
+pub(crate) const IMPORT_WHAT: &str = "Creates users from a CSV file, such as one that Excel saves. \
      First check the file: nothing is saved. Then import it. Rows with errors are left out.";
 pub(crate) const IMPORT_COLUMNS: &str = "The first line names the columns, in any order:";
-pub(crate) const IMPORT_HASHES: &str = "The hash of the password is as the other system stored it: Argon2, PBKDF2 or bcrypt. \
+pub(crate) const IMPORT_TEMPLATE: &str = "Download an empty file with this line";
+pub(crate) const IMPORT_EXAMPLE: &str = "Each person is a line below it, for example:";
+pub(crate) const IMPORT_INVITES: &str = "Each person gets an invitation by e-mail: a link that works for 7 days, with which the person chooses a password. \
+     The person gets no role.";
+pub(crate) const IMPORT_HASHES: &str = "To take over users of another system with their passwords, add these columns:";
+pub(crate) const IMPORT_HASH_FORMATS: &str = "A row with the hash of a password creates a user at once. The hash is as the other system stored it: Argon2, PBKDF2 or bcrypt. \
      The status is ACTIVE or SUSPENDED; without it, ACTIVE.";
-pub(crate) const IMPORT_NO_HASHES: &str = "Do you have no hashes?";
 pub(crate) const CSV_FILE: &str = "CSV file";
 pub(crate) const CSV_TEXT: &str = "Or paste its text";
 pub(crate) const CSV_HINT: &str = "Keep this page open until the import has ended. If you leave it, the rows after the last \
-     one shown are not imported. Then import the file again: users that exist are refused, and stay as they are.";
+     one shown are not imported. Then import the file again: people who are users or invited already are refused, and stay as they are.";
 pub(crate) const IMPORT_CHECK: &str = "Check";
 pub(crate) const IMPORT_RUN: &str = "Import";
 pub(crate) const IMPORT_RESULT: &str = "Result of each row";
 pub(crate) const IMPORT_PROGRESS: &str = "{done} of {total} rows";
-pub(crate) const IMPORT_CHECKED: &str = "Rows that can be imported: {good}. Rows with errors: {bad}.";
-pub(crate) const IMPORT_DONE: &str = "Users that were created: {good}. Rows that were refused: {bad}.";
+pub(crate) const IMPORT_CHECKED: &str =
+    "Users that can be created: {created}. People who can be invited: {invited}. Rows with errors: {bad}.";
+pub(crate) const IMPORT_DONE: &str =
+    "Users that were created: {created}. People who were invited: {invited}. Rows that were refused: {bad}.";
 pub(crate) const IMPORT_EMPTY: &str =
     "Choose a file, or paste its text: a line with the names of the columns, and rows.";
-pub(crate) const IMPORT_LOST: &str = "The import has stopped. The rows below were done. Try again.";
+pub(crate) const FILE_CHANGED: &str = "The file has changed. Choose it again, and check it.";
+pub(crate) const FILE_NOT_UTF8: &str = "The file is not in UTF-8. In Excel, save it as \u{201c}CSV UTF-8\u{201d}.";
+pub(crate) const CONNECTION_LOST: &str = "The server does not answer.";
+pub(crate) const CHECK_NOT_DONE: &str = "Nothing was checked.";
+pub(crate) const CHECK_NOT_WHOLE: &str = "Only the rows below were checked. Check again.";
+pub(crate) const IMPORT_NOT_DONE: &str = "Nothing was imported.";
+pub(crate) const IMPORT_NOT_WHOLE: &str =
+    "Only the rows below were imported. Import again: rows that are done are refused, and stay as they are.";
 pub(crate) const IMPORT_STOPPED: &str = "The import has stopped here.";
 pub(crate) const LINE: &str = "Line";
 pub(crate) const RESULT: &str = "Result";
@@ -869,8 +1020,13 @@ pub(crate) const NO_HEADER: &str = "must begin with a line that names the column
 pub(crate) const COLUMN_MISSING: &str = "has no column";
 pub(crate) const COLUMN_UNKNOWN: &str = "has an unknown column";
 pub(crate) const TOO_MANY_ROWS: &str = "has too many rows for one form; the maximum is";
-pub(crate) const ROW_VALID: &str = "can be imported";
+pub(crate) const ROW_VALID: &str = "can be created";
 pub(crate) const ROW_CREATED: &str = "created";
+pub(crate) const ROW_INVITABLE: &str = "can be invited";
+pub(crate) const ROW_INVITED: &str = "invited";
+pub(crate) const ROW_NEEDS_MAIL: &str = "A row without passwordHash invites the person by e-mail, and this installation sends no mail. The operator can set \
+     IAM_SMTP_URL or IAM_MAIL_DIR.";
+pub(crate) const ROW_ONLY_ACTIVE: &str = "must be empty or ACTIVE in a row without passwordHash";
 pub(crate) const ROW_BROKEN: &str = "The row must be UTF-8 and have as many fields as the first line.";
 pub(crate) const ROW_NOT_TRIED: &str = "not imported";
 pub(crate) const ROW_REPEATED: &str = "A row before it has the same e-mail address.";

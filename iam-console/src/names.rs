@@ -1,13 +1,13 @@
-//! The names of users and organizations that other values mention by their ids.
+//! The names of users, organizations and roles that other values mention by their ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iam_core::user::User;
-use iam_core::{Caller, Error, Iam, OrganizationId, UserId};
+use iam_core::{Caller, Error, Iam, OrganizationId, RoleId, UserId};
 
 use crate::problem::if_allowed;
 
-/// How many organizations are read for a page at most. The names of others are their ids.
+/// How many organizations and how many roles are read for a page at most. The names of others are their ids.
 const MAX: usize = 30;
 
 /// The names that the caller may see.
@@ -15,6 +15,7 @@ const MAX: usize = 30;
 pub(crate) struct Names {
     users: BTreeMap<UserId, String>,
     organizations: BTreeMap<OrganizationId, String>,
+    roles: BTreeMap<RoleId, String>,
 }
 
 impl Names {
@@ -36,6 +37,21 @@ impl Names {
         Ok(names)
     }
 
+    /// Adds the names of roles.
+    pub(crate) async fn with_roles(
+        mut self,
+        iam: &Iam,
+        caller: &Caller,
+        roles: impl IntoIterator<Item = RoleId>,
+    ) -> Result<Self, Error> {
+        for id in roles.into_iter().collect::<BTreeSet<_>>().into_iter().take(MAX) {
+            if let Some(found) = if_allowed(iam.roles().get(caller, id).await)? {
+                self.roles.insert(id, found.name.to_string());
+            }
+        }
+        Ok(self)
+    }
+
     /// Returns the name of a user, or its id if the caller may not see the user.
     pub(crate) fn user(&self, id: UserId) -> String {
         self.users.get(&id).cloned().unwrap_or_else(|| id.to_string())
@@ -44,6 +60,11 @@ impl Names {
     /// Returns the name of an organization, or its id if the caller may not see the organization.
     pub(crate) fn organization(&self, id: OrganizationId) -> String {
         self.organizations.get(&id).cloned().unwrap_or_else(|| id.to_string())
+    }
+
+    /// Returns the name of a role, or its id if the caller may not see the role.
+    pub(crate) fn role(&self, id: RoleId) -> String {
+        self.roles.get(&id).cloned().unwrap_or_else(|| id.to_string())
     }
 }
 

@@ -11,9 +11,9 @@ use iam_core::Error;
 use iam_core::audit::AuditEntry;
 use serde::Deserialize;
 
+use crate::audit::sentence::names_of;
 use crate::audit::{Entry, LIMIT, Wanted};
 use crate::english;
-use crate::names::Names;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -47,7 +47,7 @@ pub(super) async fn show(
     Query(place): Query<Place>,
 ) -> Result<Response, Problem> {
     let (audit, caller) = (console.iam.audit(), &signed_in.caller);
-    let filter = wanted.filter()?.by_stored_names();
+    let filter = wanted.filter(&console.iam, caller).await?.by_stored_names();
     let (entries, after, has_more): (Vec<AuditEntry>, u64, bool) = match place.after {
         None => {
             // The state comes first, so that an entry that is sequenced meanwhile is not missed.
@@ -65,7 +65,7 @@ pub(super) async fn show(
             Err(error) => return Err(error.into()),
         },
     };
-    let names = Names::read(&console.iam, caller, entries.iter().filter_map(|entry| entry.user_id), []).await?;
+    let names = names_of(&console.iam, caller, &entries).await?;
     let entries = entries.into_iter().map(|entry| Entry::of(entry, &names)).collect();
     page(StatusCode::OK, &News { base: console.base().to_owned(), entries, after, has_more })
 }

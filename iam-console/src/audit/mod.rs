@@ -2,6 +2,7 @@
 
 mod follow;
 mod proof;
+pub(crate) mod sentence;
 
 use std::collections::BTreeSet;
 
@@ -12,20 +13,22 @@ use axum::response::Response;
 use axum::{Router, routing::get};
 use chrono::{NaiveDate, NaiveTime, SecondsFormat, TimeDelta};
 use iam_axum::{Problem, Query};
-use iam_core::audit::{AuditEntry, AuditFilter, Cursor};
+use iam_core::audit::{AuditEntry, AuditFilter, Cursor, ResourceType};
 use iam_core::clock::Timestamp;
-use iam_core::{Error, TenantId, UserId};
+use iam_core::{Caller, Error, FieldError, Iam, TenantId, UserId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::assets::ASSETS;
+use crate::audit::sentence::{names_of, sentence};
 use crate::english;
 use crate::names::Names;
+use crate::picker::{self, shown_organization, shown_user};
 use crate::problem::is_for_part;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::view::{Frame, page, part, query};
+use crate::view::{Field, Frame, page, part, query};
 
 /// How many entries a page of the log has.
 const LIMIT: u32 = 25;
@@ -46,6 +49,7 @@ struct Wanted {
     action: String,
     id: String,
     user: String,
+    organization: String,
     correlation: String,
     from: String,
     until: String,
@@ -53,29 +57,58 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn filter(&self) -> Result<AuditFilter, Error> {
+    /// Returns the filter, or an error that names every field that is wrong.
+    async fn filter(&self, iam: &Iam, caller: &Caller) -> Result<AuditFilter, Error> {
+        let mut errors = Vec::new();
         let user_id = match given(&self.user) {
-            Some(text) => Some(text.parse::<UserId>().map_err(|invalid| Error::field("user", invalid.to_string()))?),
+            Some(text) => noted(picker::user(iam, caller, &text).await.map(Some), &mut errors)?,
             None => None,
         };
-        let correlation_id = match given(&self.correlation) {
-            Some(text) => Some(text.parse().map_err(|_| Error::field("correlation", "must be a correlation id"))?),
-            None => None,
-        };
-        Ok(AuditFilter {
+        let organization_id =
+            noted(picker::organization(iam, caller, "organization", &self.organization).await, &mut errors)?;
+        let resource_id = noted(self.resource_id(iam, caller).await, &mut errors)?;
+        let correlation_id = given(&self.correlation).map(|text| text.parse()).transpose();
+        let correlation_id = correlation_id.map_err(|_| Error::field("correlation", english::MUST_BE_CORRELATION));
+        let filter = AuditFilter {
             action: given(&self.action),
             resource_type: given(&self.resource),
-            resource_id: given(&self.id),
+            resource_id,
             user_id,
-            organization_id: None,
-            correlation_id,
-            from: day("from", &self.from)?,
-            until: day("until", &self.until)?.map(|day| day + (TimeDelta::days(1) - TimeDelta::milliseconds(1))),
-        })
+            organization_id,
+            correlation_id: noted(correlation_id, &mut errors)?,
+            from: noted(first_moment("from", &self.from), &mut errors)?,
+            until: noted(last_moment("until", &self.until), &mut errors)?,
+        };
+        if errors.is_empty() { Ok(filter) } else { Err(Error::Validation(errors)) }
+    }
+
+    /// Returns the id of the resource. A user can also be named by its e-mail.
+    async fn resource_id(&self, iam: &Iam, caller: &Caller) -> Result<Option<String>, Error> {
+        let text = given(&self.id);
+        let Some(email) = text.as_ref().filter(|text| text.contains('@') && self.may_be_about_user()) else {
+            return Ok(text);
+        };
+        match picker::user(iam, caller, email).await {
+            Ok(id) => Ok(Some(id.to_string())),
+            Err(Error::Validation(errors)) => {
+                Err(Error::Validation(errors.into_iter().map(|error| FieldError::new("id", error.message)).collect()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn may_be_about_user(&self) -> bool {
+        self.resource.is_empty() || self.resource == ResourceType::USER.as_str()
+    }
+
+    /// Whether the list has only entries about one user.
+    fn is_about_one_user(&self) -> bool {
+        self.resource == ResourceType::USER.as_str() && !self.id.trim().is_empty()
     }
 
     fn is_filtered(&self) -> bool {
-        let texts = [&self.resource, &self.action, &self.id, &self.user, &self.correlation, &self.from, &self.until];
+        let Self { resource, action, id, user, organization, correlation, from, until, cursor: _ } = self;
+        let texts = [resource, action, id, user, organization, correlation, from, until];
         texts.iter().any(|text| !text.is_empty())
     }
 
@@ -86,6 +119,7 @@ impl Wanted {
             ("action", &self.action),
             ("id", &self.id),
             ("user", &self.user),
+            ("organization", &self.organization),
             ("correlation", &self.correlation),
             ("from", &self.from),
             ("until", &self.until),
@@ -98,11 +132,59 @@ fn given(text: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// Adds the invalid fields of an error to those that are known.
+fn noted<T>(result: Result<Option<T>, Error>, errors: &mut Vec<FieldError>) -> Result<Option<T>, Error> {
+    match result {
+        Err(Error::Validation(found)) => {
+            errors.extend(found);
+            Ok(None)
+        }
+        result => result,
+    }
+}
+
 /// Returns the first moment of a day, in UTC.
-fn day(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
+fn first_moment(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
     let Some(text) = given(text) else { return Ok(None) };
-    let day: NaiveDate = text.parse().map_err(|_| Error::field(field, "must be a day, such as 2026-01-31"))?;
+    let day: NaiveDate = text.parse().map_err(|_| Error::field(field, english::MUST_BE_DAY))?;
     Ok(Some(day.and_time(NaiveTime::MIN).and_utc()))
+}
+
+/// Returns the last moment of a day, in UTC.
+fn last_moment(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
+    Ok(first_moment(field, text)?.map(|first| first + (TimeDelta::days(1) - TimeDelta::milliseconds(1))))
+}
+
+/// The fields of the filter that can be wrong.
+struct FilterFields {
+    /// Who acted, and where.
+    first: Vec<Field>,
+    others: Vec<Field>,
+}
+
+impl FilterFields {
+    async fn of(wanted: &Wanted, console: &Console, caller: &Caller, errors: &[FieldError]) -> Result<Self, Error> {
+        let field = |field: Field, text: &str| field.optional().filled(text).judged(errors);
+        let day = |name, label| Field { kind: "date", ..Field::text(name, label) };
+        let organization = Field::text("organization", english::ORGANIZATION).with_hint(english::PICK_ORGANIZATION);
+        let mut others = vec![
+            field(Field::text("id", english::ABOUT_WHICH).with_hint(english::ABOUT_WHICH_HINT), &wanted.id),
+            field(day("from", english::FROM_DAY), &wanted.from),
+            field(day("until", english::UNTIL_DAY), &wanted.until),
+        ];
+        if !wanted.correlation.is_empty() {
+            others.push(field(Field::text("correlation", english::CORRELATION), &wanted.correlation));
+        }
+        let user = shown_user(&console.iam, caller, &wanted.user).await?;
+        let place = shown_organization(&console.iam, caller, &wanted.organization).await?;
+        Ok(Self {
+            first: vec![
+                picker::of_user(console, field(Field::text("user", english::ACTING_USER), &user)),
+                picker::of_organization(console, field(organization, &place)),
+            ],
+            others,
+        })
+    }
 }
 
 #[derive(Template)]
@@ -113,14 +195,23 @@ struct AuditPage {
     wanted: Wanted,
     resources: Vec<String>,
     actions: Vec<&'static str>,
+    filter: FilterFields,
     found: String,
-    list: EntryList,
+    /// `None` if the filter is wrong.
+    list: Option<EntryList>,
 }
 
 impl AuditPage {
     fn script(&self) -> String {
         format!("{}{}", self.frame.base, ASSETS.audit.path)
     }
+}
+
+/// What replaces the list if the filter is wrong, with the fields that are wrong.
+#[derive(Template)]
+#[template(path = "audit-invalid.html")]
+struct InvalidFilter {
+    filter: FilterFields,
 }
 
 /// The part of the page that changes with the filter.
@@ -136,8 +227,7 @@ struct EntryList {
 /// An entry as a person reads it.
 struct Entry {
     entry: AuditEntry,
-    /// The e-mail of the acting user, or its id if the caller may not see the user.
-    actor: Option<String>,
+    sentence: String,
     changes: Vec<Difference>,
     metadata: Vec<(String, String)>,
 }
@@ -152,11 +242,11 @@ struct Difference {
 
 impl Entry {
     fn of(entry: AuditEntry, names: &Names) -> Self {
-        let actor = entry.user_id.map(|id| names.user(id));
+        let sentence = sentence(&entry, names);
         let changes = differences(entry.old_value.as_ref(), entry.new_value.as_ref());
         let metadata = entry.metadata.iter().filter(|(name, _)| *name != "changedFields");
         let metadata = metadata.map(|(name, value)| (name.clone(), text_of(value))).collect();
-        Self { actor, changes, metadata, entry }
+        Self { sentence, changes, metadata, entry }
     }
 
     /// The moment as the log commits to it.
@@ -167,7 +257,7 @@ impl Entry {
     /// Whether the entry is about a user, which has a page.
     fn is_about_user(&self) -> bool {
         let id = self.entry.resource_id.as_ref();
-        self.entry.resource_type.as_str() == "USER" && id.is_some_and(|id| id.parse::<UserId>().is_ok())
+        self.entry.resource_type == ResourceType::USER && id.is_some_and(|id| id.parse::<UserId>().is_ok())
     }
 }
 
@@ -194,30 +284,42 @@ async fn show(
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Problem> {
     let (audit, caller) = (console.iam.audit(), &signed_in.caller);
-    let filter = wanted.filter()?;
+    let catalogue = audit.catalogue(caller)?;
     let cursor: Option<Cursor> = match given(&wanted.cursor) {
         Some(text) => Some(text.parse().map_err(|_| Error::field("cursor", "must be that of an earlier page"))?),
         None => None,
     };
-    let found = audit.list(caller, filter, cursor, LIMIT).await?;
-    let names = Names::read(&console.iam, caller, found.entries.iter().filter_map(|entry| entry.user_id), []).await?;
-    let list = EntryList {
-        base: console.base().to_owned(),
-        wanted: wanted.clone(),
-        next: found.next.map(|cursor| wanted.query(&cursor.to_string())),
-        entries: found.entries.into_iter().map(|entry| Entry::of(entry, &names)).collect(),
+    let (list, errors) = match wanted.filter(&console.iam, caller).await {
+        Ok(filter) => {
+            let found = audit.list(caller, filter, cursor, LIMIT).await?;
+            let names = names_of(&console.iam, caller, &found.entries).await?;
+            let list = EntryList {
+                base: console.base().to_owned(),
+                wanted: wanted.clone(),
+                next: found.next.map(|cursor| wanted.query(&cursor.to_string())),
+                entries: found.entries.into_iter().map(|entry| Entry::of(entry, &names)).collect(),
+            };
+            (Some(list), Vec::new())
+        }
+        Err(Error::Validation(errors)) => (None, errors),
+        Err(error) => return Err(error.into()),
     };
-    let found = english::entries_shown(list.entries.len());
+    let found = list.as_ref().map(|list| english::entries_shown(list.entries.len()));
+    let found = found.unwrap_or_else(|| english::CORRECT_FIELDS.to_owned());
+    let filter = FilterFields::of(&wanted, &console, caller, &errors).await?;
     if is_for_part(&headers) {
-        return part(&list, &found);
+        return match list {
+            Some(list) => part(&list, &found),
+            None => part(&InvalidFilter { filter }, &found),
+        };
     }
-    let catalogue = audit.catalogue(caller)?;
     let actions: BTreeSet<&'static str> = catalogue.iter().flat_map(|recorded| recorded.actions).copied().collect();
     let actions = actions.into_iter().collect();
     let resources = catalogue.iter().map(|recorded| recorded.resource_type.as_str().to_owned()).collect();
     let frame = signed_in.frame(&console).await?;
     let tenant = caller.tenant();
-    page(StatusCode::OK, &AuditPage { frame, tenant, wanted, resources, actions, found, list })
+    let status = if list.is_some() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    page(status, &AuditPage { frame, tenant, wanted, resources, actions, filter, found, list })
 }
 
 #[cfg(test)]
@@ -242,10 +344,10 @@ mod tests {
 
     #[test]
     fn the_last_day_is_included() {
-        let wanted = Wanted { from: "2026-01-31".into(), until: "2026-01-31".into(), ..Wanted::default() };
-        let filter = wanted.filter().unwrap();
-        assert_eq!(filter.from.unwrap().to_rfc3339(), "2026-01-31T00:00:00+00:00");
-        assert_eq!(filter.until.unwrap().to_rfc3339(), "2026-01-31T23:59:59.999+00:00");
-        assert!(Wanted { from: "tomorrow".into(), ..Wanted::default() }.filter().is_err());
+        let day = "2026-01-31";
+        let text = |moment: Result<Option<Timestamp>, Error>| moment.unwrap().unwrap().to_rfc3339();
+        assert_eq!(text(first_moment("from", day)), "2026-01-31T00:00:00+00:00");
+        assert_eq!(text(last_moment("until", day)), "2026-01-31T23:59:59.999+00:00");
+        assert!(first_moment("from", " ").unwrap().is_none() && last_moment("until", "tomorrow").is_err());
     }
 }

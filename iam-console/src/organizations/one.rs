@@ -6,13 +6,15 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem, Query};
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::audit::{AuditEntry, AuditFilter};
+use iam_core::clock::Timestamp;
 use iam_core::organization::{OrganizationPatch, OrganizationStatus, OrganizationWithDepth};
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_DELETE, ORGANIZATIONS_UPDATE};
 use iam_core::version::Precondition;
-use iam_core::{Error, FieldError, OrganizationId};
+use iam_core::{Caller, Error, FieldError, Iam, OrganizationId};
 use serde::Deserialize;
 
+use crate::audit::sentence::{names_of, sentence};
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::english;
 use crate::form::Form;
@@ -43,8 +45,8 @@ struct OrganizationPage {
     pages: Pages,
     /// `None` if the caller may not see them.
     members: Option<Page<ListedAssignment>>,
-    /// `None` if the caller may not read the audit log.
-    entries: Option<Vec<AuditEntry>>,
+    /// What the audit log says, and when it happened. `None` if the caller may not read it.
+    entries: Option<Vec<(String, Timestamp)>>,
     may_create: bool,
     may_update: bool,
     may_delete: bool,
@@ -88,6 +90,7 @@ async fn page_of(
     let pages = Pages::of(&children, |page| format!("{address}?page={page}#below"));
     let in_it = AssignmentFilter { organization: Some(id), ..AssignmentFilter::default() };
     let about_it = AuditFilter { organization_id: Some(id), ..AuditFilter::default() };
+    let entries = if_allowed(iam.audit().list(caller, about_it, None, SHOWN).await)?.map(|found| found.entries);
     let request = PageRequest::new(1, SHOWN).map_err(Error::from)?;
     let needed = [ORGANIZATIONS_CREATE, ORGANIZATIONS_UPDATE, ORGANIZATIONS_DELETE];
     let [may_create, may_update, may_delete] = held(iam, caller, Some(id), needed).await?;
@@ -107,12 +110,21 @@ async fn page_of(
         below: children.items,
         pages,
         members: if_allowed(iam.assignments().list(caller, &in_it, request).await)?,
-        entries: if_allowed(iam.audit().list(caller, about_it, None, SHOWN).await)?.map(|found| found.entries),
+        entries: match entries {
+            Some(entries) => Some(said(iam, caller, &entries).await?),
+            None => None,
+        },
         may_create,
         may_update,
         may_delete,
         organization,
     })
+}
+
+/// Returns what each entry says, with its moment.
+async fn said(iam: &Iam, caller: &Caller, entries: &[AuditEntry]) -> Result<Vec<(String, Timestamp)>, Error> {
+    let names = names_of(iam, caller, entries).await?;
+    Ok(entries.iter().map(|entry| (sentence(entry, &names), entry.created_at)).collect())
 }
 
 pub(super) async fn show(

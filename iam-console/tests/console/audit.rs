@@ -25,9 +25,10 @@ async fn a_change_is_shown_with_the_values_before_and_after() {
     assert_eq!(answer.status, StatusCode::OK);
     let difference = "<del>Lovelace</del></td><td><ins>&#60;b&#62;Hopper</ins>";
     assert!(answer.body.contains(difference) && !answer.body.contains("<b>"), "{}", answer.body);
-    assert!(answer.body.contains("by ada@example.com"), "{}", answer.body);
+    let sentence = "<strong>ada@example.com changed the user grace@example.com (lastName)</strong>";
+    assert!(answer.body.contains(sentence) && answer.body.contains("<code>USER UPDATE</code>"), "{}", answer.body);
     assert!(answer.body.contains(&format!("/console/users/{}", grace.id)), "{}", answer.body);
-    assert!(!answer.body.contains("LOGIN</strong>"), "{}", answer.body);
+    assert!(!answer.body.contains("signed in</strong>"), "{}", answer.body);
     // On a narrow screen, filters are folded unless one is set.
     assert!(answer.body.contains(r#"<details class="filters" open>"#), "{}", answer.body);
     assert!(app.get("/console/audit", &cookie).await.body.contains(r#"<details class="filters">"#));
@@ -48,12 +49,12 @@ async fn the_log_has_pages_that_keep_the_filter() {
     }
     let cookie = app.sign_in(EMAIL).await;
     let first = app.get("/console/audit?action=SENT", &cookie).await;
-    assert_eq!(first.body.matches("INVOICE SENT</strong>").count(), 25);
+    assert_eq!(first.body.matches("recorded INVOICE SENT</strong>").count(), 25);
     assert!(first.body.contains("id=invoice/29") || first.body.contains("id=invoice%2F29"), "{}", first.body);
     let (_, rest) = first.body.split_once(r#"rel="next" href=""#).expect("older entries");
     let older = rest.split('"').next().unwrap().replace("&#38;", "&");
     let second = app.get(&older, &cookie).await;
-    assert_eq!(second.body.matches("INVOICE SENT</strong>").count(), 5, "{older}");
+    assert_eq!(second.body.matches("recorded INVOICE SENT</strong>").count(), 5, "{older}");
     assert!(!second.body.contains(r#"rel="next""#));
     assert!(second.body.contains("/console/audit?action=SENT\">Newest"), "{}", second.body);
 }
@@ -64,16 +65,36 @@ async fn an_empty_log_says_what_to_do_and_a_wrong_filter_what_is_wrong() {
     let cookie = app.sign_in(EMAIL).await;
     let none = app.get("/console/audit?from=2020-01-01&until=2020-01-31", &cookie).await;
     assert!(none.body.contains("No entry matches") && none.body.contains("Show all entries"), "{}", none.body);
-    for query in ["from=yesterday", "user=ada", "cursor=x", "correlation=%20x%20y"] {
+    let cases = [
+        ("from=yesterday", "from", "must be a day"),
+        ("until=2026-13-01", "until", "must be a day"),
+        ("user=ada", "user", "must be the e-mail address or the name of one user"),
+        ("user=eve%40example.org", "user", "must be the e-mail address or the name of one user"),
+        ("organization=%3Cb%3E", "organization", "must be the name of one organization"),
+        ("resource=USER&id=x%40example.com", "id", "must be the e-mail address or the name of one user"),
+        ("correlation=%20x%20y", "correlation", "must be a correlation id"),
+    ];
+    for (query, field, expected) in cases {
         let answer = app.get(&format!("/console/audit?{query}"), &cookie).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}");
+        let start = format!(r#"<p id="{field}-error" class="error">"#);
+        let (_, rest) = answer.body.split_once(&start).unwrap_or_else(|| panic!("{query}: {}", answer.body));
+        assert!(rest.split('<').next().unwrap().contains(expected), "{query}: {}", answer.body);
+        assert!(answer.body.contains(&format!(r#"aria-describedby="{field}-error"#)), "{query}: {}", answer.body);
+        assert!(!answer.body.contains("<li id=\"entry-") && answer.body.contains("Correct the marked fields"));
     }
+    let answer = app.get("/console/audit?cursor=x", &cookie).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     let sent = request(Method::GET, "/console/audit?action=LOGIN", &cookie).header("hx-request", "true");
     let part = app.send(sent.body(Body::empty()).unwrap()).await;
-    assert!(part.body.contains("SESSION LOGIN") && !part.body.contains("<html"), "{}", part.body);
+    assert!(part.body.contains("ada@example.com signed in") && !part.body.contains("<html"), "{}", part.body);
     let sent = request(Method::GET, "/console/audit?from=yesterday", &cookie).header("hx-request", "true");
     let part = app.send(sent.body(Body::empty()).unwrap()).await;
-    assert!(part.body.contains(r#"class="error""#) && !part.body.contains("<html"), "{}", part.body);
+    // The field is replaced, and no list is left.
+    assert_eq!(part.status, StatusCode::OK);
+    assert!(part.body.contains(r#"<div id="from-field" hx-swap-oob="innerHTML">"#), "{}", part.body);
+    assert!(part.body.contains(r#"id="from-error""#) && !part.body.contains(r#"id="until-field""#), "{}", part.body);
+    assert!(!part.body.contains("<html") && !part.body.contains("<li id="), "{}", part.body);
 }
 
 #[tokio::test]
@@ -135,7 +156,7 @@ async fn new_entries_come_once_newest_first_and_pass_the_filter() {
     assert!(!found.contains("data-more"), "{found}");
     let suspended = app.get(&format!("/console/audit/news?action=SUSPEND&after={place}"), &cookie).await;
     assert_eq!(after(&suspended.body), place + 3);
-    for query in ["after=x", "from=yesterday"] {
+    for query in ["after=x", "from=yesterday", "user=ada"] {
         let answer = app.get(&format!("/console/audit/news?{query}"), &cookie).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}");
     }
@@ -219,7 +240,12 @@ async fn the_page_of_the_log_has_its_script_and_the_texts_of_it() {
     let path = page.split('"').find(|text| text.ends_with("/audit.js")).expect("a script");
     let script = app.get(path, "").await;
     assert_eq!(script.status, StatusCode::OK);
-    assert!(page.contains(r#"data-news="action=LOGIN""#) && page.contains("data-check="), "{page}");
+    assert!(
+        page.contains(r#"data-news="action=LOGIN""#)
+            && page.contains("data-check>")
+            && page.contains(r#"id="check-log""#),
+        "{page}"
+    );
     // Every text that the script shows is in the page, and every text of the page is shown.
     let texts: Vec<&str> = page.split(r#"data-text=""#).skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert!(texts.len() > 30);
@@ -247,7 +273,7 @@ async fn names_of_users_are_shown_as_far_as_the_reader_may_see_the_users() {
     give(grace.id, "READER", "audit-logs:read", None).await;
     let cookie = app.sign_in("grace@example.com").await;
     app.sign_in("mary@example.com").await;
-    let by = |id: &str| format!("<span>by {id}</span>");
+    let by = |id: &str| format!("<strong>{id} signed in</strong>");
     let body = app.get("/console/audit", &cookie).await.body;
     let (ada_id, mary_id) = (ada.user().unwrap().to_string(), mary.id.to_string());
     assert!(body.contains(&by(&ada_id)) && body.contains(&by(&mary_id)), "{body}");
@@ -257,4 +283,97 @@ async fn names_of_users_are_shown_as_far_as_the_reader_may_see_the_users() {
     let cookie = app.sign_in("grace@example.com").await;
     let body = app.get("/console/audit", &cookie).await.body;
     assert!(body.contains(&by(&ada_id)) && body.contains(&by("mary@example.com")), "{body}");
+}
+
+/// Returns the sentences of a page, newest first.
+fn sentences(body: &str) -> Vec<&str> {
+    body.split("<strong>").skip(1).map(|rest| rest.split("</strong>").next().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_entry_says_what_was_done_to_whom() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let new = NewOrganization { name: "<i>Sales".into(), slug: None, parent: None };
+    let sales = app.iam.organizations().create(&ada, new).await.unwrap().organization;
+    let member = app.iam.roles().by_name(&ada, "MEMBER").await.unwrap().unwrap();
+    for organization in [None, Some(sales.id)] {
+        let new = NewAssignment { user: grace.id, role: member.id, organization, expires_at: None };
+        app.iam.assignments().create(&ada, new).await.unwrap();
+    }
+    let new = NewRole { name: "DESK".into(), permissions: vec!["users:read".into()], ..NewRole::default() };
+    let desk = app.iam.roles().create(&ada, new).await.unwrap();
+    let patch = iam_core::role::RolePatch { description: Some("Front".into()), ..Default::default() };
+    app.iam.roles().update(&ada, desk.id, patch).await.unwrap();
+    app.sign_in("grace@example.com").await;
+    let session = app.iam.sessions().list(&ada, grace.id).await.unwrap()[0].id;
+    app.iam.sessions().terminate(&ada, session).await.unwrap();
+    app.sign_in("grace@example.com").await;
+    app.iam.users().suspend(&ada, grace.id).await.unwrap();
+    app.iam.users().suspend(&ada, grace.id).await.unwrap();
+    let cookie = app.sign_in(EMAIL).await;
+    let body = app.get("/console/audit", &cookie).await.body;
+    let (said, grace_id) = (sentences(&body), grace.id);
+    let expected = [
+        "ada@example.com signed in",
+        "ada@example.com ended a session of grace@example.com, because the user was suspended",
+        "ada@example.com suspended grace@example.com",
+        "grace@example.com signed in",
+        "ada@example.com ended a session of grace@example.com",
+        "grace@example.com signed in",
+        "ada@example.com changed the role DESK (description)",
+        "ada@example.com created the role DESK",
+        "ada@example.com assigned the role MEMBER to grace@example.com in &#60;i&#62;Sales",
+        "ada@example.com assigned the role MEMBER to grace@example.com in the whole tenant",
+        "ada@example.com created the organization &#60;i&#62;Sales",
+        "ada@example.com created the user grace@example.com",
+    ];
+    let mut found = said.clone();
+    // Both entries of the suspension have the same moment.
+    if found[1] == expected[2] {
+        found.swap(1, 2);
+    }
+    assert_eq!(found[..expected.len()], expected, "a suspension that changes nothing is not recorded");
+    // The filter takes people and places by their names.
+    let by_grace = app.get("/console/audit?user=GRACE%40example.com", &cookie).await.body;
+    assert_eq!(sentences(&by_grace), ["grace@example.com signed in"; 2]);
+    assert!(by_grace.contains(r#"value="GRACE@example.com""#), "{by_grace}");
+    let by_id = app.get(&format!("/console/audit?user={grace_id}"), &cookie).await.body;
+    assert!(sentences(&by_id) == sentences(&by_grace) && by_id.contains(r#"value="grace@example.com""#), "{by_id}");
+    let by_name = app.get("/console/audit?user=grace%20lovelace", &cookie).await.body;
+    assert_eq!(sentences(&by_name), sentences(&by_grace));
+    let about = app.get("/console/audit?resource=USER&id=grace%40example.com", &cookie).await.body;
+    assert_eq!(sentences(&about), [expected[2], expected[11]]);
+    assert!(about.contains("Entries about its sessions"), "{about}");
+    let place = app.get(&format!("/console/audit?organization={}", sales.slug), &cookie).await.body;
+    assert_eq!(sentences(&place), [expected[8], expected[10]]);
+    let page = app.get(&format!("/console/organizations/{}", sales.id), &cookie).await.body;
+    assert!(page.contains(expected[8]) && !page.contains("ROLE_ASSIGNMENT"), "{page}");
+    assert!(page.contains(&format!("/console/audit?organization={}", sales.id)), "{page}");
+    // Another tenant finds neither.
+    app.register("eve@example.org").await;
+    let eve = app.sign_in("eve@example.org").await;
+    for query in ["user=grace%40example.com".to_owned(), format!("organization={}", sales.slug)] {
+        let answer = app.get(&format!("/console/audit?{query}"), &eve).await;
+        assert!(answer.status == StatusCode::BAD_REQUEST && sentences(&answer.body).is_empty(), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn a_reader_who_may_not_see_users_filters_by_their_ids() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let permissions = vec!["audit-logs:read".to_owned()];
+    let role = app.iam.roles().create(&ada, NewRole { name: "READER".into(), permissions, ..NewRole::default() }).await;
+    let new = NewAssignment { user: grace.id, role: role.unwrap().id, organization: None, expires_at: None };
+    app.iam.assignments().create(&ada, new).await.unwrap();
+    let cookie = app.sign_in("grace@example.com").await;
+    let answer = app.get("/console/audit?user=ada%40example.com", &cookie).await;
+    assert!(answer.body.contains("must be the id of a user"), "{}", answer.body);
+    let id = ada.user().unwrap();
+    let answer = app.get(&format!("/console/audit?user={id}&resource=USER"), &cookie).await;
+    // The entry itself has the address of the new user.
+    assert_eq!(sentences(&answer.body)[0], format!("{id} created the user grace@example.com"));
 }

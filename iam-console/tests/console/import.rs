@@ -2,6 +2,9 @@
 
 use axum::http::{HeaderValue, StatusCode};
 use iam_core::Caller;
+use iam_core::assignment::NewAssignment;
+use iam_core::invitation::{InvitationFilter, NewInvitation};
+use iam_core::role::NewRole;
 use iam_core::user::{UserFilter, UserSort};
 
 use crate::app::{Answer, App, EMAIL, form, person};
@@ -17,7 +20,15 @@ async fn count(app: &App, caller: &Caller) -> u64 {
 }
 
 async fn signed() -> (App, Caller, String) {
-    let app = App::empty().await;
+    signed_at(App::empty().await).await
+}
+
+/// Signs in at an installation that sends mail.
+async fn signed_with_mail() -> (App, Caller, String) {
+    signed_at(App::with_mail().await).await
+}
+
+async fn signed_at(app: App) -> (App, Caller, String) {
     let ada = app.register(EMAIL).await;
     let cookie = app.sign_in(EMAIL).await;
     (app, ada, cookie)
@@ -65,7 +76,7 @@ async fn a_check_says_what_would_happen_to_each_row_and_saves_nothing() {
     assert_eq!(answer.status, StatusCode::OK);
     let found = rows(&answer);
     let expected = [
-        ("2", "grace@example.com", "can be imported"),
+        ("2", "grace@example.com", "can be created"),
         ("3", "alan", "email "),
         ("4", EMAIL, "already exists"),
         ("6", "", "status "),
@@ -79,7 +90,11 @@ async fn a_check_says_what_would_happen_to_each_row_and_saves_nothing() {
         assert!(result.contains(part), "{line}: {result}");
     }
     assert!(found[1][2].contains("lastName"), "all fields are named: {:?}", found[1]);
-    assert!(answer.body.contains("can be imported: 1. Rows with errors: 6."), "{}", answer.body);
+    assert!(
+        answer.body.contains("can be created: 1. People who can be invited: 0. Rows with errors: 6."),
+        "{}",
+        answer.body
+    );
     // What was typed is still there, and the next step is offered.
     assert!(answer.body.contains("GRACE@example.com,Grace"), "{}", answer.body);
     assert!(!answer.body.contains(r#"value="import" class="plain" hidden"#), "{}", answer.body);
@@ -92,7 +107,11 @@ async fn an_import_creates_users_who_sign_in_with_their_passwords() {
     let csv =
         format!("lastName,firstName,email,passwordHash\r\nHopper,Grace,grace@example.com,{HASH}\r\nX,Y,bad,{HASH}\r\n");
     let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", "import")]).await;
-    assert!(answer.body.contains("created: 1. Rows that were refused: 1."), "{}", answer.body);
+    assert!(
+        answer.body.contains("created: 1. People who were invited: 0. Rows that were refused: 1."),
+        "{}",
+        answer.body
+    );
     assert_eq!(count(&app, &ada).await, 2);
     // The same file again changes nothing.
     let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", "import")]).await;
@@ -113,6 +132,13 @@ async fn a_part_of_a_file_is_answered_by_its_rows_with_the_lines_of_the_file() {
     let found = rows(&answer);
     assert_eq!((&*found[0][0], &*found[0][2], &*found[1][0]), ("102", "created", "103"), "{found:?}");
     assert_eq!(count(&app, &ada).await, 2);
+    let mut sent = form(PATH, &cookie, &[("csv", "email\nx"), ("run", "import"), ("form-token", &token)]);
+    sent.headers_mut().insert("hx-request", HeaderValue::from_static("true"));
+    let answer = app.send(sent).await;
+    assert_eq!(
+        (answer.status, &*answer.body),
+        (StatusCode::BAD_REQUEST, "<p class=\"error\">The file has no column firstName.</p>")
+    );
 }
 
 #[tokio::test]
@@ -157,7 +183,7 @@ async fn only_callers_who_may_create_users_import_them() {
     let eve = app.sign_in("eve@example.org").await;
     let csv = format!("{HEADER}\n{EMAIL},X,Y,{HASH},");
     let answer = app.post_signed(PATH, &eve, &[("csv", &csv), ("run", "check")]).await;
-    assert_eq!(rows(&answer)[0][2], "can be imported");
+    assert_eq!(rows(&answer)[0][2], "can be created");
     assert_eq!(count(&app, &ada).await, 2);
 }
 
@@ -175,4 +201,101 @@ async fn a_quota_stops_the_import_and_the_rows_before_stay() {
     assert_eq!((&*found[0][2], &*found[1][2]), ("created", "not imported"));
     assert!(answer.body.contains("data-stopped") && answer.body.contains("quota"), "{}", answer.body);
     assert_eq!(count(&app, &ada).await, 2);
+}
+
+/// Returns the addresses and the numbers of roles of the invitations.
+async fn invited(app: &App, caller: &Caller) -> Vec<(String, usize)> {
+    let found = app.iam.invitations().list(caller, &InvitationFilter::default(), Default::default()).await.unwrap();
+    let mut found: Vec<_> =
+        found.items.into_iter().map(|one| (one.email.as_str().to_owned(), one.roles.len())).collect();
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn a_row_without_a_hash_invites_the_person() {
+    let (app, ada, cookie) = signed_with_mail().await;
+    let taken = NewInvitation { email: "kate@example.com".into(), ..NewInvitation::default() };
+    app.iam.invitations().create(&ada, taken).await.unwrap();
+    let csv = format!(
+        "{HEADER}\ngrace@example.com,<b>Grace,Hopper,,\nalan,Alan,,,\n{EMAIL},Ada,Lovelace,,ACTIVE\n\
+         mary@example.com,Mary,M,,SUSPENDED\nGRACE@example.com,Grace,Hopper,,\njoan@example.com,Joan,J,{HASH},"
+    );
+    let results = async |run| {
+        let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", run)]).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let results: Vec<String> = rows(&answer).into_iter().map(|[_, _, result]| result).collect();
+        (answer, results)
+    };
+    let (answer, results_of_check) = results("check").await;
+    assert!(
+        results_of_check[1].contains("email ") && results_of_check[1].contains("lastName "),
+        "{results_of_check:?}"
+    );
+    assert!(results_of_check[2].contains("already exists"), "{results_of_check:?}");
+    assert_eq!(results_of_check[3], "status must be empty or ACTIVE in a row without passwordHash.");
+    let found = [&results_of_check[0], &results_of_check[4], &results_of_check[5]];
+    assert!(found[0] == "can be invited" && found[1].contains("already exists") && found[2] == "can be created");
+    let summary = "can be created: 1. People who can be invited: 1. Rows with errors: 4.";
+    assert!(answer.body.contains(summary) && answer.body.contains(r#"data-good="invited""#), "{}", answer.body);
+    assert_eq!((invited(&app, &ada).await.len(), count(&app, &ada).await), (1, 1), "a check changes nothing");
+
+    let (answer, results_of_import) = results("import").await;
+    assert!(results_of_import[0] == "invited" && results_of_import[5] == "created", "{results_of_import:?}");
+    assert!(results_of_import[4].contains("invit"), "{results_of_import:?}");
+    assert!(answer.body.contains("/console/invitations/"), "{}", answer.body);
+    let expected = [("grace@example.com".to_owned(), 0), ("kate@example.com".to_owned(), 0)];
+    assert_eq!((invited(&app, &ada).await, count(&app, &ada).await), (expected.to_vec(), 2));
+}
+
+#[tokio::test]
+async fn the_columns_and_the_delimiter_are_those_of_an_office_program() {
+    let (app, ada, cookie) = signed_with_mail().await;
+    let files = [
+        "\u{feff}email;firstName;lastName\r\na@example.com;\"A; B\";C\r\n",
+        "lastName\temail\tfirstName\nC\tb@example.com\tA, B\n",
+        "\"email\",\"firstName\",\"lastName\"\nc@example.com,A,B\n",
+    ];
+    for csv in files {
+        let answer = app.post_signed(PATH, &cookie, &[("csv", csv), ("run", "import")]).await;
+        let found = rows(&answer);
+        assert_eq!((found.len(), &*found[0][0], &*found[0][2]), (1, "2", "invited"), "{found:?}");
+    }
+    assert_eq!(invited(&app, &ada).await.len(), files.len());
+    let page = app.get(PATH, &cookie).await.body;
+    let template = page.split('"').find(|text| text.ends_with("/users.csv")).expect("a file to begin with");
+    let file = app.get(template, "").await;
+    assert_eq!((file.status, &*file.body), (StatusCode::OK, "email,firstName,lastName\r\n"));
+}
+
+#[tokio::test]
+async fn a_row_without_a_hash_says_why_nobody_can_be_invited() {
+    let (app, ada, cookie) = signed().await;
+    let page = app.get(PATH, &cookie).await.body;
+    assert!(page.contains("This installation sends no mail"), "{page}");
+    let csv = format!("{HEADER}\ngrace@example.com,Grace,Hopper,,\njoan@example.com,Joan,J,{HASH},");
+    for run in ["check", "import"] {
+        let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", run)]).await;
+        let found = rows(&answer);
+        assert!(found[0][2].contains("sends no mail") && found[0][2].contains("IAM_SMTP_URL"), "{found:?}");
+        assert!(["can be created", "created"].contains(&&*found[1][2]), "{found:?}");
+    }
+    assert_eq!(count(&app, &ada).await, 2);
+}
+
+#[tokio::test]
+async fn only_callers_who_may_invite_import_rows_without_a_hash() {
+    let (app, ada, _) = signed_with_mail().await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let permissions = vec!["users:create".to_owned()];
+    let role = app.iam.roles().create(&ada, NewRole { name: "DESK".into(), permissions, ..NewRole::default() }).await;
+    let new = NewAssignment { user: grace.id, role: role.unwrap().id, organization: None, expires_at: None };
+    app.iam.assignments().create(&ada, new).await.unwrap();
+    let cookie = app.sign_in("grace@example.com").await;
+    let csv = "email,firstName,lastName\nmary@example.com,Mary,M";
+    for run in ["check", "import"] {
+        let answer = app.post_signed(PATH, &cookie, &[("csv", csv), ("run", run)]).await;
+        assert!(rows(&answer)[0][2].contains("invitations:create"), "{}", answer.body);
+    }
+    assert_eq!(invited(&app, &ada).await, []);
 }

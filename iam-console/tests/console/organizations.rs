@@ -163,7 +163,9 @@ async fn the_page_shows_what_is_above_below_and_held_and_the_log() {
     let signed = signed().await;
     signed.holder("grace@example.com", "MEMBER", signed.north).await;
     let page = signed.get(&path(signed.north, "")).await.body;
-    for text in ["Harbour", "grace@example.com", "MEMBER", "ORGANIZATION CREATE", "ROLE_ASSIGNMENT ROLE_ASSIGNED"] {
+    let (created, assigned) =
+        ("created the organization North", "assigned the role MEMBER to grace@example.com in North");
+    for text in ["Harbour", "grace@example.com", "MEMBER", created, assigned] {
         assert!(page.contains(text), "{text}: {page}");
     }
     let below = signed.get(&path(signed.harbour, "")).await.body;

@@ -65,6 +65,12 @@ impl Visit {
         assert_eq!(self.browser.text_of(&said), expected);
     }
 
+    /// Waits until the page says that something went wrong.
+    fn refuses(&self, expected: &str) {
+        let said = format!("//form/p[@role='alert'][text()=\"{expected}\"]");
+        assert_eq!(self.browser.text_of(&said), expected);
+    }
+
     /// Checks that a page fits into narrow and wide windows, and that it does nothing that its policy refuses.
     fn is_sound(&self) {
         for width in [360, 1_600] {
@@ -230,21 +236,74 @@ fn a_file_of_users_is_checked_and_imported_in_parts() {
         browser.click("//a[text()='Import']");
         visit.is_sound();
         visit.press("Check");
-        visit.says("Choose a file, or paste its text: a line with the names of the columns, and rows.");
+        let empty =
+            "Choose a file, or paste its text: a line with the names of the columns, and rows. Nothing was checked.";
+        visit.refuses(empty);
         browser.type_into("//input[@id='file']", file.to_str().unwrap());
         visit.press("Check");
-        visit.says("Rows that can be imported: 120. Rows with errors: 2.");
+        visit.says("Users that can be created: 120. People who can be invited: 0. Rows with errors: 2.");
         // Each row has its line of the file, also behind rows that have two lines.
         assert_eq!(browser.text_of("//tbody/tr[121]/td[1]"), "242");
         assert_eq!(browser.text_of("//tbody/tr[121]/td[3]"), "A row before it has the same e-mail address.");
         assert_eq!(browser.text_of("//tbody/tr[122]/td[1]"), "243");
         assert_eq!(ada.get("/api/v1/users").expect(200)["pagination"]["total"], 1);
         visit.press("Import");
-        visit.says("Users that were created: 120. Rows that were refused: 2.");
+        visit.says("Users that were created: 120. People who were invited: 0. Rows that were refused: 2.");
         assert_eq!(ada.get("/api/v1/users").expect(200)["pagination"]["total"], 121);
         visit.is_sound();
         browser.click("//tbody/tr[120]//a[text()='created']");
         browser.text_of("//h1[contains(text(), '119')]");
         visit.is_sound();
+    }
+}
+
+#[test]
+fn people_of_a_file_without_hashes_are_invited() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = with_mail(store.iam_server(), store.home()).serve();
+        let client = server.client();
+        let ada = client.with_token(&client.register(EMAIL).access);
+        let visit = Visit::to(&server);
+        let browser = &visit.browser;
+        visit.sign_in(EMAIL);
+        browser.text_of("//h1[text()='Welcome, Ada']");
+        visit.open("/console/users/import");
+        let file = store.home().file("people.csv", "email;firstName\r\ngrace@example.com;Grace\r\n");
+        browser.type_into("//input[@id='file']", file.to_str().unwrap());
+        visit.press("Check");
+        visit.refuses("The file has no column lastName. Nothing was checked.");
+        assert_eq!(browser.run("return document.querySelector('[data-result]').hidden"), true);
+
+        // The file is corrected on the disk, and the browser does not read it again.
+        let content = "email;firstName;lastName\r\ngrace@example.com;Grace;Hopper\r\nbroken;Kate;Moss\r\n";
+        store.home().file("people.csv", content);
+        visit.press("Check");
+        visit.refuses("The file has changed. Choose it again, and check it. Nothing was checked.");
+        browser.type_into("//input[@id='file']", file.to_str().unwrap());
+        visit.press("Check");
+        visit.says("Users that can be created: 0. People who can be invited: 1. Rows with errors: 1.");
+        store.home().file("people.csv", format!("{content}mary@example.com;Mary;M\r\n"));
+        visit.press("Import");
+        visit.refuses("The file has changed. Choose it again, and check it. Nothing was imported.");
+        assert_eq!(ada.get("/api/v1/invitations").expect(200)["pagination"]["total"], 0);
+
+        store.home().file("latin.csv", b"email;firstName;lastName\r\nx@example.com;J\xf6rg;X\r\n");
+        browser.type_into("//input[@id='file']", store.home().path().join("latin.csv").to_str().unwrap());
+        visit.press("Check");
+        let encoding = browser.text_of("//form/p[@role='alert'][contains(text(), 'UTF-8')]");
+        assert!(encoding.ends_with("Nothing was checked."), "{encoding}");
+
+        browser.type_into("//input[@id='file']", file.to_str().unwrap());
+        visit.press("Check");
+        visit.says("Users that can be created: 0. People who can be invited: 2. Rows with errors: 1.");
+        visit.is_sound();
+        visit.press("Import");
+        visit.says("Users that were created: 0. People who were invited: 2. Rows that were refused: 1.");
+        visit.is_sound();
+        wait_for_mail(store.home(), "INVITATION", "mary@example.com", 1);
+        browser.click("//tbody/tr[1]//a[text()='invited']");
+        browser.text_of("//h1[contains(., 'grace@example.com')]");
+        assert_eq!(ada.get("/api/v1/invitations").expect(200)["pagination"]["total"], 2);
+        assert_eq!(ada.get("/api/v1/users").expect(200)["pagination"]["total"], 1);
     }
 }

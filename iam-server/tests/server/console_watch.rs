@@ -33,6 +33,53 @@ fn fits(browser: &Browser) {
     }
 }
 
+/// Returns the text of an element, also what is folded.
+fn all_text(browser: &Browser, selector: &str) -> String {
+    text(&browser.run(&format!("return document.querySelector('{selector}').textContent")))
+}
+
+/// Returns the id of the newest entry about a created user.
+fn entry_id(browser: &Browser) -> String {
+    text(&browser.run("return document.querySelector('li[data-action=CREATE][data-resource-type=USER]').id"))
+}
+
+/// Presses the button that checks the log. Returns what the page says then.
+fn check_log(browser: &Browser) -> String {
+    browser.run("document.getElementById('log-checked').replaceChildren()");
+    browser.click("//button[@id='check-log']");
+    browser.text_of("//div[@id='log-checked']/details/summary");
+    browser.text_of("//div[@id='log-checked']")
+}
+
+#[test]
+fn the_log_is_filtered_by_a_person() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let ada = client.with_token(&client.register(EMAIL).access);
+        create_user(&ada, "kate@example.com");
+        let browser = signed_in(&server, "/audit");
+        browser.type_into("//input[@id='user']", "kat\u{e007}");
+        let error = browser.text_of("//p[@id='user-error']");
+        assert!(error.starts_with("Acting user must be the e-mail address or the name of one user"), "{error}");
+        browser.text_of("//div[@id='entries']//p[text()='Correct the marked fields.']");
+        let is_listed = "return document.querySelector('#entries li') !== null";
+        assert_eq!(browser.run(is_listed), false, "nothing is shown as if it matched");
+        assert_eq!(browser.run("return document.getElementById('user').getAttribute('aria-invalid')"), "true");
+        fits(&browser);
+        browser.type_into("//input[@id='user']", "e");
+        assert_eq!(browser.run("return document.getElementById('user-error')"), Value::Null);
+        // The field offers the person.
+        let offered = "return document.querySelector('#user-options option')?.value ?? null";
+        wait_for("an offer", TIMEOUT, || Some(browser.run(offered)).filter(|value| value == "kate@example.com"));
+        browser.clear("//input[@id='user']");
+        browser.type_into("//input[@id='user']", &format!("{EMAIL}\u{e007}"));
+        browser.text_of("//li//strong[text()='ada@example.com created the user kate@example.com']");
+        assert_eq!(violations(&browser), Vec::<String>::new());
+        fits(&browser);
+    }
+}
+
 #[test]
 fn the_log_is_followed_and_an_entry_is_checked_by_the_browser() {
     for store in [Store::sqlite(), Store::postgres()] {
@@ -44,7 +91,7 @@ fn the_log_is_followed_and_an_entry_is_checked_by_the_browser() {
         let kept = "return Object.values(localStorage).find(value => value.includes('note')) ?? null";
         wait_for("a kept checkpoint", TIMEOUT, || Some(browser.run(kept)).filter(|kept| !kept.is_null()));
         browser.click("//button[@id='follow']");
-        browser.text_of("//span[@id='follow-state']");
+        browser.text_of("//p[@id='follow-state']");
         for number in 0..4 {
             create_user(&ada, &format!("u{number}@example.com"));
         }
@@ -62,26 +109,39 @@ fn the_log_is_followed_and_an_entry_is_checked_by_the_browser() {
                 let is_over = "return document.querySelector('button[data-check]:disabled') === null";
                 Some(browser.run(is_over)).filter(|is_over| *is_over == Value::Bool(true))
             });
-            browser.text_of(&format!("{entry}//div[@class='checked']"))
+            let checked = format!("{entry}//div[@class='checked']");
+            (browser.text_of(&checked), all_text(&browser, &format!("#{} .checked", entry_id(&browser))))
         };
         browser.click(&format!("{entry}//summary"));
-        let found = check();
+        let (found, all) = check();
         assert!(found.starts_with("Checked: everything matches."), "{found}");
-        assert!(found.contains("The entry is newer than the checkpoint"), "{found}");
-        assert!(found.contains("None of them was changed") && found.contains("is signed with the key"), "{found}");
-        let found = check();
+        assert!(found.contains("The entry is newer than the last check of this browser"), "{found}");
+        assert!(!found.contains("checkpoint"), "the details are folded: {found}");
+        assert!(all.contains("None of them was changed") && all.contains("is signed with the key"), "{all}");
+        let (found, _) = check();
         assert!(
             found.starts_with("Checked: everything matches.") && found.contains("has not changed since"),
             "{found}"
         );
+        let found = check_log(&browser);
+        assert!(found.starts_with("The log was not changed since this browser last checked it, on "), "{found}");
+        let entries = browser.run("return document.querySelectorAll('#entries li[data-action]').length");
+        assert!(found.contains(&format!("compared with the log, and match: {entries}.")), "{found}");
+        assert!(all_text(&browser, "#log-checked").contains("starts with the same"), "{found}");
         assert_eq!(violations(&browser), Vec::<String>::new());
         fits(&browser);
 
         store.tamper("UPDATE audit_entries SET resource_id = '99' WHERE resource_type = 'USER' AND action = 'CREATE'");
-        let found = check();
+        let (found, _) = check();
         assert!(found.starts_with("Checked: something does not match."), "{found}");
         assert!(found.contains("is not the root in the present checkpoint"), "{found}");
         assert!(!found.contains("has not changed since"), "{found}");
+        let found = check_log(&browser);
+        assert!(found.starts_with("Checked: something does not match."), "{found}");
+        assert!(
+            found.contains("ada@example.com created the user u3@example.com") && found.contains("is not as the log")
+        );
+        assert!(found.contains("audit verify") && !found.contains("was not changed"), "{found}");
 
         // Another log than the one that the browser has seen before.
         browser.run(
@@ -92,11 +152,13 @@ fn the_log_is_followed_and_an_entry_is_checked_by_the_browser() {
                 localStorage.setItem(name, JSON.stringify({ ...kept, note: lines.join('\\n') }));
             }",
         );
-        let found = check();
+        let (found, _) = check();
         assert!(found.starts_with("Checked: something does not match."), "{found}");
         assert!(found.contains("does not start with") && found.contains("audit verify"), "{found}");
-        let found = check();
+        let (found, _) = check();
         assert!(found.starts_with("Checked: something does not match."), "the checkpoint is not replaced: {found}");
+        let found = check_log(&browser);
+        assert!(found.contains("does not start with") && !found.contains("was not changed"), "{found}");
     }
 }
 

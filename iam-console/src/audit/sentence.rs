@@ -1,0 +1,132 @@
+//! What an entry of the log says, in one sentence.
+
+use iam_core::audit::{AuditEntry, ResourceType};
+use iam_core::{Caller, Error, Iam, RoleId, UserId};
+use serde_json::{Map, Value};
+
+use crate::english::{self, Happening};
+use crate::names::Names;
+
+/// The fields of old and new values that name a resource, the most exact one first.
+const LABELS: [&str; 4] = ["email", "name", "displayName", "url"];
+
+/// Reads the names that the sentences of these entries need.
+pub(crate) async fn names_of(iam: &Iam, caller: &Caller, entries: &[AuditEntry]) -> Result<Names, Error> {
+    let (mut users, mut organizations, mut roles) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in entries {
+        users.extend([entry.user_id, target_of(entry)].into_iter().flatten());
+        organizations.extend(entry.organization_id);
+        if entry.resource_type == ResourceType::ROLE && own_label(entry).is_none() {
+            roles.extend(entry.resource_id.as_ref().and_then(|id| id.parse::<RoleId>().ok()));
+        }
+    }
+    Names::read(iam, caller, users, organizations).await?.with_roles(iam, caller, roles).await
+}
+
+/// Returns the sentence. An entry that the service does not record itself gets its raw action and resource type.
+pub(crate) fn sentence(entry: &AuditEntry, names: &Names) -> String {
+    let metadata = |name: &str| text_in(&entry.metadata, name).unwrap_or_default();
+    let target = target_of(entry);
+    let actor = match entry.user_id {
+        Some(id) => names.user(id),
+        None if entry.metadata.contains_key("system") => english::SERVICE_ACTED.to_owned(),
+        None => english::ANONYMOUS_ACTED.to_owned(),
+    };
+    let fields = entry.metadata.get("changedFields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    english::what_happened(&Happening {
+        resource_type: entry.resource_type.as_str(),
+        action: &entry.action,
+        actor: &actor,
+        subject: &subject_of(entry, names),
+        user: &target.map(|id| names.user(id)).unwrap_or_default(),
+        is_own: target.is_some() && target == entry.user_id,
+        role: &metadata("roleName"),
+        place: &entry.organization_id.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
+        reason: &metadata("reason"),
+        is_invited: entry.metadata.contains_key("invitationId"),
+        is_decision: entry.metadata.contains_key("itemId"),
+        fields: &fields.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Returns the user whom an entry is about.
+fn target_of(entry: &AuditEntry) -> Option<UserId> {
+    let id = match &entry.resource_type {
+        about if *about == ResourceType::USER => entry.resource_id.clone(),
+        _ => text_in(&entry.metadata, "targetUserId"),
+    };
+    id?.parse().ok()
+}
+
+/// Returns the name of the resource: as the entry recorded it, else as it is now. Empty if neither is known.
+fn subject_of(entry: &AuditEntry, names: &Names) -> String {
+    let id = entry.resource_id.as_deref().unwrap_or_default();
+    let named_now = || match entry.resource_type.as_str() {
+        "USER" => id.parse().map_or_else(|_| id.to_owned(), |id| names.user(id)),
+        "ORGANIZATION" => id.parse().map_or_else(|_| id.to_owned(), |id| names.organization(id)),
+        "ROLE" => id.parse().map_or_else(|_| id.to_owned(), |id| names.role(id)),
+        _ => String::new(),
+    };
+    own_label(entry).unwrap_or_else(named_now)
+}
+
+/// Returns the name of the resource that the entry itself has: the one before the change, if the name changed.
+fn own_label(entry: &AuditEntry) -> Option<String> {
+    let values = [&entry.old_value, &entry.new_value].into_iter().flatten().chain([&entry.metadata]);
+    values.into_iter().find_map(|values| LABELS.iter().find_map(|label| text_in(values, label)))
+}
+
+fn text_in(values: &Map<String, Value>, name: &str) -> Option<String> {
+    values.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use iam_core::audit::CATALOGUE;
+
+    use super::*;
+
+    fn happening<'a>(resource_type: &'a str, action: &'a str) -> Happening<'a> {
+        Happening {
+            resource_type,
+            action,
+            actor: "ada",
+            subject: "thing",
+            user: "kate",
+            is_own: false,
+            role: "MEMBER",
+            place: "Sales",
+            reason: "",
+            is_invited: false,
+            is_decision: false,
+            fields: "",
+        }
+    }
+
+    #[test]
+    fn everything_that_the_service_records_has_a_sentence_of_its_own() {
+        let mut sentences = std::collections::BTreeSet::new();
+        for recorded in CATALOGUE {
+            for action in recorded.actions {
+                let said = english::what_happened(&happening(recorded.resource_type.as_str(), action));
+                assert!(!said.contains(recorded.resource_type.as_str()) && !said.contains(action), "{said}");
+                assert!(sentences.insert(said.clone()), "{said}");
+            }
+        }
+        assert_eq!(english::what_happened(&happening("INVOICE", "SENT")), "ada recorded INVOICE SENT");
+    }
+
+    #[test]
+    fn the_end_of_a_session_says_who_ended_it() {
+        let ended =
+            |is_own, reason| english::what_happened(&Happening { is_own, reason, ..happening("SESSION", "LOGOUT") });
+        assert_eq!(ended(true, ""), "ada signed out");
+        assert_eq!(ended(true, "LOGOUT_ALL"), "ada signed out everywhere");
+        assert_eq!(ended(true, "TERMINATED"), "ada ended a session of its own");
+        assert_eq!(ended(true, "PASSWORD_CHANGE"), "A session of kate ended, because the password was changed");
+        assert_eq!(ended(true, "TOKEN_REUSE"), "A session of kate ended, because a token of it was used twice");
+        assert_eq!(ended(false, "TERMINATED"), "ada ended a session of kate");
+        assert_eq!(ended(false, "USER_SUSPENDED"), "ada ended a session of kate, because the user was suspended");
+        assert_eq!(ended(false, "USER_DELETED"), "ada ended a session of kate, because the user was deleted");
+    }
+}
