@@ -55,6 +55,9 @@ pub struct Settings {
     /// Whether [`service`](crate::service) shows the pages `/account/verify`, `/account/reset` and
     /// `/account/invitation`, to which the links in messages can lead.
     pub shows_account_pages: bool,
+    /// Where people log in, such as `/console`. The account pages link to it after an invitation was accepted or a
+    /// password was chosen. By default, they have no such link.
+    pub login_page: Option<String>,
 }
 
 impl Settings {
@@ -160,6 +163,7 @@ impl Default for Settings {
             shows_metrics: true,
             shows_docs: true,
             shows_account_pages: true,
+            login_page: None,
         }
     }
 }

@@ -155,7 +155,8 @@ function watch(form) {
   part("[data-file]").hidden = false;
   for (const input of [file, area]) {
     input.addEventListener("input", () => {
-      importButton.hidden = true;
+      importButton.hidden = table.hidden = true;
+      status.textContent = problem.textContent = "";
     });
   }
   window.addEventListener("beforeunload", (event) => {
@@ -179,6 +180,7 @@ function watch(form) {
       importButton.hidden = true;
     }
     progress.hidden = true;
+    (table.hidden ? form : table).scrollIntoView({ block: table.hidden ? "end" : "nearest" });
     for (const button of buttons) button.disabled = false;
     isRunning = false;
   });

@@ -11,7 +11,7 @@ use crate::paging::MAX_PAGES;
 use crate::problem::if_allowed;
 
 /// So begins the description of a built-in permission that no operation asks for yet.
-const RESERVED: &str = "Reserved";
+pub(crate) const RESERVED: &str = "Reserved";
 
 /// The permissions of the tenant, with their descriptions.
 pub(crate) struct Catalogue(BTreeMap<String, String>);

@@ -288,7 +288,8 @@ pub(crate) fn may_everything_with(resource: &str) -> String {
 pub(crate) fn title_of(resource: &str) -> String {
     let mut letters = resource.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    (first + letters.as_str()).replace('-', " ")
+    let title = (first + letters.as_str()).replace('-', " ");
+    title.strip_prefix("Api ").map_or(title.clone(), |rest| format!("API {rest}"))
 }
 
 pub(crate) fn change_role(name: &str) -> String {
@@ -357,9 +358,10 @@ pub(crate) const WHO_WHAT: &str = "Choose a permission. The answer names all use
 pub(crate) const USER_OR_YOU: &str = "User (empty for yourself)";
 pub(crate) const PERMISSION_HINT: &str = "For example users:read";
 pub(crate) const ONLY_ELSEWHERE: &str = "Not in the whole tenant, but in these organizations";
+pub(crate) const IN_WHOLE_TENANT: &str = "in the whole tenant";
 pub(crate) const ONLY_WHOLE_TENANT: &str = "These users may do it in the whole tenant. Other users may do it in single organizations. The roles with this \
      permission, each with all who hold it:";
-pub(crate) const NO_SUCH_PERMISSION: &str = "must be a permission, such as users:read";
+pub(crate) const NO_SUCH_PERMISSION: &str = "must be a permission: choose one that is offered, such as users:read";
 pub(crate) const AT_MOMENT: &str = "At (UTC)";
 pub(crate) const ASK: &str = "Ask";
 pub(crate) const ALLOWED: &str = "Yes";
@@ -426,8 +428,8 @@ pub(crate) const ORGANIZATION_ACTIVE: &str = "The organization is active again."
 pub(crate) const ORGANIZATION_SUSPENDED: &str = "The organization is suspended.";
 pub(crate) const ORGANIZATION_DELETED: &str = "The organization is deleted.";
 pub(crate) const SUSPEND_ORGANIZATION_WHAT: &str =
-    "Roles that are held in it or below it give nothing until you reactivate it.";
-pub(crate) const REACTIVATE_ORGANIZATION_WHAT: &str = "Roles that are held in it and below it are in force again.";
+    "Roles that are held in it or below it then give nothing until you reactivate it.";
+pub(crate) const REACTIVATE_ORGANIZATION_WHAT: &str = "Roles that are held in it and below it are then in force again.";
 pub(crate) const RESTORE_ORGANIZATION_WHAT: &str =
     "The organization comes back without the roles that were held in it.";
 pub(crate) const DELETE_ORGANIZATION_WHAT: &str = "Roles that are held in it end, and another organization can get its short name. Organizations below it must be moved or deleted first. You can restore it later.";
@@ -479,8 +481,8 @@ pub(crate) const ABOUT_WHICH: &str = "About which one";
 pub(crate) const ABOUT_WHICH_HINT: &str = "Its id, or the e-mail address of a user";
 pub(crate) const ACTING_USER: &str = "Acting user";
 pub(crate) const MUST_BE_CORRELATION: &str = "must be a correlation id";
-pub(crate) const ONLY_THE_USER_ITSELF: &str = "These are the changes of the user itself. Entries about its sessions, roles, second factors and keys are not among \
-     them: choose those above in \u{201c}About\u{201d}.";
+pub(crate) const ONLY_THE_USER_ITSELF: &str = "These are the changes of the user itself. What happened to sessions, roles, second factors and keys of the user is \
+     in the log without this filter.";
 
 /// How many entries of the log a page shows.
 pub(crate) fn entries_shown(count: usize) -> String {
@@ -740,6 +742,8 @@ pub(crate) fn what_happened(happening: &Happening<'_>) -> String {
         ("ROLE", "DELETE") => format!("{actor} deleted {}", the("role")),
         ("PERMISSION", "CREATE") => format!("{actor} registered {}", the("permission")),
         ("PERMISSION", "DELETE") => format!("{actor} removed {}", the("permission")),
+        // Who accepts an invitation gets the roles of it, and grants nothing.
+        ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") if happening.is_own => format!("{user} got the role {role} in {place}"),
         ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") => format!("{actor} assigned the role {role} to {user} in {place}"),
         ("ROLE_ASSIGNMENT", "ROLE_REVOKED") => match happening.reason {
             "EXPIRED" => format!("The role {role} of {user} in {place} ended"),
@@ -971,7 +975,7 @@ pub(crate) const INVITED_BY: &str = "who invited";
 pub(crate) const INVITED_WITHOUT_ROLES: &str = "The person gets no role, and so may do nothing at first.";
 pub(crate) const INVITE_ANOTHER: &str = "Invite again";
 pub(crate) const RESEND: &str = "Send a new link";
-pub(crate) const RESEND_WHAT: &str = "The new link works for 7 days. The old link stops working.";
+pub(crate) const RESEND_WHAT: &str = "Sends a new link, which works for 7 days. The old link then stops working.";
 pub(crate) const REVOKE_CONFIRM: &str = "Yes, revoke this invitation";
 pub(crate) const INVITED: &str = "The invitation is on its way.";
 pub(crate) const INVITATION_RESENT: &str =
@@ -1063,7 +1067,7 @@ pub(crate) const SECRET: &str = "Secret";
 pub(crate) const SECRET_ONCE: &str =
     "The receiver verifies requests with this secret. Copy it now: it is not shown again.";
 pub(crate) const ROTATE_SECRET: &str = "Make a new secret";
-pub(crate) const ROTATE_WHAT: &str = "For 24 hours, requests are signed with the old secret, too.";
+pub(crate) const ROTATE_WHAT: &str = "Requests are then signed with the old secret too, for 24 hours.";
 pub(crate) const TEST: &str = "Test";
 pub(crate) const TEST_WHAT: &str = "Sends an event of the type WEBHOOK.TEST at once, and shows the answer here. A test is neither in the audit log nor in the deliveries.";
 pub(crate) const SEND_TEST: &str = "Send a test";

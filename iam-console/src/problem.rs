@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use iam_axum::{Context, Kind, Problem};
+use iam_core::session::Me;
 use iam_core::{Error, FieldError, RequestContext};
 use serde::Deserialize;
 
@@ -101,12 +102,15 @@ pub(crate) async fn as_page(
     } else {
         let correlation_id = context.correlation_id.as_ref().map(|id| id.as_str().to_owned()).unwrap_or_default();
         let session = match response.extensions().get::<SessionCookie>() {
-            Some(session) => Some(FrameSession {
-                email: email_of(&console, context, session, status).await,
-                form_token: session.form_token(),
-                grants: None,
-                enrol_by: None,
-            }),
+            Some(session) => {
+                let me = me_of(&console, context, session, status).await;
+                Some(FrameSession {
+                    email: me.as_ref().map(|me| me.user.email.as_str().to_owned()),
+                    form_token: session.form_token(),
+                    grants: me.map(|me| me.grants),
+                    enrol_by: None,
+                })
+            }
             None => None,
         };
         let frame = Frame { session, ..Frame::without_session(console.base()) };
@@ -117,20 +121,14 @@ pub(crate) async fn as_page(
     shown
 }
 
-/// Returns the e-mail of the person, for the page of an error. `None` if the cause may be that the service has no time.
-async fn email_of(
-    console: &Console,
-    context: RequestContext,
-    session: &SessionCookie,
-    status: StatusCode,
-) -> Option<String> {
+/// Returns the person, for the page of an error. `None` if the cause may be that the service has no time.
+async fn me_of(console: &Console, context: RequestContext, session: &SessionCookie, status: StatusCode) -> Option<Me> {
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
         return None;
     }
     let token = console.iam.verify(session.access.expose()).await.ok()?;
     let caller = console.iam.authenticate_without_factor(&token, context).await.ok()?;
-    let me = console.iam.sessions().me(&caller).await.ok()?;
-    Some(me.user.email.as_str().to_owned())
+    console.iam.sessions().me(&caller).await.ok()
 }
 
 /// The answer to a path that the console does not have.

@@ -86,6 +86,9 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
         api.shows_metrics = false;
     }
     api.metrics = Some(metrics);
+    if settings.shows_console {
+        api.login_page = Some("/console".to_owned());
+    }
     let console = settings.shows_console.then(|| console(iam.clone(), api.clone(), settings.public_url.as_deref()));
     let router = iam_axum::service(iam.clone(), api).merge(console.unwrap_or_default());
     let router = traces.layer(router);

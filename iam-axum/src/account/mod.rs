@@ -4,8 +4,8 @@
 //! A page shows a form with the token of the link. Only sending the form uses the token, because mail programs and
 //! virus scanners open links, too.
 
-use std::future::{Ready, ready};
-use std::sync::LazyLock;
+use std::future::{self, Ready};
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::extract::{Form, Query, State};
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use crate::extract::Context;
 use crate::problem::{Kind, Problem};
 use crate::request_state::HumanPage;
-use crate::settings::Part;
+use crate::settings::{Part, Settings};
 use crate::state::ApiState;
 
 /// The paths of the pages, with the parts of the API that they use.
@@ -84,7 +84,7 @@ fn passkey_page() -> Router<ApiState> {
 fn with_policy(policy: &'static str) -> impl Fn(Response) -> Ready<Response> + Clone {
     move |mut response| {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-        ready(response)
+        future::ready(response)
     }
 }
 
@@ -124,7 +124,12 @@ async fn ask_for_password(State(iam): State<Iam>, Query(sent): Query<Sent>) -> R
     }
 }
 
-async fn reset(State(iam): State<Iam>, Context(context): Context, Form(sent): Form<Sent>) -> Result<Response, Problem> {
+async fn reset(
+    State(iam): State<Iam>,
+    State(settings): State<Arc<Settings>>,
+    Context(context): Context,
+    Form(sent): Form<Sent>,
+) -> Result<Response, Problem> {
     let token = LinkToken::from(sent.token);
     // A password that is refused must not end on a page without the form.
     let link = match iam.recovery().look_up(&token).await {
@@ -132,7 +137,7 @@ async fn reset(State(iam): State<Iam>, Context(context): Context, Form(sent): Fo
         Err(error) => return refused(error),
     };
     match iam.recovery().reset(&context, &token, sent.new_password.into()).await {
-        Ok(()) => message(StatusCode::OK, "Your password is saved", "Log in with it. You can close this page."),
+        Ok(()) => ready(&settings, "Your password is saved", "Log in with it."),
         Err(Error::Validation(errors)) => match error_of(&errors, "newPassword") {
             Some(error) => form("reset.html", NEW_PASSWORD, &link, (token.expose(), Some(error))),
             None => refused(Error::Validation(errors)),
@@ -155,6 +160,7 @@ async fn ask_to_accept(State(iam): State<Iam>, Query(mut sent): Query<Sent>) -> 
 
 async fn accept(
     State(iam): State<Iam>,
+    State(settings): State<Arc<Settings>>,
     Context(context): Context,
     Form(sent): Form<Sent>,
 ) -> Result<Response, Problem> {
@@ -170,7 +176,7 @@ async fn accept(
         last_name: sent.last_name.clone(),
     };
     match iam.invitations().accept(&context, acceptance).await {
-        Ok(_) => message(StatusCode::OK, "Welcome", "Your account is ready. Log in with your password."),
+        Ok(_) => ready(&settings, "Welcome", "Your account is ready. Log in with your password."),
         Err(Error::Validation(errors)) if error_of(&errors, "token").is_none() => {
             invitation_form(&invitation, &sent, &errors)
         }
@@ -241,7 +247,13 @@ fn form(
 
 /// Returns a page with a message.
 fn message(status: StatusCode, title: &str, message: &str) -> Result<Response, Problem> {
-    page(status, "message.html", context! { title, message })
+    page(status, "message.html", context! { title, message, login_page => "" })
+}
+
+/// Returns the page of a person who can log in now.
+fn ready(settings: &Settings, title: &str, message: &str) -> Result<Response, Problem> {
+    let login_page = settings.login_page.as_deref().unwrap_or_default();
+    page(StatusCode::OK, "message.html", context! { title, message, login_page })
 }
 
 /// Returns the page for a link that cannot be used, or the problem if something else went wrong.

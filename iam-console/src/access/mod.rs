@@ -8,8 +8,10 @@ use axum::routing::get;
 use iam_core::OrganizationId;
 use iam_core::access::{DecidingGrant, Permission};
 use iam_core::clock::Timestamp;
+use iam_core::permission::BUILT_IN;
 use iam_core::{AssignmentId, Error, RoleId};
 
+use crate::catalogue::RESERVED;
 use crate::english;
 use crate::names::Names;
 use crate::state::Console;
@@ -44,9 +46,14 @@ impl Reason {
     }
 }
 
-/// Returns the permission that a person has typed.
+/// Returns the permission that a person has typed: its name, or what it lets a user do, such as "See users".
 fn permission(text: &str) -> Result<Permission, Error> {
-    text.trim().parse().map_err(|_| Error::field("permission", english::NO_SUCH_PERMISSION))
+    let text = text.trim();
+    let is_named = |described: &str| described.trim_end_matches('.').eq_ignore_ascii_case(text.trim_end_matches('.'));
+    let described = BUILT_IN.iter().filter(|(_, described)| !described.starts_with(RESERVED));
+    let named =
+        described.into_iter().find(|(_, described)| is_named(described)).map(|(permission, _)| permission.clone());
+    named.map_or_else(|| text.parse(), Ok).map_err(|_| Error::field("permission", english::NO_SUCH_PERMISSION))
 }
 
 /// Returns the organizations that some grants name.

@@ -117,6 +117,14 @@ mod tests {
     }
 
     #[test]
+    fn the_roles_of_an_invitation_are_not_granted_by_whom_accepts_it() {
+        let assigned =
+            |is_own| english::what_happened(&Happening { is_own, ..happening("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") });
+        assert_eq!(assigned(true), "kate got the role MEMBER in Sales");
+        assert_eq!(assigned(false), "ada assigned the role MEMBER to kate in Sales");
+    }
+
+    #[test]
     fn the_end_of_a_session_says_who_ended_it() {
         let ended =
             |is_own, reason| english::what_happened(&Happening { is_own, reason, ..happening("SESSION", "LOGOUT") });

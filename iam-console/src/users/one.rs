@@ -122,7 +122,7 @@ async fn page_of(
         may_end_sessions: is_self || frame.may(&permission::SESSIONS_DELETE),
         may_suspend: may_update && !is_self,
         may_delete: !is_self && !is_deleted && frame.may(&permission::USERS_DELETE),
-        may_restore: frame.may(&permission::USERS_CREATE),
+        may_restore: is_deleted && frame.may(&permission::USERS_CREATE),
         sends_reset: iam.sends_mail() && may_update && !is_self && user.service_name().is_none(),
         frame,
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),

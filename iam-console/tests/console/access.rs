@@ -401,6 +401,9 @@ async fn the_holders_in_single_organizations_are_found_by_their_roles() {
     assert!(everywhere.contains(&link) && everywhere.contains("Other users may do it in single organizations"));
     let nowhere = app.get("/console/access/who?permission=webhooks:read", cookie).await.body;
     assert!(!nowhere.contains(&link), "{nowhere}");
+    assert!(everywhere.contains("1 user in the whole tenant"), "{everywhere}");
+    let in_words = app.get("/console/access/who?permission=see+users", cookie).await.body;
+    assert!(in_words.contains("1 user in the whole tenant"), "{in_words}");
     let there = app.get("/console/access/who?permission=users:read&organization=north", cookie).await.body;
     assert!(!there.contains(&link), "{there}");
 }
@@ -411,6 +414,7 @@ async fn questions_are_refused_in_place() {
     let Signed { app, cookie, north, .. } = &signed;
     let cases = [
         ("/console/access?permission=x", "permission-error", StatusCode::BAD_REQUEST),
+        ("/console/access?permission=Reserved", "permission-error", StatusCode::BAD_REQUEST),
         ("/console/access?permission=users:read&user=nobody", "user-error", StatusCode::BAD_REQUEST),
         ("/console/access?permission=users:read&organization=x", "organization-error", StatusCode::BAD_REQUEST),
         ("/console/access/who?permission=x", "permission-error", StatusCode::BAD_REQUEST),
@@ -456,7 +460,10 @@ async fn who_lists_all_users_with_the_permission_and_why() {
     );
     assert!(there.contains("North (inherited from above)"), "{there}");
     let everywhere = app.get("/console/access/who?permission=users:read", cookie).await.body;
-    assert!(everywhere.contains("1 user<") && !everywhere.contains("grace@example.com"), "{everywhere}");
+    assert!(
+        everywhere.contains("1 user in the whole tenant<") && !everywhere.contains("grace@example.com"),
+        "{everywhere}"
+    );
     let member = app.iam.roles().by_name(ada, "MEMBER").await.unwrap().unwrap();
     for number in 0..30 {
         let user = app.iam.users().create(ada, person(&format!("user{number}@example.com"), "Many")).await.unwrap();

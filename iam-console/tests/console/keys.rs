@@ -1,6 +1,6 @@
 #![cfg(test)]
 
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use chrono::TimeDelta;
 use iam_core::api_key::{ApiKey, NewApiKey};
 use iam_core::organization::NewOrganization;
@@ -42,6 +42,8 @@ async fn a_person_makes_a_key_sees_it_once_and_revokes_it() {
     ];
     let answer = app.post_signed(&format!("{path}/new"), &cookie, &fields).await;
     assert_eq!(answer.location(), format!("{path}/created"), "{}", answer.body);
+    let line = answer.headers[header::SET_COOKIE].to_str().unwrap();
+    assert!(line.contains("-api-key=") && line.ends_with("; Max-Age=60"), "{line}");
     let cookies = answer.cookies(&cookie);
     let shown = app.get(answer.location(), &cookies).await;
     let caller = app.iam.authenticate(&key_in(&shown.body), RequestContext::default()).await.unwrap();

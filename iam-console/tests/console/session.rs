@@ -216,3 +216,16 @@ async fn the_sign_in_page_leads_on_while_there_is_a_session() {
         assert_eq!(app.get(path, &cookie).await.location(), "/console");
     }
 }
+
+#[tokio::test]
+async fn a_sign_out_with_an_expired_access_token_leaves_no_renewed_cookie() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    let token = app.form_token(&cookie).await;
+    app.clock.advance(TimeDelta::minutes(16));
+    let answer = app.post("/console/sign-out", &cookie, &[("form-token", &token)]).await;
+    assert_eq!(answer.location(), "/console/sign-in?out=1");
+    let lines: Vec<&str> =
+        answer.headers.get_all(header::SET_COOKIE).iter().map(|line| line.to_str().unwrap()).collect();
+    assert!(lines.len() == 1 && lines[0].contains("Max-Age=0"), "{lines:?}");
+}

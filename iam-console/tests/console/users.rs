@@ -300,7 +300,9 @@ async fn pages_hide_what_a_person_holds_no_permission_for() {
     assert!(!list.contains("/console/users/new") && !list.contains("/console/users/import"), "{list}");
     let path = format!("/console/users/{}", ada.user().unwrap());
     let page = app.get(&path, &her).await.body;
-    assert!(page.contains("<dd>ada@example.com</dd>"), "{page}");
+    assert!(page.contains("<dd>ada@example.com</dd>") && !page.contains("/console/audit"), "{page}");
+    let refused = app.get("/console/audit", &her).await;
+    assert_eq!((refused.status, links(&refused.body)), (StatusCode::FORBIDDEN, vec!["users", "organizations"]));
     for action in ["suspend", "delete", "sign-out", "end-session", "reset-factors", "api-keys/new"] {
         assert!(!page.contains(&format!("{path}/{action}\"")), "{action}: {page}");
     }

@@ -298,6 +298,8 @@ fn the_pages_verify_an_address_set_a_password_and_accept_an_invitation() {
         browser.type_into("//input[@id='password']", NEW_PASSWORD);
         browser.click("//button");
         assert_eq!(browser.text_of("//h1[. = 'Welcome']"), "Welcome");
+        browser.click("//a[. = 'Log in']");
+        assert_eq!(browser.text_of("//h1[. = 'Sign in']"), "Sign in");
         let login = json!({ "email": "mary@navy.example", "password": NEW_PASSWORD });
         let mary = server.client().post("/api/v1/auth/login", &login).expect(200);
         assert_eq!((&mary["user"]["firstName"], &mary["user"]["lastName"]), (&json!("Mary"), &json!("Jackson")));
