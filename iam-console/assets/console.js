@@ -74,6 +74,20 @@ function offerCopies() {
   }
 }
 
+/** Sends a form once, although the person presses twice. A page that is shown again sends it again. */
+function sendOnce() {
+  /** @type {Set<HTMLFormElement>} */
+  const sent = new Set();
+  document.addEventListener("submit", (event) => {
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    if (event.defaultPrevented || form.method !== "post") return;
+    if (sent.has(form)) event.preventDefault();
+    sent.add(form);
+  });
+  window.addEventListener("pageshow", () => sent.clear());
+}
+
+sendOnce();
 showLocalTimes(document);
 showZone();
 offerPasswords();

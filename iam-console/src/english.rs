@@ -543,8 +543,6 @@ pub(crate) const MORE_ORGANIZATIONS: &str = "There are more. Type a part of the 
 pub(crate) const ORGANIZATIONS_HIDDEN: &str = "You may not see the organizations.";
 pub(crate) const WHICH_ROLES: &str = "Which roles";
 pub(crate) const WHICH_ROLES_HINT: &str = "Without a choice, the review is about all roles.";
-pub(crate) const ONLY_NEWEST_ROLES: &str =
-    "Only the newest 100 roles are shown. The API begins a review of other roles.";
 pub(crate) const ALL_ROLES: &str = "all roles";
 pub(crate) const CHOICE_HIDDEN: &str = "You may not see the roles, so the review is about all of them.";
 pub(crate) const CHOOSE_AGAIN: &str = "must be chosen from the list";

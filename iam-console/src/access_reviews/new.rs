@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chrono::{NaiveDate, NaiveTime, TimeDelta};
 use iam_axum::{Problem, Query};
-use iam_core::access_review::{MAX_RESTRICTIONS, NewAccessReview};
+use iam_core::access_review::NewAccessReview;
 use iam_core::clock::Timestamp;
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationWithDepth};
 use iam_core::page::{Page, PageRequest, SortOrder};
@@ -16,16 +16,13 @@ use serde::Deserialize;
 use crate::english;
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_form};
+use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, Frame, page, part};
 
 /// How many organizations are offered at once.
 const OFFERED: u32 = 20;
-
-/// A page has all roles to which a review can be restricted.
-const ROLES: u32 = 100;
-const _: () = assert!(ROLES as usize == MAX_RESTRICTIONS);
 
 #[derive(Template)]
 #[template(path = "access-review-new.html")]
@@ -36,7 +33,7 @@ struct NewReviewPage {
     search: String,
     organizations: Organizations,
     /// `None` if the caller may not see them.
-    roles: Option<Page<Role>>,
+    roles: Option<Vec<Role>>,
     chosen: Vec<RoleId>,
     roles_error: String,
 }
@@ -100,7 +97,7 @@ async fn page_of(
         fields: fields.map(|field| field.shown(form, errors)).into(),
         search: form.get("search").to_owned(),
         organizations: Organizations::read(iam, caller, form.get("search"), form.get("organizationId")).await?,
-        roles: if_allowed(iam.roles().list(caller, first_page(ROLES)?).await)?,
+        roles: if_allowed(roles::all(iam, caller).await)?,
         chosen: form.all("roleIds").filter_map(|id| id.parse().ok()).collect(),
         roles_error: roles_error.map_or_else(String::new, |error| format!("{} {}.", english::ROLES, error.message)),
     })

@@ -77,3 +77,23 @@ fn a_password_can_be_seen_and_the_first_mistake_gets_the_focus() {
     assert_eq!(browser.run(kind), "password");
     assert_eq!(violations(&browser), Vec::<String>::new());
 }
+
+#[test]
+fn a_form_is_sent_once_although_its_button_is_pressed_twice() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    server.client().register(EMAIL);
+    let browser = open(&server, "/organizations/new");
+    browser.type_into("//input[@id='name']", "North");
+    let twice = "
+        let sent = 0;
+        document.addEventListener('submit', (event) => {
+            if (!event.defaultPrevented) sent += 1;
+            event.preventDefault();
+        });
+        const button = document.querySelector('main form button');
+        button.click();
+        button.click();
+        return sent;";
+    assert_eq!(browser.run(twice), 1);
+}
