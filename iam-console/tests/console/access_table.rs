@@ -8,14 +8,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use axum::http::StatusCode;
 use chrono::TimeDelta;
 use iam_core::access_review::{NewAccessReview, NewDecision, ReviewDecision};
+use iam_core::api_key::NewApiKey;
 use iam_core::assignment::{Assignment, NewAssignment};
+use iam_core::audit::AuditFilter;
+use iam_core::invitation::{Invitation, InvitedRole, NewInvitation};
 use iam_core::organization::{NewOrganization, Organization};
 use iam_core::role::{NewRole, Role};
 use iam_core::user::{User, UserPatch, UserStatus};
-use iam_core::{AccessReviewId, AssignmentId, Caller, OrganizationId, SessionId, UserId};
+use iam_core::webhook::{NewWebhook, Webhook};
+use iam_core::{AccessReviewId, ApiKeyId, AssignmentId, Caller, OrganizationId, SessionId, UserId};
 
 use crate::app::{Answer, App, EMAIL, PASSWORD, person};
 
+const WEBHOOK_URL: &str = "https://example.com/";
 const TABLE: &str = include_str!("../../../iam-axum/tests/http/access-table.txt");
 /// The targets of the table. A name that ends with another one comes first.
 const TARGETS: [&str; 6] = ["own branch", "other branch", "other tenant", "tenant", "oneself", "-"];
@@ -61,6 +66,31 @@ const OFFERED: &[&str] = &[
     "GET /authz/who",
     "GET /audit-logs",
     "GET /audit-logs/checkpoint",
+    "GET /audit-logs/consistency-proof",
+    "GET /audit-logs/{id}/proof",
+    "GET /audit-logs/retention",
+    "PUT /audit-logs/retention",
+    "POST /audit-logs/retention/apply",
+    "DELETE /users/{id}/factors",
+    "POST /users/{id}/password-reset",
+    "GET /users/{id}/api-keys",
+    "POST /users/{id}/api-keys",
+    "DELETE /api-keys/{id}",
+    "GET /invitations",
+    "POST /invitations",
+    "GET /invitations/{id}",
+    "POST /invitations/{id}/resend",
+    "DELETE /invitations/{id}",
+    "GET /webhooks",
+    "POST /webhooks",
+    "GET /webhooks/{id}",
+    "PATCH /webhooks/{id}",
+    "PATCH /webhooks/{id} (address)",
+    "POST /webhooks/{id}/rotate-secret",
+    "POST /webhooks/{id}/test",
+    "GET /webhooks/{id}/deliveries",
+    "POST /webhooks/{id}/replay",
+    "DELETE /webhooks/{id}",
 ];
 
 /// A line of the table: an operation, a target, and the outcome for each person.
@@ -113,7 +143,7 @@ fn fresh(start: &str) -> String {
 
 impl World {
     async fn new() -> Self {
-        let app = App::empty().await;
+        let app = App::with_mail().await;
         let owner = app.register(EMAIL).await;
         let foreign_owner = app.register("owner@example.org").await;
         let company = organization(&app, &owner, "Company", None).await.id;
@@ -222,6 +252,42 @@ impl World {
             reviews.decide(owner, review, item, decision).await.unwrap();
         }
         (review, item)
+    }
+
+    /// An invitation with the role MEMBER at the target.
+    async fn invitation(&self, target: &str) -> Invitation {
+        let owner = self.owner_of(target);
+        let role = self.app.iam.roles().by_name(owner, "MEMBER").await.unwrap().unwrap().id;
+        let role = InvitedRole { role_id: role, organization_id: self.place_of(target), expires_at: None };
+        let email = format!("{}@example.net", fresh("invited."));
+        let new = NewInvitation { email, roles: vec![role], ..NewInvitation::default() };
+        self.app.iam.invitations().create(owner, new).await.unwrap()
+    }
+
+    /// A key of a user.
+    async fn key(&self, target: &str, user: UserId) -> ApiKeyId {
+        let is_foreign = self.app.iam.users().get(self.owner_of(target), user).await.is_err();
+        let owner = if is_foreign { &self.foreign_owner } else { self.owner_of(target) };
+        let permissions = Some(vec!["users:read".to_owned()]);
+        let new = NewApiKey { name: fresh("key "), permissions, organization: None, expires_at: None };
+        self.app.iam.api_keys().create(owner, user, new).await.unwrap().key.id
+    }
+
+    /// A webhook. A tenant has a limited number of them, so those of before are removed.
+    async fn webhook(&self, target: &str) -> Webhook {
+        let (owner, webhooks) = (self.owner_of(target), self.app.iam.webhooks());
+        self.remove_webhooks().await;
+        let new = NewWebhook { types: vec!["USER.*".into()], url: WEBHOOK_URL.into(), ..NewWebhook::default() };
+        webhooks.create(owner, new).await.unwrap().webhook
+    }
+
+    async fn remove_webhooks(&self) {
+        let webhooks = self.app.iam.webhooks();
+        for owner in [&self.owner, &self.foreign_owner] {
+            for webhook in webhooks.list(owner).await.unwrap() {
+                webhooks.delete(owner, webhook.id).await.unwrap();
+            }
+        }
     }
 
     /// Tries an operation on the pages. Returns whether it succeeds. A list succeeds if it shows the target.
@@ -391,6 +457,89 @@ impl World {
                 self.shows(by, "/audit?resource=ROLE", role.name.as_str()).await
             }
             "GET /audit-logs/checkpoint" => self.opens(by, "/audit/checkpoint").await,
+            "GET /audit-logs/consistency-proof" => self.opens(by, "/audit/consistency?from=0&to=0").await,
+            "GET /audit-logs/{id}/proof" => {
+                let owner = self.owner_of(target);
+                self.role(target).await;
+                self.app.iam.sequence_audit_logs().await.unwrap();
+                let page = self.app.iam.audit().list(owner, AuditFilter::default(), None, 1).await;
+                let entry = page.unwrap().entries.remove(0).id;
+                self.opens(by, &format!("/audit/{entry}/proof")).await
+            }
+            "GET /audit-logs/retention" => self.shows(by, "/tenant", r#"name="retentionDays""#).await,
+            "PUT /audit-logs/retention" => self.does(by, "/tenant/retention", &[("retentionDays", "365")]).await,
+            "POST /audit-logs/retention/apply" => self.does(by, "/tenant/retention/apply", &[]).await,
+            "DELETE /users/{id}/factors" => {
+                self.does(by, &format!("/users/{}/reset-factors", self.user(target).await.id), &[]).await
+            }
+            "POST /users/{id}/password-reset" => {
+                self.does(by, &format!("/users/{}/password-reset", self.subject(target, by).await.id), &[]).await
+            }
+            "GET /users/{id}/api-keys" => {
+                self.opens(by, &format!("/users/{}/api-keys/new", self.subject(target, by).await.id)).await
+            }
+            "POST /users/{id}/api-keys" => {
+                let path = format!("/users/{}/api-keys/new", self.subject(target, by).await.id);
+                let fields = [("name", "key"), ("permissions", "users:read"), ("organizationId", &*place)];
+                self.does(by, &path, &fields).await
+            }
+            "DELETE /api-keys/{id}" => {
+                let user = self.subject(target, by).await.id;
+                let key = self.key(target, user).await.to_string();
+                let own = by.user == Some(user);
+                let path = if own { "/account/revoke-key".into() } else { format!("/users/{user}/revoke-key") };
+                self.does(by, &path, &[("key", &key)]).await
+            }
+            "GET /invitations" => {
+                let invitation = self.invitation(target).await;
+                self.shows(by, "/invitations", &format!("/invitations/{}", invitation.id)).await
+            }
+            "POST /invitations" => {
+                let role = self.app.iam.roles().by_name(self.owner_of(target), "MEMBER").await.unwrap().unwrap();
+                let (email, role) = (format!("{}@example.net", fresh("invited.")), role.id.to_string());
+                let fields = [("email", &*email), ("role-0", &*role), ("organization-0", &*place)];
+                self.does(by, "/invitations/new", &fields).await
+            }
+            "GET /invitations/{id}" => {
+                self.opens(by, &format!("/invitations/{}", self.invitation(target).await.id)).await
+            }
+            "POST /invitations/{id}/resend" => {
+                self.does(by, &format!("/invitations/{}/resend", self.invitation(target).await.id), &[]).await
+            }
+            "DELETE /invitations/{id}" => {
+                self.does(by, &format!("/invitations/{}/revoke", self.invitation(target).await.id), &[]).await
+            }
+            "GET /webhooks" => self.opens(by, "/webhooks").await,
+            "POST /webhooks" => {
+                self.remove_webhooks().await;
+                self.does(by, "/webhooks/new", &[("url", WEBHOOK_URL), ("types", "USER.*"), ("enabled", "1")]).await
+            }
+            "GET /webhooks/{id}" | "GET /webhooks/{id}/deliveries" => {
+                self.opens(by, &format!("/webhooks/{}", self.webhook(target).await.id)).await
+            }
+            "PATCH /webhooks/{id}" | "PATCH /webhooks/{id} (address)" => {
+                let webhook = self.webhook(target).await;
+                let url = if operation.ends_with("(address)") { "https://example.org/" } else { webhook.url.as_str() };
+                let version = webhook.version.to_string();
+                let fields = [("url", url), ("types", "USER.*"), ("description", "CRM"), ("version", &*version)];
+                self.does(by, &format!("/webhooks/{}", webhook.id), &fields).await
+            }
+            "POST /webhooks/{id}/rotate-secret" => {
+                self.does(by, &format!("/webhooks/{}/rotate-secret", self.webhook(target).await.id), &[]).await
+            }
+            "POST /webhooks/{id}/test" => {
+                let path = format!("/console/webhooks/{}/test", self.webhook(target).await.id);
+                self.app.post(&path, &by.cookie, &[("form-token", &by.token)]).await.status == StatusCode::OK
+            }
+            "POST /webhooks/{id}/replay" => {
+                let path = format!("/webhooks/{}/replay", self.webhook(target).await.id);
+                self.does(by, &path, &[("fromSequence", "1")]).await
+            }
+            "DELETE /webhooks/{id}" => {
+                let webhook = self.webhook(target).await;
+                let version = webhook.version.to_string();
+                self.does(by, &format!("/webhooks/{}/delete", webhook.id), &[("version", &version)]).await
+            }
             "POST /authz/check (of another)" => {
                 let user = self.user(target).await.id;
                 self.opens(by, &format!("/access?user={user}&permission=users:read&organization={place}")).await
