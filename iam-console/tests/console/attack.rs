@@ -159,6 +159,9 @@ async fn an_api_key_in_the_cookie_is_no_session() {
     let key = app.iam.api_keys().create(&ada, ada.user().unwrap(), new).await.unwrap();
     let cookie = format!("__Host-iam-console=seed~{}~x", key.token.expose());
     assert!(app.get("/console", &cookie).await.is_to_sign_in());
+    // Nor is a key that was verified a moment ago, and so costs no query.
+    app.iam.authenticate(key.token.expose(), iam_core::RequestContext::default()).await.unwrap();
+    assert!(app.get("/console", &cookie).await.is_to_sign_in());
 }
 
 #[tokio::test]

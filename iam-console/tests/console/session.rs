@@ -229,3 +229,15 @@ async fn a_sign_out_with_an_expired_access_token_leaves_no_renewed_cookie() {
         answer.headers.get_all(header::SET_COOKIE).iter().map(|line| line.to_str().unwrap()).collect();
     assert!(lines.len() == 1 && lines[0].contains("Max-Age=0"), "{lines:?}");
 }
+
+#[tokio::test]
+async fn a_page_that_needs_no_session_forgets_the_cookie_of_an_ended_one() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    app.post_signed("/console/sign-out", &cookie, &[]).await;
+    app.clock.advance(TimeDelta::minutes(16));
+    let answer = app.get("/console/sign-in", &cookie).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(answer.headers[header::SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
+    assert!(!app.get("/console/sign-in", "").await.headers.contains_key(header::SET_COOKIE));
+}
