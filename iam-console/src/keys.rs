@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
 use iam_axum::{PathId, Problem};
@@ -12,16 +12,17 @@ use iam_core::api_key::{ApiKey, NewApiKey};
 use iam_core::permission;
 use iam_core::{ApiKeyId, Error, FieldError, Iam, UserId};
 
-use crate::cookie::{Brief, with_cookie};
+use crate::cookie::Brief;
 use crate::day::end_of_day;
 use crate::english;
 use crate::form::Form;
+use crate::once::{self, Once};
 use crate::picker;
-use crate::problem::{collected, refused_form};
+use crate::problem::{collected, if_allowed, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::view::{Field, Frame, OncePage, page};
+use crate::view::{Field, Frame, page};
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -52,11 +53,7 @@ impl Keys {
         frame: &Frame,
         user: UserId,
     ) -> Result<Self, Error> {
-        let keys = match console.iam.api_keys().list(&signed_in.caller, user).await {
-            Ok(keys) => Some(keys),
-            Err(Error::Forbidden(_) | Error::NotFound(_)) => None,
-            Err(error) => return Err(error),
-        };
+        let keys = if_allowed(console.iam.api_keys().list(&signed_in.caller, user).await)?;
         let (iam, base) = (console.iam.clone(), console.base().to_owned());
         let revoke = format!("{base}{}/revoke-key", signed_in.home_of(user));
         let is_own = signed_in.caller.user() == Some(user);
@@ -165,9 +162,8 @@ async fn create(
 ) -> Result<Response, Problem> {
     match issue(&console, &signed_in, user, &form).await {
         Ok(key) => {
-            let cookie = Brief::ApiKey.keep(&signed_in.form_token, &[&key], console.settings.cookie(&parts));
-            let address = format!("{}/users/{user}/api-keys/created", console.base());
-            Ok(with_cookie(cookie, Redirect::to(&address)))
+            let path = format!("/users/{user}/api-keys/created");
+            Ok(once::lead_to(&console, &signed_in, &parts, (Brief::ApiKey, &[&key]), &path))
         }
         Err(error) => {
             let shown =
@@ -184,13 +180,9 @@ async fn show_created(
     PathId(user): PathId<UserId>,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (kind, back) = (console.settings.cookie(&parts), signed_in.home_of(user));
-    let Some(secrets) = Brief::ApiKey.read(&parts, kind) else {
-        return Ok(Redirect::to(&format!("{}{back}", console.base())).into_response());
-    };
-    let frame = signed_in.frame(&console).await?;
-    let shown = OncePage { frame, title: english::NEW_KEY, intro: english::KEY_ONCE, secrets, file: "", back };
-    Ok(with_cookie(Brief::ApiKey.forgotten(kind), page(StatusCode::OK, &shown)?))
+    let (title, intro) = (english::NEW_KEY, english::KEY_ONCE);
+    let once = Once { brief: Brief::ApiKey, title, intro, file: "", back: signed_in.home_of(user) };
+    once::show(&console, &signed_in, &parts, once).await
 }
 
 /// Revokes the key that a form names.

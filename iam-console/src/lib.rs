@@ -19,6 +19,7 @@ mod guard;
 mod invitations;
 mod keys;
 mod names;
+mod once;
 mod organizations;
 mod overview;
 mod paging;

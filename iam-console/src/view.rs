@@ -209,17 +209,3 @@ pub(crate) struct FormPage {
     /// The page to which the person returns, below the path of the console.
     pub(crate) back: String,
 }
-
-/// A page with secrets that are never shown again.
-#[derive(Template)]
-#[template(path = "once.html")]
-pub(crate) struct OncePage {
-    pub(crate) frame: Frame,
-    pub(crate) title: &'static str,
-    pub(crate) intro: &'static str,
-    pub(crate) secrets: Vec<String>,
-    /// The name of a file in which a browser can keep them; empty if there is none.
-    pub(crate) file: &'static str,
-    /// The page to which the person returns, below the path of the console.
-    pub(crate) back: String,
-}

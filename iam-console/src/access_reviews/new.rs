@@ -7,14 +7,15 @@ use chrono::{NaiveDate, NaiveTime, TimeDelta};
 use iam_axum::{Problem, Query};
 use iam_core::access_review::NewAccessReview;
 use iam_core::clock::Timestamp;
-use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationWithDepth};
-use iam_core::page::{Page, PageRequest, SortOrder};
+use iam_core::organization::{OrganizationFilter, OrganizationWithDepth};
+use iam_core::page::{Page, PageRequest};
 use iam_core::role::Role;
 use iam_core::{Caller, Error, FieldError, Iam, InvalidFields, OrganizationId, RoleId};
 use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
+use crate::picker::by_name;
 use crate::problem::{if_allowed, refused_form};
 use crate::roles;
 use crate::session::SignedIn;
@@ -61,8 +62,7 @@ impl Organizations {
         };
         let search = Some(search.trim().to_owned()).filter(|search| !search.is_empty());
         let filter = OrganizationFilter { search, ..OrganizationFilter::default() };
-        let sort = OrganizationSort { by: OrganizationSortKey::Name, order: SortOrder::Ascending };
-        let found = iam.organizations().list(caller, &filter, sort, first_page(OFFERED)?).await;
+        let found = iam.organizations().list(caller, &filter, by_name(), first_page(OFFERED)?).await;
         Ok(Self { found: if_allowed(found)?, chosen })
     }
 

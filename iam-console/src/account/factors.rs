@@ -16,10 +16,11 @@ use super::{answer, back};
 use crate::cookie::{Brief, with_cookie};
 use crate::english;
 use crate::form::Form;
+use crate::once::{self, Once};
 use crate::problem::refused_form;
 use crate::session::{SignedIn, WithoutFactor};
 use crate::state::Console;
-use crate::view::{Field, FormPage, Frame, OncePage, page};
+use crate::view::{Field, FormPage, Frame, page};
 
 /// An authenticator app that waits for its first code.
 struct Setup {
@@ -177,8 +178,7 @@ pub(super) fn after_new_factor(
 
 fn to_recovery_codes(console: &Console, signed_in: &SignedIn, parts: &Parts, codes: &[RecoveryCode]) -> Response {
     let texts: Vec<&str> = codes.iter().map(RecoveryCode::expose).collect();
-    let cookie = Brief::RecoveryCodes.keep(&signed_in.form_token, &texts, console.settings.cookie(parts));
-    with_cookie(cookie, Redirect::to(&format!("{}/account/recovery-codes", console.base())))
+    once::lead_to(console, signed_in, parts, (Brief::RecoveryCodes, &texts), "/account/recovery-codes")
 }
 
 /// Shows new recovery codes, once.
@@ -187,15 +187,9 @@ pub(super) async fn show_recovery_codes(
     WithoutFactor { signed_in, .. }: WithoutFactor,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let kind = console.settings.cookie(&parts);
-    let Some(secrets) = Brief::RecoveryCodes.read(&parts, kind) else {
-        return Ok(Redirect::to(&format!("{}/account", console.base())).into_response());
-    };
-    let frame = signed_in.frame(&console).await?;
-    let (title, intro) = (english::RECOVERY_CODES, english::RECOVERY_CODES_ONCE);
-    let file = "recovery-codes.txt";
-    let shown = page(StatusCode::OK, &OncePage { frame, title, intro, secrets, file, back: "/account".to_owned() })?;
-    Ok(with_cookie(Brief::RecoveryCodes.forgotten(kind), shown))
+    let (title, intro, file) = (english::RECOVERY_CODES, english::RECOVERY_CODES_ONCE, "recovery-codes.txt");
+    let once = Once { brief: Brief::RecoveryCodes, title, intro, file, back: "/account".to_owned() };
+    once::show(&console, &signed_in, &parts, once).await
 }
 
 pub(super) async fn issue_recovery_codes(

@@ -128,11 +128,10 @@ pub(super) async fn create(
         }
         Ok((new, Outcome::Previewed(preview))) => {
             let names = Names::read(iam, caller, [new.user], new.organization).await?;
-            let role = if_allowed(iam.roles().get(caller, new.role).await)?;
-            let role = role.map_or_else(|| new.role.to_string(), |role| role.name.to_string());
+            let names = names.with_roles(iam, caller, [new.role]).await?;
             let place = new.organization.map(|id| names.organization(id));
             let pending = Pending {
-                title: english::assign_role(&role, &names.user(new.user), place.as_deref()),
+                title: english::assign_role(&names.role(new.role), &names.user(new.user), place.as_deref()),
                 note: "",
                 button: english::ASSIGN,
                 is_dangerous: false,

@@ -1,0 +1,65 @@
+//! Secrets that are shown once: an answer leads to a page of their own, so that a reload repeats nothing.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::Problem;
+
+use crate::cookie::{Brief, with_cookie};
+use crate::english;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::view::{Frame, page};
+
+/// What the page of some secrets says.
+pub(crate) struct Once {
+    /// The cookie that keeps the secrets until the page is open.
+    pub(crate) brief: Brief,
+    pub(crate) title: &'static str,
+    pub(crate) intro: &'static str,
+    /// The name of a file in which a browser can keep them; empty if there is none.
+    pub(crate) file: &'static str,
+    /// The page to which the person returns, below the path of the console.
+    pub(crate) back: String,
+}
+
+#[derive(Template)]
+#[template(path = "once.html")]
+struct OncePage {
+    frame: Frame,
+    title: &'static str,
+    intro: &'static str,
+    secrets: Vec<String>,
+    file: &'static str,
+    back: String,
+}
+
+/// Leads to the page of some secrets, which is at a path of the console.
+pub(crate) fn lead_to(
+    console: &Console,
+    signed_in: &SignedIn,
+    parts: &Parts,
+    (brief, secrets): (Brief, &[&str]),
+    path: &str,
+) -> Response {
+    let cookie = brief.keep(&signed_in.form_token, secrets, console.settings.cookie(parts));
+    with_cookie(cookie, Redirect::to(&format!("{}{path}", console.base())))
+}
+
+/// Shows the secrets. Afterwards, the browser has forgotten them, and the page leads back.
+pub(crate) async fn show(
+    console: &Console,
+    signed_in: &SignedIn,
+    parts: &Parts,
+    once: Once,
+) -> Result<Response, Problem> {
+    let Once { brief, title, intro, file, back } = once;
+    let kind = console.settings.cookie(parts);
+    let Some(secrets) = brief.read(parts, kind) else {
+        return Ok(Redirect::to(&format!("{}{back}", console.base())).into_response());
+    };
+    let frame = signed_in.frame(console).await?;
+    let shown = page(StatusCode::OK, &OncePage { frame, title, intro, secrets, file, back })?;
+    Ok(with_cookie(brief.forgotten(kind), shown))
+}
