@@ -181,10 +181,10 @@ start_server() {
     fail "the server did not start"
 }
 
-# Builds all programs as `scripts/test` does: for single crates, their dependencies would be built again with fewer
-# features.
+# Builds all programs with the features of dependencies that `scripts/test` uses, so that nothing is built again. Cargo
+# adds the features for tests only if there is a test to build, so this builds a small one.
 build_programs() {
-    cargo build --locked --workspace --all-features --bins
+    cargo build --locked --workspace --all-features --bins --test pool
 }
 
 # Builds the server, and starts it on a SQLite file of its own; see use_temporary_directory and start_server.
