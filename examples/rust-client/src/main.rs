@@ -1,8 +1,7 @@
 //! Registers, logs in, creates a user, lists users, and handles a refusal as a typed error.
 
-#[allow(dead_code, reason = "the module has every operation, and this program uses four")]
-#[rustfmt::skip]
-mod iam;
+// The module `iam`, which build.rs generates.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 use std::error::Error;
 
