@@ -204,7 +204,7 @@ impl Server {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.process.child), signal).unwrap();
+        kill_process(self.process.pid(), signal).unwrap();
     }
 
     /// Waits until the server has ended by itself.
@@ -233,6 +233,10 @@ impl Process {
         let output = Lines::of(child.stdout.take().unwrap());
         let log = Lines::of(child.stderr.take().unwrap());
         Self { child, output, log }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
     }
 
     fn wait(&mut self) -> ExitStatus {

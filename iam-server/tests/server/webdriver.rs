@@ -3,11 +3,12 @@
 
 use std::env;
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -26,7 +27,7 @@ fn start_driver(directory: &Path) -> (Process, u16) {
     let driver = program("chromedriver");
     for _ in 0..5 {
         let mut command = clean_command(&driver);
-        command.env("HOME", directory).env("TMPDIR", directory).arg("--port=0");
+        command.env("HOME", directory).env("TMPDIR", directory).arg("--port=0").process_group(0);
         let process = Process::start(command);
         let line = process.output.wait_for_any(&[STARTED, "port not available"]);
         if line.contains(STARTED) {
@@ -40,8 +41,7 @@ fn start_driver(directory: &Path) -> (Process, u16) {
 pub(crate) struct Browser {
     driver: Client,
     session: String,
-    browser_pid: Option<Pid>,
-    _driver_process: Process,
+    driver_process: Process,
     _profile: TempDir,
 }
 
@@ -76,12 +76,10 @@ impl Browser {
             "goog:loggingPrefs": { "performance": "ALL", "browser": "ALL" },
         }});
         let answer = driver.post("/session", &json!({ "capabilities": capabilities })).expect(200)["value"].take();
-        let pid = answer["capabilities"]["goog:processID"].as_i64();
         let browser = Self {
             driver,
             session: format!("/session/{}", text(&answer["sessionId"])),
-            browser_pid: pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)),
-            _driver_process: process,
+            driver_process: process,
             _profile: profile,
         };
         // A browser with windows lets the page in front write to the clipboard. The headless shell needs a permission.
@@ -198,10 +196,9 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         // This must not panic: the test may have failed already.
-        let is_closed = self.driver.try_delete(&self.session).is_ok();
-        if let Some(pid) = self.browser_pid.filter(|_| !is_closed) {
-            let _ = kill_process(pid, Signal::KILL);
-        }
+        let _ = self.driver.try_delete(&self.session);
+        // ChromeDriver ends the script that starts Debian's headless shell, but not always the browser.
+        let _ = kill_process_group(self.driver_process.pid(), Signal::KILL);
     }
 }
 
