@@ -21,15 +21,25 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// What ChromeDriver writes before its port.
 const STARTED: &str = "started successfully on port";
 
+/// A ChromeDriver in a process group of its own. The whole group is ended when this is dropped: ChromeDriver ends the
+/// script that starts Debian's headless shell, but not always the browser.
+struct DriverProcess(Process);
+
+impl Drop for DriverProcess {
+    fn drop(&mut self) {
+        let _ = kill_process_group(self.0.pid(), Signal::KILL);
+    }
+}
+
 /// Starts ChromeDriver on a free port. It takes a port that is free for IPv6, and ends if another process has the same
 /// port for IPv4.
-fn start_driver(directory: &Path) -> (Process, u16) {
+fn start_driver(directory: &Path) -> (DriverProcess, u16) {
     let driver = program("chromedriver");
     for _ in 0..5 {
         let mut command = clean_command(&driver);
         command.env("HOME", directory).env("TMPDIR", directory).arg("--port=0").process_group(0);
-        let process = Process::start(command);
-        let line = process.output.wait_for_any(&[STARTED, "port not available"]);
+        let process = DriverProcess(Process::start(command));
+        let line = process.0.output.wait_for_any(&[STARTED, "port not available"]);
         if line.contains(STARTED) {
             return (process, port(&line));
         }
@@ -41,7 +51,7 @@ fn start_driver(directory: &Path) -> (Process, u16) {
 pub(crate) struct Browser {
     driver: Client,
     session: String,
-    driver_process: Process,
+    _driver_process: DriverProcess,
     _profile: TempDir,
 }
 
@@ -79,7 +89,7 @@ impl Browser {
         let browser = Self {
             driver,
             session: format!("/session/{}", text(&answer["sessionId"])),
-            driver_process: process,
+            _driver_process: process,
             _profile: profile,
         };
         // A browser with windows lets the page in front write to the clipboard. The headless shell needs a permission.
@@ -197,8 +207,6 @@ impl Drop for Browser {
     fn drop(&mut self) {
         // This must not panic: the test may have failed already.
         let _ = self.driver.try_delete(&self.session);
-        // ChromeDriver ends the script that starts Debian's headless shell, but not always the browser.
-        let _ = kill_process_group(self.driver_process.pid(), Signal::KILL);
     }
 }
 
