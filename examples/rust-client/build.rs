@@ -17,7 +17,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         output_dir: out.join("iam"),
         module_name: "iam".to_owned(),
         enable_sse_client: false,
-        enable_async_client: true,
         http_client_config: Some(HttpClientConfig {
             base_url: Some("http://localhost:8080/api/v1".to_owned()),
             timeout_seconds: Some(30),
@@ -32,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let generator = CodeGenerator::new(config);
     generator.write_files(&generator.generate_all(&mut analysis)?)?;
 
-    // A file that is included cannot begin with attributes of its own, as the generated ones do.
+    // The generated file cannot be included itself, because it begins with inner attributes.
     let module =
         r#"#[allow(dead_code, reason = "the module has every operation, and this program uses four")] mod iam;"#;
     fs::write(out.join("module.rs"), module)?;
