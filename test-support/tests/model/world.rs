@@ -221,15 +221,19 @@ impl World<'_> {
         (actor, caller, self.states[tenant].clone())
     }
 
+    /// Forgets the keys of deleted users, which are gone also after a restoration, and the keys of deleted organizations,
+    /// which have nothing.
+    fn forget_keys(&mut self, tenant: usize) {
+        let state = &self.states[tenant];
+        self.names[tenant].keys.retain(|(key, _)| {
+            state.users[key.user].status != Status::Inactive && key.limit.is_none_or(|it| !state.is_inactive(it))
+        });
+    }
+
     /// Chooses a key that is accepted, now and then a new one.
     async fn key(&mut self, tenant: usize) -> Option<(Key, String)> {
         let state = &self.states[tenant];
-        // The keys of a deleted user are gone, also after its restoration. A key of a deleted organization has nothing.
-        let is_kept = |key: &Key| {
-            state.users[key.user].status != Status::Inactive && key.limit.is_none_or(|it| !state.is_inactive(it))
-        };
         let is_active = |user: usize| state.users[user].status == Status::Active;
-        self.names[tenant].keys.retain(|(key, _)| is_kept(key));
         let active: Vec<usize> = (0..state.users.len()).filter(|user| is_active(*user)).collect();
         let accepted: Vec<usize> = (0..self.names[tenant].keys.len())
             .filter(|number| is_active(self.names[tenant].keys[*number].0.user))
@@ -398,6 +402,7 @@ impl World<'_> {
         }
         self.learn(tenant, new);
         self.states[tenant] = Scene { state: &self.states[tenant], ..trusted }.judge(operation).after;
+        self.forget_keys(tenant);
         if let (Operation::StepUp, Actor::User(user)) = (operation, actor) {
             self.states[tenant].authenticated.insert(user, self.now);
         }
