@@ -6,6 +6,7 @@
 //! A connection belongs to the runtime that opened it. So all tests with such a store run on the same runtime, by
 //! [`run`].
 
+use std::pin::{Pin, pin};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ static RUNTIME: LazyLock<Runtime> =
 
 /// Runs a test on the runtime of all tests of this process.
 pub fn run<T>(test: impl Future<Output = T>) -> T {
+    // The tests share one `block_on`: the compiler would take twice as long for one of each test.
+    let test: Pin<&mut dyn Future<Output = T>> = pin!(test);
     RUNTIME.block_on(test)
 }
 
