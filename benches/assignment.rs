@@ -37,7 +37,7 @@ fn main() -> Outcome {
         let name = store.kind();
         let iam = runtime.block_on(iam(store, CHEAP))?;
         measure_service(&mut criterion, &runtime, &iam, name);
-        runtime.block_on(database.settle())?;
+        runtime.block_on(database.vacuum())?;
         let bare = runtime.block_on(database.bare())?;
         measure_floor(&mut criterion, &runtime, (&iam, &bare), name);
         runtime.block_on(iam.close());

@@ -34,7 +34,7 @@ enum Request {
 }
 
 /// A tenant with what its requests need.
-struct Scene {
+struct TenantData {
     token: String,
     users: Vec<UserId>,
 }
@@ -43,7 +43,7 @@ struct Scene {
 struct Installation {
     workers: usize,
     iam: Iam,
-    scenes: Arc<[Scene]>,
+    tenants: Arc<[TenantData]>,
     _database: TestDatabase,
 }
 
@@ -52,13 +52,13 @@ async fn main() -> Outcome {
     let installations = [install(1).await?, install(2).await?];
     for request in [Request::ReadUser, Request::ListUsers, Request::UpdateUser] {
         for one in &installations {
-            send(&one.iam, &one.scenes, request).await?;
+            send(&one.iam, &one.tenants, request).await?;
         }
         // In turn, so that a slow minute of the machine changes no comparison.
         let mut rows = [const { Vec::new() }; 2];
         for _ in 0..ROUNDS {
             for (one, row) in installations.iter().zip(&mut rows) {
-                row.push(send(&one.iam, &one.scenes, request).await?);
+                row.push(send(&one.iam, &one.tenants, request).await?);
             }
         }
         let mut medians = Vec::new();
@@ -104,8 +104,8 @@ async fn install(workers: usize) -> Outcome<Installation> {
     let store = PostgresStore::connect(database.url()).await?;
     store.migrate_distributed().await?;
     let iam = iam(Arc::new(store), CHEAP).await?;
-    let (mut scenes, mut counts) = (Vec::new(), Vec::<(i32, usize)>::new());
-    while scenes.len() < 2 * TENANTS {
+    let (mut tenants, mut counts) = (Vec::new(), Vec::<(i32, usize)>::new());
+    while tenants.len() < 2 * TENANTS {
         let registered = register(&iam).await?;
         let port = port_of(&mut owner, registered.tenant.id.as_uuid()).await?;
         let most = 2 * TENANTS / workers;
@@ -115,10 +115,10 @@ async fn install(workers: usize) -> Outcome<Installation> {
             None => counts.push((port, 1)),
         }
         let users = fill(&iam, registered.tenant.id, 1, USERS).await?;
-        scenes.push(Scene { token: registered.login.tokens.access.expose().to_owned(), users });
+        tenants.push(TenantData { token: registered.login.tokens.access.expose().to_owned(), users });
     }
     owner.execute("VACUUM ANALYZE").await?;
-    Ok(Installation { workers, iam, scenes: scenes.into(), _database: database })
+    Ok(Installation { workers, iam, tenants: tenants.into(), _database: database })
 }
 
 /// Returns the port of the node that has a tenant.
@@ -132,17 +132,17 @@ async fn port_of(owner: &mut PgConnection, tenant: sqlx::types::Uuid) -> Outcome
 }
 
 /// Sends requests in all tasks, each for a random tenant. Returns how many a second.
-async fn send(iam: &Iam, scenes: &Arc<[Scene]>, request: Request) -> Outcome<f64> {
+async fn send(iam: &Iam, tenants: &Arc<[TenantData]>, request: Request) -> Outcome<f64> {
     let began = Instant::now();
     let mut tasks = JoinSet::new();
     for _ in 0..TASKS {
-        let (iam, scenes) = (iam.clone(), Arc::clone(scenes));
+        let (iam, tenants) = (iam.clone(), Arc::clone(tenants));
         tasks.spawn(async move {
             let mut count = 0_u32;
             while began.elapsed() < DURATION {
-                let scene = fastrand::choice(&*scenes).ok_or("there is no tenant")?;
-                let user = fastrand::choice(&scene.users).copied().ok_or("there is no user")?;
-                let caller = iam.authenticate(&scene.token, RequestContext::default()).await?;
+                let tenant = fastrand::choice(&*tenants).ok_or("there is no tenant")?;
+                let user = fastrand::choice(&tenant.users).copied().ok_or("there is no user")?;
+                let caller = iam.authenticate(&tenant.token, RequestContext::default()).await?;
                 answer(&iam, &caller, user, request).await?;
                 count += 1;
             }

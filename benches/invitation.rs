@@ -32,9 +32,9 @@ fn main() -> Outcome {
 }
 
 fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore) -> Outcome {
-    let letters = Letters::default();
+    let mailer = TestMailer::default();
     let store = test.store();
-    let iam = runtime.block_on(iam(test.store(), letters.clone()))?;
+    let iam = runtime.block_on(iam(test.store(), mailer.clone()))?;
     let caller = Caller::system(runtime.block_on(register(&iam))?.tenant.id, "benchmark");
     let number = Cell::new(1);
     let next = || {
@@ -47,7 +47,7 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
         }
         Outcome::Ok(())
     })?;
-    let token = runtime.block_on(letters.token(&iam))?;
+    let token = runtime.block_on(mailer.token(&iam))?;
     criterion.bench_function(&format!("invitation/look up/{}", test.name()), |bencher| {
         bencher.to_async(runtime).iter(|| async { sure(iam.invitations().look_up(&token).await) });
     });
@@ -67,18 +67,18 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
     criterion.bench_function(&format!("invitation/floor: create/{}", test.name()), |bencher| {
         bencher.to_async(runtime).iter(|| async { sure(write_invitation(&*store, caller.tenant(), next()).await) });
     });
-    runtime.block_on(letters.token(&iam))?;
+    runtime.block_on(mailer.token(&iam))?;
     criterion.bench_function(&format!("invitation/accept/{}", test.name()), |bencher| {
         bencher.to_async(runtime).iter_custom(|count| {
-            let (iam, caller, letters, next) = (&iam, &caller, &letters, &next);
-            async move { sure(time_acceptances(iam, caller, letters, next, count).await) }
+            let (iam, caller, mailer, next) = (&iam, &caller, &mailer, &next);
+            async move { sure(time_acceptances(iam, caller, mailer, next, count).await) }
         });
     });
     runtime.block_on(iam.close());
     Ok(())
 }
 
-async fn iam(store: Arc<dyn Store>, letters: Letters) -> Outcome<Iam> {
+async fn iam(store: Arc<dyn Store>, mailer: TestMailer) -> Outcome<Iam> {
     let pages = LinkPages {
         verify: "https://example.com/#{token}".parse()?,
         reset: "https://example.com/#{token}".parse()?,
@@ -86,7 +86,7 @@ async fn iam(store: Arc<dyn Store>, letters: Letters) -> Outcome<Iam> {
     };
     let mut settings = settings(CHEAP)?;
     settings.quota.users = u64::MAX;
-    Ok(Iam::builder(store).settings(settings).mail(Arc::new(letters), pages).build().await?)
+    Ok(Iam::builder(store).settings(settings).mail(Arc::new(mailer), pages).build().await?)
 }
 
 async fn invite(iam: &Iam, caller: &Caller, email: String) -> Outcome {
@@ -117,14 +117,14 @@ async fn write_invitation(store: &dyn Store, tenant: TenantId, email: String) ->
 async fn time_acceptances(
     iam: &Iam,
     caller: &Caller,
-    letters: &Letters,
+    mailer: &TestMailer,
     next: &impl Fn() -> String,
     count: u64,
 ) -> Outcome<Duration> {
     let mut elapsed = Duration::ZERO;
     for _ in 0..count {
         invite(iam, caller, next()).await?;
-        let token = letters.token(iam).await?;
+        let token = mailer.token(iam).await?;
         let (first_name, last_name) = ("Ada".to_owned(), "Lovelace".to_owned());
         let acceptance = Acceptance { token, password: PASSWORD.into(), first_name, last_name };
         let began = Instant::now();
@@ -136,10 +136,10 @@ async fn time_acceptances(
 
 /// A mailer that keeps the last link.
 #[derive(Clone, Default)]
-struct Letters(Arc<Mutex<Option<String>>>);
+struct TestMailer(Arc<Mutex<Option<String>>>);
 
 #[async_trait]
-impl Mailer for Letters {
+impl Mailer for TestMailer {
     async fn send(&self, mail: &Mail) -> Result<(), MailError> {
         let link = mail.accounts.first().and_then(|account| account.link.as_ref());
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = link.map(|link| link.url.expose().to_owned());
@@ -147,7 +147,7 @@ impl Mailer for Letters {
     }
 }
 
-impl Letters {
+impl TestMailer {
     /// Sends what is due. Returns the token in the last message.
     async fn token(&self, iam: &Iam) -> Outcome<LinkToken> {
         while iam.deliver_mail().await?.more {}

@@ -13,7 +13,7 @@ use iam_benches::{CHEAP, Outcome, register, settings, sure, write};
 use iam_core::api_key::{ApiKey, ApiKeyChange, ApiKeyPatch, NewApiKey};
 use iam_core::audit::NewEvent;
 use iam_core::webhook::{
-    Delivery, NewWebhook, Reach, SendError, Webhook, WebhookChange, WebhookPatch, WebhookRequest, WebhookSender,
+    AddressPolicy, Delivery, NewWebhook, SendError, Webhook, WebhookChange, WebhookPatch, WebhookRequest, WebhookSender,
 };
 use iam_core::{ApiKeyId, Caller, Change, Iam, Store, UserId, WebhookId};
 use test_support::TestStore;
@@ -150,13 +150,13 @@ impl Bench {
     async fn write_key(&self) -> Outcome {
         let before = self.store.api_key(self.caller.tenant(), self.key).await?.ok_or("the key is gone")?;
         let after = ApiKey { name: self.next_name().parse()?, ..before.clone() }.changed();
-        self.write(ApiKeyChange::Update { before: Box::new(before), after, grants: None }).await
+        self.write(ApiKeyChange::Update { before: Box::new(before), after, organization: None }).await
     }
 
     async fn write_and_remove_key(&self) -> Outcome {
         let key = self.store.api_key(self.caller.tenant(), self.key).await?.ok_or("the key is gone")?;
         let key = ApiKey { id: Uuid::now_v7().into(), ..key };
-        self.write(ApiKeyChange::Create { key: key.clone(), grants: None }).await?;
+        self.write(ApiKeyChange::Create { key: key.clone(), organization: None }).await?;
         self.write(ApiKeyChange::Delete(vec![key])).await
     }
 
@@ -185,8 +185,8 @@ struct Accepts;
 
 #[async_trait]
 impl WebhookSender for Accepts {
-    fn reach(&self) -> Reach {
-        Reach::Public
+    fn address_policy(&self) -> AddressPolicy {
+        AddressPolicy::Public
     }
 
     async fn send(&self, _: WebhookRequest) -> Result<u16, SendError> {

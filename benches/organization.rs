@@ -36,7 +36,7 @@ fn measure(criterion: &mut Criterion, runtime: &Runtime, database: &Database) ->
     let iam = runtime.block_on(iam(store, CHEAP))?;
     let bare = runtime.block_on(database.bare())?;
     let (administrator, root) = runtime.block_on(create_tree(&iam, &bare))?;
-    runtime.block_on(database.settle())?;
+    runtime.block_on(database.vacuum())?;
     let total = LEVELS.iter().sum::<usize>();
 
     let mut group = criterion.benchmark_group("organization");

@@ -63,7 +63,7 @@ async fn api_key(iam: &Iam, tenant: TenantId, user: UserId) -> Outcome<ApiKeyTok
 
 /// Waits until change notifications are received. Returns false if the store has no change feed.
 async fn has_feed<T>(iam: &Iam, feed: &JoinHandle<T>) -> bool {
-    while !iam.hears_changes() {
+    while !iam.receives_changes() {
         if feed.is_finished() {
             return false;
         }

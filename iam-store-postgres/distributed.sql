@@ -388,14 +388,16 @@ DECLARE
         FROM pg_constraint k
         WHERE k.connamespace = 'iam'::regnamespace
             AND k.contype = 'f'
-            AND k.conrelid NOT IN (SELECT p.logicalrelid FROM pg_dist_partition p WHERE p.partmethod = 'h')
+            AND k.conrelid NOT IN (
+                SELECT p.logicalrelid FROM pg_dist_partition p WHERE p.partmethod = 'h' OR p.repmodel = 't'
+            )
     );
 BEGIN
     FOR reference IN SELECT * FROM json_to_recordset(keys) AS r ("table" text, name text) LOOP
         EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', reference.table, reference.name);
     END LOOP;
-    -- Without a tenant. Every node has a copy.
-    FOREACH name IN ARRAY ARRAY['tenants', 'signing_keys'] LOOP
+    -- Their rows are unique in the whole installation, or found without the tenant. Every node has a copy.
+    FOREACH name IN ARRAY ARRAY['tenants', 'signing_keys', 'passkeys', 'domains', 'identity_providers'] LOOP
         IF NOT EXISTS (
             SELECT FROM pg_dist_partition WHERE logicalrelid = ('iam.' || name)::regclass AND repmodel = 't'
         ) THEN
@@ -423,6 +425,7 @@ BEGIN
         'links',
         'messages',
         'queued_messages',
+        'sent_messages',
         'invitations',
         'factors',
         'recovery_codes',
@@ -434,7 +437,8 @@ BEGIN
         'past_versions',
         'history_starts',
         'access_reviews',
-        'access_review_items'
+        'access_review_items',
+        'identities'
     ]
     LOOP
         IF NOT EXISTS (

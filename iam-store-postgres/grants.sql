@@ -24,9 +24,7 @@ GRANT SELECT, INSERT, UPDATE ON
     iam.credentials,
     iam.organizations,
     iam.invitations,
-    iam.history_starts,
-    iam.access_reviews,
-    iam.access_review_items
+    iam.history_starts
 TO iam_server;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON
@@ -41,11 +39,18 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.challenges,
     iam.messages,
     iam.queued_messages,
+    iam.sent_messages,
     iam.webhooks,
-    iam.webhook_deliveries
+    iam.webhook_deliveries,
+    iam.access_reviews,
+    iam.access_review_items,
+    iam.domains,
+    iam.identity_providers,
+    iam.identities
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON
+    iam.passkeys,
     iam.past_assignments,
     iam.past_versions,
     iam.permissions,

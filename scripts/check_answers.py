@@ -17,6 +17,8 @@ RACED = {
     # the same for all operations with the header.
     "POST /audit-logs 409 conflict",
     "POST /auth/register 409 conflict",
+    "POST /api-keys/{id}/rotate 409 conflict",
+    "POST /webhooks/{id}/rotate-secret 409 conflict",
     # The user is suspended or deleted while the current password or the proof is verified.
     "POST /auth/password 403 forbidden",
     "POST /auth/password 404 not-found",

@@ -107,8 +107,13 @@ KNOWN_TO_THE_SERVER = {
     "checkAll": {"at"},
     "confirmTotp": {"code"},
     "createAccessReview": {"dueAt"},
-    "createApiKey": {"expiresAt"},
+    # The key of another user names its permissions.
+    "createApiKey": {"expiresAt", "permissions"},
     "createAuditLog": {"action"},
+    # What UTS 46 allows is no pattern.
+    "createDomain": {"domain"},
+    # The discovery document of the issuer is read. One scope is `openid`, and no domain or role occurs twice.
+    "createIdentityProvider": {"clientId", "domainIds", "issuer", "roleId", "scopes", "slug"},
     # Two items with the same role are refused.
     "createInvitation": {"expiresAt", "roleId"},
     "createRole": {"permissions"},
@@ -120,6 +125,8 @@ KNOWN_TO_THE_SERVER = {
     "finishLogin": {"code", "credential", "recoveryCode"},
     "listAuditLogs": {"cursor"},
     # Schemathesis believes that every text can be an e-mail address of a parameter.
+    # Not beyond the log.
+    "listEvents": {"Last-Event-ID", "after"},
     "listInvitations": {"email"},
     "listPermissionHolders": {"at"},
     "listRoleAssignments": {"asOf"},
@@ -132,6 +139,7 @@ KNOWN_TO_THE_SERVER = {
     "replayWebhook": {"fromSequence"},
     "resetPassword": {"newPassword", "token"},
     "stepUp": {"code", "credential", "password"},
+    "updateIdentityProvider": {"clientId", "domainIds", "issuer", "roleId", "scopes", "slug"},
     "updateRole": {"permissions"},
     # A person has no `name`, and a service account no other name and no e-mail.
     "updateUser": {"email", "firstName", "lastName", "name"},
@@ -140,12 +148,17 @@ KNOWN_TO_THE_SERVER = {
 }
 
 
-# Texts that are trimmed, which the document does not say, and that have no control characters.
+# Texts that are trimmed, which the document does not say, have a visible character, and none that is a control character,
+# ends a line or changes the direction.
 TEXTS = {"firstName", "lastName", "tenantName", "name", "description", "reason"}
 
 
-def is_blank_or_has_control_characters(text):
-    return not text.strip() or any(unicodedata.category(character) == "Cc" for character in text)
+def is_no_text(text):
+    categories = [unicodedata.category(character) for character in text]
+    is_visible = any(category[0] in "LNPS" for category in categories)
+    directs = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    has_direction = any(unicodedata.bidirectional(character) in directs for character in text)
+    return not is_visible or has_direction or not {"Cc", "Zl", "Zp"}.isdisjoint(categories)
 
 
 @schemathesis.check
@@ -158,7 +171,7 @@ def nothing_else_is_refused(context, response, case):
         return
     # assignments[3].expiresAt is expiresAt, permissions[0] is permissions.
     fields = {re.sub(r"\[\d+\]", "", error["field"]).split(".")[-1] for error in problem["errors"]}
-    fields -= {name for name in TEXTS & fields if is_blank_or_has_control_characters(case.body[name])}
+    fields -= {name for name in TEXTS & fields if is_no_text(case.body[name])}
     others = fields - KNOWN_TO_THE_SERVER.get(operation_id(case), set())
     assert not others, f"{operation_id(case)} refuses {sorted(others)}, which the document allows"
 

@@ -97,8 +97,8 @@ python_environment() {
 # The published libraries, each after its dependencies.
 # shellcheck disable=SC2034 # for the scripts that source this
 libraries=(
-    iam-model iam-audit-proof iam-webauthn iam-store-sql iam-store-memory iam-store-postgres iam-store-sqlite iam-mail
-    iam-webhook iam-core iam-conformance iam-axum iam-console
+    iam-model iam-audit-proof iam-webauthn iam-openid iam-http-client iam-store-sql iam-store-memory iam-store-postgres
+    iam-store-sqlite iam-mail iam-webhook iam-core iam-conformance iam-axum iam-console
 )
 
 # Prints the directory of a crate.
@@ -128,7 +128,7 @@ use_oldest_rust() {
 
 # The versions of programs: a new release must not fail an unchanged checkout.
 declare -A rust_tools=(
-    [cargo-cyclonedx]=0.5.9 [cargo-deny]=0.20.2 [cargo-public-api]=0.52.0 [cargo-semver-checks]=0.51.0 [mdbook]=0.5.4
+    [cargo-cyclonedx]=0.5.9 [cargo-deny]=0.20.2 [cargo-public-api]=0.52.0 [cargo-semver-checks]=0.51.0
 )
 
 # rust_tool CRATE [OPTION of cargo install...]: installs a program into target/tools, unless this version of it is there,
@@ -168,6 +168,8 @@ remove_temporary_directory() {
 # address.
 start_server() {
     local log=$directory/server.log _
+    # Before the server opens it: a busy machine may start the server late.
+    : >"$log"
     "$@" 2>"$log" &
     server=$!
     for _ in {1..300}; do
@@ -271,4 +273,19 @@ limit_server() {
     for process in "$server" $(pgrep --parent "$server"); do
         echo "$process" >"$group/cgroup.procs"
     done
+}
+
+# Linux may share the cores between sessions first, and consider priorities only within a session. Every process of
+# PostgreSQL is a session. Password hashes would then yield to the server only, and not to PostgreSQL. The same holds
+# in production; see docs/operating.md.
+share_cores_by_priority() {
+    local setting=/proc/sys/kernel/sched_autogroup_enabled
+    [ "$(cat "$setting" 2>/dev/null)" = 1 ] || return 0
+    if echo 0 2>/dev/null >"$setting"; then
+        # shellcheck disable=SC2064 # The variable exists only in this function.
+        trap "echo 1 >$setting" EXIT
+        say "sched_autogroup_enabled is off during the measurement"
+    else
+        say "sched_autogroup_enabled stays on, because only root can change it: expect long latencies among logins"
+    fi
 }

@@ -1,6 +1,4 @@
 //! The cost of a decision from a snapshot in memory, compared with a plain loop over numbers.
-//!
-//! `benches/rivals` has the same contest with other engines, too.
 
 mod contest;
 mod floor;

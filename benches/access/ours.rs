@@ -91,7 +91,12 @@ impl Ours {
                 let role = roles.get(assigned.role).ok_or("there is no such role")?;
                 let organization = assigned.organization.map(|number| {
                     let lineage = world.upwards(number).map(id_of).collect::<Result<_, _>>()?;
-                    Outcome::Ok(GrantOrganization { id: id_of(number)?, name: String::new(), lineage, is_awake: true })
+                    Outcome::Ok(GrantOrganization {
+                        id: id_of(number)?,
+                        name: String::new(),
+                        lineage,
+                        is_lineage_active: true,
+                    })
                 });
                 let organization = organization.transpose()?;
                 let assignment = Assignment {

@@ -22,7 +22,7 @@ pub(crate) async fn measure(database: &Database, entries: u64) -> Outcome {
     audit_log::fill(database, &[(log, entries)]).await?;
     let bare = database.bare().await?;
     sequence(&bare, log, entries).await?;
-    database.settle().await?;
+    database.vacuum().await?;
     let caller = Caller::system(log, "benchmark");
     let mut feed = iam.audit().follow(&caller, Some(0), PAGE as u32);
     let (mut by_feed, mut by_select, mut read) = (Duration::ZERO, Duration::ZERO, 0);

@@ -12,7 +12,7 @@ use axum::routing::post;
 use iam_benches::database::Database;
 use iam_benches::{CHEAP, Outcome, settings};
 use iam_core::tenant::NewTenant;
-use iam_core::webhook::{NewWebhook, Reach, WebhookPatch, WebhookRequest, WebhookSender as _, WebhookUrl};
+use iam_core::webhook::{AddressPolicy, NewWebhook, WebhookPatch, WebhookRequest, WebhookSender as _, WebhookUrl};
 use iam_core::{Caller, Iam};
 use iam_webhook::HttpSender;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -78,7 +78,7 @@ pub(crate) async fn compare_receivers(kind: &str, webhooks: usize, rounds: usize
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
     let database = Database::of(kind).await?;
-    let sender = Arc::new(HttpSender::new(Reach::Anywhere)?);
+    let sender = Arc::new(HttpSender::new(AddressPolicy::Anywhere)?);
     let builder = Iam::builder(database.store().await?).settings(settings(CHEAP)?);
     let iam = builder.webhooks(Arc::clone(&sender) as _).build().await?;
     let receiver = Receiver::default();

@@ -30,6 +30,8 @@ pub(crate) struct Sizes {
     pub(crate) above: usize,
     /// The users with the role that is reviewed.
     pub(crate) reviewed: usize,
+    /// The permissions of the role that one user has in each organization of the division.
+    pub(crate) permissions: usize,
 }
 
 /// A tenant, a year old.
@@ -46,6 +48,8 @@ pub(crate) struct World {
     /// The role that is reviewed.
     pub(crate) reviewed: Role,
     pub(crate) users: Vec<UserId>,
+    /// The user who has a role of many permissions in each organization of the division.
+    pub(crate) busy: UserId,
 }
 
 impl World {
@@ -64,6 +68,8 @@ impl World {
         let store = store.as_ref();
         let teams = create_teams(store, &division, sizes.organizations.saturating_sub(1)).await?;
         let users = create_users(store, &registered.login.user, sizes.users).await?;
+        let busy = *users.last().ok_or("there are no users")?;
+        let wide = wide_role(&iam, &caller, sizes.permissions).await?;
         let places = teams.iter().cycle().zip(users.iter().cycle());
         // A second apart, all before the first change of an expiry.
         let moment = |number: usize| began + TimeDelta::seconds(number as i64);
@@ -74,13 +80,14 @@ impl World {
         grants.extend(in_west.iter().map(|user| grant(*user, &member, Some(&west), began)));
         grants.extend(rest.iter().take(sizes.above).map(|user| grant(*user, &member, Some(&east), began)));
         grants.extend(users.iter().take(sizes.reviewed).map(|user| grant(*user, &reviewed, None, began)));
+        grants.extend(teams.iter().map(|team| grant(busy, &wide, Some(team), began)));
         for grants in grants.chunks(1_000) {
             write(store, caller.tenant(), AssignmentChange::Create(grants.to_vec())).await?;
         }
         fill_past(&database.bare().await?, &caller, sizes.versions).await?;
-        database.settle().await?;
+        database.vacuum().await?;
         let team = teams.into_iter().next_back().ok_or("the division has no team")?;
-        Ok(Self { caller, began, branches: [west, east], division, team, member, reviewed, users })
+        Ok(Self { caller, began, branches: [west, east], division, team, member, reviewed, users, busy })
     }
 }
 
@@ -90,6 +97,16 @@ async fn role(iam: &Iam, caller: &Caller, name: &str, permission: &str) -> Outco
     iam.permissions().create(caller, new).await?;
     let permissions = vec![permission.to_owned()];
     let new = NewRole { name: name.to_owned(), description: None, scope: RoleScope::Any, permissions };
+    Ok(iam.roles().create(caller, new).await?)
+}
+
+/// Creates a role with many permissions that it registers.
+async fn wide_role(iam: &Iam, caller: &Caller, permissions: usize) -> Outcome<Role> {
+    let names: Vec<String> = (0..permissions).map(|number| format!("parts:do-{number}")).collect();
+    for name in &names {
+        iam.permissions().create(caller, NewPermission { name: name.clone(), description: None }).await?;
+    }
+    let new = NewRole { name: "WIDE".to_owned(), description: None, scope: RoleScope::Any, permissions: names };
     Ok(iam.roles().create(caller, new).await?)
 }
 

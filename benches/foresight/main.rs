@@ -25,9 +25,17 @@ use iam_core::{AccessReviewId, AssignmentId, Caller, Iam, OrganizationId, Previe
 
 use fill::{Sizes, World};
 
-const FULL: Sizes =
-    Sizes { users: 100_000, organizations: 1_000, assignments: 50_000, versions: 20, above: 100, reviewed: 10_000 };
-const SMALL: Sizes = Sizes { users: 200, organizations: 20, assignments: 100, versions: 2, above: 10, reviewed: 50 };
+const FULL: Sizes = Sizes {
+    users: 100_000,
+    organizations: 1_000,
+    assignments: 50_000,
+    versions: 20,
+    above: 100,
+    reviewed: 10_000,
+    permissions: 500,
+};
+const SMALL: Sizes =
+    Sizes { users: 200, organizations: 20, assignments: 100, versions: 2, above: 10, reviewed: 50, permissions: 5 };
 
 /// How often an operation is measured: less often if its floor alone would take longer than this in all rounds.
 const ROUNDS: usize = 200;
@@ -122,6 +130,17 @@ impl Bench {
                 Ok(preview)
             },
             async || self.read(&[world.member.id], &[]).await,
+        )
+        .await?;
+        // The user is at the limits: 1,000 assignments of a role of 500 permissions.
+        self.row(
+            "preview: suspend a user with many permissions in many organizations",
+            async || {
+                let trial = self.iam.trial();
+                let outcome = trial.users().suspend(self.caller(), world.busy).await;
+                expect_users(trial.preview(self.caller(), outcome).await?, 1)
+            },
+            async || Ok(self.store.grants_of(self.caller().tenant(), &[world.busy]).await?),
         )
         .await
     }
@@ -231,7 +250,7 @@ impl Bench {
             decider.await??;
         }
         let decided = began.elapsed();
-        database.settle().await?;
+        database.vacuum().await?;
         let began = Instant::now();
         let progress = reviews.complete(self.caller(), review).await?.progress;
         let completed = began.elapsed();

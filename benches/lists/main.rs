@@ -35,8 +35,8 @@ async fn main() -> Outcome {
 
 #[expect(clippy::print_stdout, reason = "the bench prints its results")]
 async fn compare(kind: &str, [small, large]: [u64; 2]) -> Outcome {
-    let alone = Scene::new(kind, &[small]).await?;
-    let beside = Scene::new(kind, &[small, large]).await?;
+    let alone = FilledDatabase::new(kind, &[small]).await?;
+    let beside = FilledDatabase::new(kind, &[small, large]).await?;
     println!("## {kind}\n");
     println!("| Page | {small} | {small} beside {large} | ratio | {large} | ratio |\n|---|--:|--:|--:|--:|--:|");
     for (name, list) in LISTS {
@@ -102,13 +102,13 @@ fn by(by: UserSortKey, order: SortOrder) -> UserSort {
 }
 
 /// A database with tenants of these sizes.
-struct Scene {
+struct FilledDatabase {
     iam: Iam,
     sizes: Vec<u64>,
     _database: Database,
 }
 
-impl Scene {
+impl FilledDatabase {
     async fn new(kind: &str, sizes: &[u64]) -> Outcome<Self> {
         let database = Database::of(kind).await?;
         let iam = Iam::builder(database.store().await?).build().await?;

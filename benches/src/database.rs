@@ -128,7 +128,7 @@ impl Database {
     /// # Errors
     ///
     /// Errors of the database.
-    pub async fn settle(&self) -> Outcome {
+    pub async fn vacuum(&self) -> Outcome {
         if let Self::Postgres(database) = self {
             let mut connection = PgConnection::connect(database.url()).await?;
             connection.execute("VACUUM ANALYZE").await?;

@@ -8,5 +8,3 @@ CREATE ROLE iam_server LOGIN PASSWORD :'server_password';
 CREATE DATABASE iam OWNER iam_owner;
 REVOKE ALL ON DATABASE iam FROM PUBLIC;
 GRANT CONNECT ON DATABASE iam TO iam_server;
--- docs/operating.md gives the reason.
-ALTER DATABASE iam SET jit = off;

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use iam_axum::{Part, RequireFresh, RequirePermission, Settings, merge_openapi, with_conventions};
+use iam_axum::{ApiPart, RequireFresh, RequirePermission, Settings, merge_openapi, with_conventions};
 use utoipa::OpenApi;
 
 use crate::shop::Shop;
@@ -42,7 +42,7 @@ pub(crate) fn app(shop: &Shop) -> Result<Router, Box<dyn Error>> {
 fn settings() -> Settings {
     let mut settings = Settings::default();
     // Every tenant is a shop, so only the shop's own sign-up may create a tenant.
-    settings.parts.remove(&Part::Registration);
+    settings.parts.remove(&ApiPart::Registration);
     settings.problem_type_base = "https://shop.example/problems".to_owned();
     settings
 }

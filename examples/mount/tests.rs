@@ -22,14 +22,14 @@ use crate::{background, routes};
 const PASSWORD: &str = "Passw0rd!";
 
 /// The application, in process, with its own database file.
-struct Scene {
+struct Fixture {
     app: Router,
     shop: Shop,
     mails: UnboundedReceiver<Mail>,
     _directory: TempDir,
 }
 
-impl Scene {
+impl Fixture {
     async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (sender, mails) = unbounded_channel();
@@ -137,119 +137,122 @@ impl Scene {
 
 #[tokio::test]
 async fn a_sign_up_creates_a_tenant_an_owner_and_a_shop() {
-    let mut scene = Scene::new().await;
-    let (tenant, token) = scene.open_shop().await;
-    assert_eq!(scene.count("shops").await, 1);
-    let (status, me) = scene.get("/iam/auth/me", &token).await;
+    let mut fixture = Fixture::new().await;
+    let (tenant, token) = fixture.open_shop().await;
+    assert_eq!(fixture.count("shops").await, 1);
+    let (status, me) = fixture.get("/iam/auth/me", &token).await;
     assert_eq!((status, me["tenant"]["id"].as_str()), (StatusCode::OK, Some(tenant.to_string().as_str())));
-    let mail = scene.mails.recv().await.unwrap();
+    let mail = fixture.mails.recv().await.unwrap();
     assert_eq!((mail.to.as_str(), mail.subject), ("ada@example.com", "Welcome to the shop"));
 }
 
 #[tokio::test]
 async fn a_sign_up_that_fails_at_its_last_step_leaves_no_rows() {
-    let mut scene = Scene::new().await;
-    scene.open_shop().await;
-    scene.mails.recv().await.unwrap();
-    let (users, entries) = (scene.count("users").await, scene.count("audit_logs").await);
+    let mut fixture = Fixture::new().await;
+    fixture.open_shop().await;
+    fixture.mails.recv().await.unwrap();
+    let (users, entries) = (fixture.count("users").await, fixture.count("audit_logs").await);
 
-    let (status, problem) = scene.sign_up("eve@example.com", "DE1").await;
+    let (status, problem) = fixture.sign_up("eve@example.com", "DE1").await;
     assert_eq!(
         (status, problem["type"].as_str()),
         (StatusCode::CONFLICT, Some("https://shop.example/problems/conflict"))
     );
-    assert_eq!(scene.log_in("eve@example.com").await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!((scene.count("shops").await, scene.count("tenants").await, scene.count("users").await), (1, 1, users));
-    assert_eq!(scene.mails.try_recv().ok(), None);
-    assert_eq!(scene.count("audit_logs").await, entries);
+    assert_eq!(fixture.log_in("eve@example.com").await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        (fixture.count("shops").await, fixture.count("tenants").await, fixture.count("users").await),
+        (1, 1, users)
+    );
+    assert_eq!(fixture.mails.try_recv().ok(), None);
+    assert_eq!(fixture.count("audit_logs").await, entries);
 }
 
 #[tokio::test]
 async fn a_refused_sign_up_names_the_invalid_field() {
-    let scene = Scene::new().await;
-    let (status, problem) = scene.sign_up("not an e-mail", "DE1").await;
+    let fixture = Fixture::new().await;
+    let (status, problem) = fixture.sign_up("not an e-mail", "DE1").await;
     assert_eq!((status, problem["errors"][0]["field"].as_str()), (StatusCode::BAD_REQUEST, Some("email")));
-    assert_eq!(scene.count("shops").await, 0);
+    assert_eq!(fixture.count("shops").await, 0);
 }
 
 #[tokio::test]
 async fn a_cashier_acts_only_in_the_assigned_branch() {
-    let scene = Scene::new().await;
-    let (tenant, ada) = scene.open_shop().await;
-    let (branch, grace) = scene.open_branch(tenant).await;
+    let fixture = Fixture::new().await;
+    let (tenant, ada) = fixture.open_shop().await;
+    let (branch, grace) = fixture.open_branch(tenant).await;
     let south = NewOrganization { name: "South".into(), slug: None, parent: None };
-    let south = scene.shop.iam.organizations().create(&Caller::system(tenant, "test"), south).await.unwrap();
+    let south = fixture.shop.iam.organizations().create(&Caller::system(tenant, "test"), south).await.unwrap();
 
-    let (status, mine) = scene.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
+    let (status, mine) = fixture.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
     assert_eq!(status, StatusCode::CREATED, "{mine}");
-    let (_, other) = scene.post("/orders", &ada, json!({ "cents": 100_000 })).await;
-    let elsewhere = scene.post("/orders", &grace, json!({ "branch": south.organization.id, "cents": 1 })).await;
+    let (_, other) = fixture.post("/orders", &ada, json!({ "cents": 100_000 })).await;
+    let elsewhere = fixture.post("/orders", &grace, json!({ "branch": south.organization.id, "cents": 1 })).await;
     assert_eq!(elsewhere.0, StatusCode::NOT_FOUND, "she holds no role there");
-    assert_eq!(scene.get("/orders", &grace).await.0, StatusCode::FORBIDDEN, "a cashier does not hold orders:read");
-    let (status, orders) = scene.get("/orders", &ada).await;
+    assert_eq!(fixture.get("/orders", &grace).await.0, StatusCode::FORBIDDEN, "a cashier does not hold orders:read");
+    let (status, orders) = fixture.get("/orders", &ada).await;
     assert_eq!((status, orders), (StatusCode::OK, json!([mine, other])));
 
     let refund = |order: &Value| format!("/orders/{}/refund", order["id"]);
-    assert_eq!(scene.post(&refund(&mine), &grace, Value::Null).await.0, StatusCode::NO_CONTENT);
-    assert_eq!(scene.post(&refund(&other), &grace, Value::Null).await.0, StatusCode::FORBIDDEN);
-    assert_eq!(scene.post("/orders/99/refund", &grace, Value::Null).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(fixture.post(&refund(&mine), &grace, Value::Null).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(fixture.post(&refund(&other), &grace, Value::Null).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(fixture.post("/orders/99/refund", &grace, Value::Null).await.0, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
 async fn a_refund_is_made_and_recorded_once() {
-    let scene = Scene::new().await;
-    let (tenant, ada) = scene.open_shop().await;
-    let (branch, grace) = scene.open_branch(tenant).await;
-    scene.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
-    let refund = || scene.post("/orders/1/refund", &grace, Value::Null);
+    let fixture = Fixture::new().await;
+    let (tenant, ada) = fixture.open_shop().await;
+    let (branch, grace) = fixture.open_branch(tenant).await;
+    fixture.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
+    let refund = || fixture.post("/orders/1/refund", &grace, Value::Null);
     let (first, second) = tokio::join!(refund(), refund());
     assert_eq!(BTreeSet::from([first.0, second.0]), BTreeSet::from([StatusCode::NO_CONTENT, StatusCode::CONFLICT]));
 
-    let entries = scene.entries(tenant, "REFUNDED").await;
+    let entries = fixture.entries(tenant, "REFUNDED").await;
     let [entry] = entries.as_slice() else { panic!("{entries:?}") };
-    let (_, me) = scene.get("/iam/auth/me", &grace).await;
+    let (_, me) = fixture.get("/iam/auth/me", &grace).await;
     assert_eq!(entry.resource_id.as_deref(), Some("1"));
     assert_eq!((&entry.metadata["cents"], &entry.metadata["refundedBy"]), (&json!(990), &me["user"]["id"]));
     assert!(entry.context.correlation_id.is_some(), "the entry has the correlation id of the request");
     // A user who may read the audit log finds the entry there.
-    let (_, log) = scene.get("/iam/audit-logs?resourceType=ORDER", &ada).await;
+    let (_, log) = fixture.get("/iam/audit-logs?resourceType=ORDER", &ada).await;
     assert_eq!(log["data"][0]["action"], "REFUNDED");
 }
 
 #[tokio::test]
 async fn a_refund_needs_a_recent_authentication() {
-    let scene = Scene::new().await;
-    let (tenant, ada) = scene.open_shop().await;
-    let (branch, grace) = scene.open_branch(tenant).await;
+    let fixture = Fixture::new().await;
+    let (tenant, ada) = fixture.open_shop().await;
+    let (branch, grace) = fixture.open_branch(tenant).await;
     for _ in 0..2 {
-        scene.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
+        fixture.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
     }
-    assert_eq!(scene.post("/orders/1/refund", &grace, Value::Null).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(fixture.post("/orders/1/refund", &grace, Value::Null).await.0, StatusCode::NO_CONTENT);
 
-    scene.age(REFUND_MAX_AGE).await;
-    let refund = || scene.send_for_headers(Method::POST, "/orders/2/refund", Some(&grace), Value::Null);
+    fixture.age(REFUND_MAX_AGE).await;
+    let refund = || fixture.send_for_headers(Method::POST, "/orders/2/refund", Some(&grace), Value::Null);
     let (status, headers, problem) = refund().await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
     assert_eq!(problem["type"], "https://shop.example/problems/insufficient-authentication");
     let challenge = r#"Bearer error="insufficient_user_authentication", max_age="300""#;
     assert_eq!(headers[header::WWW_AUTHENTICATE], challenge);
     // Other routes go on.
-    assert_eq!(scene.get("/orders", &ada).await.0, StatusCode::OK);
+    assert_eq!(fixture.get("/orders", &ada).await.0, StatusCode::OK);
 
     let step_up =
-        async |password: &str| scene.post("/iam/auth/step-up", &grace, json!({ "password": password })).await.0;
+        async |password: &str| fixture.post("/iam/auth/step-up", &grace, json!({ "password": password })).await.0;
     assert_eq!(step_up("Wr0ng pass!").await, StatusCode::UNAUTHORIZED);
     assert_eq!(refund().await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(step_up(PASSWORD).await, StatusCode::NO_CONTENT);
     assert_eq!(refund().await.0, StatusCode::NO_CONTENT);
-    assert_eq!(scene.entries(tenant, "REFUNDED").await.len(), 2);
+    assert_eq!(fixture.entries(tenant, "REFUNDED").await.len(), 2);
 }
 
 #[tokio::test]
 async fn an_anonymous_request_gets_a_problem_document_of_the_shop() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for (method, path) in [(Method::GET, "/orders"), (Method::POST, "/orders"), (Method::POST, "/orders/1/refund")] {
-        let (status, problem) = scene.send(method, path, None, json!({ "cents": 1 })).await;
+        let (status, problem) = fixture.send(method, path, None, json!({ "cents": 1 })).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
         assert_eq!(problem["type"], "https://shop.example/problems/unauthorized");
         assert_eq!(problem["instance"], path);
@@ -259,26 +262,26 @@ async fn an_anonymous_request_gets_a_problem_document_of_the_shop() {
 
 #[tokio::test]
 async fn orders_of_another_tenant_are_not_found() {
-    let scene = Scene::new().await;
-    let (_, ada) = scene.open_shop().await;
-    scene.post("/orders", &ada, json!({ "cents": 990 })).await;
-    assert_eq!(scene.sign_up("eve@example.com", "DE2").await.0, StatusCode::CREATED);
-    let eve = scene.token("eve@example.com").await;
-    assert_eq!(scene.get("/orders", &eve).await.1, json!([]));
-    assert_eq!(scene.post("/orders/1/refund", &eve, Value::Null).await.0, StatusCode::NOT_FOUND);
+    let fixture = Fixture::new().await;
+    let (_, ada) = fixture.open_shop().await;
+    fixture.post("/orders", &ada, json!({ "cents": 990 })).await;
+    assert_eq!(fixture.sign_up("eve@example.com", "DE2").await.0, StatusCode::CREATED);
+    let eve = fixture.token("eve@example.com").await;
+    assert_eq!(fixture.get("/orders", &eve).await.1, json!([]));
+    assert_eq!(fixture.post("/orders/1/refund", &eve, Value::Null).await.0, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
 async fn one_document_describes_exactly_the_routes_of_the_application() {
-    let scene = Scene::new().await;
-    let (status, document) = scene.get("/openapi.json", "").await;
+    let fixture = Fixture::new().await;
+    let (status, document) = fixture.get("/openapi.json", "").await;
     assert_eq!((status, document["info"]["title"].as_str()), (StatusCode::OK, Some("Shop")));
     let paths = document["paths"].as_object().unwrap();
     for path in ["/sign-up", "/orders", "/orders/{id}/refund", "/iam/auth/login", "/iam/users/{id}"] {
         assert!(paths.contains_key(path), "{path}");
     }
     assert!(!paths.contains_key("/iam/auth/register"));
-    assert_eq!(scene.post("/iam/auth/register", "", json!({})).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(fixture.post("/iam/auth/register", "", json!({})).await.0, StatusCode::NOT_FOUND);
     for reference in document.to_string().split(r##""$ref":"#"##).skip(1) {
         let reference = reference.split('"').next().unwrap();
         assert!(document.pointer(reference).is_some(), "{reference}");
@@ -287,9 +290,9 @@ async fn one_document_describes_exactly_the_routes_of_the_application() {
 
 #[tokio::test]
 async fn the_shop_follows_the_change_feed() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for _ in 0..100 {
-        if scene.shop.iam.hears_changes() {
+        if fixture.shop.iam.receives_changes() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;

@@ -1,18 +1,30 @@
-//! Finds out which of two formats of a response a client prefers (RFC 9110 §12.5.1).
+//! Finds out which of two formats of a response a client prefers (RFC 9110 §12.5).
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Whether the client prefers `other` to `usual`. A client that states no preference, or accepts neither, gets the
 /// usual format.
 pub(crate) fn prefers(headers: &HeaderMap, other: &str, usual: &str) -> bool {
-    let ranges: Vec<Range> = headers.get_all(header::ACCEPT).iter().flat_map(ranges).collect();
+    let ranges = all_ranges(headers, &header::ACCEPT);
     quality(&ranges, other) > quality(&ranges, usual)
 }
 
-/// Media types that a client accepts, with their quality value: from 0 to 1.
+/// Whether the client accepts a response that is compressed by gzip. A client that states no preference does not: it
+/// may not be able to decompress.
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let ranges = all_ranges(headers, &header::ACCEPT_ENCODING);
+    let of = |name: &str| ranges.iter().find(|range| range.of.eq_ignore_ascii_case(name));
+    of("gzip").or_else(|| of("*")).is_some_and(|range| range.quality > 0.0)
+}
+
+/// Media types or an encoding that a client accepts, with their quality value: from 0 to 1.
 struct Range<'a> {
-    media_type: &'a str,
+    of: &'a str,
     quality: f32,
+}
+
+fn all_ranges<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Vec<Range<'a>> {
+    headers.get_all(name).iter().flat_map(ranges).collect()
 }
 
 fn ranges(line: &HeaderValue) -> impl Iterator<Item = Range<'_>> {
@@ -21,17 +33,17 @@ fn ranges(line: &HeaderValue) -> impl Iterator<Item = Range<'_>> {
 
 fn range(text: &str) -> Option<Range<'_>> {
     let mut parts = text.split(';').map(str::trim);
-    let media_type = parts.next().filter(|media_type| !media_type.is_empty())?;
+    let of = parts.next().filter(|of| !of.is_empty())?;
     let quality = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
     let quality = quality.map_or(Some(1.0), |quality| quality.parse().ok())?;
-    Some(Range { media_type, quality })
+    Some(Range { of, quality })
 }
 
 /// Returns the quality value of a media type: that of the most specific range that contains it.
 fn quality(ranges: &[Range], media_type: &str) -> f32 {
     let group = media_type.split('/').next().unwrap_or_default();
-    let specificity = |range: &Range| match range.media_type.split_once('/')? {
-        _ if range.media_type.eq_ignore_ascii_case(media_type) => Some(2),
+    let specificity = |range: &Range| match range.of.split_once('/')? {
+        _ if range.of.eq_ignore_ascii_case(media_type) => Some(2),
         (of, "*") if of.eq_ignore_ascii_case(group) => Some(1),
         ("*", "*") => Some(0),
         _ => None,
@@ -84,6 +96,25 @@ mod tests {
             &["csv, text, ,;"],
         ] {
             assert!(!wants_csv(lines), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_client_that_accepts_gzip_gets_it() {
+        let accepts = |lines: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(header::ACCEPT_ENCODING, line.parse().unwrap());
+            }
+            accepts_gzip(&headers)
+        };
+        for lines in
+            [&["gzip"][..], &["GZip;q=0.1"], &["br, gzip"], &["br", "gzip"], &["*"], &["identity;q=0, *;q=0.5"]]
+        {
+            assert!(accepts(lines), "{lines:?}");
+        }
+        for lines in [&[][..], &[""], &["identity"], &["gzip;q=0"], &["*, gzip;q=0"], &["br"], &["gzip;q=x"]] {
+            assert!(!accepts(lines), "{lines:?}");
         }
     }
 }

@@ -1,8 +1,9 @@
-//! `/authz/check`: whether a user holds a permission, and why (`decisions.md` §4). `/authz/who`: which users hold one
-//! (`foresight.md`).
+//! `/authz/check`: whether a user holds a permission, and why (`docs/http-api.md#checks`). `/authz/who`: which users
+//! hold one (`docs/foresight.md#who-can`).
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use iam_core::access::{DecidingGrant, Decision, Holder, Question};
 use iam_core::{Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use uuid::Uuid;
 use crate::assignment::AssignedUser;
 use crate::description::{AUTHORIZATION, Problems};
 use crate::extract::{Authenticated, Call, Params, Query};
+use crate::long::{ITEM, json};
 use crate::page::{Collection, List, PageQuery};
 use crate::problem::Problem;
 use crate::time::{Time, moment};
@@ -66,8 +68,12 @@ pub(crate) struct DecisionDto {
     /// An explanation for people: what grants the permission, or what is missing.
     #[schema(example = "Granted by MEMBER (tenant-wide).")]
     reason: String,
-    /// The role assignments that grant the permission. Each of them is enough by itself.
+    /// The role assignments that grant the permission, at most 50. Each of them is enough by itself.
     grants: Vec<DecidingGrantDto>,
+    /// Whether more role assignments grant the permission. Absent if none does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    truncated: bool,
 }
 
 /// A role assignment that grants the permission.
@@ -109,6 +115,7 @@ impl From<Decision> for DecisionDto {
         Self {
             allowed: decision.is_allowed(),
             reason: decision.to_string(),
+            truncated: decision.truncated,
             grants: decision.grants.into_iter().map(DecidingGrantDto::from).collect(),
         }
     }
@@ -153,14 +160,16 @@ pub(crate) async fn check(
 pub(crate) async fn check_all(
     State(iam): State<Iam>,
     Call(caller, Checks { checks }): Call<Checks>,
-) -> Result<Json<List<DecisionDto>>, Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let question =
         |(number, check): (usize, &Check)| check.question(&mut params, |field| format!("checks[{number}].{field}"));
     let questions: Vec<Question> = checks.iter().enumerate().filter_map(question).collect();
     params.finish()?;
     let decisions = iam.access().check_all(&caller, &questions).await?;
-    Ok(Json(List { data: decisions.into_iter().map(DecisionDto::from).collect() }))
+    let grants: usize = decisions.iter().map(|decision| decision.grants.len()).sum();
+    let data = move || List { data: decisions.into_iter().map(DecisionDto::from).collect::<Vec<_>>() };
+    json(&iam, &caller, grants * ITEM, data).await
 }
 
 /// Which users to list.
@@ -188,8 +197,12 @@ pub(crate) struct WhoQuery {
 pub(crate) struct HolderDto {
     user_id: Uuid,
     user: AssignedUser,
-    /// The role assignments that grant the permission. Each of them is enough by itself.
+    /// The role assignments that grant the permission, at most 50. Each of them is enough by itself.
     grants: Vec<DecidingGrantDto>,
+    /// Whether more role assignments grant the permission. Absent if none does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    truncated: bool,
 }
 
 impl From<Holder> for HolderDto {
@@ -197,6 +210,7 @@ impl From<Holder> for HolderDto {
         Self {
             user_id: holder.user.id.as_uuid(),
             user: AssignedUser::new(holder.user.id, holder.user.summary()),
+            truncated: holder.truncated,
             grants: holder.grants.into_iter().map(DecidingGrantDto::from).collect(),
         }
     }
@@ -220,7 +234,7 @@ pub(crate) async fn who(
     Authenticated(caller): Authenticated,
     Query(page): Query<PageQuery>,
     Query(query): Query<WhoQuery>,
-) -> Result<Json<Collection<HolderDto>>, Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let page = page.request_among(&mut params);
     let permission = params.require("permission", &query.permission);
@@ -228,5 +242,7 @@ pub(crate) async fn who(
     let at = params.parse_with("at", query.at.as_deref(), moment);
     params.finish()?;
     let Some(permission) = permission else { return Err(Problem::invalid_field("permission", "is required")) };
-    Ok(Json(Collection::of(iam.access().who(&caller, permission, organization, at, page).await?)))
+    let holders = iam.access().who(&caller, permission, organization, at, page).await?;
+    let grants: usize = holders.items.iter().map(|holder| holder.grants.len()).sum();
+    json(&iam, &caller, grants * ITEM, move || Collection::<HolderDto>::of(holders)).await
 }

@@ -1,4 +1,4 @@
-//! `/access-reviews` (`foresight.md`, "Access reviews").
+//! `/access-reviews` (`docs/http-api.md#access-reviews`).
 
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
@@ -485,10 +485,12 @@ pub(crate) async fn items(
         let items = iam.access_reviews().items(&caller, id, filter, page).await?;
         return Ok(Json(Collection::<AccessReviewItemDto>::of(items)).into_response());
     }
-    access_review_file(iam.access_reviews().all_items(&caller, id, filter).await?)
+    let items = iam.access_reviews().all_items(&caller, id, filter).await?;
+    iam.compute(&caller, move || access_review_file(items)).await?
 }
 
-/// Returns items of an access review as a file of comma-separated values, as the API does.
+/// Returns items of an access review as a file of comma-separated values, as the API does. Thousands of items take some
+/// ten milliseconds, so call it in [`Iam::compute`](iam_core::Iam::compute).
 ///
 /// # Errors
 ///

@@ -1,11 +1,12 @@
-//! `/users/{id}/api-keys` and `/api-keys` (`machines.md`).
+//! `/users/{id}/api-keys` and `/api-keys` (`docs/http-api.md#api-keys`).
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use chrono::TimeDelta;
-use iam_core::api_key::{ApiKey, ApiKeyPatch, IssuedApiKey, NewApiKey};
+use iam_core::api_key::{ApiKey, ApiKeyPatch, NewApiKey};
 use iam_core::permission::PermissionSet;
+use iam_core::secret::ApiKeyToken;
 use iam_core::{ApiKeyId, Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,7 +14,8 @@ use uuid::Uuid;
 
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{API_KEYS, Problems};
-use crate::extract::{Authenticated, Call, Params, PathId, whole_u32};
+use crate::extract::{Authenticated, Call, Params, PathId, Whole};
+use crate::idempotency::RequestKey;
 use crate::page::List;
 use crate::problem::Problem;
 use crate::role::PermissionPatternDto;
@@ -49,8 +51,9 @@ pub(crate) struct ApiKeyDto {
 #[derive(Serialize, ToSchema)]
 #[schema(as = IssuedApiKey)]
 pub(crate) struct IssuedApiKeyDto {
-    /// Send it as `Authorization: Bearer …`.
-    key: String,
+    /// Send it as `Authorization: Bearer …`. Null in the answer to a repeated request.
+    #[schema(required)]
+    key: Option<String>,
     #[serde(flatten)]
     details: ApiKeyDto,
 }
@@ -74,8 +77,8 @@ impl ApiKeyDto {
 }
 
 impl IssuedApiKeyDto {
-    fn new(iam: &Iam, issued: IssuedApiKey) -> Self {
-        Self { key: issued.token.expose().to_owned(), details: ApiKeyDto::new(iam, issued.key) }
+    fn new(iam: &Iam, (key, token): (ApiKey, Option<ApiKeyToken>)) -> Self {
+        Self { key: token.map(|token| token.expose().to_owned()), details: ApiKeyDto::new(iam, key) }
     }
 }
 
@@ -88,7 +91,8 @@ pub(crate) struct NewApiKeyDto {
     #[schema(required, min_length = 1, max_length = 120)]
     name: String,
     /// The only permissions of the key: permissions, `<resource>:*`, or `*`. Those that its user does not hold give
-    /// nothing until it does. Absent or null means all permissions of its user.
+    /// nothing until it does. Absent or null means all permissions of its user, which only the user itself can give to
+    /// a key.
     #[schema(max_items = 1_000, inline, value_type = Option<Vec<PermissionPatternDto>>)]
     permissions: Option<Vec<String>>,
     /// The organization in which, and below which, the key has its permissions. Absent or null means everywhere.
@@ -122,7 +126,7 @@ pub(crate) struct RotationDto {
     /// For how many seconds the former key is still accepted: none if it is absent.
     #[serde(default)]
     #[schema(value_type = u32, minimum = 0, maximum = 86_400)]
-    overlap_seconds: f64,
+    overlap_seconds: Whole<u32>,
 }
 
 /// List a user's API keys
@@ -151,9 +155,10 @@ pub(crate) async fn list(
 ///
 /// The response has the key, which is never shown again. At each request, the key may do what its user may do at that
 /// moment, and no more than its own permissions, in its own organization. It cannot log in, change passwords or second
-/// factors, or make keys. A user makes its own keys in a session that has authenticated within the last ten minutes. To
-/// make a key of another user, the caller needs the permission, and must hold everything that the key may do. A user
-/// has 20 keys at most.
+/// factors, or make keys. The session must have authenticated within the last ten minutes. A user needs no permission for
+/// its own keys. The key of another user names its permissions, and the caller must hold each of them itself, there and
+/// as long as the key lasts, whether or not the user holds it. A person is told of a new key by mail. A user has 20 keys
+/// at most.
 #[utoipa::path(
     post,
     path = "/users/{id}/api-keys",
@@ -169,6 +174,7 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     _: Authenticated,
     PathId(user): PathId<UserId>,
     Call(caller, body): Call<NewApiKeyDto>,
@@ -178,7 +184,7 @@ pub(crate) async fn create(
     let expires_at = params.parse_with("expiresAt", body.expires_at.as_deref(), moment);
     params.finish()?;
     let new = NewApiKey { name: body.name, permissions: body.permissions, organization, expires_at };
-    let issued = iam.api_keys().create(&caller, user, new).await?;
+    let issued = iam.api_keys().create_once(&caller, user, new, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(IssuedApiKeyDto::new(&iam, issued))))
 }
 
@@ -207,7 +213,7 @@ pub(crate) async fn get(
 ///
 /// A key can get another name, fewer permissions and an earlier expiry. A user changes its own keys in a session that
 /// has authenticated within the last ten minutes. To change that of another user, the caller needs the permission, and
-/// must hold everything that the key may do.
+/// must hold the permissions that the key then has, there and as long as it lasts.
 #[utoipa::path(
     patch,
     path = "/api-keys/{id}",
@@ -239,7 +245,9 @@ pub(crate) async fn update(
 /// Rotate an API key
 ///
 /// The key gets a new secret and keeps its id. The response has the new text of the key, which is never shown again.
-/// The former one is accepted for some time, if the request says so. Who may change the key may rotate it.
+/// The former one is accepted for some time, if the request says so. The session must have authenticated within the last
+/// ten minutes. To rotate the key of another user, the caller needs the permission, and must hold the permissions of the
+/// key, there and as long as it lasts.
 #[utoipa::path(
     post,
     path = "/api-keys/{id}/rotate",
@@ -250,17 +258,18 @@ pub(crate) async fn update(
     responses((status = 200, description = "The key with its new text", body = IssuedApiKeyDto), Problems),
     extensions(
         ("x-required-permission" = json!("api-keys:update")),
-        ("x-problems" = json!(["insufficient-authentication"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn rotate(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     _: Authenticated,
     PathId(id): PathId<ApiKeyId>,
     Call(caller, body): Call<RotationDto>,
 ) -> Result<Json<IssuedApiKeyDto>, Problem> {
-    let overlap = TimeDelta::seconds(whole_u32("overlapSeconds", body.overlap_seconds)?.into());
-    let issued = iam.api_keys().rotate(&caller, id, overlap).await?;
+    let overlap = TimeDelta::seconds(body.overlap_seconds.0.into());
+    let issued = iam.api_keys().rotate_once(&caller, id, overlap, key.as_ref()).await?;
     Ok(Json(IssuedApiKeyDto::new(&iam, issued)))
 }
 

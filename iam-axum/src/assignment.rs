@@ -1,5 +1,5 @@
-//! `/role-assignments` (`interface.md` §2.2, §4.2, `decisions.md` §4), `/users/{id}/roles` (§3), and the roles and
-//! permissions that `/auth/me` shows (§2).
+//! `/role-assignments` and `/users/{id}/roles` (`docs/http-api.md#role-assignments`), and the roles and permissions
+//! that `/auth/me` shows (`docs/http-api.md#sessions`).
 
 use axum::Json;
 use axum::extract::State;
@@ -22,6 +22,7 @@ use uuid::Uuid;
 use crate::description::{Problems, ROLE_ASSIGNMENTS, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
 use crate::idempotency::RequestKey;
+use crate::long::{ITEM, json};
 use crate::page::{Collection, List, PageQuery};
 use crate::preview::Target;
 use crate::problem::Problem;
@@ -184,6 +185,11 @@ pub(crate) struct HeldPermissions {
     #[schema(example = json!(["users:read"]))]
     tenant: Vec<String>,
     organizations: Vec<OrganizationPermissions>,
+    /// Whether organizations are left out, the lowest first, because there are more than 20,000 permissions in all of
+    /// them. Absent if none is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    truncated: bool,
 }
 
 /// The caller's permissions in an organization, including those that are inherited from organizations above.
@@ -194,9 +200,8 @@ pub(crate) struct OrganizationPermissions {
     permissions: Vec<String>,
 }
 
-impl HeldPermissions {
-    pub(crate) fn at(now: Timestamp, grants: &[Grant]) -> Self {
-        let held = EffectivePermissions::at(now, grants);
+impl From<EffectivePermissions> for HeldPermissions {
+    fn from(held: EffectivePermissions) -> Self {
         let in_organization = |(id, set): (OrganizationId, PermissionSet)| OrganizationPermissions {
             organization_id: id.as_uuid(),
             permissions: names(&set),
@@ -204,6 +209,7 @@ impl HeldPermissions {
         Self {
             tenant: names(&held.tenant),
             organizations: held.organizations.into_iter().map(in_organization).collect(),
+            truncated: held.truncated,
         }
     }
 }
@@ -371,6 +377,10 @@ pub(crate) async fn list(
 /// The caller needs `role-assignments:create` in the organization of the assignment, or tenant-wide if it has none.
 /// There the caller must also hold all permissions of the role, for at least as long as the assignment lasts. The
 /// `scope` of the role must allow the place.
+///
+/// A role that can change what protects the tenant (`tenants:update`, `audit-logs:update`, `audit-logs:delete`) is given
+/// tenant-wide only in a session that has authenticated within the last ten minutes, and by no API key. The same holds
+/// for a later expiry.
 #[utoipa::path(
     post,
     path = "/role-assignments",
@@ -378,7 +388,7 @@ pub(crate) async fn list(
     tag = ROLE_ASSIGNMENTS,
     request_body = NewAssignmentDto,
     responses((status = 201, description = "The new assignment", body = AssignmentDto), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["not-found", "validation"]))),
+    extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["insufficient-authentication", "not-found", "validation"]))),
 )]
 pub(crate) async fn create(
     _: Authenticated,
@@ -405,7 +415,7 @@ pub(crate) async fn create(
     tag = ROLE_ASSIGNMENTS,
     request_body = NewAssignmentsDto,
     responses((status = 201, description = "The new assignments, in order", body = CreatedAssignments), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["not-found", "validation"]))),
+    extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["insufficient-authentication", "not-found", "validation"]))),
 )]
 pub(crate) async fn create_all(
     _: Authenticated,
@@ -438,7 +448,7 @@ pub(crate) async fn create_all(
     params(("id" = Uuid, Path, description = "The assignment")),
     request_body = AssignmentPatchDto,
     responses((status = 200, description = "The changed assignment", body = AssignmentDto), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:update")), ("x-problems" = json!(["conflict", "validation"]))),
+    extensions(("x-required-permission" = json!("role-assignments:update")), ("x-problems" = json!(["conflict", "insufficient-authentication", "validation"]))),
 )]
 pub(crate) async fn update(
     _: Authenticated,
@@ -493,7 +503,7 @@ pub(crate) async fn of_user(
     Authenticated(caller): Authenticated,
     PathId(user): PathId<UserId>,
     Query(as_of): Query<AsOfQuery>,
-) -> Result<Json<List<UserRoleDto>>, Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let as_of = as_of.moment(&mut params);
     params.finish()?;
@@ -501,5 +511,6 @@ pub(crate) async fn of_user(
         None => iam.assignments().of_user(&caller, user).await?,
         Some(at) => iam.assignments().of_user_at(&caller, user, at).await?,
     };
-    Ok(Json(List { data: grants.into_iter().map(UserRoleDto::from).collect() }))
+    let data = |grants: Vec<Grant>| List { data: grants.into_iter().map(UserRoleDto::from).collect::<Vec<_>>() };
+    json(&iam, &caller, grants.len() * ITEM, move || data(grants)).await
 }

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::LazyLock;
+use std::io;
 
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::Path;
-use axum::http::header;
-use axum::response::{Html, IntoResponse as _, Redirect, Response};
+use axum::http::HeaderMap;
+use axum::response::{Redirect, Response};
 use axum::routing::get;
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use tokio::sync::OnceCell;
 
 use crate::problem::{Kind, Problem};
+use crate::static_file::{self, StaticFile};
 
 /// The path of the pages.
 pub(crate) const BOOK: &str = "/docs/book";
@@ -22,13 +23,14 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 15] = pages![
+const PAGES: [(&str, &str); 16] = pages![
     "introduction",
     "design",
     "embedding",
     "http-api",
     "integrating",
     "foresight",
+    "federation",
     "versioning",
     "audit",
     "security",
@@ -40,34 +42,31 @@ const PAGES: [(&str, &str); 15] = pages![
     "releasing"
 ];
 
-const PICTURES: [(&str, &str); 2] = [
-    ("load-postgres.svg", include_str!("book/load-postgres.svg")),
-    ("load-sqlite.svg", include_str!("book/load-sqlite.svg")),
+/// The style and the pictures: their names, types and content.
+const FILES: [(&str, &str, &str); 3] = [
+    ("style.css", "text/css; charset=utf-8", include_str!("book/style.css")),
+    ("load-postgres.svg", "image/svg+xml", include_str!("book/load-postgres.svg")),
+    ("load-sqlite.svg", "image/svg+xml", include_str!("book/load-sqlite.svg")),
 ];
 
 /// Returns the routes of the pages, their style and their pictures.
 pub(crate) fn routes() -> Router {
-    let style = ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("book/style.css"));
     let introduction = async || Redirect::temporary(&format!("{BOOK}/introduction"));
-    PICTURES
-        .iter()
-        .fold(Router::new(), |router, (name, picture)| {
-            let picture = ([(header::CONTENT_TYPE, "image/svg+xml")], *picture);
-            router.route(&format!("{BOOK}/{name}"), get(async move || picture))
-        })
-        .route(&format!("{BOOK}/style.css"), get(async move || style))
-        .route(BOOK, get(introduction))
-        .route(&format!("{BOOK}/{{page}}"), get(page))
+    Router::new().route(BOOK, get(introduction)).route(&format!("{BOOK}/{{name}}"), get(file))
 }
 
-async fn page(Path(name): Path<String>) -> Response {
-    /// Written once, and not for every request: these requests have no rate limit.
-    static WRITTEN: LazyLock<BTreeMap<&str, Bytes>> =
-        LazyLock::new(|| PAGES.iter().map(|(name, text)| (*name, written(name, text).into())).collect());
-    match WRITTEN.get(name.as_str()) {
-        Some(page) => Html(page.clone()).into_response(),
-        None => Problem::new(Kind::NotFound).detail("The book has no such page.").into_response(),
-    }
+async fn file(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+    static WRITTEN: OnceCell<BTreeMap<&str, StaticFile>> = OnceCell::const_new();
+    let files = static_file::once(&WRITTEN, files).await?;
+    let found = files.get(name.as_str());
+    let found = found.ok_or_else(|| Problem::new(Kind::NotFound).detail("The book has no such page."))?;
+    Ok(found.response(&headers))
+}
+
+fn files() -> io::Result<BTreeMap<&'static str, StaticFile>> {
+    let pages = PAGES.iter().map(|(name, text)| (*name, "text/html; charset=utf-8", written(name, text)));
+    let files = FILES.iter().map(|(name, content_type, content)| (*name, *content_type, (*content).to_owned()));
+    pages.chain(files).map(|(name, of, content)| Ok((name, StaticFile::new(of, content)?))).collect()
 }
 
 /// Returns a page in HTML.
@@ -142,7 +141,7 @@ fn start_of_heading(level: HeadingLevel, text: &str) -> Event<'static> {
     Event::Start(Tag::Heading { level, id: Some(anchor(text).into()), classes: Vec::new(), attrs: Vec::new() })
 }
 
-/// Returns the identifier of a heading, as forges and mdBook make it.
+/// Returns the identifier of a heading, as forges make it.
 fn anchor(heading: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
     heading.to_lowercase().chars().filter(kept).map(|c| if c == ' ' { '-' } else { c }).collect()
@@ -190,7 +189,7 @@ mod tests {
                 checked += 1;
             }
             for picture in values(page, "src") {
-                assert!(PICTURES.iter().any(|(file, _)| *file == picture), "{name}: {picture}");
+                assert!(FILES.iter().any(|(file, ..)| *file == picture), "{name}: {picture}");
             }
         }
         assert!(checked > 100, "{checked} links");

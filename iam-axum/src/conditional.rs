@@ -15,7 +15,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::problem::Problem;
 use crate::state::ApiState;
-use crate::sync_middleware::{After, Around};
+use crate::sync_middleware::{After, SyncMiddleware};
 
 /// A resource with its entity tag.
 pub(crate) struct Tagged<T>(pub(crate) Version, pub(crate) T);
@@ -95,26 +95,26 @@ fn parameter(name: &str, description: &str, pattern: Option<&str>) -> Parameter 
 #[derive(Clone)]
 pub(crate) struct NotModified;
 
-/// The entity tags that the client has.
-pub(crate) struct Known(Vec<String>);
+/// The entity tags of the resource that the client has.
+pub(crate) struct IfNoneMatch(Vec<String>);
 
-impl Around for NotModified {
-    type After = Known;
+impl SyncMiddleware for NotModified {
+    type After = IfNoneMatch;
 
-    fn before(&self, request: Request) -> (Request, Known) {
-        let known = match *request.method() {
+    fn before(&self, request: Request) -> (Request, IfNoneMatch) {
+        let tags = match *request.method() {
             Method::GET | Method::HEAD => tags(request.headers(), &header::IF_NONE_MATCH),
             _ => Vec::new(),
         };
-        (request, Known(known))
+        (request, IfNoneMatch(tags))
     }
 }
 
-impl After for Known {
+impl After for IfNoneMatch {
     fn after(self, response: Response) -> Response {
-        let Self(known) = self;
-        let is_known = |tag: &HeaderValue| known.iter().any(|known| known == "*" || known.as_bytes() == tag.as_bytes());
-        if response.status() == StatusCode::OK && response.headers().get(header::ETAG).is_some_and(is_known) {
+        let Self(tags) = self;
+        let is_matched = |etag: &HeaderValue| tags.iter().any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes());
+        if response.status() == StatusCode::OK && response.headers().get(header::ETAG).is_some_and(is_matched) {
             let (mut parts, _) = response.into_parts();
             parts.status = StatusCode::NOT_MODIFIED;
             for gone in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
@@ -133,34 +133,37 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
     tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag).to_owned()).collect()
 }
 
-/// Splits a list at its commas, but not at commas inside a quoted tag.
+/// Splits a list at its commas, but not at commas inside a quoted tag. Elements may be empty (RFC 9110 §5.6.1).
 fn members(line: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let separates = move |character| {
         is_quoted ^= character == '"';
         character == ',' && !is_quoted
     };
-    line.split(separates).map(str::trim)
+    line.split(separates).map(str::trim).filter(|member| !member.is_empty())
 }
 
 fn precondition(headers: &HeaderMap) -> Result<Precondition, Problem> {
-    let mut lines = headers.get_all(header::IF_MATCH).iter().peekable();
-    if lines.peek().is_none() {
+    let lines = headers.get_all(header::IF_MATCH).iter();
+    if !headers.contains_key(header::IF_MATCH) {
         return Ok(Precondition::Exists);
     }
+    let mut has_tag = false;
     let refused = || Problem::invalid_field(IF_MATCH, "must be * or entity tags, joined by commas");
     let mut versions = Vec::new();
     for line in lines {
         for tag in members(line.to_str().map_err(|_| refused())?) {
+            has_tag = true;
             if tag == "*" {
                 return Ok(Precondition::Exists);
             }
             // A weak tag never matches for a change.
             let (is_weak, quoted) = tag.strip_prefix("W/").map_or((false, tag), |quoted| (true, quoted));
-            let opaque = quoted.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(refused)?;
+            let opaque = quoted.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+            let opaque = opaque.filter(|tag| !tag.contains('"')).ok_or_else(refused)?;
             // A tag that the service never makes matches nothing.
             versions.extend(opaque.parse::<Version>().ok().filter(|_| !is_weak));
         }
     }
-    Ok(Precondition::OneOf(versions))
+    if has_tag { Ok(Precondition::OneOf(versions)) } else { Err(refused()) }
 }

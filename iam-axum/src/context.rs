@@ -1,7 +1,7 @@
-//! The conventions: what every request gets before it is handled, and every response before it is sent.
+//! The conventions: additions to every request before it is handled, and to every response before it is sent.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::problem::Problem;
 use crate::request_state::{RequestState, ResponseState};
 use crate::settings::{Settings, api_path};
-use crate::sync_middleware::{After, Around};
+use crate::sync_middleware::{After, SyncMiddleware};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -37,7 +37,7 @@ impl fmt::Display for TraceId {
 #[derive(Clone)]
 pub(crate) struct Conventions(pub(crate) Arc<Settings>);
 
-/// What the response needs to know of its request. `None` if the host program already applies the conventions to all
+/// The facts of the request that the response needs. `None` if the host program already applies the conventions to all
 /// of its routes.
 pub(crate) struct ResponseConventions(Option<Box<RequestInfo>>);
 
@@ -53,7 +53,7 @@ struct RequestInfo {
     span: Span,
 }
 
-impl Around for Conventions {
+impl SyncMiddleware for Conventions {
     type After = ResponseConventions;
 
     fn before(&self, request: Request) -> (Request, ResponseConventions) {
@@ -164,7 +164,8 @@ fn client_address(parts: &Parts, settings: &Settings) -> Option<IpAddr> {
     }
     // As bytes: the part that the client wrote, before the proxy's own entry, need not be text.
     let lines = parts.headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes);
-    let mut claimed: Vec<&[u8]> = lines.flat_map(|line| line.split(|byte| *byte == b',')).collect();
+    let members = lines.flat_map(|line| line.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    let mut claimed: Vec<&[u8]> = members.filter(|member| !member.is_empty()).collect();
     let mut client = peer;
     while let Some(address) = claimed.pop().and_then(address) {
         client = address;
@@ -175,8 +176,12 @@ fn client_address(parts: &Parts, settings: &Settings) -> Option<IpAddr> {
     Some(client)
 }
 
+/// Returns the address that a proxy has written. Some proxies add the port, or brackets.
 fn address(bytes: &[u8]) -> Option<IpAddr> {
-    let address: IpAddr = str::from_utf8(bytes).ok()?.trim().parse().ok()?;
+    let text = str::from_utf8(bytes).ok()?;
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let in_brackets = || text.strip_prefix('[')?.strip_suffix(']')?.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
+    let address = text.parse().ok().or_else(with_port).or_else(in_brackets)?;
     Some(address.to_canonical())
 }
 
@@ -211,4 +216,26 @@ fn add_headers(headers: &mut HeaderMap, correlation_id: &CorrelationId) {
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     // A response without its own `Cache-Control` may contain personal data.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_writes_an_address_with_or_without_a_port() {
+        for (text, expected) in [
+            ("192.0.2.1", Some("192.0.2.1")),
+            ("192.0.2.1:5678", Some("192.0.2.1")),
+            ("2001:db8::1", Some("2001:db8::1")),
+            ("[2001:db8::1]", Some("2001:db8::1")),
+            ("[2001:db8::1]:443", Some("2001:db8::1")),
+            ("::ffff:192.0.2.1", Some("192.0.2.1")),
+            ("unknown", None),
+            ("[192.0.2.1]", None),
+            ("192.0.2.1:port", None),
+        ] {
+            assert_eq!(address(text.as_bytes()), expected.map(|address| address.parse().unwrap()), "{text}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! `/auth/password` (`decisions.md` §2).
+//! `/auth/password` (`docs/http-api.md#the-own-password`).
 
 use axum::extract::State;
 use axum::http::StatusCode;

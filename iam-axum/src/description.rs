@@ -1,4 +1,4 @@
-//! What the descriptions of all operations share: their tags, and their error responses.
+//! The common parts of the descriptions of all operations: their tags, and their error responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde_json::Value;
 use utoipa::IntoResponses;
 use utoipa::openapi::example::ExampleBuilder;
-use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{Components, ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 
@@ -23,6 +23,9 @@ pub(crate) const ACCESS_REVIEWS: &str = "Access reviews";
 pub(crate) const AUTHORIZATION: &str = "Authorization";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const API_KEYS: &str = "API keys";
+pub(crate) const DOMAINS: &str = "Domains";
+pub(crate) const FEDERATION: &str = "Federation";
+pub(crate) const IDENTITY_PROVIDERS: &str = "Identity providers";
 pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";
 pub(crate) const EVENTS: &str = "Events";
@@ -30,7 +33,7 @@ pub(crate) const WEBHOOKS: &str = "Webhooks";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 16] = [
+const TAGS: [(&str, &str, &str); 19] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -106,6 +109,23 @@ const TAGS: [(&str, &str, &str); 16] = [
         "operating#suspended-tenants",
     ),
     (
+        DOMAINS,
+        "The domains of the e-mail addresses of your company. Prove by a record of the DNS that a domain is yours.",
+        "federation#domains",
+    ),
+    (
+        IDENTITY_PROVIDERS,
+        "The OpenID Connect providers of the tenant, such as Entra, Okta or Google: people log in with the account that they \
+         have there.",
+        "federation#providers",
+    ),
+    (
+        FEDERATION,
+        "People log in by a provider of their company, and link their accounts there. The client begins a login, the \
+         browser goes to the provider and comes back, and the client finishes it.",
+        "federation#the-flow",
+    ),
+    (
         AUDIT_LOGS,
         "Every change, with the values before and after, who made it and from where. Add the events of your own \
          application, export the log, and prove that nobody has changed it: the log is a Merkle tree with signed \
@@ -164,31 +184,28 @@ const OF_EVERY_OPERATION: [Kind; 6] = [
     Kind::Unavailable,
 ];
 
-/// The extension by which an operation says that a caller without a required second factor can use it.
-const WITHOUT_FACTOR: &str = "x-allowed-without-second-factor";
-
-/// The extension by which an operation names the kinds that do not follow from the rest of its description. Like
-/// [`WITHOUT_FACTOR`], it is not part of the document: the responses say the same, and utoipa writes several extensions
-/// of an operation in random order.
+/// The extension by which an operation names the kinds that do not follow from the rest of its description. It is not
+/// part of the document: the responses say the same, and utoipa writes several extensions of an operation in random
+/// order.
 const KINDS: &str = "x-problems";
 
 /// Adds a response for each status that an operation can answer with a problem. `type_base` begins the types of
 /// problems.
 pub(crate) fn describe_problems<'a>(
-    operations: impl Iterator<Item = (&'a str, bool, &'a mut Operation)>,
+    operations: impl Iterator<Item = (&'a str, &'a mut Operation)>,
     components: &mut Components,
     type_base: &str,
 ) {
     let mut add = |name: &str, status: StatusCode, kinds: &BTreeSet<Kind>| {
         components.responses.entry(name.to_owned()).or_insert_with(|| response(status, kinds, type_base).into());
     };
-    for (path, is_change, operation) in operations {
+    for (path, operation) in operations {
         if !operation.responses.responses.contains_key(DEFAULT) {
             continue;
         }
         add(OTHER_PROBLEMS, StatusCode::INTERNAL_SERVER_ERROR, &BTreeSet::from(OF_EVERY_OPERATION));
         let mut by_status: BTreeMap<StatusCode, BTreeSet<Kind>> = BTreeMap::new();
-        for kind in kinds_of(path, is_change, operation) {
+        for kind in kinds_of(path, operation) {
             by_status.entry(kind.status()).or_default().insert(kind);
         }
         if needs_factor(operation) {
@@ -202,7 +219,7 @@ pub(crate) fn describe_problems<'a>(
     }
 }
 
-fn kinds_of(path: &str, is_change: bool, operation: &mut Operation) -> BTreeSet<Kind> {
+fn kinds_of(path: &str, operation: &mut Operation) -> BTreeSet<Kind> {
     let mut kinds = BTreeSet::new();
     let extensions = operation.extensions.get_or_insert_default();
     // A test finds the extension if it names an unknown kind.
@@ -223,16 +240,18 @@ fn kinds_of(path: &str, is_change: bool, operation: &mut Operation) -> BTreeSet<
             RefOr::Ref(_) => None,
         })
     };
-    if is_change || parameters().any(|parameter| parameter.parameter_in != ParameterIn::Header) {
-        // A change refuses at least an `If-Match` that it does not evaluate.
-        kinds.insert(Kind::ValidationError);
-    }
+    // Every operation refuses a query parameter that it does not have.
+    kinds.insert(Kind::ValidationError);
     if path.contains("{id}") {
         kinds.insert(Kind::NotFound);
     }
     let has = |name| parameters().any(|parameter| parameter.name == name);
     if has("If-Match") {
         kinds.insert(Kind::PreconditionFailed);
+    }
+    if has("preview") {
+        // A tenant computes two previews at a time.
+        kinds.insert(Kind::Conflict);
     }
     if has("Idempotency-Key") {
         kinds.insert(Kind::Conflict);
@@ -244,12 +263,11 @@ fn kinds_of(path: &str, is_change: bool, operation: &mut Operation) -> BTreeSet<
     kinds
 }
 
-/// Whether an operation refuses a caller that must set up a second factor first.
+/// Whether an operation can refuse a caller because a second factor is missing. Those that a restricted session can use
+/// refuse the API keys of its user.
 fn needs_factor(operation: &mut Operation) -> bool {
     let extensions = operation.extensions.get_or_insert_default();
-    let is_public = extensions.get("x-required-permission").and_then(Value::as_str) == Some("public");
-    let is_allowed = extensions.remove(WITHOUT_FACTOR).is_some();
-    !is_public && !is_allowed
+    extensions.get("x-required-permission").and_then(Value::as_str) != Some("public")
 }
 
 fn kinds_named(names: &Value) -> Option<Vec<Kind>> {

@@ -1,4 +1,4 @@
-//! `GET /events`: the audit log as a feed (`events.md`).
+//! `GET /events`: the audit log as a feed (`docs/integrating.md#a-program-learns-what-happens`).
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -6,16 +6,17 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
+use std::vec::IntoIter;
 
-use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::stream::{self, Stream, StreamExt as _};
-use iam_core::audit::{EventPage, EventPattern, LogEvent};
-use iam_core::{Caller, Error, Iam, Invalid};
+use futures_util::stream::{self, Stream};
+use iam_core::audit::{EventPage, EventPattern, LogEvent, OpenStream};
+use iam_core::{Caller, Error, FieldError, Iam, Invalid};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 use tracing::Span;
 use utoipa::{IntoParams, ToSchema};
 
@@ -23,6 +24,7 @@ use crate::accept::prefers;
 use crate::audit::AuditEntryDto;
 use crate::description::{EVENTS, Problems};
 use crate::extract::{Authenticated, Params, Query};
+use crate::long::json;
 use crate::problem::Problem;
 use crate::settings::Settings;
 
@@ -95,19 +97,38 @@ const MAX_WAIT: u32 = 30;
 /// The greatest number of an event: that of the format `int64`.
 const MAX_SEQUENCE: u64 = i64::MAX.unsigned_abs();
 
-/// What is left of the time limit for a request after a wait.
+/// How many events a stream reads at once. A client chooses how slowly it takes them, so they are few.
+const STREAMED: u32 = 100;
+
+/// How many events of a stream are written on an async thread. More are written beside these threads: a tenant has a
+/// hundred streams, and each may begin at the start of the log.
+const FEW: usize = 5;
+
+/// How long a stream sends events after the permission of its caller was checked.
+const RECHECK: Duration = Duration::from_secs(5);
+
+/// Neither a browser nor a proxy may keep or delay the events of a stream. Some proxies wait for the end of a response
+/// unless it has the second header.
+const STREAM_HEADERS: [(HeaderName, &str); 2] =
+    [(header::CACHE_CONTROL, "no-store"), (HeaderName::from_static("x-accel-buffering"), "no")];
+
+/// The rest of the time limit for a request after a wait.
 const MARGIN: Duration = Duration::from_secs(2);
 
 /// Get events
 ///
 /// The entries of the audit log, in the order of its leaves. A client that keeps `next` misses no event and sees none
 /// twice. With `wait`, the response comes as soon as there is an event. An entry appears here a moment after its
-/// change. If retention has removed the events after `after`, the response is 410, and `firstSequence` is the number of
+/// change. If `after` is beyond the newest event, the response is 400 and names the newest sequence: the log was restored
+/// from a backup that is older than what the client has read. If retention has removed the events after `after`, the response is 410, and `firstSequence` is the number of
 /// the first event that is left.
 ///
 /// With `Accept: text/event-stream`, the response is a stream of server-sent events: `data` is an event, and `id` is
 /// its `sequence`. After an interruption, send the last one as `Last-Event-ID`. The service checks the caller's
 /// permission every few seconds and ends the stream without it.
+///
+/// A user may have at most 10 open streams, and a tenant 100. A request that waits counts as one until it is answered, and an API key
+/// counts for its user. One more is 429.
 #[utoipa::path(
     get,
     path = "/events",
@@ -140,17 +161,38 @@ pub(crate) async fn list(
     let last = headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
     let last = params.parse_with("Last-Event-ID", last, sequence);
     params.finish()?;
-    let mut reader = Reader { iam, caller, after: last.or(after), patterns, limit };
-    if prefers(&headers, "text/event-stream", "application/json") {
+    let place = if last.is_some() { "Last-Event-ID" } else { "after" };
+    let named = |error| naming_the_place(error, place);
+    let is_stream = prefers(&headers, "text/event-stream", "application/json");
+    let open = if is_stream || wait > 0 { Some(iam.audit().open_stream(&caller)?) } else { None };
+    let mut reader = Reader { iam, caller, after: last.or(after), patterns, limit, _open: open };
+    if is_stream {
+        reader.limit = limit.min(STREAMED);
         // An error is a problem document, and not the end of a stream.
-        let first = reader.page(Duration::ZERO).await?;
-        let events = stream::iter(first.events).chain(following(reader)).filter_map(async |event| written(event));
-        return Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response());
+        let sending = Sending::begin(reader).await.map_err(named)?;
+        let events = Sse::new(sent(sending)).keep_alive(KeepAlive::default());
+        return Ok((STREAM_HEADERS, events).into_response());
     }
     let longest = settings.request_timeout.saturating_sub(MARGIN);
-    let page = reader.page(Duration::from_secs(wait.into()).min(longest)).await?;
-    let data = page.events.into_iter().map(EventDto::from).collect();
-    Ok(Json(EventsDto { data, next: page.next }).into_response())
+    let EventPage { events, next, .. } =
+        reader.page(Duration::from_secs(wait.into()).min(longest)).await.map_err(named)?;
+    let size = events.iter().map(|event| event.entry.size()).sum();
+    let data = move || EventsDto { data: events.into_iter().map(EventDto::from).collect(), next };
+    json(&reader.iam, &reader.caller, size, data).await
+}
+
+/// Returns the error with the name under which the client has sent its place in the feed.
+fn naming_the_place(error: Error, place: &str) -> Error {
+    match error {
+        Error::Validation(errors) => {
+            let renamed = |error: FieldError| match &*error.field {
+                "after" => FieldError::new(place, error.message),
+                _ => error,
+            };
+            Error::Validation(errors.into_iter().map(renamed).collect())
+        }
+        error => error,
+    }
 }
 
 fn patterns(text: &str) -> Result<Vec<EventPattern>, String> {
@@ -169,6 +211,8 @@ struct Reader {
     after: Option<u64>,
     patterns: Vec<EventPattern>,
     limit: u32,
+    /// Counts the stream, or the request that waits, until the client goes away.
+    _open: Option<OpenStream>,
 }
 
 impl Reader {
@@ -178,30 +222,124 @@ impl Reader {
         self.after = Some(page.next);
         Ok(page)
     }
+
+    /// Reads a page, as the stream sends it.
+    async fn written_page(&mut self, wait: Duration) -> Result<IntoIter<(u64, Event)>, Error> {
+        let EventPage { events, .. } = self.page(wait).await?;
+        let is_short = events.len() <= FEW;
+        let write = move || events.into_iter().filter_map(written).collect::<Vec<_>>();
+        let events = if is_short { write() } else { self.iam.compute(&self.caller, write).await? };
+        Ok(events.into_iter())
+    }
 }
 
-/// Returns the further events until an error ends the stream. The client then asks again, and is told the error.
-fn following(reader: Reader) -> impl Stream<Item = LogEvent> {
-    // The body is read outside of the request's own span.
-    let span = Span::current();
-    let pages =
-        stream::unfold((reader, span), async |(mut reader, span)| match reader.page(Duration::from_secs(60)).await {
-            Ok(page) => Some((stream::iter(page.events), (reader, span))),
-            Err(error) => {
-                span.in_scope(|| tracing::info!(%error, "a stream of events ended"));
-                None
+/// A page of a stream, whose events are sent as fast as the client reads them.
+struct Sending {
+    reader: Reader,
+    /// The events that are not sent yet, with their numbers.
+    events: IntoIter<(u64, Event)>,
+    /// After which number the unsent events begin.
+    unsent_after: Option<u64>,
+    /// When the page was read, and with it the permission of the caller.
+    read: Instant,
+}
+
+impl Sending {
+    /// Reads the first page: an error is a problem document, and not the end of a stream.
+    async fn begin(mut reader: Reader) -> Result<Self, Error> {
+        let unsent_after = reader.after;
+        let events = reader.written_page(Duration::ZERO).await?;
+        Ok(Self { reader, events, unsent_after, read: Instant::now() })
+    }
+
+    /// Returns the next event. The rest of an old page is read again, and the permission with it.
+    async fn next(&mut self) -> Result<Event, Error> {
+        loop {
+            if self.read.elapsed() < RECHECK
+                && let Some((sequence, event)) = self.events.next()
+            {
+                self.unsent_after = Some(sequence);
+                return Ok(event);
             }
-        });
-    pages.flatten()
+            if self.events.len() > 0 {
+                self.reader.after = self.unsent_after;
+            }
+            self.unsent_after = self.reader.after;
+            self.events = self.reader.written_page(Duration::from_secs(60)).await?;
+            self.read = Instant::now();
+        }
+    }
 }
 
-fn written(event: LogEvent) -> Option<Result<Event, Infallible>> {
-    let id = event.sequence.to_string();
-    match Event::default().id(id).json_data(EventDto::from(event)) {
-        Ok(event) => Some(Ok(event)),
+/// Returns an event as a stream sends it, with its number.
+fn written(event: LogEvent) -> Option<(u64, Event)> {
+    let sequence = event.sequence;
+    match Event::default().id(sequence.to_string()).json_data(EventDto::from(event)) {
+        Ok(event) => Some((sequence, event)),
         Err(error) => {
             tracing::error!(%error, "an event cannot be written");
             None
         }
+    }
+}
+
+/// Returns the events from a page on, until an error ends the stream. The client then asks again, and is told the
+/// error.
+fn sent(sending: Sending) -> impl Stream<Item = Result<Event, Infallible>> {
+    // The body is read outside of the request's own span.
+    let span = Span::current();
+    stream::unfold((sending, span), async |(mut sending, span)| match sending.next().await {
+        Ok(event) => Some((Ok(event), (sending, span))),
+        Err(error) => {
+            span.in_scope(|| tracing::info!(%error, "a stream of events ended"));
+            None
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use iam_core::TenantId;
+    use iam_core::audit::NewEvent;
+    use iam_store_memory::MemoryStore;
+    use tokio::time::advance;
+
+    use super::*;
+
+    async fn record(iam: &Iam, caller: &Caller, count: usize) {
+        for _ in 0..count {
+            let (action, resource_type) = ("SENT".to_owned(), "LETTER".to_owned());
+            iam.audit().log(caller, NewEvent { action, resource_type, ..NewEvent::default() }).await.unwrap();
+        }
+        while iam.sequence_audit_logs().await.unwrap().more {}
+    }
+
+    /// A client may take the events of a page as slowly as it likes.
+    #[tokio::test(start_paused = true)]
+    async fn a_page_that_is_read_slowly_is_checked_again_and_loses_nothing() {
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
+        let caller = Caller::system(TenantId::from_uuid(uuid::Uuid::now_v7()), "test");
+        record(&iam, &caller, 4).await;
+        let reader = Reader {
+            iam: iam.clone(),
+            caller: caller.clone(),
+            after: None,
+            patterns: Vec::new(),
+            limit: 3,
+            _open: None,
+        };
+        let mut sending = Sending::begin(reader).await.unwrap();
+        for expected in [1, 2, 3, 4] {
+            advance(RECHECK).await;
+            assert!(sending.next().await.is_ok());
+            assert_eq!(sending.unsent_after, Some(expected));
+        }
+        // An event that was read and not sent needs a new check, which fails here.
+        record(&iam, &caller, 2).await;
+        assert!(sending.next().await.is_ok());
+        assert_eq!(sending.unsent_after, Some(5));
+        sending.reader.limit = 0;
+        advance(RECHECK).await;
+        assert!(matches!(sending.next().await, Err(Error::Validation(_))));
     }
 }

@@ -1,5 +1,7 @@
 //! Extractors that refuse requests with problem documents.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::pin::pin;
 use std::str::FromStr;
 use std::task::Poll;
@@ -13,14 +15,14 @@ use axum::http::{HeaderMap, header};
 use futures_util::poll;
 use iam_core::token::VerifiedToken;
 use iam_core::{Caller, Error, FieldError, Iam, InvalidFields, Unauthenticated};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{self, DeserializeOwned, IgnoredAny, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use tower_http::timeout::{DeadlineBody, TimeoutError};
 
 use crate::context::context_of;
 use crate::problem::{Kind, Problem};
 use crate::request_state::{RequestState, Sender};
-use crate::sync_middleware::Around;
+use crate::sync_middleware::SyncMiddleware;
 
 /// The user of the request's bearer token (RFC 6750).
 ///
@@ -50,7 +52,9 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        authenticate(parts, &Iam::from_ref(state)).await.map(Self)
+        let caller = authenticate(parts, &Iam::from_ref(state)).await?;
+        RequestState::check(&parts.extensions)?;
+        Ok(Self(caller))
     }
 }
 
@@ -67,16 +71,18 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let iam = Iam::from_ref(state);
-        match authenticate(parts, &iam).await {
+        let caller = match authenticate(parts, &iam).await {
             // The sender is not kept: no other extractor may take it for one with a factor.
             Err(problem) if problem.is_of(Kind::SecondFactorRequired) => {
                 let token = verify(parts, &iam).await?;
                 let caller = iam.authenticate_without_factor(&token, context_of(parts)).await?;
                 note(parts, &caller);
-                Ok(Self(caller))
+                caller
             }
-            authenticated => authenticated.map(Self),
-        }
+            authenticated => authenticated?,
+        };
+        RequestState::check(&parts.extensions)?;
+        Ok(Self(caller))
     }
 }
 
@@ -115,9 +121,12 @@ pub(crate) async fn verify(parts: &mut Parts, iam: &Iam) -> Result<VerifiedToken
     Ok(token)
 }
 
-/// Returns the bearer token that the request carries, valid or not.
+/// Returns the bearer token that the request carries, valid or not. `None` for several `Authorization` fields: a proxy
+/// in front may have checked another one.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let mut fields = headers.get_all(header::AUTHORIZATION).iter();
+    let field = fields.next().filter(|_| fields.next().is_none())?;
+    let (scheme, token) = field.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
@@ -176,9 +185,7 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        axum::extract::Query::try_from_uri(&parts.uri)
-            .map(|axum::extract::Query(query)| Self(query))
-            .map_err(|error| Problem::invalid_field("query", error.body_text()))
+        form(parts.uri.query().unwrap_or_default().as_bytes()).map(Self)
     }
 }
 
@@ -225,7 +232,8 @@ impl Params {
     }
 }
 
-/// A JSON body (`decisions.md` §1): `application/json`, at most 256 KiB, no unknown fields where the type says so.
+/// A JSON body (`docs/http-api.md#bodies`): `application/json`, at most 256 KiB, no unknown fields where the type says
+/// so.
 ///
 /// Beside [`Authenticated`], or behind a [`RequirePermission`](crate::RequirePermission), a body that arrives later
 /// than the head of its request is refused with 408 if the caller's rights have changed meanwhile. [`Call`] continues
@@ -250,7 +258,7 @@ where
 
 /// The user of the request's bearer token, and the request's JSON [`Body`].
 ///
-/// A stranger is refused before the body is read. The caller is that of the moment at which the whole body has
+/// A stranger is refused before the body is read, unless the request has an `Idempotency-Key`. The caller is that of the moment at which the whole body has
 /// arrived. At that moment, its token must still be valid and its session must not have ended. It has the rights of
 /// that moment, and must still hold the permission that a [`RequirePermission`](crate::RequirePermission) before has
 /// required.
@@ -306,8 +314,25 @@ where
             return Call::from_request(request, state).await.map(|Call(caller, body)| Self(caller, body));
         }
         let (caller, bytes) = call(request, state, FORM).await?;
-        let body = serde_urlencoded::from_bytes(&bytes).map_err(|error| fault(".", &error.to_string()))?;
-        Ok(Self(caller, body))
+        form(&bytes).map(|body| Self(caller, body))
+    }
+}
+
+/// The fields of a form that a page of this crate has sent.
+pub(crate) struct Form<T>(pub(crate) T);
+
+impl<S, T> FromRequest<S> for Form<T>
+where
+    S: Send + Sync,
+    T: DeserializeOwned,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_of_type(request.headers(), FORM) {
+            return Err(Problem::new(Kind::UnsupportedMediaType).detail("Send a form."));
+        }
+        form(&whole_body(request, state).await?).map(Self)
     }
 }
 
@@ -319,6 +344,7 @@ where
 {
     let (iam, (mut parts, body)) = (Iam::from_ref(state), request.into_parts());
     let caller = authenticate(&mut parts, &iam).await?;
+    RequestState::check(&parts.extensions)?;
     if !is_of_type(&parts.headers, media_type) {
         return Err(Problem::new(Kind::UnsupportedMediaType));
     }
@@ -343,6 +369,19 @@ pub(crate) async fn whole_body<S: Send + Sync>(request: Request, state: &S) -> R
         return Err(problem.detail("Your rights have changed before the request body arrived. Send it again."));
     }
     Ok(bytes)
+}
+
+/// Fails unless a body is empty, `null` or a JSON object without fields, as some clients always send one.
+pub(crate) async fn require_no_fields(request: Request) -> Result<(), Problem> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct NoFields {}
+
+    let bytes = Bytes::from_request(request, &()).await.map_err(body_problem)?;
+    if matches!(bytes.trim_ascii(), b"" | b"null") {
+        return Ok(());
+    }
+    parse(&bytes).map(|NoFields {}| ())
 }
 
 /// A body that has arrived.
@@ -384,7 +423,7 @@ fn body_problem(rejection: BytesRejection) -> Problem {
 #[derive(Clone)]
 pub(crate) struct BodyDeadline(pub(crate) Duration);
 
-impl Around for BodyDeadline {
+impl SyncMiddleware for BodyDeadline {
     type After = ();
 
     fn before(&self, request: Request) -> (Request, ()) {
@@ -407,39 +446,120 @@ where
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
+/// Whether a body is of a media type, and not encoded (RFC 9110 §8.4). It is of no type if it says so twice: a proxy in
+/// front may have checked the other one.
 fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
-    let Some(content_type) = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+    let is_identity =
+        |coding: &[u8]| coding.trim_ascii().is_empty() || coding.trim_ascii().eq_ignore_ascii_case(b"identity");
+    let mut codings =
+        headers.get_all(header::CONTENT_ENCODING).iter().flat_map(|field| field.as_bytes().split(|byte| *byte == b','));
+    if !codings.all(is_identity) {
         return false;
-    };
+    }
+    let mut fields = headers.get_all(header::CONTENT_TYPE).iter();
+    let field = fields.next().filter(|_| fields.next().is_none());
+    let Some(content_type) = field.and_then(|field| field.to_str().ok()) else { return false };
     content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
-/// Converts a number of a body that is whole and not negative to the nearest `u64`. The field is no integer type,
-/// because 365.0 is an integer for JSON Schema, too.
-pub(crate) fn whole_number(field: &str, number: f64) -> Result<u64, Problem> {
-    if number.fract() == 0.0 && number >= 0.0 {
-        Ok(number as u64)
-    } else {
-        Err(Problem::invalid_field(field, "must be a whole number that is not negative"))
+/// A whole number in a body. `7.0` and `7e0` are whole numbers for JSON Schema, too.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Whole<T>(pub(crate) T);
+
+/// The integers that a body can have. A number beyond them becomes the nearest one, so that a service says which ones it
+/// accepts.
+pub(crate) trait Integer: Sized {
+    const EXPECTED: &str;
+
+    fn nearest(number: i128) -> Option<Self>;
+}
+
+impl Integer for u32 {
+    const EXPECTED: &str = "a whole number that is not negative";
+
+    fn nearest(number: i128) -> Option<Self> {
+        (number >= 0).then(|| Self::try_from(number).unwrap_or(Self::MAX))
     }
 }
 
-/// Does the same as [`whole_number`], for the nearest `u32`.
-pub(crate) fn whole_u32(field: &str, number: f64) -> Result<u32, Problem> {
-    Ok(u32::try_from(whole_number(field, number)?).unwrap_or(u32::MAX))
+impl Integer for u64 {
+    const EXPECTED: &str = "a whole number that is not negative";
+
+    fn nearest(number: i128) -> Option<Self> {
+        (number >= 0).then(|| Self::try_from(number).unwrap_or(Self::MAX))
+    }
 }
+
+impl Integer for i64 {
+    const EXPECTED: &str = "a whole number";
+
+    fn nearest(number: i128) -> Option<Self> {
+        Some(Self::try_from(number).unwrap_or(if number < 0 { Self::MIN } else { Self::MAX }))
+    }
+}
+
+impl<'de, T: Integer> Deserialize<'de> for Whole<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number<T>(PhantomData<T>);
+
+        impl<T: Integer> Visitor<'_> for Number<T> {
+            type Value = Whole<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(T::EXPECTED)
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Whole<T>, E> {
+                let nearest = T::nearest(number.into()).map(Whole);
+                nearest.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Whole<T>, E> {
+                let nearest = T::nearest(number.into()).map(Whole);
+                nearest.ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
+                let whole = (number.fract() == 0.0).then_some(number as i128);
+                let nearest = whole.and_then(T::nearest).map(Whole);
+                nearest.ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Number(PhantomData))
+    }
+}
+
+/// How an error names the whole of a body or a query: the root of a JSONPath (RFC 9535).
+const ROOT: &str = "$";
 
 /// Parses a JSON object. An error names the invalid field.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // serde would also accept an array for a struct, with one item for each field.
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(Problem::invalid_field("body", "must be a JSON object"));
+        return Err(of_the_whole("must be a JSON object"));
     }
-    let malformed = |error| Problem::invalid_field("body", format!("is not valid JSON: {}", without_place(&error)));
+    let malformed = |error| of_the_whole(&format!("is not valid JSON: {}", without_place(&error)));
     serde_json::from_slice::<IgnoredAny>(bytes).map_err(malformed)?;
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    serde_path_to_error::deserialize(&mut deserializer)
-        .map_err(|error| fault(&error.path().to_string(), &without_place(error.inner())))
+    deserialized(&mut serde_json::Deserializer::from_slice(bytes), without_place)
+}
+
+/// Parses the fields of a form or a query. An error names the invalid field.
+fn form<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    deserialized(serde_html_form::Deserializer::from_bytes(bytes), ToString::to_string)
+}
+
+fn of_the_whole(message: &str) -> Problem {
+    Problem::invalid_field(ROOT, message).detail(format!("The request {message}."))
+}
+
+fn deserialized<'de, T, D>(deserializer: D, text: impl FnOnce(&D::Error) -> String) -> Result<T, Problem>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    serde_path_to_error::deserialize(deserializer)
+        .map_err(|error| fault(&error.path().to_string(), &text(error.inner())))
 }
 
 /// Returns an error's message without line and column.
@@ -447,33 +567,52 @@ fn without_place(error: &serde_json::Error) -> String {
     error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// Describes what is wrong without repeating the value, which may be a secret in the wrong field.
+/// Describes the error without repeating the value, which may be a secret in the wrong field, and without the names of
+/// this program's types.
 fn fault(path: &str, message: &str) -> Problem {
-    let quoted = |start: &str| message.strip_prefix(start).and_then(|rest| rest.split('`').next());
-    if let Some(name) = quoted("unknown field `") {
-        // serde's path ends at the object that holds the field.
-        let field = match path {
+    // serde's path ends at the object that holds the field, or at the field.
+    let named = |start: &str| {
+        let name = message.strip_prefix(start)?.split('`').next()?;
+        let is_whole = path == name || path.strip_suffix(name).is_some_and(|object| object.ends_with('.'));
+        Some(match path {
             "." => name.to_owned(),
-            path if path.ends_with(name) => path.to_owned(),
+            path if is_whole => path.to_owned(),
             path => format!("{path}.{name}"),
-        };
-        return Problem::invalid_field(field, "is not a known field");
-    }
-    if let Some(name) = quoted("missing field `") {
-        return Problem::invalid_field(
-            if path == "." { name.to_owned() } else { format!("{path}.{name}") },
-            "is required",
-        );
-    }
-    let field = if path == "." { "body" } else { path };
-    match message.split_once(", expected ") {
-        Some((_, "f64" | "f32")) => Problem::invalid_field(field, "must be a number"),
-        Some((_, "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" | "usize" | "isize")) => {
-            Problem::invalid_field(field, "must be a whole number in range")
+        })
+    };
+    for (start, message) in
+        [("unknown field `", "is not a known field"), ("missing field `", "is required"), ("duplicate field `", TWICE)]
+    {
+        if let Some(field) = named(start) {
+            return Problem::invalid_field(field, message);
         }
-        Some((_, expected)) => Problem::invalid_field(field, format!("must be {expected}")),
-        None => Problem::invalid_field(field, "is not valid"),
     }
+    // What `serde_html_form` says of several values for a field that has one.
+    if message == "unsupported value" {
+        return Problem::invalid_field(path, TWICE);
+    }
+    let message = message.rsplit_once(", expected ").and_then(|(_, expected)| expectation(expected));
+    let message = message.map_or_else(|| "is not valid".to_owned(), |expected| format!("must be {expected}"));
+    if path == "." { of_the_whole(&message) } else { Problem::invalid_field(path, message) }
+}
+
+/// The error of a field or a parameter that a request has twice.
+pub(crate) const TWICE: &str = "must be given once";
+
+/// Returns the words of an API for the expectation of a deserializer.
+fn expectation(expected: &str) -> Option<String> {
+    let words = match expected {
+        "a string" | "a boolean" => expected,
+        "a sequence" => "an array",
+        "a map" => "an object",
+        _ if expected.starts_with("struct ") => "an object",
+        "f64" | "f32" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" | "usize" | "isize" => "a whole number in range",
+        _ if expected.starts_with("a whole number") => expected,
+        _ if expected.starts_with('`') || expected.starts_with("one of `") => return Some(expected.replace('`', "")),
+        _ => return None,
+    };
+    Some(words.to_owned())
 }
 
 #[cfg(test)]
@@ -487,6 +626,30 @@ mod tests {
     struct Outer {
         name: Option<String>,
         inner: Option<Vec<Inner>>,
+    }
+
+    #[test]
+    fn an_integer_may_be_written_with_a_fraction_of_zero_or_an_exponent() {
+        let parsed = |text: &str| serde_json::from_str::<Whole<u32>>(text).ok().map(|Whole(number)| number);
+        for (text, number) in [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("7e0", Some(7)),
+            ("0.7e1", Some(7)),
+            ("-0.0", Some(0)),
+            ("1e30", Some(u32::MAX)),
+            ("7.5", None),
+            ("-7", None),
+            ("-7.0", None),
+            ("\"7\"", None),
+            ("null", None),
+        ] {
+            assert_eq!(parsed(text), number, "{text}");
+        }
+        let signed: Whole<i64> = serde_json::from_str("-7.0").unwrap();
+        assert_eq!(signed.0, -7);
+        let large: Whole<u64> = serde_json::from_str("18446744073709551615").unwrap();
+        assert_eq!(large.0, u64::MAX);
     }
 
     #[derive(Debug, Deserialize)]
@@ -504,11 +667,16 @@ mod tests {
             (r#"{"inner": [{"number": 1}, {"number": "x"}]}"#, "inner[1].number"),
             (r#"{"inner": [{"number": 1, "extra": 1}]}"#, "inner[0].extra"),
             (r#"{"inner": [{}]}"#, "inner[0].number"),
-            (r#"{"name": "x""#, "body"),
-            ("", "body"),
-            ("[1]", "body"),
-            (r#"["x", null]"#, "body"),
-            (r#"{"name": "x"} trailing"#, "body"),
+            (r#"{"inner": [5]}"#, "inner[0]"),
+            (r#"{"inner": {}}"#, "inner"),
+            (r#"{"name": "x", "name": "y"}"#, "name"),
+            (r#"{"inner": [{"number": 1, "number": 2}]}"#, "inner[0].number"),
+            (r#"{"inner": [{"ber": 1, "number": 2}]}"#, "inner[0].ber"),
+            (r#"{"name": "x""#, "$"),
+            ("", "$"),
+            ("[1]", "$"),
+            (r#"["x", null]"#, "$"),
+            (r#"{"name": "x"} trailing"#, "$"),
         ];
         for (body, field) in cases {
             let response =

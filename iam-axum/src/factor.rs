@@ -1,12 +1,12 @@
-//! `/auth/factors`, `/auth/login/second-factor`, `/auth/step-up` and `/users/{id}/factors` (`factors.md`).
+//! `/auth/factors`, `/auth/login/second-factor`, `/auth/step-up` and `/users/{id}/factors`
+//! (`docs/http-api.md#second-factors`).
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 #[cfg(feature = "passkeys")]
 use iam_core::factor::webauthn::AuthenticationResponse;
-use iam_core::factor::{Factor, FactorKind};
-use iam_core::secret::RecoveryCode;
+use iam_core::factor::{Factor, FactorKind, IssuedCodes};
 use iam_core::session::{FactorProof, StepUp};
 use iam_core::{FactorId, Iam, UserId};
 use qrcode::QrCode;
@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::description::{AUTHENTICATION, FACTORS, Problems};
 use crate::extract::{Authenticated, Body, Context, PathId, WithoutFactor};
+use crate::idempotency::RequestKey;
 use crate::problem::{Kind, Problem};
 use crate::session::LoggedIn;
 use crate::time::Time;
@@ -29,10 +30,10 @@ pub(crate) struct SecondFactorDto {
     #[serde(default)]
     #[schema(required, min_length = 1)]
     challenge: String,
-    /// The present code of an authenticator app.
-    #[schema(min_length = 6, max_length = 6, example = "492039")]
+    /// The present code of an authenticator app. Blanks and dashes in it are ignored.
+    #[schema(min_length = 6, example = "492039")]
     code: Option<String>,
-    /// A recovery code. It is used up.
+    /// A recovery code, in upper or lower case. Blanks and dashes in it are ignored. It is used up.
     recovery_code: Option<String>,
     /// What a browser answers to the options: `PublicKeyCredential.toJSON()`.
     #[cfg(feature = "passkeys")]
@@ -48,8 +49,8 @@ pub(crate) struct SecondFactorDto {
 pub(crate) struct StepUpDto {
     #[schema(format = Password, min_length = 1)]
     password: Option<String>,
-    /// The present code of an authenticator app.
-    #[schema(min_length = 6, max_length = 6)]
+    /// The present code of an authenticator app. Blanks and dashes in it are ignored.
+    #[schema(min_length = 6)]
     code: Option<String>,
     /// What a browser answers to the options: `PublicKeyCredential.toJSON()`.
     #[cfg(feature = "passkeys")]
@@ -131,9 +132,15 @@ pub(crate) struct FactorPatchDto {
 #[schema(as = TotpSetup)]
 pub(crate) struct TotpSetupDto {
     id: Uuid,
-    secret: String,
-    uri: String,
-    qr: String,
+    /// Null in the answer to a repeated request.
+    #[schema(required)]
+    secret: Option<String>,
+    /// Null in the answer to a repeated request.
+    #[schema(required)]
+    uri: Option<String>,
+    /// Null in the answer to a repeated request.
+    #[schema(required)]
+    qr: Option<String>,
 }
 
 /// The first code of an authenticator app.
@@ -142,7 +149,7 @@ pub(crate) struct TotpSetupDto {
 #[schema(as = TotpConfirmation)]
 pub(crate) struct TotpConfirmationDto {
     #[serde(default)]
-    #[schema(required, min_length = 6, max_length = 6, example = "492039")]
+    #[schema(required, min_length = 6, example = "492039")]
     code: String,
 }
 
@@ -151,9 +158,9 @@ pub(crate) struct TotpConfirmationDto {
 #[serde(rename_all = "camelCase")]
 #[schema(as = ConfirmedFactor)]
 pub(crate) struct ConfirmedFactorDto {
-    /// Recovery codes, if the user had none. They are shown once.
+    /// Recovery codes, if the user had none. They are shown once, and null in the answer to a repeated request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    recovery_codes: Option<Vec<String>>,
+    recovery_codes: Option<Option<Vec<String>>>,
 }
 
 /// A set of recovery codes.
@@ -161,8 +168,10 @@ pub(crate) struct ConfirmedFactorDto {
 #[serde(rename_all = "camelCase")]
 #[schema(as = RecoveryCodes)]
 pub(crate) struct RecoveryCodesDto {
-    /// Each can be used once in place of a second factor. They are shown once.
-    recovery_codes: Vec<String>,
+    /// Each can be used once in place of a second factor. They are shown once, and null in the answer to a repeated
+    /// request.
+    #[schema(required)]
+    recovery_codes: Option<Vec<String>>,
 }
 
 /// Finish a login by a second factor
@@ -209,7 +218,6 @@ pub(crate) async fn finish_login(
     responses((status = 204, description = "The session has authenticated now"), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-allowed-without-second-factor" = json!(true)),
         ("x-problems" = json!(["account-locked", "forbidden", "not-found"])),
     ),
 )]
@@ -237,7 +245,7 @@ pub(crate) async fn step_up(
     operation_id = "listFactors",
     tag = FACTORS,
     responses((status = 200, description = "The factors", body = FactorsDto), Problems),
-    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
+    extensions(("x-required-permission" = json!("session"))),
 )]
 pub(crate) async fn list(
     State(iam): State<Iam>,
@@ -260,16 +268,20 @@ pub(crate) async fn list(
     responses((status = 201, description = "The secret of the app", body = TotpSetupDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-allowed-without-second-factor" = json!(true)),
         ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn add_totp(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     WithoutFactor(caller): WithoutFactor,
     Body(body): Body<NewFactorDto>,
 ) -> Result<(StatusCode, Json<TotpSetupDto>), Problem> {
-    let setup = iam.factors().add_totp(&caller, body.name.as_deref()).await?;
+    let (id, setup) = iam.factors().add_totp_once(&caller, body.name.as_deref(), key.as_ref()).await?;
+    let id = id.as_uuid();
+    let Some(setup) = setup else {
+        return Ok((StatusCode::CREATED, Json(TotpSetupDto { id, secret: None, uri: None, qr: None })));
+    };
     let uri = setup.uri.expose().to_owned();
     let qr = QrCode::new(&uri).map_err(|error| {
         tracing::error!(%error, "a QR code cannot be made");
@@ -277,7 +289,7 @@ pub(crate) async fn add_totp(
     })?;
     let qr = qr.render::<svg::Color<'_>>().min_dimensions(200, 200).build();
     let secret = setup.secret.expose().to_owned();
-    Ok((StatusCode::CREATED, Json(TotpSetupDto { id: setup.id.as_uuid(), secret, uri, qr })))
+    Ok((StatusCode::CREATED, Json(TotpSetupDto { id, secret: Some(secret), uri: Some(uri), qr: Some(qr) })))
 }
 
 /// Confirm an authenticator app
@@ -293,19 +305,18 @@ pub(crate) async fn add_totp(
     responses((status = 200, description = "The app is confirmed", body = ConfirmedFactorDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-allowed-without-second-factor" = json!(true)),
         ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn confirm_totp(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     WithoutFactor(caller): WithoutFactor,
     PathId(id): PathId<FactorId>,
     Body(body): Body<TotpConfirmationDto>,
 ) -> Result<Json<ConfirmedFactorDto>, Problem> {
-    let codes = iam.factors().confirm_totp(&caller, id, &body.code.into()).await?;
-    let recovery_codes = (!codes.is_empty()).then(|| shown(&codes));
-    Ok(Json(ConfirmedFactorDto { recovery_codes }))
+    let codes = iam.factors().confirm_totp_once(&caller, id, &body.code.into(), key.as_ref()).await?;
+    Ok(Json(ConfirmedFactorDto { recovery_codes: shown(codes) }))
 }
 
 /// Rename a factor
@@ -319,7 +330,7 @@ pub(crate) async fn confirm_totp(
     params(("id" = Uuid, Path, description = "The factor")),
     request_body = FactorPatchDto,
     responses((status = 200, description = "The renamed factor", body = FactorDto), Problems),
-    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
+    extensions(("x-required-permission" = json!("session"))),
 )]
 pub(crate) async fn rename(
     State(iam): State<Iam>,
@@ -342,7 +353,6 @@ pub(crate) async fn rename(
     responses((status = 204, description = "The factor is removed"), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-allowed-without-second-factor" = json!(true)),
         ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
@@ -366,16 +376,16 @@ pub(crate) async fn remove(
     responses((status = 200, description = "The codes, which are shown once", body = RecoveryCodesDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-allowed-without-second-factor" = json!(true)),
         ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn issue_recovery_codes(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     WithoutFactor(caller): WithoutFactor,
 ) -> Result<Json<RecoveryCodesDto>, Problem> {
-    let codes = iam.factors().issue_recovery_codes(&caller).await?;
-    Ok(Json(RecoveryCodesDto { recovery_codes: shown(&codes) }))
+    let codes = iam.factors().issue_recovery_codes_once(&caller, key.as_ref()).await?;
+    Ok(Json(RecoveryCodesDto { recovery_codes: shown(codes).flatten() }))
 }
 
 /// Remove all factors of a user
@@ -431,6 +441,11 @@ fn by_passkey(credential: Option<&serde_json::Value>) -> Result<Option<FactorPro
     Ok(response.map(|response| FactorProof::Passkey(Box::new(response))))
 }
 
-pub(crate) fn shown(codes: &[RecoveryCode]) -> Vec<String> {
-    codes.iter().map(|code| code.expose().to_owned()).collect()
+/// Returns the recovery codes as an answer shows them: absent if there are none, and null if they were shown before.
+pub(crate) fn shown(codes: IssuedCodes) -> Option<Option<Vec<String>>> {
+    match codes {
+        IssuedCodes::None => None,
+        IssuedCodes::New(codes) => Some(Some(codes.iter().map(|code| code.expose().to_owned()).collect())),
+        IssuedCodes::ShownBefore => Some(None),
+    }
 }

@@ -1,4 +1,4 @@
-//! `/health` (`interface.md` §2.8, `decisions.md` §7).
+//! `/health` (`docs/operating.md#health`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -122,6 +122,15 @@ pub(crate) async fn ready(
         let detail = if answers { "The database is not migrated." } else { "The database does not answer." };
         Err(Problem::unavailable().detail(detail).with("checks", json!(checks)))
     }
+}
+
+/// The answer to a probe while the services start, when the database may not be migrated yet.
+pub(crate) async fn starting() -> Problem {
+    let checks = Checks {
+        database: DatabaseCheck { status: word(false), latency_ms: 0.0 },
+        migrations: Check { status: word(false) },
+    };
+    Problem::unavailable().detail("The service is starting.").with("checks", json!(checks))
 }
 
 /// The result of a probe of the store.

@@ -1,10 +1,10 @@
-//! `Idempotency-Key` on requests that create something (`interface.md` §4.7, `decisions.md` §7).
+//! `Idempotency-Key` on requests that create something (`docs/http-api.md#repeating-a-request`).
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::{Next, from_fn_with_state};
@@ -103,8 +103,11 @@ async fn keyed(path: &str, request: Request) -> Result<(Request, Option<Idempote
     let key = key.to_str().map_err(|_| refused("must be 1 to 255 visible ASCII characters"))?;
     let key: IdempotencyKey = key.parse().map_err(|invalid: iam_core::Invalid| refused(&invalid.to_string()))?;
     // The size limit of the body is in the extensions of the request.
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let bytes = whole_body(Request::from_parts(parts.clone(), body), &()).await?;
-    let content = [path.as_bytes(), b"\n", &bytes].concat();
+    // A path that cannot be decoded is refused later, and its answer is not kept.
+    let values = RawPathParams::from_request_parts(&mut parts, &()).await.ok();
+    let values: String = values.iter().flatten().map(|(name, value)| format!("\n{name}={value}")).collect();
+    let content = [path.as_bytes(), values.as_bytes(), b"\n", &bytes].concat();
     Ok((Request::from_parts(parts, Body::from(bytes)), Some(Idempotency::new(key, content))))
 }

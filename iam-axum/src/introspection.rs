@@ -1,4 +1,4 @@
-//! `POST /auth/introspect` (RFC 7662, `machines.md`).
+//! `POST /auth/introspect` (RFC 7662, `docs/http-api.md#introspection`).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! `/invitations` (`accounts.md`, "Invitations").
+//! `/invitations` (`docs/http-api.md#invitations`).
 
 use axum::Json;
 use axum::extract::State;
@@ -261,7 +261,7 @@ pub(crate) async fn list(
     tag = INVITATIONS,
     request_body = NewInvitationDto,
     responses((status = 201, description = "The new invitation", body = InvitationDto), Problems),
-    extensions(("x-required-permission" = json!("invitations:create")), ("x-problems" = json!(["not-found", "validation"]))),
+    extensions(("x-required-permission" = json!("invitations:create")), ("x-problems" = json!(["insufficient-authentication", "not-found", "validation"]))),
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,

@@ -13,16 +13,19 @@ mod conditional;
 mod context;
 mod credential;
 mod demand;
-mod deprecation;
 mod description;
+mod domain;
 mod event;
 mod extract;
 mod factor;
+mod federation;
 mod guarded;
 mod health;
 mod idempotency;
+mod identity_provider;
 mod introspection;
 mod invitation;
+mod long;
 mod metrics;
 mod openapi;
 mod operations;
@@ -31,6 +34,7 @@ mod page;
 #[cfg(feature = "passkeys")]
 mod passkey;
 mod permission;
+mod pieces;
 mod preview;
 mod problem;
 mod properties;
@@ -45,6 +49,7 @@ mod session;
 mod settings;
 mod spreadsheet;
 mod state;
+mod static_file;
 mod sync_middleware;
 mod tenant;
 mod time;
@@ -55,6 +60,7 @@ mod verification;
 mod webhook;
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +69,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{self, Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
-use axum::routing::Route;
+use axum::routing::{Route, get};
 use axum::{Router, body};
 use iam_core::Iam;
 use tower::util::option_layer;
@@ -78,25 +84,25 @@ use crate::conditional::NotModified;
 use crate::context::Conventions;
 use crate::extract::BodyDeadline;
 use crate::operations::{operations, operations_at_the_root, routes};
+use crate::pieces::InPieces;
 use crate::rate_limiting::Paths;
 use crate::request_state::ResponseState;
 use crate::state::ApiState;
-use crate::sync_middleware::{AroundLayer, around};
+use crate::sync_middleware::{SyncMiddlewareLayer, sync_middleware};
 
 pub use access_review::access_review_file;
 pub use context::TraceId;
-pub use deprecation::Deprecation;
 pub use extract::{Authenticated, Body, Call, Context, PathId, Query};
 pub use metrics::Metrics;
-pub use openapi::{Clash, merge_openapi, openapi};
+pub use openapi::{OpenApiConflict, merge_openapi, openapi};
 pub use problem::{Kind, Problem};
 pub use rate_limiting::charge;
 pub use request_state::HumanPage;
 pub use require_fresh::RequireFresh;
 pub use require_permission::RequirePermission;
-pub use settings::{Part, Settings};
+pub use settings::{ApiPart, Settings};
 
-/// The maximum size of a request body, in bytes (`decisions.md` §1).
+/// The maximum size of a request body, in bytes (`docs/http-api.md#bodies`).
 const MAX_BODY: usize = 256 * 1024;
 
 /// Returns the API with unprefixed paths, which a host program mounts under a prefix of its own.
@@ -133,7 +139,7 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     let state = ApiState::new(iam, settings.clone());
     let prefixes = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
-    let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router(state.iam.clone()));
+    let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router_beside_api(state.iam.clone()));
     let pages = account::routes(|part| settings.shows_account_pages && settings.parts.contains(&part));
     let composed = routes(&operations(&settings.parts), &prefixes)
         .merge(routes(&operations_at_the_root(), &[""]))
@@ -142,6 +148,18 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
         .merge(metrics);
     let composed = if settings.shows_docs { composed.merge(openapi::swagger_ui(settings)) } else { composed };
     with_layers(composed, state)
+}
+
+/// Returns the router of a server while its services start, for instance while the database is migrated: `/health/live`
+/// says that the process is alive, and everything else is a 503 that asks the client to come back.
+pub fn starting(settings: Settings) -> Router {
+    let prefixes = BTreeSet::from(["", settings.prefix()]);
+    let router = prefixes.into_iter().fold(Router::new(), |router, prefix| {
+        let router = router.route(&format!("{prefix}/health/live"), get(health::live));
+        router.route(&format!("{prefix}/health/ready"), get(health::starting))
+    });
+    let later = || async { Problem::unavailable().detail("The service is starting. Try again in a moment.") };
+    with_conventions(router.fallback(later), settings)
 }
 
 /// Gives every route of a host program the limits of the API's own routes: on the number of requests, on the time of a
@@ -156,7 +174,7 @@ pub fn with_limits(router: Router, iam: Iam, settings: Settings) -> Router {
 
 /// Adds the response for unknown paths, the limits and the conventions.
 fn with_layers(router: Router, state: ApiState) -> Router {
-    limited(router.fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") }), state)
+    limited(router.fallback(|| async { Problem::nothing_here() }), state)
 }
 
 /// Adds the limits and the conventions.
@@ -195,8 +213,9 @@ fn limits(
         // Outside of the rate limits: these may query the store to identify the user, and the store may not answer.
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout),
         option_layer(counts.then(|| from_fn_with_state((state.clone(), paths), rate_limiting::limit))),
-        around(BodyDeadline(state.settings.request_timeout / 2)),
-        around(NotModified),
+        sync_middleware(BodyDeadline(state.settings.request_timeout / 2)),
+        sync_middleware(NotModified),
+        sync_middleware(InPieces),
         DefaultBodyLimit::max(MAX_BODY),
     )
 }
@@ -245,8 +264,8 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
     Some(layer)
 }
 
-/// Gives every route of a host program what the API's own routes have: a correlation id, a request context for audit
-/// entries, security headers, a problem document for every error response, and a 500 in place of a panic.
+/// Gives every route of a host program the additions of the API's own routes: a correlation id, a request context for
+/// audit entries, security headers, a problem document for every error response, and a 500 in place of a panic.
 ///
 /// For layers around it, the extensions of every response hold the [`RequestContext`](iam_core::RequestContext) and,
 /// if the request was authenticated, the [`Caller`](iam_core::Caller).
@@ -265,8 +284,8 @@ pub fn with_conventions(router: Router, settings: Settings) -> Router {
     router.layer(conventions(Arc::new(settings)))
 }
 
-fn conventions(settings: Arc<Settings>) -> (AroundLayer<Conventions>, CatchPanicLayer<FromPanic>) {
-    (around(Conventions(settings)), catch_panic())
+fn conventions(settings: Arc<Settings>) -> (SyncMiddlewareLayer<Conventions>, CatchPanicLayer<FromPanic>) {
+    (sync_middleware(Conventions(settings)), catch_panic())
 }
 
 fn catch_panic() -> CatchPanicLayer<FromPanic> {

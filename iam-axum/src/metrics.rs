@@ -1,25 +1,30 @@
-//! Metrics for Prometheus (`interface.md` §8, `decisions.md` §7).
+//! Metrics for Prometheus (`docs/operating.md#metrics`).
 
-use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use std::{fmt, io};
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::{Method, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use futures_util::future::try_join;
 use iam_core::credential::LoginFailure;
 use iam_core::observe::Observer;
-use iam_core::webhook::DeliveryStatus;
+use iam_core::webhook::{DeliveryStatus, is_public};
 use iam_core::{Iam, StoreError};
 use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT,
     TextEncoder,
 };
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
 
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
+use crate::request_state::RequestState;
+use crate::static_file::{self, StaticFile};
 
 /// The metrics of the service. Clones share them.
 ///
@@ -61,7 +66,9 @@ struct Collectors {
     webhook_backlog: IntGauge,
     webhook_backlog_age: IntGauge,
     /// When the totals in the store were last counted.
-    counted: tokio::sync::Mutex<Option<Instant>>,
+    counted: Mutex<Option<Instant>>,
+    /// The text that was written last, and when its making began.
+    written: Mutex<Option<(Instant, StaticFile)>>,
 }
 
 impl fmt::Debug for Metrics {
@@ -149,7 +156,8 @@ impl Metrics {
                 "Age of the oldest event that a webhook has not attempted; the same in every replica",
             )?,
             registry,
-            counted: tokio::sync::Mutex::default(),
+            counted: Mutex::default(),
+            written: Mutex::default(),
         };
         let registry = &collectors.registry;
         registry.register(Box::new(collectors.requests.clone()))?;
@@ -183,6 +191,23 @@ impl Metrics {
     /// Returns a router with `/metrics`, for a separate listener.
     pub fn router(&self, iam: Iam) -> Router {
         Router::new().route("/metrics", get(scrape)).with_state((self.clone(), iam))
+    }
+
+    /// Returns the same router for the address of the API, where a client of the Internet finds nothing: from the counts
+    /// of failed logins and of messages, it could tell whether an account exists.
+    pub(crate) fn router_beside_api(&self, iam: Iam) -> Router {
+        self.router(iam).route_layer(from_fn(async |request: Request, next: Next| {
+            let context = RequestState::of(request.extensions()).and_then(|state| state.context.as_ref());
+            if context.and_then(|context| context.ip_address).is_some_and(is_public) {
+                return Problem::nothing_here().into_response();
+            }
+            next.run(request).await
+        }))
+    }
+
+    fn text(&self) -> io::Result<StaticFile> {
+        let text = TextEncoder::new().encode_to_string(&self.registry().gather()).map_err(io::Error::other)?;
+        StaticFile::new(TEXT_FORMAT, text)
     }
 
     pub(crate) fn answered(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
@@ -261,14 +286,25 @@ impl Collectors {
     }
 }
 
-async fn scrape(State((metrics, iam)): State<(Metrics, Iam)>) -> Response {
+/// The shortest time between two texts, which take milliseconds to write and compress.
+const MIN_TEXT_INTERVAL: Duration = Duration::from_millis(100);
+
+async fn scrape(State((metrics, iam)): State<(Metrics, Iam)>, headers: HeaderMap) -> Result<Response, Problem> {
+    let asked = Instant::now();
     metrics.0.passwords_waiting.set(i64::try_from(iam.passwords_waiting()).unwrap_or(i64::MAX));
     metrics.0.count(&iam).await;
-    match TextEncoder::new().encode_to_string(&metrics.0.registry.gather()) {
-        Ok(text) => ([(header::CONTENT_TYPE, TEXT_FORMAT)], text).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "the metrics cannot be shown");
-            Problem::new(Kind::Internal).into_response()
+    // Requests that wait here share the text that is written next, which shows all that has happened before them.
+    let mut written = metrics.0.written.lock().await;
+    if let Some((began, text)) = &*written {
+        if *began >= asked {
+            return Ok(text.response(&headers));
         }
+        sleep_until(*began + MIN_TEXT_INTERVAL).await;
     }
+    let began = Instant::now();
+    let writer = metrics.clone();
+    let text = static_file::make(move || writer.text()).await?;
+    let response = text.response(&headers);
+    *written = Some((began, text));
+    Ok(response)
 }

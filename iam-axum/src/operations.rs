@@ -14,23 +14,24 @@ use crate::idempotency::once;
 use crate::passkey;
 use crate::preview::previewable;
 use crate::request_state::ResponseState;
-use crate::settings::Part;
+use crate::settings::ApiPart;
 use crate::state::ApiState;
 use crate::unused::refuse_unused;
 use crate::{
-    access, access_review, api_key, assignment, audit, credential, event, factor, health, introspection, invitation,
-    organization, permission, recovery, role, session, tenant, token, user, verification, webhook,
+    access, access_review, api_key, assignment, audit, credential, domain, event, factor, federation, health,
+    identity_provider, introspection, invitation, organization, permission, recovery, role, session, tenant, token,
+    user, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
-pub(crate) fn operations(parts: &BTreeSet<Part>) -> Vec<UtoipaMethodRouter<ApiState>> {
+pub(crate) fn operations(parts: &BTreeSet<ApiPart>) -> Vec<UtoipaMethodRouter<ApiState>> {
     parts.iter().flat_map(|part| operations_of(*part)).map(refuse_unused).collect()
 }
 
-fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
+fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
     match part {
-        Part::Registration => vec![with_tokens(once(routes!(session::register)))],
-        Part::Authentication => vec![
+        ApiPart::Registration => vec![with_tokens(once(routes!(session::register)))],
+        ApiPart::Authentication => vec![
             with_tokens(routes!(session::login)),
             with_tokens(routes!(session::refresh)),
             routes!(session::logout),
@@ -40,19 +41,19 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(introspection::introspect),
             routes!(factor::step_up),
         ],
-        Part::Verification => {
+        ApiPart::Verification => {
             vec![routes!(verification::request), routes!(verification::verify), routes!(verification::change)]
         }
-        Part::Recovery => vec![routes!(recovery::forgot), routes!(recovery::reset), routes!(recovery::start)],
-        Part::Factors => factors(),
-        Part::Invitations => vec![
+        ApiPart::Recovery => vec![routes!(recovery::forgot), routes!(recovery::reset), routes!(recovery::start)],
+        ApiPart::Factors => factors(),
+        ApiPart::Invitations => vec![
             once(routes!(invitation::list, invitation::create)),
             routes!(invitation::look_up),
             with_tokens(once(routes!(invitation::accept))),
             routes!(invitation::get, invitation::delete),
             routes!(invitation::resend),
         ],
-        Part::Users => vec![
+        ApiPart::Users => vec![
             once(routes!(user::list, user::create)),
             once(routes!(user::create_service_account)),
             conditional(routes!(user::get)),
@@ -60,27 +61,27 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             previewable(routes!(user::suspend)),
             previewable(routes!(user::reactivate)),
         ],
-        Part::ApiKeys => vec![
-            with_tokens(routes!(api_key::list, api_key::create)),
+        ApiPart::ApiKeys => vec![
+            with_tokens(once(routes!(api_key::list, api_key::create))),
             conditional(routes!(api_key::get)),
             conditional(routes!(api_key::update)),
             routes!(api_key::delete),
-            with_tokens(routes!(api_key::rotate)),
+            with_tokens(once(routes!(api_key::rotate))),
         ],
-        Part::Sessions => vec![routes!(session::list), routes!(session::logout_user), routes!(session::terminate)],
-        Part::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],
-        Part::Roles => vec![
+        ApiPart::Sessions => vec![routes!(session::list), routes!(session::logout_user), routes!(session::terminate)],
+        ApiPart::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],
+        ApiPart::Roles => vec![
             once(previewable(routes!(role::list, role::create))),
             conditional(routes!(role::get)),
             conditional(previewable(routes!(role::update, role::delete))),
         ],
-        Part::Assignments => vec![
+        ApiPart::Assignments => vec![
             routes!(assignment::of_user),
             once(previewable(routes!(assignment::list, assignment::create))),
             previewable(routes!(assignment::update, assignment::delete)),
             once(previewable(routes!(assignment::create_all))),
         ],
-        Part::Organizations => vec![
+        ApiPart::Organizations => vec![
             once(previewable(routes!(organization::list, organization::create))),
             conditional(routes!(organization::get)),
             conditional(previewable(routes!(organization::update, organization::delete))),
@@ -88,7 +89,7 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(organization::children),
             routes!(organization::ancestors),
         ],
-        Part::AccessReviews => vec![
+        ApiPart::AccessReviews => vec![
             once(routes!(access_review::list, access_review::create)),
             routes!(access_review::get),
             routes!(access_review::items),
@@ -96,9 +97,9 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(access_review::complete),
             routes!(access_review::cancel),
         ],
-        Part::Authorization => vec![routes!(access::check), routes!(access::check_all), routes!(access::who)],
-        Part::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
-        Part::AuditLogs => vec![
+        ApiPart::Authorization => vec![routes!(access::check), routes!(access::check_all), routes!(access::who)],
+        ApiPart::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
+        ApiPart::AuditLogs => vec![
             once(routes!(audit::list, audit::create)),
             routes!(audit::resource_types),
             routes!(audit::actions),
@@ -112,17 +113,33 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(audit::get),
             routes!(audit::proof::inclusion),
         ],
-        Part::Events => vec![routes!(event::list)],
-        Part::Webhooks => vec![
+        ApiPart::Events => vec![routes!(event::list)],
+        ApiPart::Webhooks => vec![
             with_tokens(once(routes!(webhook::list, webhook::create))),
             conditional(routes!(webhook::get)),
             conditional(routes!(webhook::update, webhook::delete)),
-            with_tokens(routes!(webhook::rotate_secret)),
+            with_tokens(once(routes!(webhook::rotate_secret))),
             routes!(webhook::test),
             routes!(webhook::deliveries),
             routes!(webhook::replay),
         ],
-        Part::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
+        ApiPart::Federation => vec![
+            once(routes!(domain::list, domain::create)),
+            routes!(domain::get, domain::delete),
+            routes!(domain::verify),
+            once(routes!(identity_provider::list, identity_provider::create)),
+            conditional(routes!(identity_provider::get)),
+            conditional(routes!(identity_provider::update, identity_provider::delete)),
+            routes!(federation::providers),
+            routes!(federation::discover),
+            routes!(federation::start),
+            routes!(federation::callback),
+            with_tokens(routes!(federation::finish)),
+            routes!(federation::start_linking),
+            routes!(federation::identities),
+            routes!(federation::unlink),
+        ],
+        ApiPart::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
     }
 }
 
@@ -130,9 +147,9 @@ fn factors() -> Vec<UtoipaMethodRouter<ApiState>> {
     let operations = vec![
         with_tokens(routes!(factor::finish_login)),
         routes!(factor::list),
-        with_tokens(routes!(factor::add_totp)),
-        with_tokens(routes!(factor::confirm_totp)),
-        with_tokens(routes!(factor::issue_recovery_codes)),
+        with_tokens(once(routes!(factor::add_totp))),
+        with_tokens(once(routes!(factor::confirm_totp))),
+        with_tokens(once(routes!(factor::issue_recovery_codes))),
         routes!(factor::rename, factor::remove),
         routes!(factor::reset),
     ];
@@ -147,7 +164,7 @@ fn passkeys() -> Vec<UtoipaMethodRouter<ApiState>> {
         routes!(passkey::second_factor_options),
         routes!(passkey::step_up_options),
         routes!(passkey::registration_options),
-        with_tokens(routes!(passkey::register)),
+        with_tokens(once(routes!(passkey::register))),
         routes!(passkey::login_options),
         with_tokens(routes!(passkey::login)),
     ]
@@ -155,7 +172,7 @@ fn passkeys() -> Vec<UtoipaMethodRouter<ApiState>> {
 
 /// The operations that are always at the root, without the prefix.
 pub(crate) fn operations_at_the_root() -> Vec<UtoipaMethodRouter<ApiState>> {
-    vec![routes!(token::jwks)]
+    vec![refuse_unused(routes!(token::jwks))]
 }
 
 /// Mounts the operations under each of these prefixes. A nested router would rewrite the path of every request.

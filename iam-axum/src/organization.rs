@@ -1,4 +1,4 @@
-//! `/organizations` (`interface.md` §2.4, §4.3, `decisions.md` §5).
+//! `/organizations` (`docs/http-api.md#organizations`).
 
 use axum::Json;
 use axum::extract::State;
@@ -17,6 +17,7 @@ use crate::conditional::{IfMatch, Tagged};
 use crate::description::{ORGANIZATIONS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
 use crate::idempotency::RequestKey;
+use crate::long::{ITEM, json};
 use crate::page::{Collection, List, PageQuery, SortOrderDto, sort_order};
 use crate::preview::Target;
 use crate::problem::Problem;
@@ -201,7 +202,8 @@ pub(crate) struct OrganizationQuery {
     /// Organizations with this status only. By default, all except the INACTIVE ones.
     #[param(value_type = Option<OrganizationStatusDto>, inline)]
     status: Option<String>,
-    /// Organizations with this text in the name or the slug. Upper and lower case make no difference.
+    /// Organizations with all of these words (at most 8), each as a part of the name or the slug. Compared by NFKC and
+    /// full case folding.
     search: Option<String>,
     /// The field to sort by.
     #[param(value_type = Option<OrganizationSortByDto>, inline)]
@@ -383,8 +385,14 @@ pub(crate) async fn tree(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(id): PathId<OrganizationId>,
-) -> Result<Json<TreeNode>, Problem> {
-    Ok(Json(iam.organizations().tree(&caller, id).await?.into()))
+) -> Result<Response, Problem> {
+    let tree = iam.organizations().tree(&caller, id).await?;
+    json(&iam, &caller, count(&tree) * ITEM, move || TreeNode::from(tree)).await
+}
+
+/// The number of organizations in a tree, whose depth is limited.
+fn count(tree: &OrganizationTree) -> usize {
+    1 + tree.children.iter().map(count).sum::<usize>()
 }
 
 /// List an organization's children
@@ -403,9 +411,12 @@ pub(crate) async fn children(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(id): PathId<OrganizationId>,
-) -> Result<Json<List<ChildOrganization>>, Problem> {
+) -> Result<Response, Problem> {
     let children = iam.organizations().children(&caller, id).await?;
-    Ok(Json(List { data: children.into_iter().map(ChildOrganization::from).collect() }))
+    let data = |children: Vec<Organization>| List {
+        data: children.into_iter().map(ChildOrganization::from).collect::<Vec<_>>(),
+    };
+    json(&iam, &caller, children.len() * ITEM, move || data(children)).await
 }
 
 /// List an organization's ancestors

@@ -1,4 +1,4 @@
-//! The collection envelope (`interface.md` §2.7).
+//! The collection envelope (`docs/http-api.md#lists`).
 
 use std::str::FromStr;
 

@@ -1,4 +1,5 @@
-//! Passkeys: `/auth/passkeys`, `/auth/factors/passkeys` and the options of ceremonies (`factors.md`).
+//! Passkeys: `/auth/passkeys`, `/auth/factors/passkeys` and the options of ceremonies
+//! (`docs/http-api.md#second-factors`).
 
 use axum::Json;
 use axum::extract::State;
@@ -12,6 +13,7 @@ use utoipa::ToSchema;
 use crate::description::{AUTHENTICATION, FACTORS, Problems};
 use crate::extract::{Body, Context, WithoutFactor};
 use crate::factor::{FactorDto, assertion, shown};
+use crate::idempotency::RequestKey;
 use crate::problem::Problem;
 use crate::session::LoggedIn;
 
@@ -67,9 +69,9 @@ pub(crate) struct NewPasskeyDto {
 pub(crate) struct RegisteredDto {
     #[serde(flatten)]
     factor: FactorDto,
-    /// Recovery codes, if the user had none. They are shown once.
+    /// Recovery codes, if the user had none. They are shown once, and null in the answer to a repeated request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    recovery_codes: Option<Vec<String>>,
+    recovery_codes: Option<Option<Vec<String>>>,
 }
 
 /// Get the options to finish a login by a passkey
@@ -101,7 +103,7 @@ pub(crate) async fn second_factor_options(
     operation_id = "getStepUpOptions",
     tag = AUTHENTICATION,
     responses((status = 200, description = "The options", body = OptionsDto), Problems),
-    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
+    extensions(("x-required-permission" = json!("session"))),
 )]
 pub(crate) async fn step_up_options(
     State(iam): State<Iam>,
@@ -132,7 +134,8 @@ pub(crate) async fn login_options(
 
 /// Log in by a passkey
 ///
-/// Takes what a browser answers to the options. The passkey verifies its user, so it counts as two factors.
+/// Takes what a browser answers to the options. The passkey verifies its user, so it counts as two factors. The lock
+/// that wrong passwords cause does not refuse it.
 #[utoipa::path(
     post,
     path = "/auth/passkeys/login",
@@ -143,7 +146,7 @@ pub(crate) async fn login_options(
     security(()),
     extensions(
         ("x-required-permission" = json!("public")),
-        ("x-problems" = json!(["account-locked", "forbidden", "unauthorized"])),
+        ("x-problems" = json!(["forbidden", "unauthorized"])),
     ),
 )]
 pub(crate) async fn login(
@@ -166,7 +169,6 @@ pub(crate) async fn login(
     responses((status = 200, description = "The options", body = OptionsDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-allowed-without-second-factor" = json!(true)),
         ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
@@ -189,18 +191,18 @@ pub(crate) async fn registration_options(
     responses((status = 201, description = "The passkey", body = RegisteredDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-allowed-without-second-factor" = json!(true)),
         ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn register(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     WithoutFactor(caller): WithoutFactor,
     Body(body): Body<NewPasskeyDto>,
 ) -> Result<(StatusCode, Json<RegisteredDto>), Problem> {
     let response = RegistrationResponse::from_json(&body.credential)
         .map_err(|refusal| Problem::invalid_field("credential", refusal.to_string()))?;
-    let (factor, codes) = iam.factors().add_passkey(&caller, body.name.as_deref(), &response).await?;
-    let recovery_codes = (!codes.is_empty()).then(|| shown(&codes));
-    Ok((StatusCode::CREATED, Json(RegisteredDto { factor: factor.into(), recovery_codes })))
+    let made = iam.factors().add_passkey_once(&caller, body.name.as_deref(), &response, key.as_ref()).await?;
+    let (factor, codes) = made;
+    Ok((StatusCode::CREATED, Json(RegisteredDto { factor: factor.into(), recovery_codes: shown(codes) })))
 }

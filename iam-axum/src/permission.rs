@@ -1,4 +1,4 @@
-//! `/permissions` (`decisions.md` §4).
+//! `/permissions` (`docs/http-api.md#roles-and-permissions`).
 
 use axum::Json;
 use axum::extract::State;

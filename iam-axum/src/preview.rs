@@ -1,8 +1,8 @@
-//! `?preview=true`: what a change would do to the rights of users, without making it (`foresight.md`).
+//! `?preview=true`: the effects of a change on the rights of users, without making it
+//! (`docs/foresight.md#before-a-change-the-preview`).
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{FromRef as _, FromRequestParts};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -25,6 +25,7 @@ use uuid::Uuid;
 use crate::context::context_of;
 use crate::extract::{Params, Query};
 use crate::idempotency::RequestKey;
+use crate::long::{ITEM, json};
 use crate::problem::{Problem, ProblemDocument};
 use crate::settings::Settings;
 use crate::state::ApiState;
@@ -46,7 +47,7 @@ pub(crate) struct PreviewDto {
     /// Who would gain or lose which permission, at most 10,000 rows. A place in which the caller does not hold
     /// `role-assignments:read` has no rows.
     changes: Vec<RightChangeDto>,
-    /// Whether there are more than 10,000 rows.
+    /// Whether there are more than 10,000 rows, or rows with more than 50,000 assignments in `via` of all of them.
     truncated: bool,
 }
 
@@ -103,7 +104,7 @@ impl From<RightChange> for RightChangeDto {
     }
 }
 
-pub(crate) const PREVIEW: &str = "preview";
+const PREVIEW: &str = "preview";
 
 #[derive(Deserialize)]
 struct PreviewQuery {
@@ -116,8 +117,9 @@ pub(crate) enum Target {
     Preview(Box<Previewing>),
 }
 
-/// A trial, and what a problem in its preview says about the request.
+/// A trial, and the facts of the request for a problem in its preview.
 pub(crate) struct Previewing {
+    iam: Iam,
     trial: Trial,
     settings: Arc<Settings>,
     path: String,
@@ -140,6 +142,7 @@ impl FromRequestParts<ApiState> for Target {
         }
         Ok(Self::Preview(Box::new(Previewing {
             trial: iam.trial(),
+            iam,
             settings: Arc::from_ref(state),
             path: parts.uri.path().to_owned(),
             correlation_id: context_of(parts).correlation_id.map(|id| id.to_string()).unwrap_or_default(),
@@ -187,7 +190,9 @@ impl Target {
             Self::Change(_) => Ok(to(outcome?).into_response()),
             Self::Preview(previewing) => {
                 let preview = previewing.trial.preview(caller, outcome).await?;
-                Ok(Json(previewing.shown(preview)).into_response())
+                let rows = preview.changes.len();
+                let shown = previewing.shown(preview);
+                json(&previewing.iam, caller, rows * ITEM, move || shown).await
             }
         }
     }

@@ -68,7 +68,7 @@ impl Challenge {
 
 macro_rules! kinds {
     ($(#[doc = $meaning:literal] $name:ident = $text:literal, $title:literal, $status:ident, $detail:literal;)+) => {
-        /// The kinds of problems (`decisions.md` §1); the last part of a problem's `type`.
+        /// The kinds of problems (`docs/http-api.md#problems`); the last part of a problem's `type`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Kind {
@@ -123,7 +123,7 @@ macro_rules! kinds {
 kinds! {
     /// Fields of the input are invalid; each is named in `errors`.
     ValidationError = "validation-error", "Validation Error", BAD_REQUEST, "The request is invalid.";
-    /// A rule forbids what the input asks for.
+    /// A rule forbids the requested change.
     Validation = "validation", "Validation Error", BAD_REQUEST, "A rule does not allow this.";
     /// The caller is not authenticated.
     Unauthorized = "unauthorized", "Unauthorized", UNAUTHORIZED, "Authentication is required.";
@@ -176,7 +176,7 @@ impl Problem {
         }
     }
 
-    /// Sets the text that tells the client what happened.
+    /// Sets the text that explains the problem to the client.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
@@ -188,6 +188,11 @@ impl Problem {
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.extra.insert(member.to_owned(), value);
         self
+    }
+
+    /// No route has the path, or none for this client.
+    pub(crate) fn nothing_here() -> Self {
+        Self::new(Kind::NotFound).detail("There is nothing at this path.")
     }
 
     /// Something does not answer. A second attempt after a moment may succeed.
@@ -304,7 +309,7 @@ impl Problem {
     }
 }
 
-/// The text that tells the client what happened.
+/// The text that explains the problem to the client.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)
@@ -343,7 +348,14 @@ impl From<Error> for Problem {
             Error::Overloaded { retry_after } => {
                 Self { next: Some(Next::RetryAfter(retry_after.as_secs())), ..Self::new(Kind::Unavailable) }
             }
-            Error::MailOff | Error::PasskeysOff | Error::WebhooksOff => Self::new(Kind::Unavailable),
+            // An estimate: a stream ends when its client closes it, and a long poll within half a minute.
+            Error::TooManyStreams(_) => Self { next: Some(Next::RetryAfter(10)), ..Self::new(Kind::RateLimited) },
+            Error::MailOff
+            | Error::PasskeysOff
+            | Error::WebhooksOff
+            | Error::ProviderUnavailable
+            | Error::ResolverOff
+            | Error::FederationOff => Self::new(Kind::Unavailable),
             Error::NotFound(_) => Self::new(Kind::NotFound),
             Error::Conflict(Conflict::SeveralTenants(tenants)) => {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });

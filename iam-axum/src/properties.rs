@@ -1,7 +1,7 @@
-//! What the schemas of the OpenAPI document say of their properties: a sentence and an example for each.
+//! The descriptions of the properties in the OpenAPI document: a sentence and an example for each.
 //!
 //! A property means the same in all schemas, so `properties.json` says it once, by the property's name. An entry for
-//! `Schema.property` goes first. What a schema says itself stays. Identifiers are those of the tenant that
+//! `Schema.property` goes first. A description that a schema has itself stays. Identifiers are those of the tenant that
 //! `iam-server demo` creates, so that every example of a request succeeds there.
 
 use std::collections::BTreeMap;
@@ -40,14 +40,14 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
 ///
 /// An error if `properties.json` is invalid, which a test would find.
 pub(crate) fn describe_properties<'a>(
-    operations: impl Iterator<Item = (&'a str, bool, &'a mut Operation)>,
+    operations: impl Iterator<Item = (&'a str, &'a mut Operation)>,
     components: &mut Components,
 ) -> serde_json::Result<()> {
     let texts: Texts = serde_json::from_str(include_str!("properties.json"))?;
     for (name, schema) in &mut components.schemas {
         texts.describe(name, schema);
     }
-    for (path, _, operation) in operations {
+    for (path, operation) in operations {
         if let Some(RefOr::T(body)) = &mut operation.request_body {
             for content in body.content.values_mut() {
                 if let RefOr::T(content) = content
@@ -70,7 +70,8 @@ pub(crate) fn describe_properties<'a>(
 }
 
 impl Texts {
-    /// Returns the example of a parameter of a path. Of several parameters, only the last one depends on what follows.
+    /// Returns the example of a parameter of a path. Of several parameters, only the last one depends on the text after
+    /// it.
     fn id(&self, path: &str, name: &str) -> Option<&str> {
         let parameter = format!("{{{name}}}");
         let path = match path.split_once(&parameter) {

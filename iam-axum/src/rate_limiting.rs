@@ -13,7 +13,7 @@ use iam_core::token::VerifiedToken;
 use crate::context::context_of;
 use crate::extract::{bearer_token, verify};
 use crate::problem::Problem;
-use crate::rate_limit::{Client, Limited, RateLimiter, Taken};
+use crate::rate_limit::{Client, Limited, RateLimitOutcome, RateLimiter};
 use crate::settings::{Settings, api_path};
 use crate::state::ApiState;
 
@@ -22,13 +22,16 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The operations by which an anonymous client proves who it is.
-const AUTHENTICATION: [&str; 15] = [
+const AUTHENTICATION: [&str; 18] = [
     "/auth/register",
     "/auth/login",
     "/auth/login/second-factor",
     "/auth/login/second-factor/options",
     "/auth/passkeys/options",
     "/auth/passkeys/login",
+    "/auth/federation/discover",
+    "/auth/federation/start",
+    "/auth/federation/finish",
     "/auth/refresh",
     "/auth/email/verify",
     "/auth/password/forgot",
@@ -42,7 +45,7 @@ const AUTHENTICATION: [&str; 15] = [
 /// The paths without a rate limit, each with all paths below it.
 const UNLIMITED: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];
 
-/// What the paths of a router mean.
+/// The kind of a router's paths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Paths {
     /// They are paths of the API: [`AUTHENTICATION`] and [`UNLIMITED`] have rules of their own.
@@ -56,17 +59,17 @@ pub(crate) enum Paths {
 pub(crate) async fn limit(State((state, paths)): State<(ApiState, Paths)>, request: Request, next: Next) -> Response {
     let Some(limiter) = &state.settings.rate_limiter else { return next.run(request).await };
     let (mut parts, body) = request.into_parts();
-    let taken = match paths {
+    let outcome = match paths {
         Paths::OfApi => count(&**limiter, &mut parts, &state).await,
         Paths::OfHost => count_sender(&**limiter, &mut parts, &state).await,
     };
     let request = Request::from_parts(parts, body);
-    let Some(taken) = taken else { return next.run(request).await };
-    let mut response = match taken.retry_after {
+    let Some(outcome) = outcome else { return next.run(request).await };
+    let mut response = match outcome.retry_after {
         None => next.run(request).await,
         Some(after) => too_many(after).into_response(),
     };
-    add_headers(response.headers_mut(), &taken);
+    add_headers(response.headers_mut(), &outcome);
     response
 }
 
@@ -86,7 +89,7 @@ fn too_many(retry_after: Duration) -> Problem {
 }
 
 /// Counts a request in its group; `None` for a request without a rate limit.
-async fn count(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -> Option<Taken> {
+async fn count(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -> Option<RateLimitOutcome> {
     let path = api_path(parts.uri.path(), &state.settings).to_owned();
     let is_below = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     if UNLIMITED.iter().any(is_below) {
@@ -99,14 +102,14 @@ async fn count(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -
 }
 
 /// Counts a request for its user or, without a valid token, for its client.
-async fn count_sender(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -> Option<Taken> {
+async fn count_sender(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiState) -> Option<RateLimitOutcome> {
     let anonymous = client_of(parts).map(Limited::Anonymous);
     let Some(token) = bearer_token(&parts.headers) else { return take(limiter, anonymous).await };
     // Strangers can invent API keys, and each would cost a query. So an unknown one first counts for the client.
     let is_unknown = !state.iam.knows_token(token);
-    let taken = if is_unknown { take(limiter, anonymous).await } else { None };
-    if taken.is_some_and(|taken| taken.retry_after.is_some()) {
-        return taken;
+    let outcome = if is_unknown { take(limiter, anonymous).await } else { None };
+    if outcome.is_some_and(|outcome| outcome.retry_after.is_some()) {
+        return outcome;
     }
     // The signature alone identifies the user, so that a request over the limit costs no query. A token whose session
     // has ended is counted for the user only once in each process: after that, the process knows that the session has
@@ -114,7 +117,7 @@ async fn count_sender(limiter: &dyn RateLimiter, parts: &mut Parts, state: &ApiS
     match verify(parts, &state.iam).await {
         Ok(token) => take(limiter, Some(group_of(&token))).await,
         // A client with an invalid token is anonymous.
-        Err(problem) if problem.is_of_the_client() && is_unknown => taken,
+        Err(problem) if problem.is_of_the_client() && is_unknown => outcome,
         Err(problem) if problem.is_of_the_client() => take(limiter, anonymous).await,
         // The store is unavailable, and so are the keys. The user cannot be identified; the operation reports it.
         Err(_) => None,
@@ -125,7 +128,7 @@ fn client_of(parts: &Parts) -> Option<Client> {
     context_of(parts).ip_address.map(Client::from)
 }
 
-async fn take(limiter: &dyn RateLimiter, who: Option<Limited>) -> Option<Taken> {
+async fn take(limiter: &dyn RateLimiter, who: Option<Limited>) -> Option<RateLimitOutcome> {
     match who {
         Some(who) => Some(limiter.take(who).await),
         None => None,
@@ -136,11 +139,11 @@ fn group_of(token: &VerifiedToken) -> Limited {
     token.api_key().map_or(Limited::User(token.user()), Limited::ApiKey)
 }
 
-fn add_headers(headers: &mut HeaderMap, taken: &Taken) {
+fn add_headers(headers: &mut HeaderMap, outcome: &RateLimitOutcome) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    headers.insert(LIMIT, taken.limit.into());
-    headers.insert(REMAINING, taken.remaining.into());
-    headers.insert(RESET, HeaderValue::from(whole_seconds(now + taken.reset_after)));
+    headers.insert(LIMIT, outcome.limit.into());
+    headers.insert(REMAINING, outcome.remaining.into());
+    headers.insert(RESET, HeaderValue::from(whole_seconds(now + outcome.reset_after)));
 }
 
 fn whole_seconds(duration: Duration) -> u64 {

@@ -1,4 +1,4 @@
-//! `/auth/password/forgot`, `/auth/password/reset` and `/users/{id}/password-reset` (`accounts.md`, "Recovery").
+//! `/auth/password/forgot`, `/auth/password/reset` and `/users/{id}/password-reset` (`docs/http-api.md#links-by-mail`).
 
 use axum::extract::State;
 use axum::http::StatusCode;

@@ -1,4 +1,4 @@
-//! What travels with a request from layer to layer, and with its response back.
+//! The state that goes with a request from layer to layer, and with its response back.
 //!
 //! This file has everything that this crate keeps in extensions for itself. Public extensions stand beside it:
 //! `ConnectInfo`, `OriginalUri` and `MatchedPath` of axum and [`TraceId`](crate::TraceId) on requests, and
@@ -15,8 +15,8 @@ use iam_core::{Caller, Iam, RequestContext};
 use crate::demand::Demands;
 use crate::problem::{DEFAULT_TYPE_BASE, Problem};
 
-/// What is known of a request. The first layer that writes to it makes it: the conventions, or a guard of the host
-/// program in front of them.
+/// The facts of a request. The first layer that writes to it makes it: the conventions, or a guard of the host program
+/// in front of them.
 #[derive(Clone, Default)]
 pub(crate) struct RequestState {
     /// The context for audit entries. The outermost conventions write it; inner conventions see it and do nothing.
@@ -38,6 +38,9 @@ pub(crate) struct RequestState {
     /// The idempotency key and the content of the request. The layer of operations that create something writes it,
     /// [`RequestKey`](crate::idempotency::RequestKey) reads it.
     pub(crate) idempotency: Option<Idempotency>,
+    /// Why the operation refuses the request, for a caller that it knows. The layer that refuses input that an
+    /// operation does not evaluate writes it, the extractors of an authenticated caller read it.
+    pub(crate) refusal: Option<Box<Problem>>,
 }
 
 impl RequestState {
@@ -49,6 +52,14 @@ impl RequestState {
     /// Returns the state of a request, to write to it.
     pub(crate) fn of_mut(extensions: &mut Extensions) -> &mut Self {
         extensions.get_or_insert_default()
+    }
+
+    /// Fails if the operation refuses the request of a caller that is authenticated now.
+    pub(crate) fn check(extensions: &Extensions) -> Result<(), Problem> {
+        match Self::of(extensions).and_then(|state| state.refusal.as_deref()) {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(()),
+        }
     }
 
     /// Returns the sender of a request, if it is authenticated.
@@ -72,7 +83,7 @@ impl Sender {
     }
 }
 
-/// What is known of a response.
+/// The facts of a response.
 #[derive(Clone, Default)]
 pub(crate) struct ResponseState {
     /// The problem that the response describes. Every problem writes it, the conventions read it and fill in what they

@@ -1,4 +1,4 @@
-//! `/roles` (`decisions.md` §4).
+//! `/roles` (`docs/http-api.md#roles-and-permissions`).
 
 use axum::Json;
 use axum::extract::State;
@@ -14,6 +14,7 @@ use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, ROLES};
 use crate::extract::{Authenticated, Call, PathId, Query};
 use crate::idempotency::RequestKey;
+use crate::long::json;
 use crate::page::{Collection, PageQuery};
 use crate::preview::Target;
 use crate::problem::Problem;
@@ -101,7 +102,7 @@ pub(crate) struct NewRoleDto {
     /// Where the role can be assigned; ANY if the field is absent.
     #[schema(inline)]
     scope: Option<ScopeDto>,
-    /// Registered permissions, `<resource>:*` or `*`. The caller must hold each of them.
+    /// Registered permissions, `<resource>:*` or `*`, at most 500. The caller must hold each of them.
     #[serde(default)]
     #[schema(inline, value_type = Vec<PermissionPatternDto>)]
     permissions: Vec<String>,
@@ -125,7 +126,7 @@ pub(crate) struct RolePatchDto {
     description: Option<String>,
     #[schema(inline)]
     scope: Option<ScopeDto>,
-    /// All permissions of the role after the change. The caller must hold the permissions that are new.
+    /// All permissions of the role after the change, at most 500. The caller must hold the permissions that are new.
     #[schema(inline, value_type = Option<Vec<PermissionPatternDto>>)]
     permissions: Option<Vec<String>>,
 }
@@ -153,10 +154,14 @@ pub(crate) async fn list(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     Query(query): Query<PageQuery>,
-) -> Result<Json<Collection<RoleDto>>, Problem> {
-    let page = query.request()?;
-    Ok(Json(Collection::of(iam.roles().list(&caller, page).await?)))
+) -> Result<Response, Problem> {
+    let roles = iam.roles().list(&caller, query.request()?).await?;
+    let permissions: usize = roles.items.iter().map(|role| role.permissions.iter().count()).sum();
+    json(&iam, &caller, permissions * PERMISSION, move || Collection::<RoleDto>::of(roles)).await
 }
+
+/// About how many bytes the name of a permission has.
+const PERMISSION: usize = 25;
 
 /// Create a role
 ///
@@ -212,7 +217,7 @@ pub(crate) async fn get(
     params(("id" = Uuid, Path, description = "The role")),
     request_body = RolePatchDto,
     responses((status = 200, description = "The changed role", body = RoleDto), Problems),
-    extensions(("x-required-permission" = json!("roles:update")), ("x-problems" = json!(["conflict"]))),
+    extensions(("x-required-permission" = json!("roles:update")), ("x-problems" = json!(["conflict", "insufficient-authentication"]))),
 )]
 pub(crate) async fn update(
     _: Authenticated,

@@ -1,4 +1,4 @@
-//! `/auth/*` and sessions (`decisions.md` §2).
+//! `/auth/*` and sessions (`docs/http-api.md#authentication`).
 
 use std::net::IpAddr;
 
@@ -281,7 +281,7 @@ pub(crate) async fn refresh(
     operation_id = "logout",
     tag = AUTHENTICATION,
     responses((status = 204, description = "The session has ended"), Problems),
-    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
+    extensions(("x-required-permission" = json!("session"))),
 )]
 pub(crate) async fn logout(
     State(iam): State<Iam>,
@@ -320,10 +320,10 @@ pub(crate) async fn logout_all(
     operation_id = "getMe",
     tag = AUTHENTICATION,
     responses((status = 200, description = "The caller", body = MeDto), Problems),
-    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
+    extensions(("x-required-permission" = json!("session"))),
 )]
 pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFactor) -> Result<Json<MeDto>, Problem> {
-    let Me { user, tenant, by, grants, enrol_by, .. } = iam.sessions().me(&caller).await?;
+    let Me { user, tenant, by, grants, permissions, enrol_by, .. } = iam.sessions().me(&caller).await?;
     let (session, api_key) = match by {
         AuthenticatedBy::Session(session) => (Some(session), None),
         AuthenticatedBy::ApiKey(key) => (None, Some(key)),
@@ -344,7 +344,7 @@ pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFac
             name: key.name.into(),
             expires_at: Time(key.expires_at),
         }),
-        permissions: HeldPermissions::at(iam.now(), &grants),
+        permissions: permissions.into(),
         roles: grants.into_iter().map(HeldRole::from).collect(),
     }))
 }

@@ -20,12 +20,12 @@ pub struct Settings {
     /// not in the OpenAPI document.
     ///
     /// ```
-    /// use iam_axum::{Part, Settings};
+    /// use iam_axum::{ApiPart, Settings};
     ///
     /// let mut settings = Settings::default();
-    /// settings.parts.remove(&Part::Registration); // the host program creates its tenants itself
+    /// settings.parts.remove(&ApiPart::Registration); // the host program creates its tenants itself
     /// ```
-    pub parts: BTreeSet<Part>,
+    pub parts: BTreeSet<ApiPart>,
     /// The start of the `type` of a problem document. The kind follows after a slash.
     pub problem_type_base: String,
     /// The service's name in the health response.
@@ -70,7 +70,7 @@ impl Settings {
 /// A part of the API, which can be mounted or left out; see [`Settings::parts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Part {
+pub enum ApiPart {
     /// `POST /auth/register`: strangers create tenants.
     Registration,
     /// The rest of `/auth`: logins, tokens, passwords, and the caller's own data.
@@ -111,13 +111,15 @@ pub enum Part {
     Events,
     /// `/webhooks`: events are sent to other systems.
     Webhooks,
+    /// `/domains` and `/identity-providers`: people log in with the accounts of their company.
+    Federation,
     /// `/health`.
     Health,
 }
 
-impl Part {
+impl ApiPart {
     /// All parts.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
@@ -137,6 +139,7 @@ impl Part {
         Self::AuditLogs,
         Self::Events,
         Self::Webhooks,
+        Self::Federation,
         Self::Health,
     ];
 }
@@ -150,7 +153,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             prefix: "/api/v1".to_owned(),
-            parts: Part::ALL.into(),
+            parts: ApiPart::ALL.into(),
             problem_type_base: DEFAULT_TYPE_BASE.to_owned(),
             service: "iam".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

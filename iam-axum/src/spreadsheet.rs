@@ -21,11 +21,25 @@ pub(crate) fn csv<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -
     Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }
 
-/// The first characters by which a spreadsheet takes a cell for a formula (OWASP, CSV injection).
-const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+/// The first characters by which a spreadsheet takes a cell for a formula (OWASP, CSV injection). In some languages, it
+/// reads a full-width character as the ordinary one.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// Puts an apostrophe in front of a text that a spreadsheet would take for a formula. A text that starts with an
 /// apostrophe gets another one, so that the original text can be restored.
 pub(crate) fn harmless(text: String) -> String {
     if text.starts_with(FORMULA) || text.starts_with('\'') { format!("'{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_begins_like_a_formula_gets_an_apostrophe() {
+        for start in ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'"] {
+            assert_eq!(harmless(format!("{start}1+2")), format!("'{start}1+2"));
+        }
+        assert_eq!(harmless("1=2".to_owned()), "1=2");
+    }
 }

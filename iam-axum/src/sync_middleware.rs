@@ -14,7 +14,7 @@ use pin_project_lite::pin_project;
 use tower::{Layer, Service};
 
 /// The work before a request is answered.
-pub(crate) trait Around: Clone {
+pub(crate) trait SyncMiddleware: Clone {
     type After: After;
 
     fn before(&self, request: Request) -> (Request, Self::After);
@@ -37,50 +37,50 @@ impl After for () {
     }
 }
 
-/// Returns the layer of an [`Around`].
-pub(crate) fn around<A>(around: A) -> AroundLayer<A> {
-    AroundLayer(around)
+/// Returns the layer of a [`SyncMiddleware`].
+pub(crate) fn sync_middleware<A>(middleware: A) -> SyncMiddlewareLayer<A> {
+    SyncMiddlewareLayer(middleware)
 }
 
 #[derive(Clone)]
-pub(crate) struct AroundLayer<A>(A);
+pub(crate) struct SyncMiddlewareLayer<A>(A);
 
-impl<A: Around, S> Layer<S> for AroundLayer<A> {
-    type Service = AroundService<A, S>;
+impl<A: SyncMiddleware, S> Layer<S> for SyncMiddlewareLayer<A> {
+    type Service = SyncMiddlewareService<A, S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        AroundService { around: self.0.clone(), inner }
+        SyncMiddlewareService { middleware: self.0.clone(), inner }
     }
 }
 
 #[derive(Clone)]
-pub(crate) struct AroundService<A, S> {
-    around: A,
+pub(crate) struct SyncMiddlewareService<A, S> {
+    middleware: A,
     inner: S,
 }
 
-impl<A, S> Service<Request> for AroundService<A, S>
+impl<A, S> Service<Request> for SyncMiddlewareService<A, S>
 where
-    A: Around,
+    A: SyncMiddleware,
     S: Service<Request, Response: IntoResponse, Error = Infallible>,
 {
     type Response = Response;
     type Error = Infallible;
-    type Future = AroundFuture<A::After, S::Future>;
+    type Future = SyncMiddlewareFuture<A::After, S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let (request, after) = self.around.before(request);
+        let (request, after) = self.middleware.before(request);
         let inner = after.within(|| self.inner.call(request));
-        AroundFuture { inner, after: Some(after) }
+        SyncMiddlewareFuture { inner, after: Some(after) }
     }
 }
 
 pin_project! {
-    pub(crate) struct AroundFuture<T, F> {
+    pub(crate) struct SyncMiddlewareFuture<T, F> {
         #[pin]
         inner: F,
         // `None` after the response.
@@ -88,7 +88,7 @@ pin_project! {
     }
 }
 
-impl<T, F, R> Future for AroundFuture<T, F>
+impl<T, F, R> Future for SyncMiddlewareFuture<T, F>
 where
     T: After,
     F: Future<Output = Result<R, Infallible>>,

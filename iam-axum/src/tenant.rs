@@ -1,4 +1,4 @@
-//! `/tenants` (`decisions.md` §2).
+//! `/tenants` (`docs/http-api.md#the-tenant`).
 
 use axum::extract::State;
 use iam_core::factor::SecondFactorPolicy;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, TENANTS};
-use crate::extract::{Authenticated, Call, PathId};
+use crate::extract::{Authenticated, Call, PathId, Whole};
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -129,8 +129,8 @@ pub(crate) struct TenantPatchDto {
     #[schema(inline)]
     second_factor: Option<SecondFactorDto>,
     /// Counted for each user from its creation, or from the change to `REQUIRED` if that is later.
-    #[schema(minimum = 0, maximum = 90)]
-    second_factor_grace_days: Option<i64>,
+    #[schema(value_type = Option<i64>, minimum = 0, maximum = 90)]
+    second_factor_grace_days: Option<Whole<i64>>,
 }
 
 impl From<TenantPatchDto> for TenantPatch {
@@ -140,7 +140,7 @@ impl From<TenantPatchDto> for TenantPatch {
             slug: patch.slug,
             password_policy: patch.password_policy.map(PasswordPolicy::from),
             second_factor: patch.second_factor.map(SecondFactorPolicy::from),
-            second_factor_grace_days: patch.second_factor_grace_days,
+            second_factor_grace_days: patch.second_factor_grace_days.map(|Whole(days)| days),
         }
     }
 }
@@ -168,7 +168,8 @@ pub(crate) async fn get(
 
 /// Change the tenant
 ///
-/// Callers can change only their own tenant.
+/// Callers can change only their own tenant. To change the policies of passwords and second factors, the session must
+/// have authenticated within the last ten minutes; an API key cannot change them.
 #[utoipa::path(
     patch,
     path = "/tenants/{id}",
@@ -177,7 +178,10 @@ pub(crate) async fn get(
     params(("id" = Uuid, Path, description = "The tenant")),
     request_body = TenantPatchDto,
     responses((status = 200, description = "The changed tenant", body = TenantDto), Problems),
-    extensions(("x-required-permission" = json!("tenants:update")), ("x-problems" = json!(["conflict"]))),
+    extensions(
+        ("x-required-permission" = json!("tenants:update")),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+    ),
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,

@@ -1,4 +1,4 @@
-//! `/users` (`interface.md` §2.1, §4.1).
+//! `/users` (`docs/http-api.md#users`).
 
 use axum::Json;
 use axum::extract::State;
@@ -7,14 +7,14 @@ use axum::response::Response;
 use iam_core::user::{
     NewServiceAccount, NewUser, User, UserFilter, UserKind, UserPatch, UserSort, UserSortKey, UserStatus,
 };
-use iam_core::{Iam, UserId};
+use iam_core::{Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, USERS};
-use crate::extract::{Authenticated, Call, Params, PathId, Query};
+use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
 use crate::preview::Target;
@@ -49,6 +49,10 @@ pub(crate) struct UserDto {
     #[schema(nullable = false)]
     name: Option<String>,
     tenant_id: Uuid,
+    /// The organization to which the user belongs. Null for the tenant. A caller that holds a permission in
+    /// organizations only can use it on users whose home and all of whose roles are there.
+    #[schema(required)]
+    home_organization_id: Option<Uuid>,
     #[schema(inline)]
     status: StatusDto,
     /// When the user last logged in. Null means never.
@@ -197,6 +201,7 @@ impl From<User> for UserDto {
             last_name,
             name,
             tenant_id: user.tenant_id.as_uuid(),
+            home_organization_id: user.home_organization_id.map(OrganizationId::as_uuid),
             status: user.status.into(),
             last_login_at: user.last_login_at.map(Time),
             created_at: Time(user.created_at),
@@ -259,13 +264,9 @@ pub(crate) struct NewUserDto {
     #[serde(default)]
     #[schema(required, min_length = 1, max_length = 100)]
     last_name: String,
-}
-
-impl From<NewUserDto> for NewUser {
-    fn from(dto: NewUserDto) -> Self {
-        let NewUserDto { email, password, first_name, last_name } = dto;
-        Self { email, password: password.into(), first_name, last_name }
-    }
+    /// The organization to which the user belongs. If it is absent or null, the user belongs to the tenant.
+    #[schema(value_type = Option<Uuid>, example = json!(null))]
+    home_organization_id: Option<String>,
 }
 
 /// The service account to create.
@@ -276,9 +277,13 @@ pub(crate) struct NewServiceAccountDto {
     #[serde(default)]
     #[schema(required, min_length = 1, max_length = 100)]
     name: String,
+    /// The organization to which the account belongs. If it is absent or null, the account belongs to the tenant.
+    #[schema(value_type = Option<Uuid>, example = json!(null))]
+    home_organization_id: Option<String>,
 }
 
-/// The changes to a user. Fields that are absent or null stay unchanged.
+/// The changes to a user. Fields that are absent stay unchanged. Fields that are null stay unchanged, too, except for
+/// `homeOrganizationId`.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = UserPatch)]
@@ -296,14 +301,31 @@ pub(crate) struct UserPatchDto {
     /// and also needs `users:create`.
     #[schema(inline)]
     status: Option<StatusDto>,
+    /// Gives the user another home, and needs the permission tenant-wide. Null makes the user one of the tenant.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<Uuid>)]
+    home_organization_id: Option<Option<String>>,
 }
 
-impl From<UserPatchDto> for UserPatch {
-    fn from(dto: UserPatchDto) -> Self {
-        let UserPatchDto { email, first_name, last_name, name, status } = dto;
-        Self { email, first_name, last_name, name, status: status.map(UserStatus::from) }
+impl UserPatchDto {
+    fn into_patch(self) -> Result<UserPatch, Problem> {
+        let Self { email, first_name, last_name, name, status, home_organization_id } = self;
+        let mut params = Params::default();
+        let home = home_organization_id.map(|id| params.parse(HOME, id.as_deref()));
+        params.finish()?;
+        Ok(UserPatch { email, first_name, last_name, name, home, status: status.map(UserStatus::from) })
     }
 }
+
+/// Parses the home of a new user.
+fn home(id: Option<&str>) -> Result<Option<OrganizationId>, Problem> {
+    let mut params = Params::default();
+    let home = params.parse(HOME, id);
+    params.finish()?;
+    Ok(home)
+}
+
+const HOME: &str = "homeOrganizationId";
 
 /// Which users to list, in which order.
 #[derive(Deserialize, IntoParams)]
@@ -316,8 +338,8 @@ pub(crate) struct UserQuery {
     /// Users of this kind only.
     #[param(value_type = Option<KindDto>, inline)]
     kind: Option<String>,
-    /// Users with this text in the e-mail, the first name or the last name, or in the name of a service account. Upper
-    /// and lower case make no difference.
+    /// Users with all of these words (at most 8), each as a part of the e-mail, the first name or the last name, or of
+    /// the name of a service account. Compared by NFKC and full case folding.
     search: Option<String>,
     /// Users with an unexpired role in exactly this organization.
     #[param(value_type = Option<Uuid>)]
@@ -345,7 +367,8 @@ pub(crate) enum SortByDto {
 
 /// List users
 ///
-/// If the caller holds the permission in organizations only, the list has only their members.
+/// If the caller holds the permission in organizations only, the list has only their members: the users who have their
+/// home or hold a role there.
 #[utoipa::path(
     get,
     path = "/users",
@@ -386,14 +409,17 @@ pub(crate) async fn list(
     tag = USERS,
     request_body = NewUserDto,
     responses((status = 201, description = "The new user", body = UserDto), Problems),
-    extensions(("x-required-permission" = json!("users:create"))),
+    extensions(("x-required-permission" = json!("users:create")), ("x-problems" = json!(["not-found"]))),
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewUserDto>,
 ) -> Result<(StatusCode, Json<UserDto>), Problem> {
-    let user = iam.users().create_once(&caller, body.into(), key.as_ref()).await?;
+    let NewUserDto { email, password, first_name, last_name, home_organization_id } = body;
+    let home = home(home_organization_id.as_deref())?;
+    let new = NewUser { email, password: password.into(), first_name, last_name };
+    let user = iam.users().create_once(&caller, new, home, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(user.into())))
 }
 
@@ -408,15 +434,16 @@ pub(crate) async fn create(
     tag = USERS,
     request_body = NewServiceAccountDto,
     responses((status = 201, description = "The new service account", body = UserDto), Problems),
-    extensions(("x-required-permission" = json!("users:create"))),
+    extensions(("x-required-permission" = json!("users:create")), ("x-problems" = json!(["not-found"]))),
 )]
 pub(crate) async fn create_service_account(
     State(iam): State<Iam>,
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewServiceAccountDto>,
 ) -> Result<(StatusCode, Json<UserDto>), Problem> {
+    let home = home(body.home_organization_id.as_deref())?;
     let new = NewServiceAccount { name: body.name };
-    let account = iam.users().create_service_account_once(&caller, new, key.as_ref()).await?;
+    let account = iam.users().create_service_account_once(&caller, new, home, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(account.into())))
 }
 
@@ -445,7 +472,8 @@ pub(crate) async fn get(
 /// Change a user
 ///
 /// A new e-mail is not verified, and needs a session that has authenticated within the last ten minutes. A user that is
-/// suspended or deleted loses its sessions.
+/// suspended or deleted loses its sessions. A caller that holds the permission in organizations only can change users
+/// whose home and all of whose roles are there.
 #[utoipa::path(
     patch,
     path = "/users/{id}",
@@ -466,7 +494,7 @@ pub(crate) async fn update(
     PathId(id): PathId<UserId>,
     Call(caller, body): Call<UserPatchDto>,
 ) -> Result<Response, Problem> {
-    let outcome = target.users().update_if(&caller, id, body.into(), &precondition).await;
+    let outcome = target.users().update_if(&caller, id, body.into_patch()?, &precondition).await;
     target.respond(&caller, outcome, |user| Tagged(user.version, UpdatedUser::from(user))).await
 }
 
@@ -515,7 +543,8 @@ pub(crate) async fn suspend(
 
 /// Reactivate a user
 ///
-/// Reactivating an active user does nothing.
+/// Reactivating an active user does nothing. A user who may change the protections of the tenant becomes active only by a
+/// session that has authenticated recently.
 #[utoipa::path(
     post,
     path = "/users/{id}/reactivate",
@@ -523,7 +552,10 @@ pub(crate) async fn suspend(
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 200, description = "The active user", body = UpdatedUser), Problems),
-    extensions(("x-required-permission" = json!("users:update")), ("x-problems" = json!(["conflict"]))),
+    extensions(
+        ("x-required-permission" = json!("users:update")),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+    ),
 )]
 pub(crate) async fn reactivate(
     Authenticated(caller): Authenticated,

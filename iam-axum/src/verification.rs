@@ -1,4 +1,4 @@
-//! `/auth/email`: the verification of addresses (`accounts.md`, "Verification").
+//! `/auth/email`: the verification of addresses (`docs/http-api.md#links-by-mail`).
 
 use axum::extract::State;
 use axum::http::StatusCode;

@@ -1,9 +1,10 @@
-//! `/webhooks` (`events.md`).
+//! `/webhooks` (`docs/integrating.md#a-program-is-told-what-happens`).
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use iam_core::webhook::{Delivery, DeliveryStatus, IssuedWebhook, NewWebhook, Webhook, WebhookAnswer, WebhookPatch};
+use iam_core::secret::WebhookSecret;
+use iam_core::webhook::{Delivery, DeliveryStatus, NewWebhook, Webhook, WebhookAnswer, WebhookPatch};
 use iam_core::{Iam, UserId, WebhookId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,7 +13,7 @@ use uuid::Uuid;
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, WEBHOOKS};
 use crate::event::EventPatternDto;
-use crate::extract::{Authenticated, Call, PathId, whole_number};
+use crate::extract::{Authenticated, Call, PathId, Whole};
 use crate::idempotency::RequestKey;
 use crate::page::List;
 use crate::problem::Problem;
@@ -38,8 +39,9 @@ pub(crate) struct WebhookDto {
 #[derive(Serialize, ToSchema)]
 #[schema(as = IssuedWebhook)]
 pub(crate) struct IssuedWebhookDto {
-    /// The receiver verifies requests with it, by Standard Webhooks.
-    secret: String,
+    /// The receiver verifies requests with it, by Standard Webhooks. Null in the answer to a repeated request.
+    #[schema(required)]
+    secret: Option<String>,
     #[serde(flatten)]
     details: WebhookDto,
 }
@@ -58,9 +60,9 @@ impl From<Webhook> for WebhookDto {
     }
 }
 
-impl From<IssuedWebhook> for IssuedWebhookDto {
-    fn from(issued: IssuedWebhook) -> Self {
-        Self { secret: issued.secret.expose().to_owned(), details: issued.webhook.into() }
+impl From<(Webhook, Option<WebhookSecret>)> for IssuedWebhookDto {
+    fn from((webhook, secret): (Webhook, Option<WebhookSecret>)) -> Self {
+        Self { secret: secret.map(|secret| secret.expose().to_owned()), details: webhook.into() }
     }
 }
 
@@ -211,7 +213,7 @@ pub(crate) struct ReplayDto {
     /// The number of the first event to send again.
     #[serde(default)]
     #[schema(required, value_type = u64, minimum = 1)]
-    from_sequence: f64,
+    from_sequence: Whole<u64>,
 }
 
 /// List the webhooks
@@ -283,7 +285,7 @@ pub(crate) async fn get(
 
 /// Change a webhook
 ///
-/// To change the address or the types, the caller needs `audit-logs:read`, too.
+/// To change the address or the types, or to switch the webhook on, the caller needs `audit-logs:read`, too.
 #[utoipa::path(
     patch,
     path = "/webhooks/{id}",
@@ -342,10 +344,11 @@ pub(crate) async fn delete(
 )]
 pub(crate) async fn rotate_secret(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     Authenticated(caller): Authenticated,
     PathId(id): PathId<WebhookId>,
 ) -> Result<Json<IssuedWebhookDto>, Problem> {
-    Ok(Json(iam.webhooks().rotate_secret(&caller, id).await?.into()))
+    Ok(Json(iam.webhooks().rotate_secret_once(&caller, id, key.as_ref()).await?.into()))
 }
 
 /// Test a webhook
@@ -392,7 +395,8 @@ pub(crate) async fn deliveries(
 
 /// Send events again
 ///
-/// The webhook sends the events again from this one on. If retention has removed it, the response is 410, and
+/// The webhook sends the events again from this one on. The caller needs `audit-logs:read`, too, because the receiver
+/// gets entries of the audit log. If retention has removed it, the response is 410, and
 /// `firstSequence` is the number of the first event that is left.
 #[utoipa::path(
     post,
@@ -413,7 +417,7 @@ pub(crate) async fn replay(
     PathId(id): PathId<WebhookId>,
     Call(caller, body): Call<ReplayDto>,
 ) -> Result<StatusCode, Problem> {
-    let from = whole_number("fromSequence", body.from_sequence)?;
+    let Whole(from) = body.from_sequence;
     iam.webhooks().replay(&caller, id, from).await?;
     Ok(StatusCode::ACCEPTED)
 }

@@ -1,4 +1,4 @@
-//! What happened in the last days, as a picture made on the server.
+//! The events of the last days, as a picture made on the server.
 
 use askama::Template;
 use chrono::Days;
@@ -53,7 +53,7 @@ impl Bar {
 }
 
 impl Activity {
-    /// Counts what the audit log has. `None` if the caller may not read it.
+    /// Counts the entries of the audit log. `None` if the caller may not read it.
     pub(crate) async fn read(iam: &Iam, caller: &Caller) -> Result<Option<Self>, Error> {
         let today = iam.now().date_naive();
         let first = today.checked_sub_days(Days::new(DAYS - 1)).unwrap_or(today);

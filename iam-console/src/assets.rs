@@ -16,7 +16,7 @@ const TREE: &str = include_str!("../assets/tree.js");
 const PASSKEY: &str = include_str!("../assets/passkey.js");
 const IMPORT: &str = include_str!("../assets/import.js");
 /// The columns of an import, for people who begin with an empty file.
-const TEMPLATE: &str = "email,firstName,lastName\r\n";
+const TEMPLATE: &str = "\u{feff}email,firstName,lastName\r\n";
 /// htmx 2.0.11, unchanged, from the package `htmx.org`; `assets/htmx-LICENSE` is its licence.
 const HTMX: &str = include_str!("../assets/htmx.js");
 const ICON: &str = include_str!("../assets/icon.svg");

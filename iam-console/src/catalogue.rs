@@ -1,4 +1,4 @@
-//! What permissions let a user do, in sentences.
+//! The meanings of permissions, in sentences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub(crate) struct Catalogue(BTreeMap<String, String>);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) name: String,
-    /// What it lets a user do.
+    /// Its meaning.
     pub(crate) text: String,
     pub(crate) is_chosen: bool,
 }
@@ -53,7 +53,7 @@ impl Catalogue {
         Ok(Self(texts))
     }
 
-    /// Returns what a permission, or a pattern of permissions, lets a user do.
+    /// Returns the meaning of a permission, or of a pattern of permissions.
     pub(crate) fn sentence(&self, name: &str) -> String {
         let described = || self.0.get(name).filter(|text| !text.is_empty()).cloned().unwrap_or_else(|| name.to_owned());
         match name.parse::<PermissionPattern>() {
@@ -73,7 +73,7 @@ impl Catalogue {
         self.grouped(known.chain(whole).chain(["*".to_owned()]).chain(chosen.iter().cloned()).collect(), chosen)
     }
 
-    /// Returns what is chosen.
+    /// Returns the choice.
     pub(crate) fn chosen(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
         self.grouped(chosen.clone(), chosen)
     }
@@ -90,7 +90,7 @@ impl Catalogue {
     }
 }
 
-/// Returns the permissions of the catalogue with what they let a user do, for a field that offers them.
+/// Returns the permissions of the catalogue with their meanings, for a field that offers them.
 pub(crate) async fn described_permissions(iam: &Iam, caller: &Caller) -> Result<Vec<(String, String)>, Error> {
     Ok(Catalogue::read(iam, caller).await?.0.into_iter().collect())
 }

@@ -27,7 +27,7 @@ pub(crate) enum Attempt {
     Trial(Box<Trial>),
 }
 
-/// What an attempt has led to.
+/// The result of an attempt.
 pub(crate) enum Outcome {
     Changed,
     Previewed(Preview),
@@ -63,7 +63,8 @@ impl Attempt {
         }
     }
 
-    /// Returns what the call of a service means. A rule that would refuse the change is an error, as for the change.
+    /// Returns the meaning of the call of a service. A rule that would refuse the change is an error, as for the
+    /// change.
     pub(crate) async fn outcome<T>(&self, caller: &Caller, result: Result<T, Error>) -> Result<Outcome, Error> {
         match self {
             Self::Change(_) => result.map(|_| Outcome::Changed),
@@ -86,9 +87,9 @@ pub(crate) fn goes_back(form: &Form) -> bool {
 
 /// A change that waits for its confirmation.
 pub(crate) struct Pending {
-    /// What would happen, in a few words.
+    /// The change, in a few words.
     pub(crate) title: String,
-    /// What else would happen.
+    /// The other effects.
     pub(crate) note: &'static str,
     pub(crate) button: &'static str,
     pub(crate) is_dangerous: bool,
@@ -96,7 +97,7 @@ pub(crate) struct Pending {
     pub(crate) action: String,
     /// Where the person goes who does not confirm.
     pub(crate) back: String,
-    /// Whether the person can go back to a form with what was typed.
+    /// Whether the person can go back to a form with the typed values.
     pub(crate) has_form: bool,
 }
 
@@ -147,7 +148,7 @@ pub(crate) async fn refuse(
     })
 }
 
-/// Returns what an error says about the fields of a form.
+/// Returns the errors of the fields of a form.
 pub(crate) fn at_fields(error: &Error) -> Vec<FieldError> {
     match error {
         Error::Validation(errors) => {
@@ -165,7 +166,7 @@ pub(crate) fn at_fields(error: &Error) -> Vec<FieldError> {
     }
 }
 
-/// Returns what an error says about the form as a whole.
+/// Returns the error of the form as a whole.
 pub(crate) fn text_above(error: &Error) -> String {
     match error {
         Error::PreconditionFailed => english::CHANGED_SINCE.to_owned(),

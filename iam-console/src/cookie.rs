@@ -26,7 +26,7 @@ pub(crate) struct CookieKind {
     pub(crate) port: Option<u16>,
 }
 
-/// What the browser keeps of a session.
+/// The parts of a session that the browser keeps.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionCookie {
     /// Random, and the same for the whole session: an open page stays valid when the tokens are renewed.
@@ -67,7 +67,7 @@ impl SessionCookie {
     }
 
     /// Returns a token for forms. Each one is masked with other random bytes: pages are compressed, and the length of a
-    /// compressed page must not reveal what all of them contain (BREACH).
+    /// compressed page must not reveal the common content of all of them (BREACH).
     pub(crate) fn form_token(&self) -> String {
         let random: &dyn Random = &SystemRandom;
         let mask = random.bytes::<HASH>();
@@ -123,10 +123,10 @@ pub(crate) fn with_cookie(cookie: Option<HeaderValue>, response: impl IntoRespon
     (AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie))), response).into_response()
 }
 
-/// What the browser keeps for a few minutes, in a cookie as safe as that of a session: no address contains it, and no
-/// reload of a page sends a form again.
+/// A value that the browser keeps for a few minutes, in a cookie as safe as that of a session: no address contains it,
+/// and no reload of a page sends a form again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Brief {
+pub(crate) enum TemporaryCookie {
     /// The challenge of a sign-in that waits for its second factor, and the methods that answer it.
     SecondFactor,
     /// The URI of an authenticator app that is not confirmed, and the id of the factor.
@@ -139,7 +139,7 @@ pub(crate) enum Brief {
     WebhookSecret,
 }
 
-impl Brief {
+impl TemporaryCookie {
     fn name(self, kind: CookieKind) -> String {
         let purpose = match self {
             Self::SecondFactor => "second-factor",
@@ -159,7 +159,7 @@ impl Brief {
         }
     }
 
-    /// Whether the texts are for one session: a page must not show what another person has left.
+    /// Whether the texts are for one session: a page must not show the texts of another person.
     fn is_of_session(self) -> bool {
         !matches!(self, Self::SecondFactor)
     }

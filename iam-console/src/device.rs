@@ -2,7 +2,7 @@
 
 use crate::english;
 
-/// The browsers, by what only their user agents have: most of them also name Chrome and Safari.
+/// The browsers, by the words that only their user agents have: most of them also name Chrome and Safari.
 const BROWSERS: [(&str, &str); 11] = [
     ("Edg/", "Edge"),
     ("EdgA/", "Edge"),

@@ -1,4 +1,4 @@
-//! What a change would do to the rights of users, as a person reads it.
+//! The effects of a change on the rights of users, as a person reads them.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ struct Affected {
 /// Permissions that would change together.
 struct Rights {
     is_gain: bool,
-    /// Each with what it lets a user do.
+    /// Each with its meaning.
     permissions: Vec<(String, String)>,
     place: String,
     /// From when on, if not at once.

@@ -53,6 +53,7 @@ pub(crate) const APP_CODE: &str = "Code";
 pub(crate) const WRONG_CODE: &str = "The code is wrong, or was used before.";
 pub(crate) const RECOVERY_CODE: &str = "Recovery code";
 pub(crate) const USE_RECOVERY_CODE: &str = "Use a recovery code instead";
+pub(crate) const CODE_IS_NONE: &str = "A code of your app has six digits.";
 pub(crate) const CODE_MISSING: &str = "Type the code that your app shows now.";
 pub(crate) const RECOVERY_CODE_MISSING: &str = "Type a recovery code.";
 pub(crate) const PASSWORD_MISSING: &str = "Type your password.";
@@ -78,7 +79,7 @@ pub(crate) const NEW_TENANT_HINT: &str = "Your company or organization. We call 
 pub(crate) const FIRST_NAME: &str = "First name";
 pub(crate) const LAST_NAME: &str = "Last name";
 
-/// What a new password must be.
+/// The rules for a new password.
 pub(crate) fn password_hint(policy: PasswordPolicy, min_length: usize) -> String {
     match policy {
         PasswordPolicy::Seed => format!(
@@ -95,6 +96,8 @@ pub(crate) const NOT_FIRST: &str = "There is a tenant already. Sign in.";
 pub(crate) const CONFIRM_IDENTITY: &str = "Confirm that it is you";
 pub(crate) const CONFIRM_IDENTITY_WHY: &str = "You signed in some time ago, and this action needs a recent proof of your identity. \
      After it, the action goes on by itself.";
+pub(crate) const CONFIRM_BY_FACTOR: &str = "Your tenant requires a second factor, and you have not used yours in this session. After it, the action goes on by \
+     itself.";
 pub(crate) const CANCEL: &str = "Cancel";
 
 pub(crate) const SESSION_ENDED_FORM_KEPT: &str =
@@ -208,6 +211,9 @@ pub(crate) const OPEN_AGAIN: &str = "Open it again";
 pub(crate) const CHANGED_SINCE: &str =
     "This has changed since you opened the page, so nothing is saved. Open the page again before you save.";
 pub(crate) const PICK_USER: &str = "Type a part of a name or of an e-mail address, and choose.";
+pub(crate) const HOME: &str = "Home";
+pub(crate) const HOME_OR_TENANT: &str = "The organization whose administrators may manage this account, if all roles of the account are there, too. Type a \
+     part of the name, and choose. Leave it empty for the whole tenant.";
 pub(crate) const PICK_ORGANIZATION: &str = "Type a part of the name, and choose.";
 pub(crate) const ORGANIZATION_OR_TENANT: &str =
     "Type a part of the name, and choose. Leave it empty for the whole tenant.";
@@ -218,7 +224,7 @@ pub(crate) const ORGANIZATION_BY_ID: &str = "must be the id of an organization, 
 pub(crate) const ORGANIZATION_REQUIRED: &str = "must be chosen: this role is only held in an organization";
 pub(crate) const ORGANIZATION_REFUSED: &str = "must be empty: this role is only held in the whole tenant";
 
-/// Why a service does not accept what a field names, as the end of a sentence that begins with the field.
+/// Why a service does not accept the resource that a field names, as the end of a sentence that begins with the field.
 pub(crate) fn not_accepted(reason: &str) -> String {
     format!("is not accepted: {reason}")
 }
@@ -279,7 +285,7 @@ pub(crate) const PERMISSIONS_HINT: &str = "You can give only what you may do you
 pub(crate) const EVERYTHING: &str = "Everything";
 pub(crate) const MAY_EVERYTHING: &str = "Do everything in the tenant, also what is added later.";
 
-/// What the permission for all actions on a resource lets a user do.
+/// The meaning of the permission for all actions on a resource.
 pub(crate) fn may_everything_with(resource: &str) -> String {
     format!("Do everything with {}, also what is added later.", resource.replace('-', " "))
 }
@@ -583,7 +589,7 @@ pub(crate) const OUTCOME_KEPT: &str = "It stays.";
 pub(crate) const OUTCOME_REVOKED: &str = "It is revoked.";
 pub(crate) const OUTCOME_GONE: &str = "It had ended before.";
 
-/// What the completion of a review does, or why it cannot be completed yet.
+/// The effects of the completion of a review, or why it cannot be completed yet.
 pub(crate) fn completion(undecided: u64, keep: u64, revoke: u64) -> String {
     match (undecided, revoke) {
         (0, 0) => format!("All role assignments stay: {keep}. This cannot be undone."),
@@ -686,8 +692,8 @@ pub(crate) const AUDIT_TEXTS: [(&str, &str); 43] = [
 pub(crate) const SERVICE_ACTED: &str = "The service";
 pub(crate) const ANONYMOUS_ACTED: &str = "A person who was not signed in";
 
-/// What an entry of the log is about, for its sentence. Texts that are not known are empty.
-pub(crate) struct Happening<'a> {
+/// The facts of an entry of the log, for its sentence. Texts that are not known are empty.
+pub(crate) struct EntryFacts<'a> {
     pub(crate) resource_type: &'a str,
     pub(crate) action: &'a str,
     /// The acting user.
@@ -710,14 +716,14 @@ pub(crate) struct Happening<'a> {
     pub(crate) fields: &'a str,
 }
 
-/// Says what has happened.
-pub(crate) fn what_happened(happening: &Happening<'_>) -> String {
-    let Happening { actor, subject, user, role, place, fields, .. } = *happening;
-    let of_user = if happening.is_own || user.is_empty() { String::new() } else { format!(" of {user}") };
+/// Returns the sentence of an entry.
+pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
+    let EntryFacts { actor, subject, user, role, place, fields, .. } = *facts;
+    let of_user = if facts.is_own || user.is_empty() { String::new() } else { format!(" of {user}") };
     let fields = if fields.is_empty() { String::new() } else { format!(" ({fields})") };
     let the = |noun: &str| if subject.is_empty() { format!("the {noun}") } else { format!("the {noun} {subject}") };
-    match (happening.resource_type, happening.action) {
-        ("USER", "CREATE") if happening.is_invited => format!("{subject} accepted an invitation and became a user"),
+    match (facts.resource_type, facts.action) {
+        ("USER", "CREATE") if facts.is_invited => format!("{subject} accepted an invitation and became a user"),
         ("USER", "CREATE") => format!("{actor} created {}", the("user")),
         ("USER", "UPDATE") => format!("{actor} changed {}{fields}", the("user")),
         ("USER", "DELETE") => format!("{actor} deleted {}", the("user")),
@@ -741,15 +747,15 @@ pub(crate) fn what_happened(happening: &Happening<'_>) -> String {
         ("PERMISSION", "CREATE") => format!("{actor} registered {}", the("permission")),
         ("PERMISSION", "DELETE") => format!("{actor} removed {}", the("permission")),
         // Who accepts an invitation gets the roles of it, and grants nothing.
-        ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") if happening.is_own => format!("{user} got the role {role} in {place}"),
+        ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") if facts.is_own => format!("{user} got the role {role} in {place}"),
         ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") => format!("{actor} assigned the role {role} to {user} in {place}"),
-        ("ROLE_ASSIGNMENT", "ROLE_REVOKED") => match happening.reason {
+        ("ROLE_ASSIGNMENT", "ROLE_REVOKED") => match facts.reason {
             "EXPIRED" => format!("The role {role} of {user} in {place} ended"),
             _ => format!("{actor} revoked the role {role} of {user} in {place}"),
         },
         ("ROLE_ASSIGNMENT", "UPDATE") => format!("{actor} changed the end of a role assignment in {place}"),
         ("SESSION", "LOGIN") => format!("{actor} signed in"),
-        ("SESSION", "LOGOUT") => session_ended(happening),
+        ("SESSION", "LOGOUT") => session_ended(facts),
         ("SESSION", "TOKEN_REFRESH") => format!("{actor} continued a session"),
         ("SESSION", "UPDATE") => format!("{actor} proved its identity again"),
         ("AUDIT_LOG", "READ") => format!("{actor} exported the audit log"),
@@ -771,8 +777,16 @@ pub(crate) fn what_happened(happening: &Happening<'_>) -> String {
         ("WEBHOOK", "CREATE") => format!("{actor} created {}", the("webhook")),
         ("WEBHOOK", "UPDATE") => format!("{actor} changed {}{fields}", the("webhook")),
         ("WEBHOOK", "DELETE") => format!("{actor} deleted {}", the("webhook")),
+        ("DOMAIN", "CREATE") => format!("{actor} added {}", the("domain")),
+        ("DOMAIN", "UPDATE") => format!("{actor} changed {}{fields}", the("domain")),
+        ("DOMAIN", "DELETE") => format!("{actor} removed {}", the("domain")),
+        ("IDENTITY", "CREATE") => format!("{actor} linked an account at an identity provider to {user}"),
+        ("IDENTITY", "DELETE") => format!("{actor} removed the link of {user} to an identity provider"),
+        ("IDENTITY_PROVIDER", "CREATE") => format!("{actor} created {}", the("identity provider")),
+        ("IDENTITY_PROVIDER", "UPDATE") => format!("{actor} changed {}{fields}", the("identity provider")),
+        ("IDENTITY_PROVIDER", "DELETE") => format!("{actor} deleted {}", the("identity provider")),
         ("ACCESS_REVIEW", "CREATE") => format!("{actor} began {}", the("access review")),
-        ("ACCESS_REVIEW", "UPDATE") if happening.is_decision => {
+        ("ACCESS_REVIEW", "UPDATE") if facts.is_decision => {
             format!("{actor} decided about a role of {user} in an access review")
         }
         ("ACCESS_REVIEW", "UPDATE") => format!("{actor} changed {}{fields}", the("access review")),
@@ -782,7 +796,7 @@ pub(crate) fn what_happened(happening: &Happening<'_>) -> String {
 }
 
 /// Says why a session has ended.
-fn session_ended(Happening { actor, user, is_own, reason, .. }: &Happening<'_>) -> String {
+fn session_ended(EntryFacts { actor, user, is_own, reason, .. }: &EntryFacts<'_>) -> String {
     let because = match *reason {
         "PASSWORD_CHANGE" => ", because the password was changed",
         "TOKEN_REUSE" => ", because a token of it was used twice",
@@ -889,7 +903,11 @@ pub(crate) const OTHER_SESSIONS_ENDED: &str = "Your other sessions have ended.";
 
 pub(crate) const SECOND_FACTORS: &str = "Second factors";
 pub(crate) const FACTOR_REQUIRED: &str = "Your tenant requires a second factor. Set one up to use the other pages. Then sign in again if a page asks for it.";
-pub(crate) const FACTOR_REQUIRED_SOON: &str = "Your tenant requires a second factor. Set one up before";
+pub(crate) const FACTOR_UNUSED: &str =
+    "Your tenant requires a second factor, and you have not used yours in this session. Use it to go on.";
+pub(crate) const USE_FACTOR: &str = "Use your second factor";
+pub(crate) const FACTOR_REQUIRED_SOON: &str =
+    "Your tenant requires a second factor. Set one up, or sign in again with the one that you have, before";
 pub(crate) const YOU_HAVE_NO_FACTORS: &str =
     "Your password alone protects your account. Add an authenticator app or a passkey.";
 pub(crate) const AUTHENTICATOR: &str = "Authenticator app";
@@ -935,6 +953,8 @@ pub(crate) const KEY_NAME_HINT: &str = "Such as the name of the program";
 pub(crate) const KEY_PERMISSIONS: &str = "Only these permissions";
 pub(crate) const KEY_PERMISSIONS_HINT: &str =
     "Such as users:read or roles:*, with spaces between them. Empty: all permissions of the user";
+pub(crate) const KEY_PERMISSIONS_OF_OTHER_HINT: &str =
+    "Such as users:read or roles:*, with spaces between them. You must hold them yourself";
 pub(crate) const KEY_ORGANIZATION_HINT: &str =
     "Type a part of the name, and choose. The key works only in it and below it. Empty: everywhere";
 pub(crate) const LAST_DAY: &str = "Last day (in UTC)";
@@ -1018,9 +1038,6 @@ pub(crate) const IMPORT_STOPPED: &str = "The import has stopped here.";
 pub(crate) const LINE: &str = "Line";
 pub(crate) const RESULT: &str = "Result";
 pub(crate) const THE_FILE: &str = "The file";
-pub(crate) const NO_HEADER: &str = "must begin with a line that names the columns";
-pub(crate) const COLUMN_MISSING: &str = "has no column";
-pub(crate) const COLUMN_UNKNOWN: &str = "has an unknown column";
 pub(crate) const TOO_MANY_ROWS: &str = "has too many rows for one form; the maximum is";
 pub(crate) const ROW_VALID: &str = "can be created";
 pub(crate) const ROW_CREATED: &str = "created";
@@ -1029,7 +1046,6 @@ pub(crate) const ROW_INVITED: &str = "invited";
 pub(crate) const ROW_NEEDS_MAIL: &str = "A row without passwordHash invites the person by e-mail, and this installation sends no mail. The operator can set \
      IAM_SMTP_URL or IAM_MAIL_DIR.";
 pub(crate) const ROW_ONLY_ACTIVE: &str = "must be empty or ACTIVE in a row without passwordHash";
-pub(crate) const ROW_BROKEN: &str = "The row must be UTF-8 and have as many fields as the first line.";
 pub(crate) const ROW_NOT_TRIED: &str = "not imported";
 pub(crate) const ROW_REPEATED: &str = "A row before it has the same e-mail address.";
 // Webhooks.
@@ -1091,8 +1107,10 @@ pub(crate) const FROM_SEQUENCE: &str = "Number of the event to begin with";
 pub(crate) const FROM_SEQUENCE_HINT: &str = "This event and all later ones of these types are sent again.";
 pub(crate) const EVENTS_ARE_SENT_AGAIN: &str = "The events are sent again. Open this page later to see the answers.";
 pub(crate) const MUST_BE_A_NUMBER: &str = "must be a whole number";
+pub(crate) const NOT_OF_THIS_PAGE: &str = "is not a parameter of this page";
+pub(crate) const GIVEN_TWICE: &str = "must be given once";
 
-/// What the receiver of a webhook has answered to a test.
+/// The answer of the receiver of a webhook to a test.
 pub(crate) fn test_result(status: Option<u16>, error: Option<&str>, duration_ms: u32) -> String {
     let answer = match status {
         Some(status) => format!("The receiver answered {status} after {duration_ms} ms"),

@@ -1,13 +1,96 @@
+use iam_core::Error;
 use iam_core::user::NewUser;
+
+use crate::query;
+
+/// The fields that a form can have several times, see [`Form::all`].
+const LISTS: [&str; 2] = ["permission", "roleIds"];
+
+/// The fields that some form of the console has.
+const KNOWN: [&str; 62] = [
+    "action",
+    "again",
+    "code",
+    "confirmed",
+    "credential",
+    "csv",
+    "currentPassword",
+    "decision",
+    "description",
+    "dueAt",
+    "email",
+    "enabled",
+    "expiresAt",
+    "find",
+    "firstLine",
+    "firstName",
+    "form-token",
+    "fromSequence",
+    "homeOrganizationId",
+    "kept",
+    "key",
+    "lastName",
+    "more",
+    "name",
+    "newEmail",
+    "newPassword",
+    "next",
+    "organization",
+    "organizationId",
+    "page",
+    "parent",
+    "password",
+    "passwordPolicy",
+    "permission",
+    "permissions",
+    "place",
+    "proof-code",
+    "proof-credential",
+    "proof-password",
+    "proof-recovery-code",
+    "reason",
+    "resource",
+    "retentionDays",
+    "role",
+    "roleIds",
+    "roles",
+    "run",
+    "scope",
+    "search",
+    "secondFactor",
+    "secondFactorGraceDays",
+    "session",
+    "shown",
+    "slug",
+    "status",
+    "tenant",
+    "tenantName",
+    "types",
+    "until",
+    "url",
+    "user",
+    "version",
+];
 
 /// The fields of a form that a browser has sent.
 #[derive(Clone, Default)]
 pub(crate) struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Parses the body of a request. `None` if it is not a form.
-    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
-        serde_urlencoded::from_bytes(body).ok().map(Self)
+    /// Parses the body of a request.
+    pub(crate) fn parse(body: &[u8]) -> Self {
+        Self(query::parsed(body))
+    }
+
+    /// Fails if the form has a field that no form of the console has, or one twice that is no list. The rows of a form
+    /// have numbered fields, such as `role-1`.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_known = |name: &str| {
+            let row = name.rsplit_once('-').filter(|(_, number)| is_number(number));
+            KNOWN.contains(&row.map_or(name, |(field, _)| field))
+        };
+        query::refuse(&self.0, is_known, |name| LISTS.contains(&name))
     }
 
     /// Returns a form with one field.
@@ -24,7 +107,7 @@ impl Form {
         self.0.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)
     }
 
-    /// Returns all values of a field that a form can have several times.
+    /// Returns all values of a field that a form can have several times. [`LISTS`] has its name.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
     }
@@ -40,8 +123,7 @@ impl Form {
 
     /// Returns the fields as a browser would send them.
     pub(crate) fn encoded(&self) -> String {
-        // Pairs of texts can always be written as a form.
-        serde_urlencoded::to_string(&self.0).unwrap_or_default()
+        query::written(self.0.iter().map(|(name, value)| (&**name, &**value)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

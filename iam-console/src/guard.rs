@@ -1,5 +1,5 @@
-//! What every form must have: the right origin, the token of the session and, if the call demands it, a recent proof
-//! of identity.
+//! The requirements of every form: the right origin, the token of the session and, if the call demands it, a recent
+//! proof of identity.
 
 use askama::Template;
 use axum::body::{Body, Bytes};
@@ -16,8 +16,9 @@ use iam_core::{Error, Unauthenticated};
 use crate::cookie::SessionCookie;
 use crate::english;
 use crate::form::Form;
-use crate::problem::{foreign_form, is_for_part, problem_of, refused};
-use crate::proofs::{Mistake, Proofs, take_step_up};
+use crate::problem::{Document, foreign_form, is_for_part, problem_of, refused};
+use crate::proofs::{ProofError, Proofs, take_step_up};
+use crate::query;
 use crate::resume::resume;
 use crate::session::{SignedIn, WithoutFactor, needs_sign_in};
 use crate::sign_in;
@@ -35,6 +36,7 @@ pub(crate) fn routes() -> Router<Console> {
 struct StepUpPage {
     frame: Frame,
     action: String,
+    why: &'static str,
     error: String,
     proofs: Proofs,
     /// The fields of the form that waits for the proof.
@@ -44,15 +46,15 @@ struct StepUpPage {
 /// Refuses every request that may change something, unless a form of the console has sent it. Handlers find the
 /// [`Form`] in the extensions of the request.
 ///
-/// If a call needs a recent proof of identity, the response asks for it with all fields of the form in it. The answer
-/// has the proof and the same fields, so that the call follows at once. A form without a session, or with the token of an
+/// If a call needs a recent proof of identity, or a proof by a second factor, the response asks for it with all fields of
+/// the form in it. The answer has the proof and the same fields, so that the call follows at once. A form without a session, or with the token of an
 /// earlier session, is shown again after sign-in.
 pub(crate) async fn guarded(State(console): State<Console>, request: Request, next: Next) -> Response {
     if request.method().is_safe() {
-        return next.run(request).await;
+        return query::shown(request, next).await;
     }
     match admit(&console, request).await {
-        Ok(Admitted { parts, mut form, signed_in }) => {
+        Ok(CheckedForm { parts, mut form, signed_in }) => {
             let mut request = Request::from_parts(parts, Body::empty());
             let uri = address(&request);
             request.extensions_mut().insert(form.clone());
@@ -63,25 +65,26 @@ pub(crate) async fn guarded(State(console): State<Console>, request: Request, ne
                 return sign_in::with_form(&console, uri, &form, &response).unwrap_or_else(Problem::into_response);
             }
             let (problem, response) = problem_of(response).await;
-            match (problem, signed_in) {
-                (Some(problem), Some(signed_in)) if problem.is_of(Kind::InsufficientAuthentication) => {
-                    ask(&console, &signed_in, uri, form, None).await.unwrap_or_else(Problem::into_response)
-                }
-                _ => response,
+            let reason = problem.and_then(|problem| Reason::of(&problem));
+            let (Some(reason), Some(signed_in)) = (reason, signed_in) else { return response };
+            match ask(&console, &signed_in, uri, form, reason).await {
+                Ok(Some(asked)) => asked,
+                Ok(None) => response,
+                Err(problem) => problem.into_response(),
             }
         }
         Err(response) => *response,
     }
 }
 
-struct Admitted {
+struct CheckedForm {
     parts: Parts,
     form: Form,
     signed_in: Option<SignedIn>,
 }
 
 /// Checks where a form comes from, and reads it.
-async fn admit(console: &Console, request: Request) -> Result<Admitted, Box<Response>> {
+async fn admit(console: &Console, request: Request) -> Result<CheckedForm, Box<Response>> {
     let because = |problem: Problem| Box::new(problem.into_response());
     let uri = address(&request);
     let (mut parts, body) = request.into_parts();
@@ -93,12 +96,13 @@ async fn admit(console: &Console, request: Request) -> Result<Admitted, Box<Resp
     }
     let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), console).await;
     let bytes = bytes.map_err(|rejection| Box::new(rejection.into_response()))?;
-    let mut form = Form::parse(&bytes).ok_or_else(|| because(foreign_form()))?;
+    let mut form = Form::parse(&bytes);
+    form.check().map_err(|error| because(error.into()))?;
     let in_header = parts.headers.get("x-form-token").and_then(|value| value.to_str().ok());
     let form_token = in_header.unwrap_or_else(|| form.get(FORM_TOKEN)).to_owned();
     form.remove(&[FORM_TOKEN]);
     let Some(session) = parts.extensions.get::<SessionCookie>() else {
-        return Ok(Admitted { parts, form, signed_in: None });
+        return Ok(CheckedForm { parts, form, signed_in: None });
     };
     let proof = take_step_up(&mut form);
     let is_of_session = session.admits(&form_token);
@@ -114,10 +118,10 @@ async fn admit(console: &Console, request: Request) -> Result<Admitted, Box<Resp
         && let Some(signed_in) = &signed_in
         && let Err(refusal) = step_up(console, signed_in, proof).await
     {
-        let asked = ask(console, signed_in, uri, form, Some(refusal)).await;
+        let asked = ask_again(console, signed_in, uri, form, refusal).await;
         return Err(Box::new(asked.unwrap_or_else(Problem::into_response)));
     }
-    Ok(Admitted { parts, form, signed_in })
+    Ok(CheckedForm { parts, form, signed_in })
 }
 
 /// Shows a form that has no token of the session. The person sends it again, or does not.
@@ -131,7 +135,7 @@ async fn again(console: &Console, signed_in: &SignedIn, action: String, form: Fo
 /// Why a proof of identity was refused.
 enum Refusal {
     /// The proof is wrong.
-    Mistake(Mistake),
+    Proof(ProofError),
     /// It could not be checked.
     Error(Error),
 }
@@ -139,35 +143,80 @@ enum Refusal {
 async fn step_up(
     console: &Console,
     signed_in: &SignedIn,
-    proof: Result<(&'static str, StepUp), Mistake>,
+    proof: Result<(&'static str, StepUp), ProofError>,
 ) -> Result<(), Refusal> {
-    let (field, proof) = proof.map_err(Refusal::Mistake)?;
+    let (field, proof) = proof.map_err(Refusal::Proof)?;
     console.iam.sessions().step_up(&signed_in.caller, proof).await.map_err(|error| match error {
         Error::Unauthenticated(Unauthenticated::Credentials) => {
-            Refusal::Mistake(Mistake::new(field, english::WRONG_PASSWORD))
+            Refusal::Proof(ProofError::new(field, english::WRONG_PASSWORD))
         }
-        Error::Unauthenticated(Unauthenticated::SecondFactor | Unauthenticated::Passkey) => {
-            Refusal::Mistake(Mistake::of(field, &error))
+        Error::Unauthenticated(Unauthenticated::SecondFactor | Unauthenticated::Passkey) | Error::Validation(_) => {
+            Refusal::Proof(ProofError::of(field, &error))
         }
         error => Refusal::Error(error),
     })
 }
 
-/// Asks for a proof of identity. With a refusal, the person has sent one.
+/// Why a call needs a proof of identity.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// The last one was too long ago.
+    NotFresh,
+    /// The session is restricted, because none was made by a second factor.
+    Restricted,
+}
+
+impl Reason {
+    fn of(problem: &Document) -> Option<Self> {
+        if problem.is_of(Kind::InsufficientAuthentication) {
+            Some(Self::NotFresh)
+        } else if problem.is_of(Kind::SecondFactorRequired) {
+            Some(Self::Restricted)
+        } else {
+            None
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::NotFresh => english::CONFIRM_IDENTITY_WHY,
+            Self::Restricted => english::CONFIRM_BY_FACTOR,
+        }
+    }
+}
+
+/// Asks for a proof of identity. `None` if no proof would help: the session is restricted, and the person has no factor.
 async fn ask(
     console: &Console,
     signed_in: &SignedIn,
     action: String,
     form: Form,
-    refusal: Option<Refusal>,
+    reason: Reason,
+) -> Result<Option<Response>, Problem> {
+    let factors = console.iam.factors().list(&signed_in.caller).await?;
+    if reason == Reason::Restricted && factors.factors.is_empty() {
+        return Ok(None);
+    }
+    let (frame, proofs) = (signed_in.frame(console).await?, Proofs::of_factors(&factors));
+    let (error, kept) = (String::new(), form.into_fields());
+    page(StatusCode::FORBIDDEN, &StepUpPage { frame, action, why: reason.text(), error, proofs, kept }).map(Some)
+}
+
+/// Asks again after a proof that was refused.
+async fn ask_again(
+    console: &Console,
+    signed_in: &SignedIn,
+    action: String,
+    form: Form,
+    refusal: Refusal,
 ) -> Result<Response, Problem> {
     let proofs = Proofs::of_factors(&console.iam.factors().list(&signed_in.caller).await?);
     let frame = signed_in.frame(console).await?;
-    let page_with = |error, proofs| StepUpPage { frame, action, error, proofs, kept: form.into_fields() };
+    let why = english::CONFIRM_IDENTITY_WHY;
+    let page_with = |error, proofs| StepUpPage { frame, action, why, error, proofs, kept: form.into_fields() };
     match refusal {
-        None => page(StatusCode::FORBIDDEN, &page_with(String::new(), proofs)),
-        Some(Refusal::Mistake(mistake)) => page(StatusCode::FORBIDDEN, &page_with(String::new(), proofs.with(mistake))),
-        Some(Refusal::Error(error)) => {
+        Refusal::Proof(error) => page(StatusCode::FORBIDDEN, &page_with(String::new(), proofs.with(error))),
+        Refusal::Error(error) => {
             let text = error.to_string();
             refused(error, &page_with(text, proofs))
         }

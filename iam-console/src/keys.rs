@@ -12,7 +12,7 @@ use iam_core::api_key::{ApiKey, NewApiKey};
 use iam_core::permission;
 use iam_core::{ApiKeyId, Error, FieldError, Iam, UserId};
 
-use crate::cookie::Brief;
+use crate::cookie::TemporaryCookie;
 use crate::day::end_of_day;
 use crate::english;
 use crate::form::Form;
@@ -102,9 +102,15 @@ async fn page_of(
     console.iam.api_keys().list(&signed_in.caller, user).await?;
     let organization = Field::text("organizationId", english::ORGANIZATION).optional();
     let organization = organization.with_hint(english::KEY_ORGANIZATION_HINT);
+    let permissions = Field::text("permissions", english::KEY_PERMISSIONS);
+    let permissions = if signed_in.caller.is_in_session_of(user) {
+        permissions.optional().with_hint(english::KEY_PERMISSIONS_HINT)
+    } else {
+        permissions.with_hint(english::KEY_PERMISSIONS_OF_OTHER_HINT)
+    };
     let fields = [
         Field::text("name", english::NAME).with_hint(english::KEY_NAME_HINT),
-        Field::text("permissions", english::KEY_PERMISSIONS).optional().with_hint(english::KEY_PERMISSIONS_HINT),
+        permissions,
         picker::of_organization(console, organization),
         Field { kind: "date", ..Field::text("expiresAt", english::LAST_DAY) }
             .optional()
@@ -163,7 +169,7 @@ async fn create(
     match issue(&console, &signed_in, user, &form).await {
         Ok(key) => {
             let path = format!("/users/{user}/api-keys/created");
-            Ok(once::lead_to(&console, &signed_in, &parts, (Brief::ApiKey, &[&key]), &path))
+            Ok(once::lead_to(&console, &signed_in, &parts, (TemporaryCookie::ApiKey, &[&key]), &path))
         }
         Err(error) => {
             let shown =
@@ -181,7 +187,7 @@ async fn show_created(
     parts: Parts,
 ) -> Result<Response, Problem> {
     let (title, intro) = (english::NEW_KEY, english::KEY_ONCE);
-    let once = Once { brief: Brief::ApiKey, title, intro, file: "", back: signed_in.home_of(user) };
+    let once = Once { temporary: TemporaryCookie::ApiKey, title, intro, file: "", back: signed_in.home_of(user) };
     once::show(&console, &signed_in, &parts, once).await
 }
 

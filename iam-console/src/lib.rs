@@ -26,6 +26,7 @@ mod paging;
 mod picker;
 mod problem;
 mod proofs;
+mod query;
 mod resume;
 mod rights;
 mod roles;

@@ -6,16 +6,16 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
 
-use crate::cookie::{Brief, with_cookie};
+use crate::cookie::{TemporaryCookie, with_cookie};
 use crate::english;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Frame, page};
 
-/// What the page of some secrets says.
+/// The texts of the page of some secrets.
 pub(crate) struct Once {
     /// The cookie that keeps the secrets until the page is open.
-    pub(crate) brief: Brief,
+    pub(crate) temporary: TemporaryCookie,
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
     /// The name of a file in which a browser can keep them; empty if there is none.
@@ -40,10 +40,10 @@ pub(crate) fn lead_to(
     console: &Console,
     signed_in: &SignedIn,
     parts: &Parts,
-    (brief, secrets): (Brief, &[&str]),
+    (temporary, secrets): (TemporaryCookie, &[&str]),
     path: &str,
 ) -> Response {
-    let cookie = brief.keep(&signed_in.form_token, secrets, console.settings.cookie(parts));
+    let cookie = temporary.keep(&signed_in.form_token, secrets, console.settings.cookie(parts));
     with_cookie(cookie, Redirect::to(&format!("{}{path}", console.base())))
 }
 
@@ -54,12 +54,12 @@ pub(crate) async fn show(
     parts: &Parts,
     once: Once,
 ) -> Result<Response, Problem> {
-    let Once { brief, title, intro, file, back } = once;
+    let Once { temporary, title, intro, file, back } = once;
     let kind = console.settings.cookie(parts);
-    let Some(secrets) = brief.read(parts, kind) else {
+    let Some(secrets) = temporary.read(parts, kind) else {
         return Ok(Redirect::to(&format!("{}{back}", console.base())).into_response());
     };
     let frame = signed_in.frame(console).await?;
     let shown = page(StatusCode::OK, &OncePage { frame, title, intro, secrets, file, back })?;
-    Ok(with_cookie(brief.forgotten(kind), shown))
+    Ok(with_cookie(temporary.forgotten(kind), shown))
 }

@@ -44,7 +44,7 @@ struct Overview {
     is_new: bool,
 }
 
-/// What ends soon.
+/// The assignments and keys that end soon.
 struct Ending {
     /// The role assignments that end within [`SOON`], those that end first first. `None` if the caller may not see them.
     assignments: Option<Vec<ListedAssignment>>,
@@ -56,7 +56,7 @@ struct Ending {
     invitations: Option<u64>,
 }
 
-/// What counts as soon, and as the next days.
+/// The length of "soon" and of "the next days".
 const SOON: TimeDelta = TimeDelta::days(30);
 const NEXT: TimeDelta = TimeDelta::days(7);
 

@@ -1,7 +1,5 @@
-//! Fields in which a person chooses a user, an organization or a role: while the person types, the browser offers what
+//! Fields in which a person chooses a user, an organization or a role: while the person types, the browser offers
 //! matches. The person can also type a name that is not offered.
-
-use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::Router;
@@ -9,14 +7,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey};
 use iam_core::page::{PageRequest, SortOrder};
+use iam_core::search::MAX_WORDS;
+use iam_core::text::folded;
 use iam_core::user::{User, UserFilter, UserSort};
-use iam_core::{Caller, Error, FieldError, Iam, OrganizationId, RoleId, UserId};
+use iam_core::{Caller, Email, Error, FieldError, Iam, OrganizationId, RoleId, UserId};
 
 use crate::english;
 use crate::problem::if_allowed;
+use crate::query::OneParameter;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -62,20 +63,20 @@ pub(crate) async fn of_place(
 ) -> Result<Field, Error> {
     let field = Field::text("organization", english::ORGANIZATION).optional();
     let shown = shown_organization(&console.iam, caller, text).await?;
-    Ok(of_organization(console, field.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).judged(errors)))
+    Ok(of_organization(console, field.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).with_errors(errors)))
 }
 
-/// What a person has typed: the only value of the query, under the name of its field.
-type Typed = Query<BTreeMap<String, String>>;
+/// The typed text: the only value of the query, under the name of its field.
+type Typed = OneParameter;
 
-fn text_of(Query(typed): Typed) -> String {
-    typed.into_values().next().unwrap_or_default().trim().to_owned()
+fn text_of(OneParameter(typed): Typed) -> String {
+    typed.trim().to_owned()
 }
 
 #[derive(Template)]
 #[template(path = "picker-options.html")]
 struct Options {
-    /// Each with the value that the field gets, and what the person sees beside it.
+    /// Each with the value that the field gets, and the text beside it.
     options: Vec<(String, String)>,
 }
 
@@ -99,16 +100,16 @@ async fn offer_organizations(
 }
 
 async fn offer_roles(State(console): State<Console>, signed_in: SignedIn, typed: Typed) -> Result<Response, Problem> {
-    let text = text_of(typed).to_lowercase();
+    let text = folded(&text_of(typed));
     let roles = if_allowed(roles::all(&console.iam, &signed_in.caller).await)?.unwrap_or_default().into_iter();
-    let matching = roles.filter(|role| role.name.as_str().to_lowercase().contains(&text));
+    let matching = roles.filter(|role| folded(role.name.as_str()).contains(&text));
     let options = matching.take(OFFERED as usize);
     let options = options.map(|role| (role.name.as_str().to_owned(), roles::text_of(&role.scope).to_owned()));
     page(StatusCode::OK, &Options { options: options.collect() })
 }
 
 async fn matching_users(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<User>, Error> {
-    let filter = UserFilter { search: Some(search), ..UserFilter::default() };
+    let filter = UserFilter { search: Some(first_words(&search)), ..UserFilter::default() };
     Ok(iam.users().list(caller, &filter, UserSort::default(), PageRequest::new(1, limit)?).await?.items)
 }
 
@@ -120,10 +121,15 @@ struct Named {
 }
 
 async fn matching_organizations(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<Named>, Error> {
-    let filter = OrganizationFilter { search: Some(search), ..OrganizationFilter::default() };
+    let filter = OrganizationFilter { search: Some(first_words(&search)), ..OrganizationFilter::default() };
     let found = iam.organizations().list(caller, &filter, by_name(), PageRequest::new(1, limit)?).await?.items;
     let named = found.into_iter().map(|found| found.organization);
     Ok(named.map(|one| Named { id: one.id, slug: one.slug.to_string(), name: one.name.to_string() }).collect())
+}
+
+/// Returns as many words as a search may have. A longer name is compared as a whole.
+fn first_words(text: &str) -> String {
+    text.split_whitespace().take(MAX_WORDS).collect::<Vec<_>>().join(" ")
 }
 
 fn full_name(user: &User) -> String {
@@ -136,7 +142,7 @@ pub(crate) fn by_name() -> OrganizationSort {
 }
 
 fn same(one: &str, other: &str) -> bool {
-    one.to_lowercase() == other.to_lowercase()
+    folded(one) == folded(other)
 }
 
 /// Returns the only element that a name means, if there is exactly one.
@@ -150,11 +156,10 @@ pub(crate) async fn user(iam: &Iam, caller: &Caller, text: &str) -> Result<UserI
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
-    // The search compares each name alone.
-    let word = text.split_whitespace().next().unwrap_or_default();
-    match matching_users(iam, caller, word.to_owned(), SEARCHED).await {
+    match matching_users(iam, caller, text.to_owned(), SEARCHED).await {
         Ok(found) => {
-            let by_email = found.iter().find(|user| same(user.email.as_str(), text));
+            let key = text.parse::<Email>().ok().map(|email| email.key());
+            let by_email = found.iter().find(|user| Some(user.email.key()) == key);
             let by_name = || only(found.iter().filter(|user| same(&full_name(user), text)));
             let named = by_email.or_else(by_name).map(|user| user.id);
             named.ok_or_else(|| Error::field("user", english::NO_SUCH_USER))
@@ -204,14 +209,14 @@ pub(crate) async fn role(iam: &Iam, caller: &Caller, field: &str, text: &str) ->
     }
 }
 
-/// Returns what a field shows of a user that a link names by its id: the e-mail, if there is one to see.
+/// Returns the text of a field for a user that a link names by its id: the e-mail, if there is one to see.
 pub(crate) async fn shown_user(iam: &Iam, caller: &Caller, text: &str) -> Result<String, Error> {
     let Ok(id) = text.parse::<UserId>() else { return Ok(text.to_owned()) };
     let user = if_allowed(iam.users().get(caller, id).await)?.filter(|user| user.service_name().is_none());
     Ok(user.map_or_else(|| text.to_owned(), |user| user.email.as_str().to_owned()))
 }
 
-/// Returns what a field shows of an organization that a link names by its id: the slug, if the caller may see it.
+/// Returns the text of a field for an organization that a link names by its id: the slug, if the caller may see it.
 pub(crate) async fn shown_organization(iam: &Iam, caller: &Caller, text: &str) -> Result<String, Error> {
     let Ok(id) = text.parse::<OrganizationId>() else { return Ok(text.to_owned()) };
     let found = if_allowed(iam.organizations().get(caller, id).await)?;

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use iam_axum::{Context, Kind, Problem};
 use iam_core::session::Me;
-use iam_core::{Error, FieldError, RequestContext};
+use iam_core::{Error, FieldError, Forbidden, RequestContext};
 use serde::Deserialize;
 
 use crate::cookie::SessionCookie;
@@ -22,7 +22,7 @@ const PROBLEM: &[u8] = b"application/problem+json";
 /// More than a problem document can have.
 const MAX_DOCUMENT: usize = 1024 * 1024;
 
-/// What a problem document tells a person.
+/// The message of a problem document for a person.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Document {
     r#type: String,
@@ -156,7 +156,7 @@ pub(crate) fn refused_in_place<T: Template>(
     page_with: impl FnOnce(String) -> T,
 ) -> Result<Response, Problem> {
     match error {
-        Error::Unauthenticated(_) => Err(error.into()),
+        error if asks_for_proof(&error) => Err(error.into()),
         error => {
             let text = error.to_string();
             refused(error, &page_with(text))
@@ -173,7 +173,7 @@ pub(crate) fn if_allowed<T>(found: Result<T, Error>) -> Result<Option<T>, Error>
     }
 }
 
-/// Returns the page of a form again, with what is wrong: beside its fields, or above the form. An error that asks the
+/// Returns the page of a form again, with the errors: beside its fields, or above the form. An error that asks the
 /// person to authenticate is no error of the form, and the guard of forms answers it.
 ///
 /// `page_with` gets the invalid fields and the text above the form.
@@ -182,7 +182,7 @@ pub(crate) async fn refused_form<T: Template>(
     page_with: impl AsyncFnOnce(Vec<FieldError>, String) -> Result<T, Problem>,
 ) -> Result<Response, Problem> {
     let shown = match &error {
-        Error::Unauthenticated(_) => return Err(error.into()),
+        _ if asks_for_proof(&error) => return Err(error.into()),
         Error::Validation(errors) => page_with(errors.clone(), english::NOTHING_IS_SAVED.to_owned()).await?,
         Error::About { field, error } => {
             let errors = vec![FieldError::new(field, error.to_string())];
@@ -193,7 +193,12 @@ pub(crate) async fn refused_form<T: Template>(
     refused(error, &shown)
 }
 
-/// Returns a value that a person has typed, or adds what is wrong with it to the errors of the form.
+/// Whether an error asks the person to authenticate.
+fn asks_for_proof(error: &Error) -> bool {
+    matches!(error, Error::Unauthenticated(_) | Error::Forbidden(Forbidden::SecondFactorRequired))
+}
+
+/// Returns a value that a person has typed, or adds its error to the errors of the form.
 pub(crate) fn collected<T>(typed: Result<T, Error>, errors: &mut Vec<FieldError>) -> Result<Option<T>, Error> {
     match typed {
         Ok(value) => Ok(Some(value)),

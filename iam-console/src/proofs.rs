@@ -21,17 +21,17 @@ pub(crate) struct Proofs {
     pub(crate) code: bool,
     pub(crate) recovery_code: bool,
     pub(crate) passkey: bool,
-    mistake: Option<Mistake>,
+    error: Option<ProofError>,
 }
 
-/// What is wrong with the proof in a field.
+/// The error of the proof in a field.
 #[derive(Clone, Debug)]
-pub(crate) struct Mistake {
+pub(crate) struct ProofError {
     field: &'static str,
     text: String,
 }
 
-impl Mistake {
+impl ProofError {
     pub(crate) fn new(field: &'static str, text: impl Into<String>) -> Self {
         Self { field, text: text.into() }
     }
@@ -40,6 +40,7 @@ impl Mistake {
     pub(crate) fn of(field: &'static str, error: &Error) -> Self {
         match error {
             Error::Unauthenticated(Unauthenticated::SecondFactor) => Self::new(field, english::WRONG_CODE),
+            Error::Validation(_) => Self::new(field, english::CODE_IS_NONE),
             error => Self::new(field, error.to_string()),
         }
     }
@@ -54,7 +55,7 @@ impl Proofs {
             code: has(AuthenticationMethod::Totp),
             recovery_code: has(AuthenticationMethod::RecoveryCode),
             passkey: has(AuthenticationMethod::Passkey),
-            mistake: None,
+            error: None,
         }
     }
 
@@ -75,14 +76,14 @@ impl Proofs {
         Self::of(&methods)
     }
 
-    /// Shows what is wrong with a proof beside its field.
-    pub(crate) fn with(self, mistake: Mistake) -> Self {
-        Self { mistake: Some(mistake), ..self }
+    /// Shows the error of a proof beside its field.
+    pub(crate) fn with(self, error: ProofError) -> Self {
+        Self { error: Some(error), ..self }
     }
 
-    /// Returns what is wrong with the proof in a field; empty if nothing is.
-    pub(crate) fn mistake_in(&self, field: &str) -> &str {
-        self.mistake.as_ref().filter(|mistake| mistake.field == field).map_or("", |mistake| &mistake.text)
+    /// Returns the error of the proof in a field; empty if there is none.
+    pub(crate) fn error_in(&self, field: &str) -> &str {
+        self.error.as_ref().filter(|error| error.field == field).map_or("", |error| &error.text)
     }
 
     pub(crate) fn is_passkey_only(&self) -> bool {
@@ -91,35 +92,34 @@ impl Proofs {
 }
 
 /// Returns the proof by a second factor that a form has, and its field.
-pub(crate) fn typed_factor(form: &Form) -> Result<(&'static str, FactorProof), Mistake> {
+pub(crate) fn typed_factor(form: &Form) -> Result<(&'static str, FactorProof), ProofError> {
     if form.has(CREDENTIAL) {
         let credential = serde_json::from_str(form.get(CREDENTIAL)).ok();
         let response = credential.and_then(|json| AuthenticationResponse::from_json(&json).ok());
-        let response = response.ok_or_else(|| Mistake::new(CREDENTIAL, english::PASSKEY_UNUSABLE))?;
+        let response = response.ok_or_else(|| ProofError::new(CREDENTIAL, english::PASSKEY_UNUSABLE))?;
         return Ok((CREDENTIAL, FactorProof::Passkey(Box::new(response))));
     }
     if let Some(recovery_code) = form.given(RECOVERY_CODE) {
         return Ok((RECOVERY_CODE, FactorProof::RecoveryCode(recovery_code.into())));
     }
-    let digits: String = form.get(CODE).chars().filter(|char| !char.is_whitespace()).collect();
-    // Nothing is not an attempt, and does not count as one.
-    if digits.is_empty() {
+    let code = form.get(CODE).trim();
+    if code.is_empty() {
         let (field, text) = if form.has(CODE) {
             (CODE, english::CODE_MISSING)
         } else {
             (RECOVERY_CODE, english::RECOVERY_CODE_MISSING)
         };
-        return Err(Mistake::new(field, text));
+        return Err(ProofError::new(field, text));
     }
-    Ok((CODE, FactorProof::Code(digits.into())))
+    Ok((CODE, FactorProof::Code(code.into())))
 }
 
 /// Takes the proof of a step-up out of a form, if there is one, with its field.
-pub(crate) fn take_step_up(form: &mut Form) -> Option<Result<(&'static str, StepUp), Mistake>> {
+pub(crate) fn take_step_up(form: &mut Form) -> Option<Result<(&'static str, StepUp), ProofError>> {
     let has = |name| form.has(name);
     let proof = if has(PASSWORD) {
         if form.get(PASSWORD).is_empty() {
-            Err(Mistake::new(PASSWORD, english::PASSWORD_MISSING))
+            Err(ProofError::new(PASSWORD, english::PASSWORD_MISSING))
         } else {
             Ok((PASSWORD, StepUp::Password(form.get(PASSWORD).into())))
         }

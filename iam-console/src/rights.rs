@@ -1,4 +1,4 @@
-//! Which parts of a page a person needs, by what the person may do. The services decide again when a form is sent.
+//! Which parts of a page a person needs, by the rights of the person. The services decide again when a form is sent.
 
 use iam_core::access::{Permission, Question};
 use iam_core::{Caller, Error, Iam, OrganizationId};

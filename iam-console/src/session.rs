@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::cookie::SessionCookie;
 use crate::english;
 use crate::problem::{is_for_part, problem_of};
+use crate::query::{accept, written};
 use crate::state::Console;
 use crate::view::{Frame, FrameSession, page};
 
@@ -130,12 +131,12 @@ impl FromRequestParts<Console> for SignedIn {
     }
 }
 
-/// The person who has sent a request, also if it must set up a second factor first. Only for the pages that such a
-/// person needs.
+/// The person who has sent a request, also in a restricted session. Only for the pages that the person needs to set up
+/// a second factor, or to authenticate by one.
 #[derive(Clone, Debug)]
 pub(crate) struct WithoutFactor {
     pub(crate) signed_in: SignedIn,
-    /// Whether the session can only be used to set up a factor.
+    /// Whether the session can only be used to set up a factor, or to authenticate by one.
     pub(crate) is_restricted: bool,
 }
 
@@ -171,7 +172,7 @@ impl FromRequestParts<Console> for WithoutFactor {
     }
 }
 
-/// Returns the caller of a session that can only be used to set up a factor.
+/// Returns the caller of a restricted session.
 async fn restricted(parts: &mut Parts, console: &Console, session: &SessionCookie) -> Result<Caller, Problem> {
     let Context(context) = Context::from_request_parts(parts, console).await?;
     let token = console.iam.verify(session.access.expose()).await?;
@@ -222,6 +223,8 @@ fn to_sign_in(parts: &Parts, console: &Console) -> Response {
     let is_page = parts.method.is_safe() && !is_part;
     let is_cross_site = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
     if is_page && is_cross_site && !has_ended {
+        // The page that it loads checks the query.
+        accept(parts);
         let arrival = Arrival { frame: Frame::without_session(console.base()), wanted: wanted.to_owned() };
         return page(StatusCode::OK, &arrival).unwrap_or_else(|problem| problem.into_response());
     }
@@ -233,8 +236,7 @@ fn to_sign_in(parts: &Parts, console: &Console) -> Response {
         query.push(("ended", "1"));
     }
     let mark = if query.is_empty() { "" } else { "?" };
-    // Pairs of texts can always be written as a query.
-    let address = format!("{}/sign-in{mark}{}", console.base(), serde_urlencoded::to_string(query).unwrap_or_default());
+    let address = format!("{}/sign-in{mark}{}", console.base(), written(query));
     let forgotten = if has_ended { console.settings.cookie(parts).forgotten() } else { None };
     let headers = AppendHeaders(forgotten.map(|value| (header::SET_COOKIE, value)));
     if is_part {

@@ -33,8 +33,8 @@ impl Settings {
         }
     }
 
-    /// Returns what the cookie of a browser is that sends a request. Not every browser stores a cookie with the attribute
-    /// `Secure` for a page that was loaded from the same machine without TLS.
+    /// Returns the kind of the cookie of a browser that sends a request. Not every browser stores a cookie with the
+    /// attribute `Secure` for a page that was loaded from the same machine without TLS.
     pub(crate) fn cookie(&self, parts: &Parts) -> CookieKind {
         let authority = match &self.origin {
             Some(origin) => authority_of(origin),

@@ -1,7 +1,7 @@
 //! Sign-in, its second step, the registration of the first tenant, and sign-out.
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -15,11 +15,12 @@ use iam_core::tenant::{PasswordPolicy, Registration, TenantSummary};
 use iam_core::{Conflict, Error, FieldError, Unauthenticated};
 use serde::Deserialize;
 
-use crate::cookie::{Brief, SessionCookie, with_cookie};
+use crate::cookie::{SessionCookie, TemporaryCookie, with_cookie};
 use crate::english;
 use crate::form::Form;
 use crate::problem::{refused, refused_form};
-use crate::proofs::{CREDENTIAL, Mistake, Proofs, typed_factor};
+use crate::proofs::{CREDENTIAL, ProofError, Proofs, typed_factor};
+use crate::query::Query;
 use crate::resume::resume;
 use crate::session::{SignedIn, destination};
 use crate::state::Console;
@@ -106,7 +107,7 @@ pub(crate) fn with_form(
     Ok(response)
 }
 
-/// Returns the form with what was typed.
+/// Returns the form with the typed values.
 fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage {
     let field = |field: Field| field.shown(form, errors);
     let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
@@ -168,7 +169,7 @@ async fn sign_in(
         Err(Error::SecondFactorRequired(pending)) => {
             let names: Vec<&str> = pending.methods.iter().map(|method| method.as_str()).collect();
             let texts = [pending.challenge.expose(), &names.join(" ")];
-            let cookie = Brief::SecondFactor.keep("", &texts, console.settings.cookie(&parts));
+            let cookie = TemporaryCookie::SecondFactor.keep("", &texts, console.settings.cookie(&parts));
             if !form.get(KEPT).is_empty() {
                 // A form that waits for the session is too long for an address or a cookie.
                 let second_step = second_step(&console, &form, Proofs::of(&pending.methods), String::new());
@@ -243,7 +244,7 @@ struct Pending {
 
 impl Pending {
     fn read(console: &Console, parts: &Parts) -> Option<Self> {
-        let texts = Brief::SecondFactor.read(parts, console.settings.cookie(parts))?;
+        let texts = TemporaryCookie::SecondFactor.read(parts, console.settings.cookie(parts))?;
         let [challenge, methods] = texts.as_slice() else { return None };
         Some(Self { challenge: challenge.as_str().into(), proofs: Proofs::named(methods) })
     }
@@ -251,7 +252,7 @@ impl Pending {
 
 /// Leads back to the first step, because the second one came too late.
 fn too_late(console: &Console, parts: &Parts, form: &Form) -> Result<Response, Problem> {
-    let cookie = Brief::SecondFactor.forgotten(console.settings.cookie(parts));
+    let cookie = TemporaryCookie::SecondFactor.forgotten(console.settings.cookie(parts));
     if !form.get(KEPT).is_empty() {
         let again = SignInPage { notice: english::SIGN_IN_LATE, ..form_of(console, form, &[]) };
         return Ok(with_cookie(cookie, page(StatusCode::UNAUTHORIZED, &again)?));
@@ -287,10 +288,10 @@ async fn second_factor(
     let Some(Pending { challenge, proofs }) = Pending::read(&console, &parts) else {
         return too_late(&console, &parts, &form);
     };
-    let wrong = |proofs: Proofs, mistake| second_step(&console, &form, proofs.with(mistake), String::new());
+    let wrong = |proofs: Proofs, error| second_step(&console, &form, proofs.with(error), String::new());
     let (field, proof) = match typed_factor(&form) {
         Ok(typed) => typed,
-        Err(mistake) => return page(StatusCode::BAD_REQUEST, &wrong(proofs, mistake)),
+        Err(error) => return page(StatusCode::BAD_REQUEST, &wrong(proofs, error)),
     };
     if let Err(problem) = console.count_attempt(&context).await {
         let text = problem.to_string();
@@ -298,13 +299,13 @@ async fn second_factor(
     }
     match console.iam.sessions().login_with_factor(&context, &challenge, &proof).await {
         Ok(logged_in) => {
-            let forgotten = Brief::SecondFactor.forgotten(console.settings.cookie(&parts));
+            let forgotten = TemporaryCookie::SecondFactor.forgotten(console.settings.cookie(&parts));
             Ok(with_cookie(forgotten, begin(&console, &parts, logged_in, &form)?))
         }
         Err(Error::Unauthenticated(Unauthenticated::Challenge)) => too_late(&console, &parts, &form),
-        Err(error @ Error::Unauthenticated(_)) => {
-            let mistake = Mistake::of(field, &error);
-            refused(error, &wrong(proofs, mistake))
+        Err(error @ (Error::Unauthenticated(_) | Error::Validation(_))) => {
+            let wrong_proof = ProofError::of(field, &error);
+            refused(error, &wrong(proofs, wrong_proof))
         }
         Err(error) => {
             let text = error.to_string();
@@ -353,7 +354,7 @@ async fn passkey(
     }
 }
 
-/// The fields of a registration, with what was typed and what is wrong with it.
+/// The fields of a registration, with the typed values and their errors.
 fn registration(console: &Console, form: &Form, errors: &[FieldError], error: String) -> RegisterPage {
     let (policy, second_factor) = (PasswordPolicy::default(), SecondFactorPolicy::default());
     let rule = english::password_hint(policy, policy.min_length(second_factor));
@@ -410,15 +411,15 @@ async fn register(
 fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Result<Response, Problem> {
     let next = destination(console, form.get("next"));
     let session = SessionCookie::begin(login.tokens);
-    let shown = match Form::parse(form.get(KEPT).as_bytes()).filter(|kept| !kept.is_empty()) {
-        None => Redirect::to(&next).into_response(),
-        Some(kept) => {
-            let email = Some(login.user.email.as_str().to_owned());
-            let enrol_by = login.enrol_by.filter(|until| console.iam.now() < *until);
-            let session = FrameSession { email, form_token: session.form_token(), enrol_by, grants: None };
-            let session = Some(session);
-            resume(StatusCode::OK, Frame { base: console.base().to_owned(), session }, next, kept)?
-        }
+    let kept = Form::parse(form.get(KEPT).as_bytes());
+    let shown = if kept.is_empty() {
+        Redirect::to(&next).into_response()
+    } else {
+        let email = Some(login.user.email.as_str().to_owned());
+        let enrol_by = login.enrol_by.filter(|until| console.iam.now() < *until);
+        let session = FrameSession { email, form_token: session.form_token(), enrol_by, grants: None };
+        let session = Some(session);
+        resume(StatusCode::OK, Frame { base: console.base().to_owned(), session }, next, kept)?
     };
     let cookie = session.header(console.settings.cookie(parts));
     Ok(with_cookie(cookie, shown))

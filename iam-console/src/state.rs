@@ -4,7 +4,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use iam_axum::rate_limit::{Client, Limited};
 use iam_axum::{Problem, charge};
-use iam_core::{Iam, RequestContext};
+use iam_core::{Caller, Iam, RequestContext};
 
 use crate::settings::Settings;
 
@@ -40,6 +40,13 @@ impl Console {
     /// Whether this installation accepts passkeys.
     pub(crate) fn has_passkeys(&self) -> bool {
         self.iam.settings().relying_party.is_some()
+    }
+
+    /// Counts the rows of a file as requests of its user, beside the request that sends them.
+    pub(crate) async fn count_rows(&self, caller: &Caller, rows: usize) -> Result<(), Problem> {
+        let rows = u32::try_from(rows).ok().and_then(NonZeroU32::new);
+        let (Some(rows), Some(user)) = (rows, caller.user()) else { return Ok(()) };
+        charge(&self.settings.api, Limited::User(user), rows).await
     }
 
     /// Counts an attempt of a client to prove who it is: to sign in, to register or to renew its tokens.

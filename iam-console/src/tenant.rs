@@ -5,8 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Router, routing::get, routing::post};
-use chrono::TimeDelta;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::audit::Retention;
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::{PasswordPolicy, Tenant, TenantPatch};
@@ -17,14 +16,11 @@ use serde::Deserialize;
 use crate::english;
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_form};
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
-
-/// How long ago a person may have proven its identity. The API does not ask for it, but a browser may be left open, and
-/// these settings protect all users of the tenant.
-const FRESH: TimeDelta = TimeDelta::minutes(10);
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -48,7 +44,7 @@ struct TenantPage {
 /// The tenant, with the fields of its form.
 struct TenantForm {
     tenant: Tenant,
-    /// The version that the person has seen: a form that is shown again must not replace what it does not show.
+    /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
     version: String,
     fields: [Field; 2],
     password_policy: String,
@@ -63,7 +59,7 @@ struct RetentionForm {
     days: Field,
 }
 
-/// A form that is shown again: what was typed, and what is wrong with it.
+/// A form that is shown again: the typed values, and their errors.
 #[derive(Clone, Copy)]
 struct Typed<'a> {
     form: &'a Form,
@@ -101,9 +97,9 @@ impl TenantForm {
         let errors = typed.map_or(&[][..], |typed| typed.errors);
         let field = |field: Field, stored: &str| {
             let value = value(&field.name, stored);
-            field.filled(&value).judged(errors)
+            field.filled(&value).with_errors(errors)
         };
-        let judged = |name, label| Field::text(name, label).judged(errors).error;
+        let error_of = |name, label| Field::text(name, label).with_errors(errors).error;
         let grace = Field { kind: "number", ..Field::text("secondFactorGraceDays", english::GRACE_DAYS) };
         Self {
             version: value("version", &tenant.version.to_string()),
@@ -112,9 +108,9 @@ impl TenantForm {
                 field(Field::text("slug", english::SLUG).with_hint(english::TENANT_SLUG_HINT), tenant.slug.as_str()),
             ],
             password_policy: value("passwordPolicy", tenant.password_policy.as_str()),
-            password_policy_error: judged("passwordPolicy", english::PASSWORD_POLICY),
+            password_policy_error: error_of("passwordPolicy", english::PASSWORD_POLICY),
             second_factor: value("secondFactor", tenant.second_factor.as_str()),
-            second_factor_error: judged("secondFactor", english::SECOND_FACTORS),
+            second_factor_error: error_of("secondFactor", english::SECOND_FACTORS),
             grace: field(
                 grace.with_hint(english::GRACE_DAYS_HINT),
                 &tenant.second_factor_grace_days.days().to_string(),
@@ -131,7 +127,7 @@ impl RetentionForm {
         // A retention that is still to come is what the person has set last.
         let set = retention.pending.as_ref().map(|pending| pending.days).or(retention.days);
         let days = match typed {
-            Some(Typed { form, errors }) => field.filled(form.get("retentionDays")).judged(errors),
+            Some(Typed { form, errors }) => field.filled(form.get("retentionDays")).with_errors(errors),
             None => field.filled(&set.map_or_else(String::new, |days| days.to_string())),
         };
         Self { retention, days }
@@ -171,7 +167,6 @@ async fn update(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let caller = &signed_in.caller;
-    console.iam.sessions().require_fresh(caller, FRESH).await?;
     let precondition = Precondition::OneOf(form.get("version").parse().into_iter().collect());
     let result = match patch(&form) {
         Ok(patch) => console.iam.tenants().update_if(caller, caller.tenant(), patch, &precondition).await,
@@ -212,7 +207,6 @@ async fn set_retention(
     signed_in: SignedIn,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    console.iam.sessions().require_fresh(&signed_in.caller, FRESH).await?;
     let days = match form.given("retentionDays") {
         Some(_) => number(&form, "retentionDays").map(Some),
         None => Ok(None),
@@ -232,7 +226,6 @@ async fn apply_retention(
     signed_in: SignedIn,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    console.iam.sessions().require_fresh(&signed_in.caller, FRESH).await?;
     match console.iam.audit().apply_retention(&signed_in.caller).await {
         Ok(removed) => Ok(back(&console, &format!("done=applied&removed={removed}"))),
         Err(error) => refuse_retention(&console, &signed_in, &form, error).await,

@@ -40,7 +40,7 @@ pub(crate) fn typed(field: &str, text: &str) -> Result<Option<Timestamp>, Error>
         .ok_or_else(|| Error::field(field, "must be a day and a time, such as 2026-01-31T09:15"))
 }
 
-/// Returns what such a field shows for a moment.
+/// Returns the text of such a field for a moment.
 pub(crate) fn typeable(moment: &Timestamp) -> String {
     let is_full_minute = moment.second() == 0 && moment.nanosecond() == 0;
     let format = if is_full_minute { "%Y-%m-%dT%H:%M" } else { "%Y-%m-%dT%H:%M:%S%.3f" };

@@ -1,4 +1,4 @@
-//! What all pages have in common.
+//! The common parts of all pages.
 
 use std::borrow::Cow;
 
@@ -14,8 +14,9 @@ use iam_core::clock::Timestamp;
 use crate::assets::ASSETS;
 use crate::english;
 use crate::form::Form;
+use crate::query::written;
 
-/// The frame of a page: what its head and its navigation need.
+/// The frame of a page: the data of its head and its navigation.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     /// The path of the console, without a slash at its end.
@@ -33,7 +34,7 @@ pub(crate) struct FrameSession {
     pub(crate) form_token: String,
     /// The role assignments of the user. `None` if they are not known: then nothing is hidden.
     pub(crate) grants: Option<Vec<Grant>>,
-    /// Until when the person must set up a second factor; see `Me::enrol_by`.
+    /// Until when the session is not restricted; see `Me::enrol_by`.
     pub(crate) enrol_by: Option<Timestamp>,
 }
 
@@ -72,11 +73,19 @@ impl Frame {
         if self.base.is_empty() { "/" } else { &self.base }
     }
 
-    /// Whether the person holds a permission, tenant-wide or at least in an organization. A page hides what only leads
-    /// to a refusal; the services decide.
+    /// Whether the person holds a permission, tenant-wide or at least in an organization. A page hides links that only
+    /// lead to a refusal; the services decide.
     pub(crate) fn may(&self, permission: &Permission) -> bool {
         let grants = self.session.as_ref().and_then(|session| session.grants.as_ref());
         grants.is_none_or(|grants| grants.iter().any(|grant| grant.role.permissions.allows(permission)))
+    }
+
+    /// Whether the person holds a permission tenant-wide.
+    pub(crate) fn may_everywhere(&self, permission: &Permission) -> bool {
+        let grants = self.session.as_ref().and_then(|session| session.grants.as_ref());
+        let allows =
+            |grant: &Grant| grant.assignment.organization_id.is_none() && grant.role.permissions.allows(permission);
+        grants.is_none_or(|grants| grants.iter().any(allows))
     }
 
     /// The token of forms; empty without a session.
@@ -117,12 +126,10 @@ pub(crate) fn part(content: &impl Template, found: &str) -> Result<Response, Pro
 
 /// Writes a query with the values that are not empty.
 pub(crate) fn query(fields: &[(&str, &str)]) -> String {
-    let given: Vec<_> = fields.iter().filter(|(_, value)| !value.is_empty()).collect();
-    // Pairs of texts can always be written as a query.
-    serde_urlencoded::to_string(given).unwrap_or_default()
+    written(fields.iter().copied().filter(|(_, value)| !value.is_empty()))
 }
 
-/// A field of a form, with the value that was typed and what is wrong with it.
+/// A field of a form, with the typed value and its error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field {
     pub(crate) name: Cow<'static, str>,
@@ -130,7 +137,7 @@ pub(crate) struct Field {
     pub(crate) kind: &'static str,
     pub(crate) autocomplete: &'static str,
     pub(crate) hint: String,
-    /// Where the browser asks for what matches the typed text; empty if it offers nothing. See [`crate::picker`].
+    /// Where the browser asks for matches of the typed text; empty if it offers nothing. See [`crate::picker`].
     pub(crate) offered_at: String,
     pub(crate) is_required: bool,
     /// Whether the cursor is in this field when the page is opened.
@@ -145,6 +152,7 @@ impl Field {
         Self { name: name.into(), label, kind: "text", autocomplete: "off", is_required: true, ..Self::default() }
     }
 
+    /// Returns a field for an e-mail. Its type is text: in a field of the type `email`, browsers refuse most scripts.
     pub(crate) fn email() -> Self {
         Self { kind: "email", autocomplete: "username", ..Self::text("email", english::EMAIL) }
     }
@@ -173,19 +181,19 @@ impl Field {
         Self { hint: hint.into(), ..self }
     }
 
-    /// Fills in what was typed, except a password.
+    /// Fills in the typed value, except a password.
     pub(crate) fn filled(self, value: &str) -> Self {
         if self.kind == "password" { self } else { Self { value: value.to_owned(), ..self } }
     }
 
-    /// Shows what was typed into this field of a form, and what is wrong with it.
+    /// Shows the typed value of this field of a form, and its error.
     pub(crate) fn shown(self, form: &Form, errors: &[FieldError]) -> Self {
         let typed = form.get(&self.name);
-        self.filled(typed).judged(errors)
+        self.filled(typed).with_errors(errors)
     }
 
-    /// Adds what is wrong with this field.
-    pub(crate) fn judged(self, errors: &[FieldError]) -> Self {
+    /// Adds the error of this field.
+    pub(crate) fn with_errors(self, errors: &[FieldError]) -> Self {
         let error = errors.iter().find(|error| error.field == self.name).map(|error| {
             // A whole sentence stands alone.
             let is_sentence = error.message.ends_with('.');

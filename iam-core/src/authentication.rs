@@ -22,8 +22,9 @@ impl Iam {
     /// # Errors
     ///
     /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`];
-    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user must set up a second factor
-    /// first; [`Error::Store`](crate::Error::Store) when the store fails.
+    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the tenant requires a second factor, and
+    /// the session has authenticated by none or the user of the API key has none;
+    /// [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
         self.authenticate_verified(&self.verify(token).await?, context).await
     }
@@ -48,7 +49,7 @@ impl Iam {
         };
         if let TokenKind::Access(SignedToken { key, claims }) = verified.kind() {
             claims.check_times(now)?;
-            let is_accepted = is_new || iam.keys.accepts(&*iam.store, iam.snapshots(), *key, now).await?;
+            let is_accepted = is_new || iam.keys.tokens.accepts(&*iam.store, iam.snapshots(), *key, now).await?;
             if !is_accepted || iam.ended_sessions.contains(claims.sid, now) {
                 return Err(Unauthenticated::InvalidToken.into());
             }
@@ -72,7 +73,7 @@ impl Iam {
     async fn verify_signature(&self, token: &str, now: Timestamp) -> Result<VerifiedToken> {
         let iam = &*self.0;
         let kid = token::key_of(token)?;
-        let key = iam.keys.verifying_key(&*iam.store, iam.snapshots(), kid, now).await?;
+        let key = iam.keys.tokens.verifying_key(&*iam.store, iam.snapshots(), kid, now).await?;
         let key = key.ok_or(Unauthenticated::InvalidToken)?;
         let claims = token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience)?;
         Ok(VerifiedToken::access(kid, claims))
@@ -93,7 +94,7 @@ impl Iam {
     ///
     /// [`Unauthenticated::InvalidToken`] when the session has ended or the signing key was revoked,
     /// [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`];
-    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user must set up a second factor first;
+    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) as for [`authenticate`](Self::authenticate);
     /// [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         let (caller, factor) = self.caller_of(token, context).await?;
@@ -101,19 +102,22 @@ impl Iam {
         Ok(caller)
     }
 
-    /// Does the same as [`authenticate_verified`](Self::authenticate_verified), also for a user that must set up a
-    /// second factor first. Only for the calls with which a user sets one up, sees itself, or logs out.
+    /// Does the same as [`authenticate_verified`](Self::authenticate_verified), also for a session that is restricted
+    /// because it has authenticated by no second factor. Only for the calls with which a user sets one up,
+    /// authenticates by one, sees itself, or logs out. An API key can do none of that but see its user, so there is no
+    /// exception for keys.
     ///
     /// # Errors
     ///
     /// [`Unauthenticated::InvalidToken`] when the session has ended or the signing key was revoked,
-    /// [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`]; [`Error::Store`](crate::Error::Store) when the
-    /// store fails.
+    /// [`Unauthenticated::ExpiredToken`], [`Unauthenticated::ApiKey`];
+    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) for an API key whose user must set up a second
+    /// factor; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate_without_factor(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         Ok(self.caller_of(token, context).await?.0)
     }
 
-    /// Returns the caller, and whether its user must set up a second factor first.
+    /// Returns the caller, and whether its session is restricted.
     async fn caller_of(
         &self,
         token: &VerifiedToken,
@@ -133,7 +137,7 @@ impl Iam {
         let (iam, now) = (&*self.0, self.0.now());
         // Time may have passed since the first half.
         claims.check_times(now)?;
-        if !iam.keys.accepts(&*iam.store, iam.snapshots(), *key, now).await? {
+        if !iam.keys.tokens.accepts(&*iam.store, iam.snapshots(), *key, now).await? {
             return Err(Unauthenticated::InvalidToken.into());
         }
         let Some(snapshot) = iam.session_snapshot(claims.tenant_id, claims.sid, now).await? else {
@@ -148,8 +152,8 @@ impl Iam {
         Ok((caller, snapshot.require_factor(now)))
     }
 
-    /// Returns the caller that an API key stands for. The key must be neither revoked nor expired, and its user ACTIVE.
-    /// A key is refused as soon as it is revoked, as a session is.
+    /// Returns the caller that an API key stands for. The key must be neither revoked nor expired, and its user ACTIVE
+    /// and with a second factor, if it must have one. A key is refused as soon as it is revoked, as a session is.
     async fn caller_of_api_key(&self, key: &VerifiedApiKey, context: RequestContext) -> Result<Caller> {
         let (iam, now) = (&*self.0, self.0.now());
         let snapshot = iam.api_key_snapshot(key.tenant, key.id).await?;
@@ -157,6 +161,7 @@ impl Iam {
             iam.verified_tokens.forget(key);
             return Err(Unauthenticated::ApiKey.into());
         };
+        snapshot.require_factor(now)?;
         if snapshot.take_use(now)
             && let Err(error) = iam.store.record_api_key_use(key.tenant, key.id, now).await
         {
@@ -186,7 +191,7 @@ impl Iam {
 
     /// Whether this process [receives](Self::follow_changes) the changes of other replicas at this moment.
     #[must_use]
-    pub fn hears_changes(&self) -> bool {
+    pub fn receives_changes(&self) -> bool {
         self.0.snapshots().are_trusted(monotonic_now())
     }
 }

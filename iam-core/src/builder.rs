@@ -1,11 +1,14 @@
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use chrono::TimeDelta;
 use iam_audit_proof::LogKey;
 use iam_model::audit::AuditEntry;
 use iam_model::clock::{Clock, SystemClock, cut};
+use iam_model::domain::TxtResolver;
 use iam_model::error::{Error, Result};
 use iam_model::id::IdGenerator;
+use iam_model::identity_provider::ProviderClient;
 use iam_model::mail::Mailer;
 use iam_model::observe::Observer;
 use iam_model::random::{Random, SystemRandom};
@@ -13,15 +16,17 @@ use iam_model::signing_key::KeyPurpose;
 use iam_model::store::Store;
 use iam_model::webhook::WebhookSender;
 use tokio::sync::Notify;
+use url::Url;
 
-use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, Post, observed};
+use crate::cache::EndedSessions;
+use crate::engine::{AfterCommit, Computing, Engine, Federation, Hook, InFlight, Keys, OutgoingMail, Shared, observed};
+use crate::federation::KnownProviders;
 use crate::hashing::PasswordHasher;
 use crate::iam::Iam;
 use crate::link_pages::LinkPages;
-use crate::one_time::TotpCipher;
 use crate::password::PasswordRules;
 use crate::settings::Settings;
-use crate::token::{KeyRing, LinkKey, RETIREMENT, WebhookKey, first_or_stored, pair};
+use crate::token::{KeyRing, RETIREMENT, VerifiedTokens, first_or_stored, pair};
 
 /// Builds an [`Iam`]; see [`Iam::builder`].
 pub struct Builder {
@@ -32,6 +37,8 @@ pub struct Builder {
     hooks: Vec<Hook>,
     mail: Option<(Arc<dyn Mailer>, LinkPages)>,
     webhooks: Option<Arc<dyn WebhookSender>>,
+    resolver: Option<Arc<dyn TxtResolver>>,
+    federation: Option<Federation>,
     settings: Settings,
 }
 
@@ -72,6 +79,24 @@ impl Builder {
     #[must_use]
     pub fn webhooks(mut self, sender: Arc<dyn WebhookSender>) -> Self {
         self.webhooks = Some(sender);
+        self
+    }
+
+    /// Looks up the records of domains by this resolver. By default, only trusted code verifies domains.
+    ///
+    /// The program should call [`Iam::check_domains`] every hour; see [`domain`](crate::domain).
+    #[must_use]
+    pub fn resolver(mut self, resolver: Arc<dyn TxtResolver>) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
+    /// Lets people log in by identity providers, which this client reaches. `callbacks` is the address of the router's
+    /// `/auth/federation/callback/`: a provider sends people back to it, with the identifier of the provider after it.
+    /// By default, federation is off.
+    #[must_use]
+    pub fn federation(mut self, client: Arc<dyn ProviderClient>, callbacks: Url) -> Self {
+        self.federation = Some(Federation { client, callbacks });
         self
     }
 
@@ -137,7 +162,7 @@ impl Builder {
     /// one second and one day, or when the file of breached passwords cannot be used; [`Error::Internal`] when a
     /// signing key cannot be decrypted with the configured master key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
-        let Self { store, clock, random, observer, hooks, mail, webhooks, settings } = self;
+        let Self { store, clock, random, observer, hooks, mail, webhooks, resolver, federation, settings } = self;
         let store = observed(store, observer.as_ref());
         if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
             return Err(Error::field("access_token_lifetime", "must be between one second and one day"));
@@ -147,43 +172,44 @@ impl Builder {
         let ids = IdGenerator::new();
         let now = cut(clock.now());
         let first = ids.next(now, &*random);
-        let keys = KeyRing::open(&*store, settings.master_key.clone(), now, first, &*random).await?;
+        let tokens = KeyRing::open(&*store, settings.master_key.clone(), now, first, &*random).await?;
         let (first, master) = (ids.next(now, &*random), settings.master_key.as_ref());
         let log_keys = first_or_stored(KeyPurpose::Checkpoints, &*store, master, now, first, &*random).await?;
         // The first key, even if there are later ones: its id is in the names of the logs.
         let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
-        let log_key = LogKey::new(pair(log_key, master)?, log_key.id);
-        let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
-        let link_key = LinkKey::new(log_key.derive("links"));
-        let webhook_key = WebhookKey::new(log_key.derive("webhooks"));
-        let totp_cipher = TotpCipher::new(log_key.derive("totp"))?;
-        let post = mail.map(|(mailer, pages)| Arc::new(Post { mailer, pages, queued: Notify::new() }));
+        let keys = Keys::new(tokens, LogKey::new(pair(log_key, master)?, log_key.id))?;
+        let mail = mail.map(|(mailer, pages)| Arc::new(OutgoingMail { mailer, pages, queued: Notify::new() }));
         let passwords =
             PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer.clone(), Arc::clone(&random))?;
         Ok(Iam(Arc::new(Engine {
             store,
-            after_commit: AfterCommit::immediate(hooks, post.clone()),
-            in_flight: Arc::new(InFlight::default()),
-            webhook_tests: Arc::default(),
-            random,
-            passwords: Arc::new(passwords),
-            password_rules: Arc::new(password_rules),
-            settings: Arc::new(settings),
-            log_key: Arc::new(log_key),
-            idempotency: Arc::new(idempotency),
-            observer,
-            clock,
-            ids: Arc::new(ids),
-            keys: Arc::new(keys),
-            link_key: Arc::new(link_key),
-            totp_cipher: Arc::new(totp_cipher),
-            webhook_key: Arc::new(webhook_key),
-            post,
-            webhooks,
-            verified_tokens: Arc::default(),
-            ended_sessions: Arc::default(),
-            has_several_tenants: Arc::default(),
+            after_commit: AfterCommit::immediate(hooks, mail.clone()),
+            in_flight: Arc::default(),
+            long_reads: Arc::new(InFlight::of_long_reads()),
             trial: None,
+            shared: Arc::new(Shared {
+                settings,
+                clock,
+                ids,
+                random,
+                keys,
+                passwords,
+                password_rules,
+                computing: Computing::default(),
+                webhook_tests: InFlight::default(),
+                domain_checks: InFlight::default(),
+                provider_requests: InFlight::default(),
+                known_providers: KnownProviders::default(),
+                event_streams: Arc::default(),
+                verified_tokens: VerifiedTokens::default(),
+                ended_sessions: EndedSessions::default(),
+                mail,
+                webhooks,
+                resolver,
+                federation,
+                observer,
+                has_several_tenants: AtomicBool::default(),
+            }),
         })))
     }
 }
@@ -213,6 +239,8 @@ impl Iam {
             hooks: Vec::new(),
             mail: None,
             webhooks: None,
+            resolver: None,
+            federation: None,
             settings: Settings::default(),
         }
     }

@@ -10,8 +10,8 @@ use iam_model::id::{ApiKeyId, SessionId, TenantId, UserId};
 
 /// The actor of a call, with its tenant, its rights and its request.
 ///
-/// A caller comes from [`Iam::authenticate`](crate::iam::Iam::authenticate), or from [`Caller::system`] for trusted
-/// code. There is no other way to make one. Everything that a service does happens in the tenant of the caller.
+/// A caller comes from [`Iam::authenticate`](crate::iam::Iam::authenticate) and the methods like it, or from
+/// [`Caller::system`] for trusted code. There is no other way to make one. Everything that a service does happens in the tenant of the caller.
 ///
 /// Its rights come from the roles that its user held when it was authenticated. Only a change of rights reads the roles
 /// again. So authenticate for each request, and do not keep a caller.
@@ -128,11 +128,16 @@ impl Caller {
         }
     }
 
-    /// Whether the caller is this user, in a session. What a user may do to itself without a permission, an API key of
-    /// the user may not do.
+    /// Whether the caller is this user, in a session. A user in a session may make some calls about itself without a
+    /// permission; an API key of the user may not.
     #[must_use]
     pub fn is_in_session_of(&self, user: UserId) -> bool {
         matches!(self.author.actor, Actor::User { user: own, .. } if own == user)
+    }
+
+    /// Whether the caller is this session.
+    pub(crate) fn is_session(&self, session: SessionId) -> bool {
+        matches!(self.author.actor, Actor::User { session: own, .. } if own == session)
     }
 
     /// Refuses a caller by an API key.

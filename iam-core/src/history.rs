@@ -1,4 +1,4 @@
-//! What decided about users at earlier moments: past versions of assignments, roles, organizations and statuses.
+//! The rights of users at earlier moments: past versions of assignments, roles, organizations and statuses.
 
 pub use iam_model::history::{EndedVersion, History, Past, PastStatus, Versioned, Versions};
 pub use iam_model::store::{HistoryStore, HolderQuery};
@@ -34,10 +34,10 @@ pub(crate) async fn may_look_back(iam: &Engine, caller: &Caller, field: &str, at
     require_kept(iam, caller.tenant(), field, at).await
 }
 
-/// Reads what decided about these users, and the tree above these organizations, from a moment on until now.
+/// Reads the facts about these users, and the tree above these organizations, from a moment on until now.
 ///
-/// Always reads the current rows before the past versions: what a concurrent change moves from the one to the other is
-/// then found at least once, and what is found twice is the same.
+/// Always reads the current rows before the past versions: a row that a concurrent change moves from the one to the
+/// other is then found at least once, and a row that is found twice is the same.
 pub(crate) async fn read(
     iam: &Engine,
     tenant: TenantId,

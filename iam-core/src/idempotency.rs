@@ -1,5 +1,5 @@
-//! Idempotency keys: a request that is repeated under the same key is executed once (`interface.md` §4.7,
-//! `decisions.md` §7).
+//! Idempotency keys: a request that is repeated under the same key is executed once
+//! (`docs/http-api.md#repeating-a-request`).
 //!
 //! A caller that creates a resource by `create_once` passes a key and the request. The answer is kept for a day. It is
 //! stored by the unit of work that creates the resource, so either both exist or neither.

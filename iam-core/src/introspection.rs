@@ -1,5 +1,5 @@
-//! Token introspection (RFC 7662, `machines.md`): what a bearer token is, for services that cannot verify it
-//! themselves.
+//! Token introspection (RFC 7662, `docs/http-api.md#introspection`): the facts of a bearer token, for services that
+//! cannot verify it themselves.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::iam::Iam;
 use crate::token::TokenKind;
 
-/// What a live bearer token of the caller's tenant is; see [`Iam::introspect`].
+/// The facts of a live bearer token of the caller's tenant; see [`Iam::introspect`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Introspection {
@@ -28,7 +28,7 @@ pub struct Introspection {
     pub issued_at: Timestamp,
     /// The instant from which on the token is refused.
     pub expires_at: Timestamp,
-    /// What only this kind of token has.
+    /// The facts that only this kind of token has.
     pub token: IntrospectedToken,
 }
 
@@ -59,7 +59,7 @@ pub enum IntrospectedToken {
 }
 
 impl Iam {
-    /// Returns what a bearer token is: an access token or an [API key](crate::api_key) that
+    /// Returns the facts of a bearer token: an access token or an [API key](crate::api_key) that
     /// [`authenticate`](Self::authenticate) accepts at this moment, of a user of the caller's tenant. `None` for every
     /// other text. A refresh token is not a bearer token, so it is `None`, too.
     ///
@@ -104,7 +104,8 @@ impl Iam {
             }
             TokenKind::ApiKey(key) if key.tenant == tenant => {
                 let Some(snapshot) = self.0.api_key_snapshot(tenant, key.id).await? else { return Ok(None) };
-                (snapshot.key.created_at, snapshot.key.expires_at, IntrospectedToken::ApiKey { id: key.id })
+                let Some(end) = snapshot.accepts_until(&key.secret_hash) else { return Ok(None) };
+                (snapshot.key.created_at, end, IntrospectedToken::ApiKey { id: key.id })
             }
             TokenKind::Access(_) | TokenKind::ApiKey(_) => return Ok(None),
         };

@@ -14,13 +14,17 @@ mod cache;
 mod caller;
 pub mod credential;
 mod distinct;
+pub mod domain;
 mod engine;
 pub mod factor;
+pub mod federation;
+mod grouped;
 mod guard;
 mod hashing;
 pub mod history;
 mod iam;
 pub mod idempotency;
+pub mod identity_provider;
 mod introspection;
 pub mod invitation;
 mod joined;
@@ -38,6 +42,7 @@ mod patch;
 pub mod permission;
 pub mod recovery;
 pub mod role;
+mod secret_cipher;
 mod services;
 pub mod session;
 mod settings;
@@ -57,15 +62,18 @@ pub use iam_model::change::{AuditBatch, Change};
 pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
-    AccessReviewId, ApiKeyId, AssignmentId, AuditEntryId, FactorId, InvalidId, InvitationId, KeyId, LinkId, MessageId,
-    OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
+    AccessReviewId, ApiKeyId, AssignmentId, AuditEntryId, DomainId, FactorId, IdentityId, IdentityProviderId,
+    InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId,
+    TokenId, UserId, WebhookId,
 };
-pub use iam_model::store::{ChangeFeed, HostTransaction, Locks, News, Schema, Store, Transaction};
+pub use iam_model::store::{
+    ChangeFeed, FeedNotification, HostTransaction, Schema, Store, Transaction, TransactionReads,
+};
 pub use iam_model::store_error::{BoxError, Constraint, StoreError};
 pub use iam_model::validate::{
-    Description, Email, EmailKey, FieldError, Invalid, InvalidFields, Name, PersonName, RoleName, Slug, folded,
+    Description, Email, EmailKey, FieldError, Invalid, InvalidFields, Name, PersonName, RoleName, Slug,
 };
-pub use iam_model::{clock, observe, page, preview, random, secret, store, version};
+pub use iam_model::{clock, observe, page, preview, random, search, secret, store, text, version};
 pub use introspection::{IntrospectedToken, Introspection};
 pub use joined::Joined;
 pub use settings::Settings;

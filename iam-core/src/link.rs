@@ -1,11 +1,11 @@
-//! Links: the one-time tokens in messages (`accounts.md`).
+//! Links: the one-time tokens in messages (`docs/http-api.md#links-by-mail`).
 
 use chrono::TimeDelta;
 pub use iam_model::change::LinkChange;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
-use iam_model::id::{LinkId, TenantId};
-use iam_model::invitation;
+use iam_model::id::{LinkId, TenantId, UserId};
+use iam_model::invitation::{self, Invitation};
 pub use iam_model::link::{Link, LinkPurpose};
 pub use iam_model::secret::{LinkToken, LinkUrl};
 pub use iam_model::store::{LinkStore, LinkTransaction};
@@ -31,7 +31,7 @@ pub(crate) async fn find(engine: &Engine, token: &LinkToken, purpose: LinkPurpos
     Ok((link, tenant))
 }
 
-/// What a page shows of a link before it is used.
+/// The details of a link that a page shows before it is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkDetails {
@@ -47,7 +47,7 @@ pub struct LinkDetails {
     pub expires_at: Timestamp,
 }
 
-/// Returns what a page shows of the link of a token, and does not use the link.
+/// Returns the details of the link of a token, and does not use the link.
 ///
 /// # Errors
 ///
@@ -69,10 +69,28 @@ pub(crate) async fn look_up(engine: &Engine, token: &LinkToken, purpose: LinkPur
 ///
 /// [`refused`] if it was used, replaced or expired since it was found.
 pub(crate) async fn spend(work: &mut UnitOfWork<'_>, link: &Link) -> Result<()> {
-    let current = work.locks().lock_link(link.purpose, link.subject).await?;
+    let current = work.reads().lock_link(link.purpose, link.subject).await?;
     let now = work.now();
     current.filter(|current| current.id == link.id && current.is_live(now)).ok_or_else(refused)?;
     work.apply(LinkChange::End { purpose: link.purpose, subject: link.subject }).await
+}
+
+/// Ends the link that would give a user another address, if there is one. The account must be locked before.
+pub(crate) async fn end_new_address(work: &mut UnitOfWork<'_>, user: &User) -> Result<()> {
+    let (purpose, subject) = (LinkPurpose::Verify, user.id.as_uuid());
+    let link = work.reads().lock_link(purpose, subject).await?;
+    if link.is_some_and(|link| link.email.key() != user.email.key()) {
+        work.apply(LinkChange::End { purpose, subject }).await?;
+    }
+    Ok(())
+}
+
+/// Ends the links that verify an address of a user or set its password.
+pub(crate) async fn end_links(work: &mut UnitOfWork<'_>, user: UserId) -> Result<()> {
+    for purpose in [LinkPurpose::Verify, LinkPurpose::Reset] {
+        work.apply(LinkChange::End { purpose, subject: user.as_uuid() }).await?;
+    }
+    Ok(())
 }
 
 /// Returns the one error for tokens that are unknown, used, replaced, expired or for another purpose.
@@ -80,35 +98,77 @@ pub(crate) fn refused() -> Error {
     Error::field("token", "is not valid: the link was used, was replaced by a newer one, or has expired")
 }
 
-/// Whom a link is about, and the address to which it is sent.
+/// The purpose of a link, with the address to which it is sent: that of the record, or the one that it verifies.
 #[derive(Clone, Copy)]
-pub(crate) struct Addressee<'a> {
-    pub(crate) tenant: TenantId,
-    /// A user or an invitation.
-    pub(crate) subject: Uuid,
-    pub(crate) email: &'a Email,
+pub(crate) enum LinkFor<'a> {
+    /// The user proves that it receives mail at its address.
+    Address(&'a User),
+    /// The user proves that it receives mail at the address that it wants to have.
+    NewAddress(&'a User, &'a Email),
+    /// The user chooses a new password.
+    Password(&'a User),
+    /// The person becomes a user.
+    Invitation(&'a Invitation),
 }
 
-impl<'a> Addressee<'a> {
-    /// A user, at an address that need not be the user's.
-    pub(crate) fn of_user(user: &User, email: &'a Email) -> Self {
-        Self { tenant: user.tenant_id, subject: user.id.as_uuid(), email }
+impl LinkFor<'_> {
+    fn purpose(self) -> LinkPurpose {
+        match self {
+            Self::Address(_) | Self::NewAddress(..) => LinkPurpose::Verify,
+            Self::Password(_) => LinkPurpose::Reset,
+            Self::Invitation(_) => LinkPurpose::Invitation,
+        }
+    }
+
+    fn email(&self) -> &Email {
+        match self {
+            Self::Address(user) | Self::Password(user) => &user.email,
+            Self::NewAddress(_, new) => new,
+            Self::Invitation(invitation) => &invitation.email,
+        }
+    }
+
+    fn tenant_and_subject(self) -> (TenantId, Uuid) {
+        match self {
+            Self::Address(user) | Self::NewAddress(user, _) | Self::Password(user) => {
+                (user.tenant_id, user.id.as_uuid())
+            }
+            Self::Invitation(invitation) => (invitation.tenant_id, invitation.id.as_uuid()),
+        }
     }
 }
 
-/// Returns a new link.
-pub(crate) fn new(engine: &Engine, id: LinkId, purpose: LinkPurpose, to: Addressee<'_>, now: Timestamp) -> Link {
+/// Returns a new link that is sent now.
+pub(crate) fn new(engine: &Engine, id: LinkId, purpose: LinkFor<'_>, now: Timestamp) -> Link {
+    let (tenant_id, subject) = purpose.tenant_and_subject();
+    let email = purpose.email().clone();
+    let purpose = purpose.purpose();
     Link {
         id,
-        tenant_id: to.tenant,
+        tenant_id,
         purpose,
-        subject: to.subject,
-        email: to.email.clone(),
-        token_hash: engine.link_key.token_hash(to.tenant, purpose, to.subject, id),
+        subject,
+        email,
+        token_hash: engine.keys.links.token_hash(tenant_id, purpose, subject, id),
         created_at: now,
         expires_at: now + lifetime(purpose),
     }
 }
+
+/// Returns a new link whose message waits. It begins to age when the message is sent; see [`sent`].
+pub(crate) fn unsent(engine: &Engine, id: LinkId, purpose: LinkFor<'_>, now: Timestamp) -> Link {
+    let link = new(engine, id, purpose, now);
+    Link { expires_at: link.expires_at + LONGEST_WAIT, ..link }
+}
+
+/// Returns a link whose message is sent now.
+pub(crate) fn sent(link: Link, now: Timestamp) -> Link {
+    Link { expires_at: now + lifetime(link.purpose), ..link }
+}
+
+/// How long a link is kept before its message is sent. No message waits so long: those that the mail server refuses are
+/// given up after nine hours, and the pending invitations of a tenant are sent within a few hours.
+const LONGEST_WAIT: TimeDelta = TimeDelta::days(7);
 
 /// How long a link works.
 fn lifetime(purpose: LinkPurpose) -> TimeDelta {
@@ -126,11 +186,11 @@ mod tests {
     use chrono::TimeDelta;
     use iam_model::clock::testing::FixedClock;
     use iam_model::error::Result;
-    use iam_model::link::{Link, LinkPurpose};
+    use iam_model::link::Link;
+    use iam_model::validate::Email;
     use iam_store_memory::MemoryStore;
-    use uuid::Uuid;
 
-    use super::{Addressee, LinkChange, new, spend};
+    use super::{LinkChange, LinkFor, new, spend};
     use crate::caller::Caller;
     use crate::hashing::HashingCost;
     use crate::iam::Iam;
@@ -154,9 +214,10 @@ mod tests {
         let new_tenant = NewTenant { name: "Acme".into(), slug: None, administrator };
         let caller = Caller::system(iam.tenants().create("test", new_tenant).await.unwrap().tenant.id, "test");
         let email = "ada@example.com".parse().unwrap();
+        let user =
+            iam.0.store.guarded_account(caller.tenant(), &Email::key(&email)).await.unwrap().account.unwrap().user;
         let issue = async || {
-            let to = Addressee { tenant: caller.tenant(), subject: Uuid::from_u128(7), email: &email };
-            let link = new(&iam.0, iam.0.next_id(), LinkPurpose::Verify, to, iam.now());
+            let link = new(&iam.0, iam.0.next_id(), LinkFor::Address(&user), iam.now());
             let mut work = iam.0.begin(&caller).await.unwrap();
             work.apply(LinkChange::Issue { link: link.clone(), grants: None }).await.unwrap();
             work.commit().await.unwrap();

@@ -7,7 +7,7 @@ use iam_model::user::User;
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
-use crate::guard::{Attempt, Claim, Proven, Scope, WhenLocked};
+use crate::guard::{DuringLockout, LoginTenant, PasswordAttempt, PasswordCredentials, VerifiedPassword};
 
 /// Returns the user of the caller.
 pub(crate) async fn own_user(iam: &Engine, caller: &Caller) -> Result<User> {
@@ -15,28 +15,32 @@ pub(crate) async fn own_user(iam: &Engine, caller: &Caller) -> Result<User> {
     iam.store.user(caller.tenant(), id).await?.ok_or(Error::NotFound(ResourceType::USER))
 }
 
-impl<'a> Attempt<'a> {
-    /// Verifies the password of the caller itself, who has the claimed address.
-    pub(crate) async fn by_caller(iam: &Engine, caller: &Caller, claim: Claim<'a>) -> Result<Self> {
-        let guarded = iam.store.guarded_account(caller.tenant(), &claim.email.key()).await?;
+impl<'a> PasswordAttempt<'a> {
+    /// Verifies the password of the caller, whose own address the credentials must have.
+    pub(crate) async fn verify_caller(
+        iam: &Engine,
+        caller: &Caller,
+        credentials: PasswordCredentials<'a>,
+    ) -> Result<Self> {
+        let guarded = iam.store.guarded_account(caller.tenant(), &credentials.email.key()).await?;
         // The address may belong to another user meanwhile.
         if guarded.account.as_ref().map(|account| account.user.id) != caller.user() {
             return Err(Error::NotFound(ResourceType::USER));
         }
         // The tenant is active, because a suspended tenant has no callers.
-        let scope = Scope::without_tenant(caller.tenant());
-        Self::make(iam, scope, claim, guarded, WhenLocked::Refuse).await
+        let tenant = LoginTenant::active(caller.tenant());
+        Self::verify(iam, tenant, credentials, guarded, DuringLockout::Refuse).await
     }
 
-    /// Settles the attempt of a caller. Returns its proof, and the unit of work in which the change follows. A refusal
-    /// is committed here.
-    pub(crate) async fn settle_by_caller<'w>(
+    /// Applies the attempt of a caller. Returns the verified password, and the unit of work in which the change
+    /// follows. A refusal is committed here.
+    pub(crate) async fn apply_for_caller<'w>(
         self,
         iam: &'w Engine,
         caller: &'w Caller,
-    ) -> Result<(Proven, UnitOfWork<'w>)> {
-        match self.settle(iam, caller).await? {
-            (Ok(proven), work) => Ok((proven, work)),
+    ) -> Result<(VerifiedPassword, UnitOfWork<'w>)> {
+        match self.apply_under_lock(iam, caller).await? {
+            (Ok(verified), work) => Ok((verified, work)),
             (Err(refusal), work) => {
                 work.commit().await?;
                 Err(refusal.of_current_password())

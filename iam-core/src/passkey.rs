@@ -1,4 +1,5 @@
-//! Passkeys: the ceremonies of WebAuthn over this service's users, factors and challenges (`factors.md`).
+//! Passkeys: the ceremonies of WebAuthn over this service's users, factors and challenges
+//! (`docs/http-api.md#second-factors`).
 
 use aws_lc_rs::digest::{SHA256, digest};
 use iam_model::challenge::{Ceremony, Challenge, ChallengePurpose};
@@ -22,8 +23,8 @@ impl Engine {
 }
 
 /// A ceremony that begins.
-pub(crate) struct Begun {
-    /// What the browser needs.
+pub(crate) struct BegunCeremony {
+    /// The options for the browser.
     pub(crate) options: Value,
     /// The digest by which the ceremony is found again.
     pub(crate) challenge_hash: [u8; 32],
@@ -31,7 +32,7 @@ pub(crate) struct Begun {
     pub(crate) ceremony: Ceremony,
 }
 
-impl Begun {
+impl BegunCeremony {
     fn new(challenge: &[u8; 32], options: Value, ceremony: &iam_webauthn::Ceremony) -> Result<Self> {
         let ceremony = serde_json::to_vec(ceremony).map_err(|cause| Error::internal("a WebAuthn ceremony", cause))?;
         Ok(Self { options, challenge_hash: hash_of(challenge), ceremony: Ceremony(ceremony) })
@@ -51,16 +52,16 @@ impl Begun {
 }
 
 /// Begins a proof by one of these factors, or by a passkey of any user.
-pub(crate) fn begin_authentication(iam: &Engine, allowed: Option<&[Factor]>) -> Result<Begun> {
+pub(crate) fn begin_authentication(iam: &Engine, allowed: Option<&[Factor]>) -> Result<BegunCeremony> {
     let relying_party = iam.relying_party()?;
     let challenge = iam.random.bytes();
     let credentials = allowed.map(credentials).transpose()?;
     let (options, ceremony) = relying_party.begin_authentication(challenge, credentials.as_deref());
-    Begun::new(&challenge, options, &ceremony)
+    BegunCeremony::new(&challenge, options, &ceremony)
 }
 
 /// Begins the registration of a passkey of a user, who has these factors.
-pub(crate) fn begin_registration(iam: &Engine, user: &User, factors: &[Factor]) -> Result<Begun> {
+pub(crate) fn begin_registration(iam: &Engine, user: &User, factors: &[Factor]) -> Result<BegunCeremony> {
     let relying_party = iam.relying_party()?;
     let challenge = iam.random.bytes();
     let handle = user_handle(user.tenant_id, user.id);
@@ -68,7 +69,7 @@ pub(crate) fn begin_registration(iam: &Engine, user: &User, factors: &[Factor]) 
     let of = iam_webauthn::User { handle: &handle, name: user.email.as_str(), display_name: &display_name };
     let begun = relying_party.begin_registration(challenge, of, &credentials(factors)?);
     let (options, ceremony) = begun.map_err(|cause| Error::internal("the options of a registration", cause))?;
-    Begun::new(&challenge, options, &ceremony)
+    BegunCeremony::new(&challenge, options, &ceremony)
 }
 
 /// Returns the digest of the challenge that a response answers.
@@ -120,7 +121,7 @@ pub(crate) fn used(
     let Some(factor) = factors.iter().find(|factor| factor.credential_id.as_deref() == Some(id)) else {
         return Ok(None);
     };
-    let credential = credential_of(factor)?;
+    let mut credential = credential_of(factor)?;
     let handle = user_handle(factor.tenant_id, factor.user_id);
     let authenticated = match relying_party.finish_authentication(&ceremony, &credential, &handle, response) {
         Ok(authenticated) => authenticated,
@@ -129,7 +130,9 @@ pub(crate) fn used(
             return Ok(None);
         }
     };
-    let after = Factor { counter: authenticated.counter.into(), last_used_at: Some(now), ..factor.clone() };
+    (credential.counter, credential.backed_up) = (authenticated.counter, authenticated.backed_up);
+    let key = key_of(&credential)?;
+    let after = Factor { key, counter: authenticated.counter.into(), last_used_at: Some(now), ..factor.clone() };
     let fell_back_to = authenticated.fell_back_to.map(u64::from);
     Ok(Some(FactorChange::Use { after, fell_back_to }))
 }

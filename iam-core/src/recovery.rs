@@ -1,7 +1,8 @@
 //! Recovery: a user who has forgotten its password chooses a new one, by a link that is sent to its address
-//! (`accounts.md`, "Recovery").
+//! (`docs/http-api.md#links-by-mail`).
 
-use iam_model::change::{CredentialChange, LinkChange, UserChange};
+use iam_model::api_key::ApiKey;
+use iam_model::change::{ApiKeyChange, CredentialChange, LinkChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Result};
 use iam_model::id::{LinkId, TenantId, UserId};
@@ -11,18 +12,18 @@ use iam_model::permission;
 use iam_model::secret::{LinkToken, Password, PasswordHash};
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserKind, UserStatus};
-use iam_model::validate::{Email, Fields};
+use iam_model::validate::{Email, EmailKey, Fields};
 use uuid::Uuid;
 
+use crate::access::Subject;
 use crate::caller::Caller;
 use crate::credential::replace_password;
 use crate::engine::Engine;
 use crate::guard::confirmed_factors;
 use crate::hashing::Share;
-use crate::link::{self, Addressee, LinkDetails};
+use crate::link::{self, LinkDetails, LinkFor};
 use crate::password::Owner;
 use crate::session::{MAX_CANDIDATES, unknown_tenant};
-use crate::user::Subject;
 
 /// Sends links with which users choose a new password; see [`Iam::recovery`](crate::iam::Iam::recovery).
 #[derive(Clone, Copy)]
@@ -34,7 +35,10 @@ impl Recovery<'_> {
     /// not ACTIVE get none.
     ///
     /// The accounts are looked for when the message is sent. So neither the answer nor its time tells whether an
-    /// account has the address. At most three such messages are sent to an address in an hour.
+    /// account has the address. At most three such messages are sent to an address in an hour. Requests that name a
+    /// tenant where no account has verified the address are counted apart, so that they use up nothing of an account
+    /// that has. One more waits until the limit allows it, if it names the tenant of an account without a link that
+    /// works.
     ///
     /// # Errors
     ///
@@ -42,17 +46,29 @@ impl Recovery<'_> {
     pub async fn forgot(&self, context: &RequestContext, email: &str, tenant: Option<&str>) -> Result<()> {
         self.0.require_mail()?;
         let mut fields = Fields::default();
-        let Some(email) = fields.check("email", email.parse::<Email>()) else {
+        let Some(email) = fields.check("email", Email::for_lookup(email)) else {
             return Err(fields.into_error().into());
         };
         let tenant = match tenant {
             Some(named) => self.0.find_tenant(named).await?.map_or_else(|| unknown_tenant(named), |tenant| tenant.id),
             None => TenantId::NONE,
         };
+        // Asked whether or not there is such an account, so that the time of the answer does not tell.
+        let named = self.0.store.guarded_account(tenant, &email.key()).await?.account.map(|account| account.user);
+        let subject = named.as_ref().map_or_else(|| self.0.next_id(), |user| user.id.as_uuid());
+        let link = self.0.store.link(tenant, LinkPurpose::Reset, subject).await?;
+        let named = named.filter(|user| user.status == UserStatus::Active);
+        let is_verified = named.as_ref().is_some_and(|user| user.email_verified_at.is_some());
+        // Requests about accounts of other tenants may have used up the limit, and no link in their messages works for
+        // this account.
+        let now = self.0.now();
+        let has_link = |user: &User| link.is_some_and(|link| link.is_live(now) && link.email.key() == user.email.key());
+        let may_wait = named.is_some_and(|user| !has_link(&user));
         // Not the tenant of the request: requests of strangers must not occupy the units of work of a tenant.
         let caller = Caller::anonymous(self.0.next_id(), context.clone());
         let mut work = self.0.begin(&caller).await?;
-        self.0.queue_reset(&mut work, tenant, &email).await?;
+        let is_verified = tenant == TenantId::NONE || is_verified;
+        self.0.queue_reset(&mut work, tenant, email.key(), is_verified, may_wait).await?;
         work.commit().await
     }
 
@@ -65,7 +81,7 @@ impl Recovery<'_> {
     /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`](crate::Error::NotFound),
     /// [`Conflict::UserNotActive`].
     pub async fn start(&self, caller: &Caller, user: UserId) -> Result<()> {
-        self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
+        self.0.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
         self.0.require_mail()?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user, grants, .. } = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await?;
@@ -75,12 +91,11 @@ impl Recovery<'_> {
         if user.status != UserStatus::Active {
             return Err(Conflict::UserNotActive.into());
         }
-        let to = Addressee::of_user(&user, &user.email);
-        self.0.queue_link(&mut work, LinkPurpose::Reset, to, Some(grants)).await?;
+        self.0.queue_link(&mut work, LinkFor::Password(&user), Some(grants)).await?;
         work.commit().await
     }
 
-    /// Returns what a page shows of a link, for a form that uses its token. The link can still be used afterwards.
+    /// Returns the details of a link for a page, for a form that uses its token. The link can still be used afterwards.
     ///
     /// # Errors
     ///
@@ -89,8 +104,8 @@ impl Recovery<'_> {
         link::look_up(self.0, token, LinkPurpose::Reset).await
     }
 
-    /// Sets a new password by the token of a link. Ends all sessions of the user, and verifies its address. Ends its
-    /// lockout, unless it has a second factor. Begins no session.
+    /// Sets a new password by the token of a link. Ends all sessions of the user, revokes the API keys that it has made
+    /// or rotated for itself, and verifies its address. Ends its lockout, unless it has a second factor. Begins no session.
     ///
     /// # Errors
     ///
@@ -106,7 +121,7 @@ impl Recovery<'_> {
         let new = fields.check("newPassword", iam.password_rules.of(&tenant).check(new, Owner::from(&user)));
         let Some(new) = new else { return Err(fields.into_error().into()) };
         let new = iam.password_rules.accept("newPassword", &new).await?;
-        let password = iam.passwords.hash(Share::of_client(context), &new).await?;
+        let password = iam.passwords.hash(Share::of_client(context).in_tenant(tenant.id), &new).await?;
         self.replace(context, &link, password).await
     }
 
@@ -115,7 +130,7 @@ impl Recovery<'_> {
         let caller = Caller::anonymous(link.tenant_id, context.clone());
         let mut work = iam.begin(&caller).await?;
         // The lock order of a login, which prevents deadlocks: the failed logins, the account, the sessions.
-        let account = work.locks().lock_guarded_account(&link.email.key(), Some(user_id)).await?.account;
+        let account = work.reads().lock_guarded_account(&link.email.key(), Some(user_id)).await?.account;
         let user = account.map(|account| account.user).filter(|user| user.status == UserStatus::Active);
         let user = user.ok_or_else(link::refused)?;
         link::spend(&mut work, link).await?;
@@ -128,36 +143,27 @@ impl Recovery<'_> {
         if confirmed_factors(&mut work, user_id).await?.is_empty() {
             work.apply(CredentialChange::ClearFailures(link.email.key())).await?;
         }
+        // A person who knew the former password may have made or rotated keys, which would outlive it.
+        let mut keys = work.reads().lock_api_keys_of(user_id).await?;
+        keys.retain(ApiKey::is_known_to_owner);
+        if !keys.is_empty() {
+            work.apply(ApiKeyChange::Delete(keys)).await?;
+        }
         let change = CredentialChange::ResetPassword { user: user_id, password };
         replace_password(iam, &mut work, &user, change, None).await?;
         work.commit().await
     }
 }
 
-/// Issues the links for a request that came in by [`Recovery::forgot`]. Returns them with their accounts.
-///
-/// If the message is sent a second time, it gets the same links, unless they were used or have expired. An account
-/// whose link was replaced by a later request gets none.
-pub(crate) async fn links_for_request(iam: &Engine, message: &Message) -> Result<Vec<(User, Tenant, Link)>> {
-    let accounts = accounts_of(iam, message).await?;
-    let mut links = Vec::with_capacity(accounts.len());
-    for (user, tenant) in accounts {
-        if let Some(link) = issue(iam, message, &user).await? {
-            links.push((user, tenant, link));
-        }
-    }
-    Ok(links)
-}
-
-/// Returns the accounts that a request is about: the ACTIVE ones, and of these the verified ones if there are any.
-async fn accounts_of(iam: &Engine, message: &Message) -> Result<Vec<(User, Tenant)>> {
-    let key = message.to.key();
-    let mut accounts: Vec<(User, Tenant)> = if message.tenant_id == TenantId::NONE {
-        let found = iam.store.login_candidates(&key, MAX_CANDIDATES).await?.accounts;
+/// Returns the accounts that a request by [`Recovery::forgot`] is about: the ACTIVE ones, and of these the verified
+/// ones if there are any.
+pub(crate) async fn accounts_of_request(iam: &Engine, tenant: TenantId, key: &EmailKey) -> Result<Vec<(User, Tenant)>> {
+    let mut accounts: Vec<(User, Tenant)> = if tenant == TenantId::NONE {
+        let found = iam.store.login_candidates(key, MAX_CANDIDATES).await?.accounts;
         found.into_iter().map(|candidate| (candidate.account.user, candidate.tenant)).collect()
     } else {
-        let account = iam.store.guarded_account(message.tenant_id, &key).await?.account;
-        let tenant = iam.store.tenant(message.tenant_id).await?;
+        let account = iam.store.guarded_account(tenant, key).await?.account;
+        let tenant = iam.store.tenant(tenant).await?;
         account.map(|account| account.user).zip(tenant).into_iter().collect()
     };
     accounts.retain(|(user, tenant)| user.status == UserStatus::Active && tenant.status == TenantStatus::Active);
@@ -168,29 +174,34 @@ async fn accounts_of(iam: &Engine, message: &Message) -> Result<Vec<(User, Tenan
     Ok(accounts)
 }
 
-/// Issues the link of a request to an account, unless a later request has replaced it, or the account has changed.
-async fn issue(iam: &Engine, message: &Message, user: &User) -> Result<Option<Link>> {
+/// Issues the link of a request to an account, unless a later request has replaced it, or the account has changed. If
+/// the message is sent a second time, the link stays the same, unless it was used.
+pub(crate) async fn issue_for_request(iam: &Engine, message: &Message, user: &User) -> Result<Option<Link>> {
     // A stranger may have created the account to watch what the owner of the address does.
     let is_open = iam.settings.registration && iam.has_several_tenants().await?;
     let is_watched = is_open && message.tenant_id == TenantId::NONE && user.email_verified_at.is_none();
     let context = if is_watched { iam.unrelated_context() } else { message.context.clone() };
     let caller = Caller::anonymous(user.tenant_id, context);
     let mut work = iam.begin(&caller).await?;
-    let locked = work.locks().lock_user(user.id).await?;
-    let is_same = |locked: &User| locked.status == UserStatus::Active && locked.email.key() == message.to.key();
+    let locked = work.reads().lock_user(user.id).await?;
+    let is_same = |locked: &User| locked.status == UserStatus::Active && locked.email == user.email;
     let Some(user) = locked.filter(is_same) else { return Ok(None) };
     let now = work.now();
-    match work.locks().lock_link(LinkPurpose::Reset, user.id.as_uuid()).await? {
-        Some(current) if request_of(current.id) == request_of(message.id) && current.is_live(now) => Ok(Some(current)),
-        Some(current) if request_of(current.id) > request_of(message.id) => Ok(None),
-        _ => {
-            let to = Addressee::of_user(&user, &user.email);
-            let link = link::new(iam, id_of_attempt(message), LinkPurpose::Reset, to, now);
-            work.apply(LinkChange::Issue { link: link.clone(), grants: None }).await?;
-            work.commit().await?;
-            Ok(Some(link))
+    let current = work.reads().lock_link(LinkPurpose::Reset, user.id.as_uuid()).await?;
+    let (change, link) = match current {
+        Some(current) if request_of(current.id) == request_of(message.id) && current.is_live(now) => {
+            let link = link::sent(current, now);
+            (LinkChange::Send { link: link.clone() }, link)
         }
-    }
+        Some(current) if request_of(current.id) > request_of(message.id) => return Ok(None),
+        _ => {
+            let link = link::new(iam, id_of_attempt(message), LinkFor::Password(&user), now);
+            (LinkChange::Issue { link: link.clone(), grants: None }, link)
+        }
+    };
+    work.apply(change).await?;
+    work.commit().await?;
+    Ok(Some(link))
 }
 
 /// Returns the identifier of the link that an attempt to send a message issues: that of the message, with the number of

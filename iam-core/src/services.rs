@@ -1,6 +1,7 @@
-//! The services of an [`Iam`], and what it answers about itself.
+//! The services of an [`Iam`], and its answers about itself.
 
 use iam_model::clock::Timestamp;
+use iam_model::error::Result;
 use iam_model::store_error::StoreError;
 
 use crate::access::Access;
@@ -8,9 +9,13 @@ use crate::access_review::AccessReviews;
 use crate::api_key::ApiKeys;
 use crate::assignment::Assignments;
 use crate::audit::Audit;
+use crate::caller::Caller;
 use crate::credential::Credentials;
+use crate::domain::Domains;
 use crate::factor::Factors;
+use crate::federation::Federation;
 use crate::iam::Iam;
+use crate::identity_provider::IdentityProviders;
 use crate::invitation::Invitations;
 use crate::organization::Organizations;
 use crate::permission::Permissions;
@@ -58,6 +63,24 @@ impl Iam {
     #[must_use]
     pub fn webhooks(&self) -> Webhooks<'_> {
         Webhooks(&self.0)
+    }
+
+    /// The service for domains: adds, verifies and removes them.
+    #[must_use]
+    pub fn domains(&self) -> Domains<'_> {
+        Domains(&self.0)
+    }
+
+    /// The service for federation: logs people in by identity providers, and links their accounts.
+    #[must_use]
+    pub fn federation(&self) -> Federation<'_> {
+        Federation(&self.0)
+    }
+
+    /// The service for identity providers: makes, reads, changes and removes them.
+    #[must_use]
+    pub fn identity_providers(&self) -> IdentityProviders<'_> {
+        IdentityProviders(&self.0)
     }
 
     /// The service for the verification of e-mail addresses: sends links, and changes addresses.
@@ -132,11 +155,11 @@ impl Iam {
         self.0.passwords.waiting()
     }
 
-    /// Whether this installation sends mail. Without it, what needs mail fails with
+    /// Whether this installation sends mail. Without it, calls that need mail fail with
     /// [`Error::MailOff`](crate::Error::MailOff).
     #[must_use]
     pub fn sends_mail(&self) -> bool {
-        self.0.post.is_some()
+        self.0.mail.is_some()
     }
 
     /// Returns the settings of this `Iam`.
@@ -159,6 +182,32 @@ impl Iam {
     /// The errors of the store.
     pub async fn prepare_store(&self) -> Result<(), StoreError> {
         self.0.store.prepare(self.0.now()).await
+    }
+
+    /// Computes something that takes longer than some milliseconds, for instance the text of a long answer, and waits
+    /// for the result. It is computed beside the threads of the async runtime, so that other requests go on. A tenant
+    /// uses at most half of the cores for such computations and long reads. If this future is dropped before the
+    /// computation begins, it does not begin.
+    ///
+    /// ```
+    #[doc = doctest_setup!()]
+    /// let held = iam.assignments().of_user(&ada, ada.user().ok_or("she is a user")?).await?;
+    /// let names = move || held.iter().map(|grant| grant.role.name.to_string()).collect::<Vec<_>>().join(", ");
+    /// assert_eq!(iam.compute(&ada, names).await?, "TENANT_ADMIN");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overloaded`](iam_model::error::Error::Overloaded) if the tenant's turn does not come within five seconds;
+    /// [`Error::Internal`](iam_model::error::Error::Internal) if the computation panics.
+    pub async fn compute<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        compute: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        self.0.compute(caller.tenant(), compute).await
     }
 
     /// Checks that the store answers.

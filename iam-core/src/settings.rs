@@ -11,7 +11,7 @@ use iam_webauthn::RelyingParty;
 use crate::hashing::HashingCost;
 use crate::token::MasterKey;
 
-/// The settings. The defaults are those of `decisions.md` §2.
+/// The settings. The defaults are those of `docs/operating.md#settings`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -25,6 +25,8 @@ pub struct Settings {
     pub session_idle: TimeDelta,
     /// How long a session lasts at most after its login, even if it is refreshed: 30 days.
     pub session_absolute: TimeDelta,
+    /// How many sessions a user has at most: 1,000. A further login ends the session that was used least recently.
+    pub max_sessions_of_user: usize,
     /// How long a refresh token that was just spent is still accepted: 10 seconds.
     pub refresh_grace: TimeDelta,
     /// When failed logins lock an account.
@@ -51,8 +53,16 @@ pub struct Settings {
     /// to it.
     #[cfg(feature = "passkeys")]
     pub relying_party: Option<RelyingParty>,
+    /// The addresses of clients to which a login by an identity provider may end, to the letter. One of a loopback
+    /// address without a port is allowed with any port.
+    pub federation_redirects: Vec<String>,
     /// The maximum numbers of resources of a tenant.
     pub quota: Quota,
+    /// How many access reviews of a tenant are OPEN at most: 100. Each may have 10,000 items.
+    pub max_open_access_reviews: u64,
+    /// How many role assignments the deletion of an organization revokes at most: 10,000. They are revoked and recorded
+    /// in one transaction.
+    pub max_revocations: u64,
     /// The age at which [`rotate_keys_when_due`](crate::Iam::rotate_keys_when_due) replaces a signing key for access
     /// tokens: 90 days.
     pub key_rotation: TimeDelta,
@@ -68,6 +78,7 @@ impl Default for Settings {
             access_token_lifetime: TimeDelta::minutes(15),
             session_idle: TimeDelta::days(7),
             session_absolute: TimeDelta::days(30),
+            max_sessions_of_user: 1_000,
             refresh_grace: TimeDelta::seconds(10),
             lockout: Lockout::default(),
             registration: true,
@@ -79,7 +90,10 @@ impl Default for Settings {
             master_key: None,
             #[cfg(feature = "passkeys")]
             relying_party: None,
+            federation_redirects: Vec::new(),
             quota: Quota::default(),
+            max_open_access_reviews: 100,
+            max_revocations: 10_000,
             key_rotation: TimeDelta::days(90),
             audit_min_retention: TimeDelta::days(30),
         }

@@ -14,7 +14,7 @@ impl Iam {
     ///
     /// [`Error::Store`] when the store fails.
     pub async fn public_keys(&self) -> Result<Vec<PublicKey>> {
-        self.0.keys.public_keys(&*self.0.store, self.0.snapshots(), self.0.now()).await
+        self.0.keys.tokens.public_keys(&*self.0.store, self.0.snapshots(), self.0.now()).await
     }
 
     /// Adds a signing key. It is published at once and begins to sign a minute later. The older keys still verify the
@@ -25,7 +25,7 @@ impl Iam {
     /// [`Error::Store`] when the store fails, or when another replica rotates the keys at the same moment.
     pub async fn rotate_keys(&self) -> Result<SigningKey> {
         let iam = &*self.0;
-        iam.keys.rotate(&*iam.store, iam.snapshots(), iam.now(), iam.next_id(), &*iam.random).await
+        iam.keys.tokens.rotate(&*iam.store, iam.snapshots(), iam.now(), iam.next_id(), &*iam.random).await
     }
 
     /// [Rotates](Self::rotate_keys) the signing keys if the newest has reached the age
@@ -36,7 +36,7 @@ impl Iam {
     /// [`Error::Store`] when the store fails.
     pub async fn rotate_keys_when_due(&self) -> Result<Option<SigningKey>> {
         let (iam, age) = (&*self.0, self.0.settings.key_rotation);
-        iam.keys.rotate_when_due(&*iam.store, iam.snapshots(), age, iam.now(), iam.next_id(), &*iam.random).await
+        iam.keys.tokens.rotate_when_due(&*iam.store, iam.snapshots(), age, iam.now(), iam.next_id(), &*iam.random).await
     }
 
     /// Revokes a key that has leaked, and erases its private half. Tokens that it signed are refused, here at once
@@ -48,7 +48,7 @@ impl Iam {
     /// [`Error::Validation`] naming `key` when no such key signs access tokens; [`Error::Store`] when the store fails.
     pub async fn revoke_key(&self, key: KeyId) -> Result<KeyId> {
         let iam = &*self.0;
-        iam.keys.revoke(&*iam.store, iam.snapshots(), key, iam.now(), iam.next_id(), &*iam.random).await
+        iam.keys.tokens.revoke(&*iam.store, iam.snapshots(), key, iam.now(), iam.next_id(), &*iam.random).await
     }
 
     /// Erases the private halves of signing keys whose successors have signed for ten minutes, and returns how many.
@@ -58,7 +58,7 @@ impl Iam {
     ///
     /// [`Error::Store`] when the store fails. Private halves that were erased before stay erased.
     pub async fn erase_replaced_keys(&self) -> Result<u64> {
-        self.0.keys.erase_replaced(&*self.0.store, self.0.now()).await
+        self.0.keys.tokens.erase_replaced(&*self.0.store, self.0.now()).await
     }
 
     /// Encrypts every private key under the [master key](crate::Settings::master_key) that is stored unencrypted, or is

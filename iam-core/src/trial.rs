@@ -2,32 +2,31 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
-use iam_model::access::VisibleScope;
 use iam_model::assignment::by_user;
 use iam_model::change::{Change, UserChange};
-use iam_model::error::{Conflict, Error, Forbidden, Result};
+use iam_model::credential::Account;
+use iam_model::error::{Error, Forbidden, Result};
 use iam_model::id::{OrganizationId, TenantId, UserId};
-use iam_model::organization::{AffectedTree, Ancestry, Hierarchy, Organization};
+use iam_model::organization::{AffectedTree, Hierarchy, Organization};
 use iam_model::page::{MAX_LIMIT, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
-use iam_model::preview::{Comparison, Effects, RightChange, SubjectBefore};
+use iam_model::preview::{Comparison, Effects, RightChange, RightChanges, SubjectBefore};
 
 use crate::assignment::Assignments;
 use crate::caller::Caller;
 use crate::distinct::distinct;
-use crate::engine::Engine;
+use crate::engine::{Engine, IsCancelled};
+use crate::grouped::grouped;
 use crate::iam::Iam;
 use crate::organization::Organizations;
 use crate::role::Roles;
 use crate::user::Users;
 
-/// The maximum number of rows of a preview (`foresight.md`).
-pub const MAX_PREVIEW_ROWS: usize = 10_000;
-
-/// How many users are read and compared at once, which bounds the memory of a preview that affects many.
-const COMPARED_AT_ONCE: usize = 5_000;
+/// The maximum number of rows of a preview (`docs/foresight.md#before-a-change-the-preview`).
+pub const MAX_PREVIEW_ROWS: usize = iam_model::preview::MAX_ROWS;
 
 /// What a change would do, if it were made now.
 #[derive(Debug)]
@@ -40,7 +39,8 @@ pub struct Preview {
     /// The rights that they would gain or lose, at most [`MAX_PREVIEW_ROWS`]: those in places in which the caller holds
     /// `role-assignments:read`.
     pub changes: Vec<RightChange>,
-    /// Whether there are more rows than that.
+    /// Whether there are more rows than that, or with more than 50,000 assignments in
+    /// [`via`](RightChange::via) of all of them.
     pub truncated: bool,
 }
 
@@ -105,12 +105,13 @@ impl Trial {
     ///
     /// # Errors
     ///
-    /// The error of the outcome, unless it is a rule that would refuse the change: an escalation, a conflict or a rule
-    /// of the domain.
+    /// [`Conflict::PreviewsRunning`](iam_model::error::Conflict::PreviewsRunning) if two previews of the tenant are
+    /// being computed. The error of the outcome, unless it is a rule that would refuse the change: an escalation, a
+    /// conflict or a rule of the domain.
     pub async fn preview<T>(&self, caller: &Caller, outcome: Result<T>) -> Result<Preview> {
         let changes = self.0.trial.as_ref().map(|trial| trial.taken()).unwrap_or_default();
         let outcome = match outcome {
-            Ok(_) => self.check_emails(caller.tenant(), &changes).await,
+            Ok(_) => self.check_emails(caller, &changes).await,
             Err(error) => Err(error),
         };
         match outcome {
@@ -118,25 +119,34 @@ impl Trial {
                 Ok(Preview { refusal: Some(error), users: 0, changes: Vec::new(), truncated: false })
             }
             Err(error) => Err(error),
-            Ok(()) => self.compare(caller, &Effects::of(&changes)).await,
+            Ok(()) => self.compare(caller, Effects::of(&changes)).await,
         }
     }
 
     /// Refuses an e-mail that another user of the tenant has, as the store would.
-    async fn check_emails(&self, tenant: TenantId, changes: &[Change]) -> Result<()> {
+    async fn check_emails(&self, caller: &Caller, changes: &[Change]) -> Result<()> {
         for change in changes {
             let Change::User(UserChange::Update { before, after, .. }) = change else { continue };
-            let is_new = before.email.key() != after.email.key();
-            if is_new && self.0.store.guarded_account(tenant, &after.email.key()).await?.account.is_some() {
-                return Err(Conflict::EmailTaken.into());
+            if before.email.key() == after.email.key() {
+                continue;
+            }
+            let found = self.0.store.guarded_account(caller.tenant(), &after.email.key()).await?;
+            if let Some(Account { user, .. }) = found.account {
+                return Err(self.0.email_taken(caller, &user).await);
             }
         }
         Ok(())
     }
 
-    async fn compare(&self, caller: &Caller, effects: &Effects) -> Result<Preview> {
+    /// Compares the rights of all users whom the changes affect. The users are read here, and compared beside the async
+    /// threads. If the caller gives up, the comparison breaks off, and only then releases the permit of its tenant.
+    async fn compare(&self, caller: &Caller, effects: Effects) -> Result<Preview> {
         let tenant = caller.tenant();
-        let affected = self.affected_organizations(tenant, effects).await?;
+        let permit = Arc::new(self.0.computing.admit_preview(tenant)?);
+        // The users of a preview are read from the store in many steps.
+        let _turn = self.0.long_read(caller).await?;
+        let effects = Arc::new(effects);
+        let affected = self.affected_organizations(tenant, &effects).await?;
         let mut users: BTreeSet<UserId> = effects.users().clone();
         let roles = effects.roles();
         if !(roles.is_empty() && affected.is_empty()) {
@@ -146,24 +156,22 @@ impl Trial {
         let catalogue = self.catalogue(tenant).await?;
         let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ).ok();
         let now = self.0.now();
-
-        let mut preview = Preview { refusal: None, users: 0, changes: Vec::new(), truncated: false };
-        for users in users.chunks(COMPARED_AT_ONCE) {
-            let (tree, subjects) = self.before(tenant, users, effects).await?;
-            let ancestry: Ancestry = tree.iter().collect();
-            let mut comparison = Comparison::new(effects, tree, &catalogue, now);
-            for subject in subjects {
-                let rows = comparison.of(&subject);
-                preview.users += u64::from(!rows.is_empty());
-                let is_seen = |row: &RightChange| is_visible(visible_scope.as_ref(), &ancestry, row.organization);
-                preview.changes.extend(rows.into_iter().filter(is_seen));
-                if preview.changes.len() > MAX_PREVIEW_ROWS {
-                    preview.truncated = true;
-                    preview.changes.truncate(MAX_PREVIEW_ROWS);
+        let mut comparison = Comparison::new(Arc::clone(&effects), catalogue, visible_scope.as_ref(), now);
+        for users in grouped(&self.0, tenant, &users).await? {
+            let (tree, subjects) = self.before(tenant, users, &effects).await?;
+            let permit = Arc::clone(&permit);
+            let compare = move |is_cancelled: IsCancelled<'_>| {
+                let _permit = permit;
+                comparison.set_tree(&tree);
+                for subject in subjects.iter().take_while(|_| !is_cancelled()) {
+                    comparison.add(subject);
                 }
-            }
+                comparison
+            };
+            comparison = self.0.computing.run(tenant, compare).await?;
         }
-        Ok(preview)
+        let RightChanges { users, rows, truncated, .. } = comparison.into_changes();
+        Ok(Preview { refusal: None, users, changes: rows, truncated })
     }
 
     /// Reads these users as they are before the changes, by id, with the organizations that a comparison needs.
@@ -232,17 +240,5 @@ fn is_rule(error: &Error) -> bool {
         Error::About { error, .. } => is_rule(error),
         Error::Forbidden(Forbidden::Escalation(_)) | Error::Conflict(_) | Error::Rule(_) => true,
         _ => false,
-    }
-}
-
-/// Whether a place is within the visible scope.
-fn is_visible(scope: Option<&VisibleScope>, tree: &Ancestry, place: Option<OrganizationId>) -> bool {
-    match (scope, place) {
-        (None, _) => false,
-        (Some(VisibleScope::Tenant), _) => true,
-        (Some(VisibleScope::Organizations(_)), None) => false,
-        (Some(VisibleScope::Organizations(roots)), Some(place)) => {
-            tree.position(place).is_some_and(|position| roots.iter().any(|root| position.is_within(*root)))
-        }
     }
 }

@@ -1,7 +1,7 @@
-//! Verification: users prove that they receive mail at their address, and change it (`accounts.md`, "Verification").
+//! Verification: users prove that they receive mail at their address, and change it (`docs/http-api.md#links-by-mail`).
 
 use iam_model::audit::ResourceType;
-use iam_model::change::{LinkChange, UserChange};
+use iam_model::change::{ChallengeChange, LinkChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Error, Result};
 use iam_model::link::LinkPurpose;
@@ -12,9 +12,9 @@ use iam_model::validate::{Email, Fields};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
-use crate::guard::{Attempt, Claim, in_time};
+use crate::guard::{PasswordAttempt, PasswordCredentials, delay_refusal};
 use crate::hashing::Share;
-use crate::link::{self, Addressee, LinkDetails};
+use crate::link::{self, LinkDetails, LinkFor};
 use crate::own_password::own_user;
 
 /// Verifies e-mail addresses; see [`Iam::verification`](crate::iam::Iam::verification).
@@ -35,15 +35,14 @@ impl Verification<'_> {
         let (id, _) = caller.require_user()?;
         self.0.require_mail()?;
         let mut work = self.0.begin(caller).await?;
-        let user = work.locks().lock_user(id).await?.ok_or_else(not_found)?;
+        let user = work.reads().lock_user(id).await?.ok_or_else(not_found)?;
         if user.email_verified_at.is_none() {
-            let to = Addressee::of_user(&user, &user.email);
-            self.0.queue_link(&mut work, LinkPurpose::Verify, to, None).await?;
+            self.0.queue_link(&mut work, LinkFor::Address(&user), None).await?;
         }
         work.commit().await
     }
 
-    /// Returns what a page shows of a link, for a form that uses its token. The link can still be used afterwards.
+    /// Returns the details of a link for a page, for a form that uses its token. The link can still be used afterwards.
     ///
     /// # Errors
     ///
@@ -64,7 +63,7 @@ impl Verification<'_> {
         let (link, _) = link::find(self.0, token, LinkPurpose::Verify).await?;
         let caller = Caller::anonymous(link.tenant_id, context.clone());
         let mut work = self.0.begin(&caller).await?;
-        let before = work.locks().lock_user(link.subject.into()).await?;
+        let before = work.reads().lock_user(link.subject.into()).await?;
         let before = before.filter(|user| user.status == UserStatus::Active).ok_or_else(link::refused)?;
         link::spend(&mut work, &link).await?;
         let now = work.now();
@@ -76,7 +75,8 @@ impl Verification<'_> {
         }
         if is_new {
             work.apply(LinkChange::End { purpose: LinkPurpose::Reset, subject: link.subject }).await?;
-            self.0.queue_notice(&mut work, MailKind::EmailChanged, &before.email, Some(before.id)).await?;
+            work.apply(ChallengeChange::EndAll(before.id)).await?;
+            self.0.queue_notice(&mut work, MailKind::EmailChanged, &before).await?;
         }
         work.commit().await
     }
@@ -103,19 +103,19 @@ impl Verification<'_> {
             return Err(fields.into_error().into());
         };
         let email = own_user(iam, caller).await?.email;
-        let claim = Claim { email: &email, password: &current, share: Share::of(caller) };
-        let attempt = Attempt::by_caller(iam, caller, claim).await?;
-        let left = attempt.left();
-        in_time(self.send_to_new(caller, attempt, &new).await, left).await
+        let credentials = PasswordCredentials { email: &email, password: &current, share: Share::of(caller) };
+        let attempt = PasswordAttempt::verify_caller(iam, caller, credentials).await?;
+        let delay = attempt.refusal_delay();
+        delay_refusal(self.send_to_new(caller, attempt, &new).await, delay).await
     }
 
     /// Sends a link to the new address if the attempt proves the caller's password.
-    async fn send_to_new(&self, caller: &Caller, attempt: Attempt<'_>, new: &Email) -> Result<()> {
+    async fn send_to_new(&self, caller: &Caller, attempt: PasswordAttempt<'_>, new: &Email) -> Result<()> {
         let iam = self.0;
-        let (proven, mut work) = attempt.settle_by_caller(iam, caller).await?;
-        let user = &proven.account.user;
+        let (verified, mut work) = attempt.apply_for_caller(iam, caller).await?;
+        let user = &verified.account.user;
         if user.email != *new || user.email_verified_at.is_none() {
-            iam.queue_link(&mut work, LinkPurpose::Verify, Addressee::of_user(user, new), None).await?;
+            iam.queue_link(&mut work, LinkFor::NewAddress(user, new), None).await?;
         }
         work.commit().await
     }

@@ -3,9 +3,11 @@
 use std::str::FromStr;
 
 use iam_model::mail::{Mail, MailError};
-use lettre::Message;
+use iam_model::validate::Email;
+use lettre::address::Envelope;
 use lettre::message::header::{Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
+use lettre::{Address, Message};
 
 use crate::templates::{Templates, Text};
 
@@ -29,19 +31,22 @@ impl FromStr for Sender {
 /// Builds a message from its text.
 pub(crate) fn build(sender: &Sender, templates: &Templates, mail: &Mail) -> Result<Message, MailError> {
     let text = templates.render(mail)?;
-    assemble(sender, mail.to.as_str(), (&mail.id.to_string(), mail.kind.as_str()), text)
+    assemble(sender, mail.to.email(), (&mail.id.to_string(), mail.kind.as_str()), text)
 }
 
 /// Builds a message of a kind, with an identifier that is unique for the sender.
 pub(crate) fn assemble(
     Sender(from): &Sender,
-    to: &str,
+    to: &Email,
     (id, kind): (&str, &str),
     text: Text,
 ) -> Result<Message, MailError> {
+    let to = address_of(to);
     let message = Message::builder()
         .from(from.clone())
-        .to(Mailbox::new(None, to.parse()?))
+        .to(Mailbox::new(None, to.clone()))
+        // The library would read the address from its header, and not find it where it does not know its letters.
+        .envelope(Envelope::new(Some(from.email.clone()), vec![to])?)
         .subject(text.subject)
         // The same at each attempt, so that the receiver may recognize a duplicate.
         .message_id(Some(format!("<{id}@{}>", from.email.domain())))
@@ -51,7 +56,17 @@ pub(crate) fn assemble(
     Ok(message)
 }
 
-/// The kind of the message (`accounts.md`, "Mail").
+/// Returns an address as mail servers expect it: with a domain of A-labels. So a mail server must support SMTPUTF8 only
+/// for a local part that is not ASCII (RFC 6531 §3.3).
+///
+/// The address is not checked again: the library refuses letters of some scripts that an address can have.
+fn address_of(email: &Email) -> Address {
+    let (local, domain) = email.as_str().rsplit_once('@').unwrap_or((email.as_str(), ""));
+    let domain = idna::domain_to_ascii(domain).unwrap_or_else(|_| domain.to_owned());
+    Address::new_dangerous(local, domain)
+}
+
+/// The kind of the message (`docs/operating.md#mail`).
 #[derive(Clone)]
 struct Kind(String);
 
@@ -84,5 +99,36 @@ impl Header for AutoSubmitted {
 
     fn display(&self) -> HeaderValue {
         HeaderValue::new(Self::name(), "auto-generated".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_domain_of_an_address_stands_as_a_labels() {
+        for (email, expected) in [
+            ("Ada@Example.com", "Ada@example.com"),
+            ("ada@ex\u{e4}mple.de", "ada@xn--exmple-cua.de"),
+            (
+                "\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}@example.in",
+                "\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}@example.in",
+            ),
+            ("x\u{323}\u{302}@example.com", "x\u{323}\u{302}@example.com"),
+            (
+                "\u{3b1}\u{3b4}\u{3b1}@\u{3c0}\u{3b1}\u{3c1}\u{3ac}\u{3b4}\u{3b5}\u{3b9}\u{3b3}\u{3bc}\u{3b1}.example",
+                "\u{3b1}\u{3b4}\u{3b1}@xn--hxajbheg2az3al.example",
+            ),
+        ] {
+            let address = address_of(&email.parse().unwrap());
+            assert_eq!(address.to_string(), expected);
+            let text = || Text { subject: "Hello".into(), plain: "Hello".into(), html: "Hello".into() };
+            let message =
+                assemble(&"no-reply@acme.example".parse().unwrap(), &email.parse().unwrap(), ("1", "VERIFY"), text());
+            let message = message.unwrap();
+            assert_eq!(message.envelope().to(), [address]);
+            assert!(String::from_utf8(message.formatted()).unwrap().contains(&format!("\r\nTo: {expected}\r\n")));
+        }
     }
 }

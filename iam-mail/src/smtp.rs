@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use iam_model::mail::{Mail, MailError, Mailer};
+use iam_model::mail::{Mail, MailError, Mailer, RefusedForGood};
 use iam_model::validate::Email;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::transport::smtp::response::Response;
@@ -93,21 +93,24 @@ impl SmtpMailer {
     ///
     /// # Errors
     ///
-    /// The text of the error says where sending stopped, and what the server answered.
+    /// The text of the error says where sending stopped, and has the answer of the server.
     pub async fn test(&self, to: &Email) -> Result<String, MailError> {
         let text = Text {
             subject: "Test message".to_owned(),
             plain: "This message shows that the service can send mail.\n".to_owned(),
             html: "<!doctype html><p>This message shows that the service can send mail.</p>\n".to_owned(),
         };
-        let message = assemble(&self.sender, to.as_str(), (&Uuid::now_v7().to_string(), "TEST"), text)?;
+        let message = assemble(&self.sender, to, (&Uuid::now_v7().to_string(), "TEST"), text)?;
         let late = |_| format!("no answer within {TEST_LIMIT:?}");
         let answer = timeout(TEST_LIMIT, self.deliver(message)).await.map_err(late)??;
         Ok(format!("{} {}", answer.code(), answer.message().collect::<Vec<_>>().join(" ")))
     }
 
     async fn deliver(&self, message: Message) -> Result<Response, MailError> {
-        self.transport.send(message).await.map_err(|cause| chain(&cause).into())
+        self.transport.send(message).await.map_err(|cause| match cause.status().map(u16::from) {
+            Some(code) if is_about_message(code) => RefusedForGood(chain(&cause)).into(),
+            _ => chain(&cause).into(),
+        })
     }
 }
 
@@ -116,6 +119,14 @@ impl Mailer for SmtpMailer {
     async fn send(&self, mail: &Mail) -> Result<(), MailError> {
         self.deliver(build(&self.sender, &self.templates, mail)?).await.map(drop)
     }
+}
+
+/// Whether a code says that the server will never accept this message (RFC 5321 §4.2.3): its recipient, its sender or
+/// its size is refused. Other permanent codes are about the server or the login of this program, so they are for an
+/// operator to mend, and the messages wait. Code 554 may be either: it is also the greeting of a server that refuses
+/// everything.
+fn is_about_message(code: u16) -> bool {
+    matches!(code, 550..=553 | 555)
 }
 
 fn is_local(host: &str) -> bool {
@@ -141,6 +152,14 @@ fn chain(error: &lettre::transport::smtp::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_an_answer_about_the_message_refuses_it_for_good() {
+        assert!([550, 551, 552, 553, 555].into_iter().all(is_about_message));
+        assert!(
+            [421, 450, 451, 452, 500, 502, 503, 521, 530, 535, 554].into_iter().all(|code| !is_about_message(code))
+        );
+    }
 
     fn server(url: &str) -> Result<SmtpServer, String> {
         url.parse().map_err(|error: InvalidUrl| error.to_string())

@@ -5,6 +5,7 @@ use std::path::Path;
 use iam_model::clock::Timestamp;
 use iam_model::link::LinkPurpose;
 use iam_model::mail::{Mail, MailAccount, MailKind};
+use icu_normalizer::ComposingNormalizerBorrowed;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
@@ -70,6 +71,18 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "factor-removed.subject.txt",
     "factor-removed.txt",
     "factor-removed.html",
+    "recovery-codes-replaced.subject.txt",
+    "recovery-codes-replaced.txt",
+    "recovery-codes-replaced.html",
+    "recovery-code-used.subject.txt",
+    "recovery-code-used.txt",
+    "recovery-code-used.html",
+    "api-key-created.subject.txt",
+    "api-key-created.txt",
+    "api-key-created.html",
+    "identity-linked.subject.txt",
+    "identity-linked.txt",
+    "identity-linked.html",
 ];
 
 /// The values that templates know.
@@ -185,6 +198,8 @@ impl Templates {
             template.render(Serde(values)).map_err(|cause| InvalidTemplate::new(&name, describe(&cause)))
         };
         let subject = render("subject.txt")?.split_whitespace().collect::<Vec<_>>().join(" ");
+        // `=?` begins an encoded word (RFC 2047), which a mail program would decode: to a link in a name, for instance.
+        let subject = subject.replace("=?", "= ?");
         Ok(Text { subject, plain: render("txt")?, html: render("html")? })
     }
 }
@@ -203,6 +218,15 @@ fn shown(moment: Timestamp) -> String {
     moment.format("%Y-%m-%d %H:%M UTC").to_string()
 }
 
+/// The characters that join the parts of an address of the web or of mail. U+3002 is the full stop of other scripts.
+const JOINS: [char; 5] = ['.', ':', '/', '@', '\u{3002}'];
+
+/// Whether a mail program may read a character as one that joins: it maps characters to their compatible ones first
+/// (UTS 46 §4).
+fn joins(letter: char) -> bool {
+    ComposingNormalizerBorrowed::new_nfkc().normalize(letter.encode_utf8(&mut [0; 4])).contains(JOINS)
+}
+
 /// Returns a name in which a mail program finds no link.
 ///
 /// A stranger chooses the names with which it registers the address of a victim. Without this, it could let the service
@@ -213,9 +237,8 @@ fn without_links(name: &str) -> String {
     let mut previous = None;
     while let Some(letter) = letters.next() {
         let is_inside = |letter: Option<&char>| letter.is_some_and(|letter| !letter.is_whitespace());
-        let joins =
-            matches!(letter, '.' | ':' | '/' | '@') && is_inside(previous.as_ref()) && is_inside(letters.peek());
-        shown.push(if joins { '\u{b7}' } else { letter });
+        let is_between = is_inside(previous.as_ref()) && is_inside(letters.peek());
+        shown.push(if is_between && joins(letter) { '\u{b7}' } else { letter });
         previous = Some(letter);
     }
     shown
@@ -226,15 +249,17 @@ mod tests {
     use iam_model::clock::Clock as _;
     use iam_model::clock::testing::FixedClock;
     use iam_model::id::MessageId;
-    use iam_model::mail::MailLink;
+    use iam_model::mail::{MailLink, Recipient};
+    use mail_parser::MessageParser;
     use tempfile::TempDir;
     use uuid::Uuid;
 
     use super::*;
+    use crate::message::build;
 
     fn mail(kind: MailKind, accounts: Vec<MailAccount>) -> Mail {
         let id = MessageId::from_uuid(Uuid::from_u128(7));
-        Mail::new(id, kind, "ada@example.com".parse().unwrap(), accounts)
+        Mail::new(id, kind, Recipient::on_record("ada@example.com".parse().unwrap()), accounts)
     }
 
     fn account(name: &str, tenant: &str, url: Option<&str>) -> MailAccount {
@@ -297,9 +322,19 @@ mod tests {
             ("Dr. Ada O'Neil-Smith", "Dr. Ada O'Neil-Smith"),
             ("Acme Inc.", "Acme Inc."),
             ("booking.com", "booking\u{b7}com"),
+            ("booking\u{3002}com", "booking\u{b7}com"),
+            ("booking\u{ff0e}com\u{ff0f}now", "booking\u{b7}com\u{b7}now"),
             ("http://a", "http\u{b7}\u{b7}\u{b7}a"),
             ("a@b", "a\u{b7}b"),
             (".x", ".x"),
+            ("evil\u{3002}com", "evil\u{b7}com"),
+            ("evil\u{ff0e}com", "evil\u{b7}com"),
+            ("evil\u{ff61}com", "evil\u{b7}com"),
+            ("evil\u{2024}com", "evil\u{b7}com"),
+            ("evil\u{fe52}com", "evil\u{b7}com"),
+            ("http\u{fe55}//evil", "http\u{b7}\u{b7}\u{b7}evil"),
+            ("a\u{fe6b}b", "a\u{b7}b"),
+            ("evil\u{2100}d", "evil\u{b7}d"),
         ] {
             assert_eq!(without_links(name), expected);
         }
@@ -310,6 +345,19 @@ mod tests {
         let sent = account("Ada", "Acme\r\nBcc: all", None);
         let text = Templates::english().unwrap().render(&mail(MailKind::PasswordChanged, vec![sent])).unwrap();
         assert_eq!(text.subject, "Your password for Acme Bcc: all was changed");
+    }
+
+    #[test]
+    fn a_subject_is_shown_as_it_was_written() {
+        let templates = Templates::english().unwrap();
+        for name in
+            ["=?utf-8?b?aHR0cHM6Ly9ldmlsLmNvbQ==?=", "=?utf-8?q?evil=2Ecom?=", "é =?utf-8?q?evil=2Ecom?=", "Zoë"]
+        {
+            let mail = mail(MailKind::PasswordChanged, vec![account("Ada", name, None)]);
+            let message = build(&"no-reply@example.com".parse().unwrap(), &templates, &mail).unwrap().formatted();
+            let shown = MessageParser::default().parse(&message).unwrap().subject().unwrap().to_owned();
+            assert_eq!(shown, templates.render(&mail).unwrap().subject);
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = iam_co
 }
 
 /// Runs a task in the background, and starts it again a second after each panic. Otherwise it would be gone unnoticed.
-/// Returns what ends with the task.
+/// The returned handle is ready when the task ends.
 pub(crate) fn keep_running<T>(name: &'static str, task: impl Fn() -> T + Send + 'static) -> JoinHandle<()>
 where
     T: Future<Output = ()> + Send + 'static,

@@ -5,7 +5,7 @@ use std::fmt;
 pub(crate) struct Failure(pub(crate) String);
 
 impl Failure {
-    /// Creates a failure that names what the program was doing, the error, and every cause of the error.
+    /// Creates a failure that names the action of the program, the error, and every cause of the error.
     pub(crate) fn new(doing: impl fmt::Display, error: &dyn std::error::Error) -> Self {
         let causes = std::iter::successors(Some(error), |error| error.source());
         let mut causes: Vec<String> = causes.map(ToString::to_string).collect();

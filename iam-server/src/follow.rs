@@ -57,7 +57,7 @@ async fn watch_over(iam: &Iam, gauge: &IntGauge, is_lost: &mut bool) -> Infallib
     let (mut ticks, mut good_checks) = (every(PERIOD), 0);
     loop {
         ticks.tick().await;
-        let (is_received, was_received) = (iam.hears_changes(), good_checks > 0);
+        let (is_received, was_received) = (iam.receives_changes(), good_checks > 0);
         gauge.set(is_received.into());
         good_checks = if is_received { good_checks + 1 } else { 0 };
         if *is_lost && good_checks >= STEADY {

@@ -20,7 +20,7 @@ const PERIOD: Duration = Duration::from_secs(5);
 /// How long a round may take. An attempt to send a message takes at most half a minute.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Returns what sends messages.
+/// Returns the mailer.
 pub(crate) fn mailer(settings: &MailSettings) -> Result<Arc<dyn Mailer>, Failure> {
     match &settings.route {
         MailRoute::Smtp(server) => Ok(Arc::new(smtp_mailer(server, settings)?)),

@@ -2,7 +2,9 @@
 
 mod background;
 mod command;
+mod dns;
 mod failure;
+mod federation;
 mod follow;
 mod log;
 mod mail;
@@ -58,7 +60,7 @@ fn is_help_or_version(kind: ErrorKind) -> bool {
     matches!(kind, DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
 }
 
-/// Returns what is wrong with the arguments, without the usage and the hint about the help at the end.
+/// Returns the error of the arguments, without the usage and the hint about the help at the end.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let says_why = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");

@@ -1,18 +1,17 @@
 //! The export of spans to a collector: OTLP over HTTP, in batches, on a thread of its own.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use iam_core::webhook::AddressPolicy;
+use iam_http_client::{Certificates, Client, InvalidCertificates, Limits};
 use opentelemetry::KeyValue;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
-use rustls::crypto::aws_lc_rs::default_provider;
-use ureq::Agent;
-use ureq::tls::TlsConfig;
+use tokio::runtime::Handle;
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -20,12 +19,24 @@ use crate::settings::Settings;
 /// How long a collector may take to accept a batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
+const LIMITS: Limits = Limits {
+    total: EXPORT_TIMEOUT,
+    body: EXPORT_TIMEOUT,
+    // A batch is sent every five seconds.
+    idle: Duration::from_secs(15),
+    bytes: 64 * 1_024,
+};
+
 /// Returns the provider that creates spans and exports them to the collector at this base URL. OpenTelemetry's own
 /// variables set the rest: `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_…`.
+///
+/// Its requests are made by the runtime of the caller.
 pub(crate) fn provider(endpoint: &str, settings: &Settings) -> Result<SdkTracerProvider, Failure> {
+    let runtime = Handle::try_current().map_err(|error| Failure::new("exporting traces", &error))?;
+    let collector = Collector::new(endpoint, runtime).map_err(|error| Failure::new("exporting traces", &error))?;
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_http_client(Collector::new())
+        .with_http_client(collector)
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(format!("{endpoint}/v1/traces"))
         .with_timeout(EXPORT_TIMEOUT)
@@ -47,25 +58,25 @@ pub(crate) fn provider(endpoint: &str, settings: &Settings) -> Result<SdkTracerP
 /// Sends batches. Logs when they start to fail, and when they succeed again.
 #[derive(Debug)]
 struct Collector {
-    agent: Agent,
+    client: Client,
+    /// The exporting thread has no runtime of its own.
+    runtime: Handle,
     is_failing: AtomicBool,
 }
 
 impl Collector {
-    fn new() -> Self {
-        let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(default_provider())).build();
-        let config = Agent::config_builder()
-            .tls_config(tls)
-            .timeout_global(Some(EXPORT_TIMEOUT))
-            .max_redirects(0)
-            .http_status_as_error(false);
-        Self { agent: config.build().into(), is_failing: AtomicBool::new(false) }
+    fn new(endpoint: &str, runtime: Handle) -> Result<Self, InvalidCertificates> {
+        let certificates = if endpoint.starts_with("https:") { trusted() } else { Certificates::none() };
+        // The collector is often in the network of the service, and its address is a setting of the operator.
+        let client = Client::new(AddressPolicy::Anywhere, certificates, LIMITS)?;
+        Ok(Self { client, runtime, is_failing: AtomicBool::new(false) })
     }
 
-    fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ureq::Error> {
-        let (parts, body) = request.into_parts();
-        let (parts, mut body) = self.agent.run(Request::from_parts(parts, &*body))?.into_parts();
-        Ok(Response::from_parts(parts, body.read_to_vec()?.into()))
+    async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let client = self.client.clone();
+        let answer = self.runtime.spawn(async move { client.send(request).await }).await??;
+        let (head, body) = answer.into_parts();
+        Ok(Response::from_parts(head, body?))
     }
 
     /// Logs only changes: a collector may be unavailable for days.
@@ -81,14 +92,21 @@ impl Collector {
 
 #[async_trait]
 impl HttpClient for Collector {
-    /// Blocks, which is right on the exporting thread: it has no async runtime.
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let answer = self.send(request);
+        let answer = self.send(request).await;
         self.note(match &answer {
             Ok(response) if response.status().is_success() => None,
             Ok(response) => Some(format!("the collector answered {}", response.status())),
             Err(error) => Some(error.to_string()),
         });
-        Ok(answer?)
+        answer
     }
+}
+
+/// Returns the authorities of the platform. Without any, the server starts, and the log says that each export fails.
+fn trusted() -> Certificates {
+    Certificates::of_platform().unwrap_or_else(|error| {
+        tracing::warn!(%error, "the certificate of the collector cannot be verified");
+        Certificates::none()
+    })
 }

@@ -19,13 +19,13 @@ const PENDING_LIMIT: chrono::TimeDelta = chrono::TimeDelta::seconds(30);
 /// Sequences entries until the server stops. The next process sequences the entries that are still pending then.
 pub(crate) async fn sequence(iam: Iam, stop: watch::Receiver<bool>) {
     let sequencing = async {
-        let mut watch = Watch::default();
+        let mut problems = LoggedProblems::default();
         let mut ticks = every(PERIOD);
         loop {
             ticks.tick().await;
             loop {
                 let round = within(LIMIT, iam.sequence_audit_logs()).await;
-                watch.see(&iam, &round);
+                problems.log(&iam, &round);
                 if !round.is_ok_and(|sequenced| sequenced.more) {
                     break;
                 }
@@ -37,14 +37,14 @@ pub(crate) async fn sequence(iam: Iam, stop: watch::Receiver<bool>) {
 
 /// Logs each problem once, and not in every round.
 #[derive(Default)]
-struct Watch {
+struct LoggedProblems {
     broken: BTreeSet<iam_core::TenantId>,
     is_failing: bool,
     is_late: bool,
 }
 
-impl Watch {
-    fn see(&mut self, iam: &Iam, round: &Result<Sequenced>) {
+impl LoggedProblems {
+    fn log(&mut self, iam: &Iam, round: &Result<Sequenced>) {
         match round {
             Ok(sequenced) => {
                 for tenant in sequenced.broken.iter().filter(|tenant| !self.broken.contains(tenant)) {

@@ -21,13 +21,14 @@ use crate::background::{keep_running, until_stopped};
 use crate::failure::Failure;
 use crate::follow::{self, follow};
 use crate::mail::{MailMetrics, deliver};
+use crate::net::Answers;
 use crate::net::connection_limit::Clients;
 use crate::sequence::sequence;
 use crate::services::build_at;
 use crate::settings::{Database, LONGEST_REQUEST, MailRoute, Settings};
 use crate::sweep::{SweepMetrics, sweep};
 use crate::trace::Traces;
-use crate::{net, store, webhook};
+use crate::{dns, federation, net, store, webhook};
 
 /// How long a server that stops waits for requests in flight: the longest time of a request, and two seconds to write
 /// its answer.
@@ -42,6 +43,9 @@ fn raise_open_files() {
 }
 
 /// Migrates the database and serves until a SIGTERM or SIGINT. Then finishes the requests in flight.
+///
+/// The server answers from the start: a migration may take long or wait for another replica, and probes must see that
+/// the process is alive.
 pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(net::tls(certificates, key)?),
@@ -54,20 +58,27 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
         None => None,
     };
     let address = listener.local_addr().map_err(|error| Failure::new("listening", &error))?;
+    let stop = stop_signal()?;
+    let clients = Clients::new(settings.client_connections, settings.http.trusted_proxies.clone());
+    let answers = |has_tls| Answers::starting(iam_axum::starting(settings.http.clone()), &settings.http, has_tls);
+    let (answers, metrics_answers) = (answers(tls.is_some()), answers(false));
+    let stopped = until_stopped(stop.clone(), pending());
+    let serving = tokio::spawn(net::serve(listener, answers.clone(), tls, clients.clone(), stopped));
+    let has_metrics_listener = metrics_listener.is_some();
+    if let Some(listener) = metrics_listener {
+        let stopped = until_stopped(stop.clone(), pending());
+        tokio::spawn(net::serve(listener, metrics_answers.clone(), None, clients, stopped));
+    }
+    tracing::debug!("starting at {}", base_of(&settings, address));
     let metrics = Metrics::new().map_err(|error| Failure::new("metrics", &error))?;
     let sweeps = SweepMetrics::new(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
     let deliveries = MailMetrics::new(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
     let changes_heard = follow::gauge(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
-    let store = store::open(&settings.database).await?;
-    let traces = Traces::new(&settings)?;
-    let observer = traces.observer(metrics.clone(), store.kind());
-    let mut builder = Iam::builder(store).observer(observer);
-    if let Some(sender) = webhook::sender(settings.webhooks_allow_private) {
-        builder = builder.webhooks(sender);
-    }
-    let iam = build_at(builder, &settings, address).await?;
-    let stop = stop_signal()?;
-    announce(&settings, address, &iam).await;
+    let (iam, traces) = tokio::select! {
+        started = start(&settings, address, metrics.clone()) => started?,
+        // No request has reached the services yet.
+        () = until_stopped(stop.clone(), pending()) => return Ok(()),
+    };
     let (followed, stopped) = (iam.clone(), stop.clone());
     keep_running("follow", move || follow(followed.clone(), changes_heard.clone(), stopped.clone()));
     let (sequencer, stopped) = (iam.clone(), stop.clone());
@@ -78,11 +89,11 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let mailing = keep_running("mail", move || deliver(mailed.clone(), Arc::clone(&deliveries), stopped.clone()));
     let (sending, stopped) = (iam.clone(), stop.clone());
     let sending = keep_running("webhooks", move || webhook::deliver(sending.clone(), stopped.clone()));
-    let mut api = settings.http;
-    let clients = Clients::new(settings.client_connections, api.trusted_proxies.clone());
-    if let Some(listener) = metrics_listener {
-        let (router, stopped) = (metrics.router(iam.clone()), until_stopped(stop.clone(), pending()));
-        tokio::spawn(net::serve(listener, router, None, clients.clone(), stopped));
+    let (checked, stopped) = (iam.clone(), stop.clone());
+    keep_running("domains", move || dns::check_domains(checked.clone(), stopped.clone()));
+    let mut api = settings.http.clone();
+    if has_metrics_listener {
+        metrics_answers.ready(metrics.router(iam.clone()));
         api.shows_metrics = false;
     }
     api.metrics = Some(metrics);
@@ -91,10 +102,10 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     }
     let console = settings.shows_console.then(|| console(iam.clone(), api.clone(), settings.public_url.as_deref()));
     let router = iam_axum::service(iam.clone(), api).merge(console.unwrap_or_default());
-    let router = traces.layer(router);
-    let serving = net::serve(listener, router, tls, clients, until_stopped(stop.clone(), pending()));
+    answers.ready(traces.layer(router));
+    announce(&settings, address, &iam).await;
     let finished = async {
-        serving.await;
+        let _ended = serving.await;
         // What is being sent would otherwise be sent twice.
         let _ended = join(mailing, sending).await;
     };
@@ -102,6 +113,27 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     traces.finish().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Opens and migrates the store, and builds the services.
+async fn start(settings: &Settings, address: SocketAddr, metrics: Metrics) -> Result<(Iam, Traces), Failure> {
+    let store = store::open(&settings.database).await?;
+    let traces = Traces::new(settings)?;
+    let observer = traces.observer(metrics, store.kind());
+    let mut builder = Iam::builder(store).observer(observer);
+    if let Some(sender) = webhook::sender(settings.webhooks_allow_private) {
+        builder = builder.webhooks(sender);
+    }
+    if let Some(resolver) = dns::resolver(&settings.dns_servers) {
+        builder = builder.resolver(resolver);
+    }
+    if let Some(client) = federation::client(settings.federation_allow_private) {
+        let base = settings.public_url.clone().unwrap_or_else(|| base_of(settings, address));
+        let callbacks = format!("{base}{}/auth/federation/callback/", settings.http.prefix);
+        let callbacks = Url::parse(&callbacks).map_err(|error| Failure::new("public_url", &error))?;
+        builder = builder.federation(client, callbacks);
+    }
+    Ok((build_at(builder, settings, address).await?, traces))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
@@ -118,9 +150,13 @@ fn console(iam: Iam, api: iam_axum::Settings, public_url: Option<&str>) -> Route
     root.merge(iam_console::router(iam, settings))
 }
 
-async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
+fn base_of(settings: &Settings, address: SocketAddr) -> String {
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
-    let (base, prefix) = (format!("{scheme}://{address}"), &settings.http.prefix);
+    format!("{scheme}://{address}")
+}
+
+async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
+    let (base, prefix) = (base_of(settings, address), &settings.http.prefix);
     tracing::info!(store = iam.store_kind(), "listening on {base}{prefix}");
     if settings.http.shows_docs {
         tracing::info!("Swagger UI is at {base}/docs");
@@ -137,6 +173,9 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
             tracing::info!("messages are written into {} and not sent", directory.display());
         }
         Some(MailRoute::Smtp(_)) => {}
+    }
+    if settings.federation_allow_private {
+        tracing::warn!("federation_allow_private is on: identity providers can be in the network of this server");
     }
     if settings.webhooks_allow_private {
         tracing::warn!("webhooks_allow_private is on: webhooks can reach the network of this server");

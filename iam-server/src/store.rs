@@ -1,14 +1,20 @@
 //! The store that the database URL names.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use iam_core::{Schema, Store, StoreError};
 use iam_store_memory::MemoryStore;
 use iam_store_postgres::PostgresStore;
-use iam_store_sqlite::SqliteStore;
+use iam_store_sqlite::{AddressConflict, SqliteStore};
+use tokio::time::sleep;
 
 use crate::failure::Failure;
 use crate::settings::Database;
+
+/// How long a start waits for a process that has locked the database file. Each attempt takes some seconds more.
+const LOCK_WAIT: Duration = Duration::from_secs(60);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Opens the store and migrates it.
 pub(crate) async fn open(database: &Database) -> Result<Arc<dyn Store>, Failure> {
@@ -42,15 +48,49 @@ async fn open_and_migrate(database: &Database) -> Result<Arc<dyn Store>, StoreEr
     match database {
         Database::Memory => Ok(Arc::new(MemoryStore::new())),
         Database::Sqlite(url) => {
-            let store = SqliteStore::open(url).await?;
-            store.migrate().await?;
+            let store = when_unlocked(url).await?;
+            report(&store.address_conflicts().await?);
             Ok(Arc::new(store))
         }
         Database::Postgres { url, direct_url, read_urls } => {
             let store = connect(url, direct_url.as_deref(), read_urls).await?;
             store.migrate().await?;
+            report(&store.address_conflicts().await?);
             Ok(Arc::new(store))
         }
+    }
+}
+
+/// Opens a SQLite file and migrates it. Waits while another process has locked it, for instance for a backup, so that a
+/// start does not fail because of that. No command waits for ever.
+async fn when_unlocked(url: &str) -> Result<SqliteStore, StoreError> {
+    let begun = Instant::now();
+    loop {
+        let opened = async {
+            let store = SqliteStore::open(url).await?;
+            store.migrate().await?;
+            Ok(store)
+        };
+        match opened.await {
+            Err(StoreError::Unavailable(error)) if begun.elapsed() < LOCK_WAIT => {
+                tracing::warn!(%error, "cannot use the database file yet: waiting until no other process has locked it");
+                sleep(RETRY_AFTER).await;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// Names the users that no login finds, because another account of their tenant keeps the same address.
+fn report(conflicts: &[AddressConflict]) {
+    for AddressConflict { tenant_id, user_id, holder_id } in conflicts {
+        tracing::warn!(
+            tenant = %tenant_id,
+            user = %user_id,
+            holder = %holder_id,
+            "two users of a tenant have the same address, and only the holder can log in with it: \
+             change the address of one of them"
+        );
     }
 }
 

@@ -256,6 +256,7 @@ fn kind(error: &StoreError) -> &'static str {
         StoreError::Conflict(_) => "conflict",
         StoreError::Missing(_) => "missing",
         StoreError::Corrupt { .. } => "corrupt",
+        StoreError::Busy => "busy",
         StoreError::Unavailable(_) => "unavailable",
         _ => "failed",
     }

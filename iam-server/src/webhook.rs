@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iam_core::Iam;
-use iam_core::webhook::{Reach, WebhookSender};
+use iam_core::webhook::{AddressPolicy, WebhookSender};
 use iam_webhook::HttpSender;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -14,11 +14,11 @@ use crate::background::until_stopped;
 /// How often the task tries to take over from another replica, or starts again after a failure of the store.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Returns what sends requests. `None` on a platform without certification authorities, which needs no webhooks to
+/// Returns the sender of requests. `None` on a platform without certification authorities, which needs no webhooks to
 /// start.
 pub(crate) fn sender(allows_private: bool) -> Option<Arc<dyn WebhookSender>> {
-    let reach = if allows_private { Reach::Anywhere } else { Reach::Public };
-    match HttpSender::new(reach) {
+    let policy = if allows_private { AddressPolicy::Anywhere } else { AddressPolicy::Public };
+    match HttpSender::new(policy) {
         Ok(sender) => Some(Arc::new(sender)),
         Err(error) => {
             tracing::warn!("webhooks are off: {error}");

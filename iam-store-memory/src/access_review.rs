@@ -9,7 +9,7 @@ use iam_model::access_review::{
 };
 use iam_model::assignment::Assignment;
 use iam_model::change::AccessReviewChange;
-use iam_model::id::{AccessReviewId, AssignmentId, TenantId};
+use iam_model::id::{AccessReviewId, AssignmentId, TenantId, UserId};
 use iam_model::organization::OrganizationSummary;
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{AccessReviewStore, AccessReviewTransaction};
@@ -85,9 +85,9 @@ impl AccessReviewTransaction for MemoryTransaction {
         Ok(self.draft.progress_of(review))
     }
 
-    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<AssignmentId>, StoreError> {
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<(AssignmentId, UserId)>, StoreError> {
         let items = self.draft.items_of(review, Some(ReviewItemFilter::Revoke));
-        Ok(items.map(|item| item.assignment_id).collect())
+        Ok(items.map(|item| (item.assignment_id, item.user_id)).collect())
     }
 
     async fn lock_access_review_item(
@@ -177,6 +177,16 @@ impl TenantState {
                 Ok(())
             }
             AccessReviewChange::Cancel { after, .. } => self.close_review(after),
+            AccessReviewChange::RemoveOldest { status, kept } => {
+                let mut closed: Vec<_> = self.access_reviews.values().filter(|found| found.status == *status).collect();
+                newest_first(&mut closed, |review| (review.created_at, review.id));
+                let oldest: Vec<AccessReviewId> = closed.iter().skip(*kept as usize).map(|review| review.id).collect();
+                for id in oldest {
+                    self.access_reviews.remove(&id);
+                    self.access_review_items.remove(&id);
+                }
+                Ok(())
+            }
         }
     }
 

@@ -15,10 +15,13 @@ impl ApiKeyStore for MemoryStore {
     async fn api_key_snapshot(&self, tenant: TenantId, id: ApiKeyId) -> Result<Option<ApiKeySnapshot>, StoreError> {
         let state = self.tenant_state(tenant);
         let snapshot = |key: &ApiKey| {
+            let (tenant, user) = (state.tenant.as_ref()?, state.users.get(&key.user_id)?);
+            let has_factor = state.has_factor(user.id);
             Some(ApiKeySnapshot {
                 key: key.clone(),
-                user_status: state.users.get(&key.user_id)?.status,
-                tenant_status: state.tenant.as_ref()?.status,
+                user_status: user.status,
+                tenant_status: tenant.status,
+                enrol_by: tenant.factor_demand().refuses_keys_from(user.kind, user.created_at, has_factor),
                 grants: state.grants(|assignment| assignment.user_id == key.user_id),
             })
         };

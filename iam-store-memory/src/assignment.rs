@@ -1,24 +1,39 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use iam_model::access::{HeldRole, Until, VisibleScope};
-use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantOrganization, ListedAssignment};
+use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
 use iam_model::change::AssignmentChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
-use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
+use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HolderQuery};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::user::UserStatus;
 
 use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, newest_first, page};
 
 #[async_trait]
 impl AssignmentStore for MemoryStore {
     async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError> {
+        let users: BTreeSet<&UserId> = users.iter().collect();
         Ok(self.tenant_state(tenant).grants(|assignment| users.contains(&assignment.user_id)))
+    }
+
+    async fn deciding_grants(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        query: &HolderQuery,
+    ) -> Result<Vec<Grant>, StoreError> {
+        let users: BTreeSet<&UserId> = users.iter().collect();
+        let decides = |found: &Assignment| {
+            users.contains(&found.user_id)
+                && query.roles.contains(&found.role_id)
+                && found.organization_id.is_none_or(|id| query.organizations.contains(&id))
+        };
+        Ok(self.tenant_state(tenant).grants(decides))
     }
 
     async fn assigned_users(
@@ -33,6 +48,15 @@ impl AssignmentStore for MemoryStore {
         };
         let users: BTreeSet<UserId> = state.assignments.values().filter(passes).map(|found| found.user_id).collect();
         Ok(users.into_iter().collect())
+    }
+
+    async fn live_assignments(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        at: Timestamp,
+    ) -> Result<Vec<(UserId, u64)>, StoreError> {
+        Ok(self.tenant_state(tenant).live_assignments(users, at))
     }
 
     async fn assignments(
@@ -94,7 +118,10 @@ impl AssignmentTransaction for MemoryTransaction {
             GrantQuery::OfUser(user) => state.grants(|found| found.user_id == user),
             GrantQuery::OfRole(role) => state.grants(|found| found.role_id == role),
             GrantQuery::In(organization) => state.grants(|found| found.organization_id == Some(organization)),
-            GrantQuery::At(contexts) => state.grants(|found| contexts.contains(&found.context())),
+            GrantQuery::At(contexts) => {
+                let contexts: HashSet<_> = contexts.iter().collect();
+                state.grants(|found| contexts.contains(&found.context()))
+            }
             GrantQuery::Expired { at, limit } => {
                 let mut expired = state.grants(|found| !found.is_live(at));
                 expired.sort_by_key(|grant| grant.assignment.expires_at);
@@ -102,6 +129,10 @@ impl AssignmentTransaction for MemoryTransaction {
                 expired
             }
         })
+    }
+
+    async fn live_assignments(&mut self, users: &[UserId], at: Timestamp) -> Result<Vec<(UserId, u64)>, StoreError> {
+        Ok(self.draft.live_assignments(users, at))
     }
 
     async fn roles_held_in(
@@ -132,7 +163,7 @@ impl AssignmentTransaction for MemoryTransaction {
     }
 
     async fn has_other_administrator(&mut self, than: UserId) -> Result<bool, StoreError> {
-        let others = self.draft.users.values().filter(|user| user.id != than && user.status == UserStatus::Active);
+        let others = self.draft.users.values().filter(|user| user.id != than && user.can_administer());
         let others: BTreeSet<UserId> = others.map(|user| user.id).collect();
         let grants = self.draft.grants(|found| others.contains(&found.user_id));
         Ok(grants.iter().any(Grant::is_lasting_administration))
@@ -146,6 +177,16 @@ impl TenantState {
         let mut grants: Vec<Grant> = found.filter_map(|assignment| self.grant(assignment)).collect();
         newest_first(&mut grants, |grant| (grant.assignment.created_at, grant.assignment.id));
         grants
+    }
+
+    /// The numbers of the assignments of these users that have not expired.
+    fn live_assignments(&self, users: &[UserId], at: Timestamp) -> Vec<(UserId, u64)> {
+        let users: BTreeSet<&UserId> = users.iter().collect();
+        let mut counts: BTreeMap<UserId, u64> = BTreeMap::new();
+        for found in self.assignments.values().filter(|found| found.is_live(at) && users.contains(&found.user_id)) {
+            *counts.entry(found.user_id).or_default() += 1;
+        }
+        counts.into_iter().collect()
     }
 
     fn grant(&self, assignment: &Assignment) -> Option<Grant> {
@@ -162,7 +203,7 @@ impl TenantState {
             id: organization.id,
             name: organization.name.as_str().to_owned(),
             lineage: self.upwards(organization.id).map(|above| above.id).collect(),
-            is_awake: self.upwards(organization.id).all(|above| above.status == OrganizationStatus::Active),
+            is_lineage_active: self.upwards(organization.id).all(|above| above.status == OrganizationStatus::Active),
         }
     }
 
@@ -180,7 +221,9 @@ impl TenantState {
     pub(super) fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
             AssignmentChange::Create(grants) => {
-                grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment))
+                let contexts = self.assignments.values().map(Assignment::context);
+                let mut taken: HashSet<GrantContext> = contexts.collect();
+                grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut taken))
             }
             AssignmentChange::ChangeExpiry { grant, expires_at } => {
                 let stored = self.assignments.get_mut(&grant.assignment.id);
@@ -195,10 +238,13 @@ impl TenantState {
         }
     }
 
-    fn insert_assignment(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+    fn insert_assignment(
+        &mut self,
+        assignment: &Assignment,
+        taken: &mut HashSet<GrantContext>,
+    ) -> Result<(), StoreError> {
         hold(Constraint::Reference, self.has_what_it_refers_to(assignment))?;
-        let is_same = |other: &Assignment| other.context() == assignment.context();
-        hold(Constraint::RoleAssignment, !self.assignments.values().any(is_same))?;
+        hold(Constraint::RoleAssignment, taken.insert(assignment.context()))?;
         self.assignments.insert(assignment.id, assignment.clone());
         Ok(())
     }

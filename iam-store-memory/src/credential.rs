@@ -62,7 +62,7 @@ impl MemoryTransaction {
                 self.draft.attempts.remove(email);
                 self.cleared.push(email.clone());
             }
-            CredentialChange::Refuse { .. } => {}
+            CredentialChange::Refuse { .. } | CredentialChange::RefuseFederated { .. } => {}
         }
     }
 }

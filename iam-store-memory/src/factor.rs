@@ -38,6 +38,19 @@ impl FactorTransaction for MemoryTransaction {
     }
 }
 
+impl MemoryTransaction {
+    pub(super) fn write_factor(&mut self, change: &FactorChange) -> Result<(), StoreError> {
+        if let FactorChange::Register(factor) = change {
+            let other_has_passkey = self.store.read(|state| {
+                let others = state.tenants.iter().filter(|(tenant, _)| **tenant != factor.tenant_id);
+                others.flat_map(|(_, state)| state.factors.values()).any(|other| other.is_same_passkey(factor))
+            });
+            hold(Constraint::Passkey, !other_has_passkey)?;
+        }
+        self.draft.write_factor(change)
+    }
+}
+
 impl TenantState {
     fn factors_of(&self, user: UserId) -> Vec<Factor> {
         let mut factors: Vec<Factor> = self.factors.values().filter(|factor| factor.user_id == user).cloned().collect();
@@ -49,7 +62,7 @@ impl TenantState {
         self.factors.values().any(|factor| factor.user_id == user && factor.is_confirmed())
     }
 
-    pub(super) fn write_factor(&mut self, change: &FactorChange) -> Result<(), StoreError> {
+    fn write_factor(&mut self, change: &FactorChange) -> Result<(), StoreError> {
         match change {
             FactorChange::Prepare(factor) => {
                 self.factors.retain(|_, stored| stored.user_id != factor.user_id || stored.is_confirmed());
@@ -80,8 +93,7 @@ impl TenantState {
 
     fn insert_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
         hold(Constraint::Reference, self.users.contains_key(&factor.user_id))?;
-        let is_same = |stored: &Factor| stored.credential_id.is_some() && stored.credential_id == factor.credential_id;
-        hold(Constraint::Passkey, !self.factors.values().any(is_same))?;
+        hold(Constraint::Passkey, !self.factors.values().any(|stored| stored.is_same_passkey(factor)))?;
         self.factors.insert(factor.id, factor.clone());
         Ok(())
     }
@@ -102,6 +114,7 @@ impl TenantState {
             ChallengeChange::EndAll(user) => {
                 self.challenges.retain(|_, challenge| challenge.user_id != Some(*user));
             }
+            ChallengeChange::EndAllOfTenant => self.challenges.clear(),
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 use async_trait::async_trait;
-use iam_model::access::VisibleScope;
+use iam_model::access::{Until, VisibleScope};
 use iam_model::change::InvitationChange;
 use iam_model::clock::Timestamp;
-use iam_model::id::{InvitationId, TenantId};
-use iam_model::invitation::{Invitation, InvitationFilter, InvitationStatus};
+use iam_model::id::{InvitationId, OrganizationId, RoleId, TenantId};
+use iam_model::invitation::{Invitation, InvitationFilter, InvitationStatus, InvitedRole, offered_until};
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{InvitationStore, InvitationTransaction};
 use iam_model::store_error::{Constraint, StoreError};
@@ -40,6 +40,32 @@ impl InvitationTransaction for MemoryTransaction {
     async fn lock_invitation(&mut self, id: InvitationId) -> Result<Option<Invitation>, StoreError> {
         Ok(self.draft.invitations.get(&id).cloned())
     }
+
+    async fn pending_invitations(&mut self, now: Timestamp) -> Result<u64, StoreError> {
+        Ok(self.pending(now).count() as u64)
+    }
+
+    async fn roles_offered_in(
+        &mut self,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+    ) -> Result<Vec<InvitedRole>, StoreError> {
+        let offered = self.pending(now).flat_map(|invitation| &invitation.roles);
+        let is_there = |role: &&InvitedRole| role.organization_id.is_some_and(|id| organizations.contains(&id));
+        Ok(offered.filter(is_there).copied().collect())
+    }
+
+    async fn roles_offered_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError> {
+        Ok(self.pending(now).filter_map(|invitation| offered_until(&invitation.roles, roles)).max())
+    }
+}
+
+impl MemoryTransaction {
+    /// The invitations that can be accepted at a moment.
+    fn pending(&self, now: Timestamp) -> impl Iterator<Item = &Invitation> {
+        let is_pending = move |found: &&Invitation| found.status_at(now) == InvitationStatus::Pending;
+        self.draft.invitations.values().filter(is_pending)
+    }
 }
 
 impl TenantState {
@@ -58,6 +84,7 @@ impl TenantState {
                 Ok(())
             }
             InvitationChange::Renew { after, .. }
+            | InvitationChange::Send { after }
             | InvitationChange::Accept { after, .. }
             | InvitationChange::Revoke { after, .. } => {
                 let stored = self.invitations.get_mut(&after.id).ok_or(StoreError::Missing("invitation"))?;

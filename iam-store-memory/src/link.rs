@@ -34,9 +34,14 @@ impl TenantState {
                 hold(Constraint::Reference, self.tenant.is_some())?;
                 self.links.insert((link.purpose, link.subject), link.clone());
             }
+            LinkChange::Send { link } => {
+                let stored = self.links.get_mut(&(link.purpose, link.subject)).filter(|stored| stored.id == link.id);
+                stored.ok_or(StoreError::Missing("link"))?.expires_at = link.expires_at;
+            }
             LinkChange::End { purpose, subject } => {
                 self.links.remove(&(*purpose, *subject));
             }
+            LinkChange::EndAll { purpose } => self.links.retain(|(of_purpose, _), _| of_purpose != purpose),
         }
         Ok(())
     }

@@ -24,9 +24,16 @@ impl OrganizationStore for MemoryStore {
         Ok(self.tenant_state(tenant).subtree(root))
     }
 
-    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+    async fn children(
+        &self,
+        tenant: TenantId,
+        parent: OrganizationId,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError> {
         let state = self.tenant_state(tenant);
-        Ok(state.sorted(|found| found.parent_id == Some(parent) && is_kept(found)))
+        let mut children = state.sorted(|found| found.parent_id == Some(parent) && is_kept(found));
+        children.truncate(limit as usize);
+        Ok(children)
     }
 
     async fn organizations(

@@ -23,7 +23,7 @@ impl SessionStore for MemoryStore {
                 user_status: user.status,
                 tenant_status: tenant.status,
                 expires_at: session.expires_at,
-                enrol_by: tenant.factor_demand().enrol_by(user.created_at).filter(|_| !has_factor),
+                enrol_by: tenant.factor_demand().restricts_session_from(user.created_at, &session.methods, has_factor),
                 grants: state.grants(|assignment| assignment.user_id == session.user_id),
             })
         };

@@ -10,15 +10,18 @@ use iam_model::challenge::Challenge;
 use iam_model::change::{AuditChange, MailChange};
 use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
+use iam_model::domain::Domain;
 use iam_model::factor::Factor;
 use iam_model::id::{
-    AccessReviewId, ApiKeyId, AssignmentId, FactorId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId,
-    SessionId, TenantId, UserId, WebhookId,
+    AccessReviewId, ApiKeyId, AssignmentId, DomainId, FactorId, IdentityId, IdentityProviderId, InvitationId,
+    MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
 };
 use iam_model::idempotency::IdempotencyRecord;
+use iam_model::identity::Identity;
+use iam_model::identity_provider::IdentityProvider;
 use iam_model::invitation::Invitation;
 use iam_model::link::{Link, LinkPurpose};
-use iam_model::mail::{MailKind, Message};
+use iam_model::mail::{MailKind, Message, SentMessages};
 use iam_model::organization::Organization;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission::RegisteredPermission;
@@ -34,9 +37,9 @@ use iam_model::validate::EmailKey;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
-use crate::kept_webhook::KeptWebhook;
 use crate::log::AuditLog;
 use crate::past_versions::PastVersions;
+use crate::stored_webhook::StoredWebhook;
 
 /// A store in memory. Clones share its content.
 ///
@@ -69,6 +72,7 @@ pub(super) struct State {
     pub(super) idempotency: BTreeMap<(TenantId, [u8; 32]), IdempotencyRecord>,
     pub(super) outbox: BTreeMap<MessageId, Message>,
     pub(super) queued_mail: BTreeMap<(TenantId, EmailKey, MailKind), Vec<Timestamp>>,
+    pub(super) sent_mail: BTreeMap<TenantId, SentMessages>,
 }
 
 /// The state of one tenant. For [`TenantId::NONE`], it contains only login attempts and challenges.
@@ -89,9 +93,12 @@ pub(super) struct TenantState {
     pub(super) recovery_codes: BTreeMap<UserId, BTreeSet<[u8; 32]>>,
     pub(super) challenges: BTreeMap<[u8; 32], Challenge>,
     pub(super) api_keys: BTreeMap<ApiKeyId, ApiKey>,
-    pub(super) webhooks: BTreeMap<WebhookId, KeptWebhook>,
+    pub(super) webhooks: BTreeMap<WebhookId, StoredWebhook>,
     pub(super) access_reviews: BTreeMap<AccessReviewId, AccessReview>,
     pub(super) access_review_items: BTreeMap<AccessReviewId, Arc<BTreeMap<AssignmentId, AccessReviewItem>>>,
+    pub(super) domains: BTreeMap<DomainId, Domain>,
+    pub(super) identity_providers: BTreeMap<IdentityProviderId, IdentityProvider>,
+    pub(super) identities: BTreeMap<IdentityId, Identity>,
     pub(super) past: PastVersions,
 }
 

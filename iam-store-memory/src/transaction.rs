@@ -38,11 +38,14 @@ impl Transaction for MemoryTransaction {
             }
             Change::Invitation(change) => self.draft.write_invitation(change),
             Change::Link(change) => self.draft.write_link(change),
-            Change::Factor(change) => self.draft.write_factor(change),
+            Change::Factor(change) => self.write_factor(change),
             Change::Challenge(change) => self.draft.write_challenge(change),
             Change::ApiKey(change) => self.draft.write_api_key(change),
             Change::Webhook(change) => self.draft.write_webhook(change),
             Change::AccessReview(change) => self.draft.write_access_review(change),
+            Change::Domain(change) => self.write_domain(change),
+            Change::IdentityProvider(change) => self.draft.write_identity_provider(change),
+            Change::Identity(change) => self.draft.write_identity(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

@@ -31,7 +31,7 @@ impl UserStore for MemoryStore {
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
         let state = self.tenant_state(tenant);
-        let passes = |user: &&User| filter.matches(user) && state.is_listed(user.id, filter, visible_scope, now);
+        let passes = |user: &&User| filter.matches(user) && state.is_listed(user, filter, visible_scope, now);
         let mut found: Vec<&User> = state.users.values().filter(passes).collect();
         found.sort_by(|a, b| sort.compare(a, b));
         Ok(page(&found, request))
@@ -47,6 +47,14 @@ impl UserTransaction for MemoryTransaction {
     async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         Ok(self.draft.users_by_id(ids))
     }
+
+    async fn lock_users_at_home(&mut self, organization: OrganizationId, limit: u32) -> Result<Vec<User>, StoreError> {
+        let at_home = self.draft.users.values().filter(|user| user.home_organization_id == Some(organization));
+        let mut found: Vec<User> = at_home.cloned().collect();
+        found.sort_by_key(|user| user.id);
+        found.truncate(limit as usize);
+        Ok(found)
+    }
 }
 
 impl TenantState {
@@ -58,12 +66,13 @@ impl TenantState {
         self.users.values().filter(|user| ids.contains(&user.id)).cloned().collect()
     }
 
-    /// Whether the assignments of a user match the filter and lie within the visible scope.
-    fn is_listed(&self, user: UserId, filter: &UserFilter, visible_scope: &VisibleScope, now: Timestamp) -> bool {
-        let held = || self.assignments.values().filter(|found| found.user_id == user && found.is_live(now));
+    /// Whether the assignments of a user match the filter, and the user belongs to the visible scope.
+    fn is_listed(&self, user: &User, filter: &UserFilter, visible_scope: &VisibleScope, now: Timestamp) -> bool {
+        let held = || self.assignments.values().filter(|found| found.user_id == user.id && found.is_live(now));
         let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
         let is_within = || {
             *visible_scope == VisibleScope::Tenant
+                || self.is_visible(visible_scope, user.home_organization_id)
                 || held().any(|found| self.is_visible(visible_scope, found.organization_id))
         };
         filter.organization.is_none_or(is_member) && is_within()
@@ -74,6 +83,7 @@ impl TenantState {
             UserChange::Create { user, password, .. } => {
                 hold(Constraint::Reference, self.tenant.is_some())?;
                 self.hold_email_unique(user)?;
+                self.hold_home(user.home_organization_id)?;
                 self.users.insert(user.id, user.clone());
                 self.passwords.extend(password.clone().map(|password| (user.id, password)));
             }
@@ -83,11 +93,23 @@ impl TenantState {
             | UserChange::ConfirmEmail { after, .. }
             | UserChange::Delete { after, .. } => {
                 self.hold_email_unique(after)?;
+                self.hold_home(after.home_organization_id)?;
                 let stored = self.user_mut(after.id)?;
                 *stored = User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() };
             }
+            UserChange::MoveHomes { before, home, at } => {
+                self.hold_home(*home)?;
+                for user in before {
+                    let stored = self.user_mut(user.id)?;
+                    *stored = User { home_organization_id: *home, ..stored.clone() }.changed(*at);
+                }
+            }
         }
         Ok(())
+    }
+
+    fn hold_home(&self, home: Option<OrganizationId>) -> Result<(), StoreError> {
+        hold(Constraint::Reference, home.is_none_or(|home| self.organizations.contains_key(&home)))
     }
 
     fn user_mut(&mut self, id: UserId) -> Result<&mut User, StoreError> {

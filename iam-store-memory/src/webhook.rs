@@ -13,27 +13,27 @@ use iam_model::tenant::TenantStatus;
 use iam_model::version::Version;
 use iam_model::webhook::{Delivery, DeliveryProgress, DueWebhook, Webhook, WebhookBacklog, WebhookWork};
 
-use crate::kept_webhook::KeptWebhook;
 use crate::state::{MemoryStore, MemoryTransaction, State, TenantState, newest_first};
+use crate::stored_webhook::StoredWebhook;
 
 #[async_trait]
 impl WebhookStore for MemoryStore {
     async fn webhook(&self, tenant: TenantId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-        Ok(self.tenant_state(tenant).webhooks.get(&id).map(|kept| kept.webhook.clone()))
+        Ok(self.tenant_state(tenant).webhooks.get(&id).map(|stored| stored.webhook.clone()))
     }
 
     async fn webhooks(&self, tenant: TenantId) -> Result<Vec<Webhook>, StoreError> {
         let state = self.tenant_state(tenant);
-        let mut webhooks: Vec<Webhook> = state.webhooks.values().map(|kept| kept.webhook.clone()).collect();
+        let mut webhooks: Vec<Webhook> = state.webhooks.values().map(|stored| stored.webhook.clone()).collect();
         newest_first(&mut webhooks, |webhook| (webhook.created_at, webhook.id));
         Ok(webhooks)
     }
 
     async fn deliveries(&self, tenant: TenantId, webhook: WebhookId, limit: u32) -> Result<Vec<Delivery>, StoreError> {
         let state = self.tenant_state(tenant);
-        let kept = state.webhooks.get(&webhook);
+        let stored = state.webhooks.get(&webhook);
         let mut deliveries: Vec<Delivery> =
-            kept.into_iter().flat_map(|kept| kept.deliveries.values().cloned()).collect();
+            stored.into_iter().flat_map(|stored| stored.deliveries.values().cloned()).collect();
         deliveries.sort_by_key(|delivery| Reverse((delivery.started_at, delivery.sequence)));
         deliveries.truncate(limit as usize);
         Ok(deliveries)
@@ -41,11 +41,11 @@ impl WebhookStore for MemoryStore {
 
     async fn due_webhooks(&self, now: Timestamp) -> Result<Vec<DueWebhook>, StoreError> {
         Ok(self.read(|state| {
-            let due = state.delivering().filter(|(tenant_id, kept)| kept.is_due(state.log_size(*tenant_id), now));
-            let due = due.map(|(tenant_id, kept)| DueWebhook {
+            let due = state.delivering().filter(|(tenant_id, stored)| stored.is_due(state.log_size(*tenant_id), now));
+            let due = due.map(|(tenant_id, stored)| DueWebhook {
                 tenant_id,
-                id: kept.webhook.id,
-                is_failing: kept.progress.failures > 0,
+                id: stored.webhook.id,
+                is_failing: stored.progress.failures > 0,
             });
             due.collect()
         }))
@@ -59,11 +59,11 @@ impl WebhookStore for MemoryStore {
         limit: u32,
     ) -> Result<Option<WebhookWork>, StoreError> {
         let state = self.tenant_state(tenant);
-        let kept = state.webhooks.get(&id).filter(|kept| kept.webhook.enabled && state.is_active());
-        Ok(kept.map(|kept| WebhookWork {
-            webhook: kept.webhook.clone(),
-            progress: kept.progress,
-            due: kept.due_deliveries(now).take(limit as usize).cloned().collect(),
+        let stored = state.webhooks.get(&id).filter(|stored| stored.webhook.enabled && state.is_active());
+        Ok(stored.map(|stored| WebhookWork {
+            webhook: stored.webhook.clone(),
+            progress: stored.progress,
+            due: stored.due_deliveries(now).take(limit as usize).cloned().collect(),
         }))
     }
 
@@ -79,12 +79,12 @@ impl WebhookStore for MemoryStore {
         // A unit of work that has begun would undo the write.
         let _writer = self.writer.lock().await;
         Ok(self.change(|state| {
-            let kept = state.tenants.get_mut(&tenant).and_then(|tenant| Arc::make_mut(tenant).webhooks.get_mut(&id));
-            let Some(kept) = kept else { return false };
-            kept.deliveries.extend(deliveries.iter().map(|delivery| (delivery.sequence, delivery.clone())));
-            let is_current = (kept.webhook.version, kept.progress.attempted) == (version, before);
+            let stored = state.tenants.get_mut(&tenant).and_then(|tenant| Arc::make_mut(tenant).webhooks.get_mut(&id));
+            let Some(stored) = stored else { return false };
+            stored.deliveries.extend(deliveries.iter().map(|delivery| (delivery.sequence, delivery.clone())));
+            let is_current = (stored.webhook.version, stored.progress.attempted) == (version, before);
             if is_current {
-                kept.progress = *progress;
+                stored.progress = *progress;
             }
             is_current
         }))
@@ -93,9 +93,9 @@ impl WebhookStore for MemoryStore {
     async fn webhook_backlog(&self) -> Result<WebhookBacklog, StoreError> {
         Ok(self.read(|state| {
             let mut backlog = WebhookBacklog::default();
-            for (tenant, kept) in state.delivering() {
+            for (tenant, stored) in state.delivering() {
                 let removed = state.head(tenant).map_or(0, |head| head.removed);
-                let next = kept.progress.attempted.max(removed);
+                let next = stored.progress.attempted.max(removed);
                 backlog.entries = backlog.entries.max(state.log_size(tenant).saturating_sub(next));
                 let leaves = state.audit.get(&tenant).map_or(&[][..], |log| &log.leaves);
                 let since = usize::try_from(next).ok().and_then(|next| leaves.get(next)).map(|leaf| leaf.created_at);
@@ -109,7 +109,7 @@ impl WebhookStore for MemoryStore {
 #[async_trait]
 impl WebhookTransaction for MemoryTransaction {
     async fn lock_webhook(&mut self, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-        Ok(self.draft.webhooks.get(&id).map(|kept| kept.webhook.clone()))
+        Ok(self.draft.webhooks.get(&id).map(|stored| stored.webhook.clone()))
     }
 
     async fn count_webhooks(&mut self) -> Result<u64, StoreError> {
@@ -119,10 +119,10 @@ impl WebhookTransaction for MemoryTransaction {
 
 impl State {
     /// The enabled webhooks of active tenants.
-    fn delivering(&self) -> impl Iterator<Item = (TenantId, &KeptWebhook)> {
+    fn delivering(&self) -> impl Iterator<Item = (TenantId, &StoredWebhook)> {
         let active = self.tenants.iter().filter(|(_, state)| state.is_active());
-        let webhooks = active.flat_map(|(tenant, state)| state.webhooks.values().map(|kept| (*tenant, kept)));
-        webhooks.filter(|(_, kept)| kept.webhook.enabled)
+        let webhooks = active.flat_map(|(tenant, state)| state.webhooks.values().map(|stored| (*tenant, stored)));
+        webhooks.filter(|(_, stored)| stored.webhook.enabled)
     }
 
     fn head(&self, tenant: TenantId) -> Option<&LogHead> {
@@ -143,20 +143,20 @@ impl TenantState {
         match change {
             WebhookChange::Create { webhook, after } => {
                 let progress = DeliveryProgress { attempted: *after, ..DeliveryProgress::default() };
-                let kept = KeptWebhook { webhook: webhook.clone(), progress, deliveries: BTreeMap::new() };
-                self.webhooks.insert(webhook.id, kept);
+                let stored = StoredWebhook { webhook: webhook.clone(), progress, deliveries: BTreeMap::new() };
+                self.webhooks.insert(webhook.id, stored);
             }
             WebhookChange::Update { before, after, .. } => {
-                let kept = self.changed_webhook(after)?;
+                let stored = self.changed_webhook(after)?;
                 if after.enabled && !before.enabled {
-                    kept.progress = kept.progress.restarted();
+                    stored.progress = stored.progress.restarted();
                 }
             }
             WebhookChange::Rotate { after } => drop(self.changed_webhook(after)?),
             WebhookChange::Replay { webhook, after } => {
-                let kept = self.changed_webhook(webhook)?;
-                let attempted = kept.progress.attempted.min(*after);
-                kept.progress = DeliveryProgress { attempted, ..kept.progress.restarted() };
+                let stored = self.changed_webhook(webhook)?;
+                let attempted = stored.progress.attempted.min(*after);
+                stored.progress = DeliveryProgress { attempted, ..stored.progress.restarted() };
             }
             WebhookChange::Delete(webhook) => {
                 self.webhooks.remove(&webhook.id).ok_or(StoreError::Missing("webhook"))?;
@@ -165,9 +165,9 @@ impl TenantState {
         Ok(())
     }
 
-    fn changed_webhook(&mut self, after: &Webhook) -> Result<&mut KeptWebhook, StoreError> {
-        let kept = self.webhooks.get_mut(&after.id).ok_or(StoreError::Missing("webhook"))?;
-        kept.webhook = Webhook { version: kept.webhook.version.next(), ..after.clone() };
-        Ok(kept)
+    fn changed_webhook(&mut self, after: &Webhook) -> Result<&mut StoredWebhook, StoreError> {
+        let stored = self.webhooks.get_mut(&after.id).ok_or(StoreError::Missing("webhook"))?;
+        stored.webhook = Webhook { version: stored.webhook.version.next(), ..after.clone() };
+        Ok(stored)
     }
 }

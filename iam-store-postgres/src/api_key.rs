@@ -1,73 +1,94 @@
-use chrono::{DateTime, Utc};
-use iam_model::id::{ApiKeyId, TenantId};
-use iam_model::store::ApiKeySnapshot;
+use async_trait::async_trait;
+use iam_model::api_key::ApiKey;
+use iam_model::change::ApiKeyChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::{ApiKeyId, OrganizationId, TenantId, UserId};
+use iam_model::store::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};
 use iam_model::store_error::StoreError;
-use iam_store_sql::{api_key_ports, api_key_snapshot_row};
+use iam_store_sql::api_key::{ApiKeyRow, stored_permissions};
+use iam_store_sql::column::parse;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::factor::DemandRow;
 use sqlx::types::Json;
+use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::assignment::{GrantRow, grants, select_grants};
-use crate::audit::execute_audited;
+use crate::assignment::{GrantRow, grants};
+use crate::column::in_range;
+use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
 
-api_key_ports! {
-    PostgresStore,
-    PostgresTransaction,
-    by_id: "FROM iam.api_keys k WHERE k.tenant_id = $1 AND k.id = $2",
-    of_user: "FROM iam.api_keys k WHERE k.tenant_id = $1 AND k.user_id = $2 ORDER BY k.created_at DESC, k.id",
-    lock: "FROM iam.api_keys k WHERE k.tenant_id = $1 AND k.id = $2 FOR UPDATE",
-    lock_of_user: r#"
-        FROM iam.api_keys k
-        WHERE k.tenant_id = $1 AND k.user_id = $2
-        ORDER BY k.created_at DESC, k.id
-        FOR UPDATE
-    "#,
-    record_use: r#"
-        UPDATE iam.api_keys
-        SET last_used_at = $3
-        WHERE tenant_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)
-    "#,
-    insert: (
-        "$14",
-        r#"
-        INSERT INTO iam.api_keys (
-            tenant_id, id, name, secret_hash, former_hash, former_until, permissions, expires_at,
-            user_id, organization_id, created_at, created_by, last_used_at
-        )
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-        "#
-    ),
-    update: (
-        "$9",
-        r#"
-        UPDATE iam.api_keys
-        SET
-            name = $3,
-            secret_hash = $4,
-            former_hash = $5,
-            former_until = $6,
-            permissions = $7,
-            expires_at = $8,
-            version = version + 1
-        WHERE tenant_id = $1 AND id = $2
-        "#
-    ),
-    delete: (
-        "$3",
-        "DELETE FROM iam.api_keys WHERE tenant_id = $1 AND id = ANY($2)"
-    ),
+type Row = ApiKeyRow<Timestamp>;
+
+/// A key with the statuses of its user and its tenant, and with the grants of the user.
+struct SnapshotRow {
+    tenant_id: Uuid,
+    id: Uuid,
+    user_id: Uuid,
+    name: String,
+    secret_hash: Vec<u8>,
+    former_hash: Option<Vec<u8>>,
+    former_until: Option<Timestamp>,
+    permissions: Option<String>,
+    organization_id: Option<Uuid>,
+    expires_at: Timestamp,
+    created_at: Timestamp,
+    created_by: Option<Uuid>,
+    rotated_by_owner: bool,
+    last_used_at: Option<Timestamp>,
+    version: i64,
+    user_status: String,
+    user_kind: String,
+    user_created_at: Timestamp,
+    tenant_status: String,
+    second_factor_required_at: Option<Timestamp>,
+    second_factor_grace_days: i64,
+    has_factor: bool,
+    grants: Json<Vec<GrantRow>>,
 }
 
-api_key_snapshot_row!(SnapshotRow, DateTime<Utc>, grants: Json<Vec<GrantRow>>);
+impl TryFrom<SnapshotRow> for ApiKeySnapshot {
+    type Error = StoreError;
 
-impl PostgresStore {
-    // One query, like that of a session.
-    pub(crate) async fn read_api_key_snapshot(
-        &self,
-        tenant: TenantId,
-        id: ApiKeyId,
-    ) -> Result<Option<ApiKeySnapshot>, StoreError> {
-        let row = select_grants!(
+    fn try_from(row: SnapshotRow) -> Result<Self, StoreError> {
+        let key = Row {
+            tenant_id: row.tenant_id,
+            id: row.id,
+            user_id: row.user_id,
+            name: row.name,
+            secret_hash: row.secret_hash,
+            former_hash: row.former_hash,
+            former_until: row.former_until,
+            permissions: row.permissions,
+            organization_id: row.organization_id,
+            expires_at: row.expires_at,
+            created_at: row.created_at,
+            created_by: row.created_by,
+            rotated_by_owner: row.rotated_by_owner,
+            last_used_at: row.last_used_at,
+            version: row.version,
+        };
+        let demand = DemandRow {
+            required_at: row.second_factor_required_at,
+            grace_days: row.second_factor_grace_days,
+            user_created_at: row.user_created_at,
+            has_factor: row.has_factor,
+        };
+        Ok(Self {
+            key: key.try_into()?,
+            user_status: parse("users.status", &row.user_status)?,
+            tenant_status: parse("tenants.status", &row.tenant_status)?,
+            enrol_by: demand.refuses_keys_from(&row.user_kind)?,
+            grants: grants(row.grants.0)?,
+        })
+    }
+}
+
+#[async_trait]
+impl ApiKeyStore for PostgresStore {
+    async fn api_key_snapshot(&self, tenant: TenantId, id: ApiKeyId) -> Result<Option<ApiKeySnapshot>, StoreError> {
+        // One query, like that of a session.
+        let row = sqlx::query_as!(
             SnapshotRow,
             r#"
             SELECT
@@ -83,18 +104,94 @@ impl PostgresStore {
                 k.expires_at,
                 k.created_at,
                 k.created_by,
+                k.rotated_by_owner,
                 k.last_used_at,
                 k.version,
                 u.status AS user_status,
+                u.kind AS user_kind,
+                u.created_at AS user_created_at,
                 t.status AS tenant_status,
+                t.second_factor_required_at,
+                t.second_factor_grace_days,
+                CASE
+                    WHEN t.second_factor_required_at IS NULL THEN FALSE
+                    ELSE EXISTS (
+                        SELECT
+                        FROM iam.factors f
+                        WHERE f.tenant_id = $1 AND f.user_id = k.user_id AND f.confirmed_at IS NOT NULL
+                    )
+                END AS "has_factor!",
                 coalesce(
                     (
                         SELECT json_agg(g)
                         FROM (
-            "#,
-            "WHERE a.tenant_id = $1 AND a.user_id = k.user_id",
-            "a.created_at DESC, a.id",
-            r#"
+                            WITH RECURSIVE found AS (
+                                SELECT a.*
+                                FROM iam.role_assignments a
+                                WHERE a.tenant_id = $1 AND a.user_id = k.user_id
+                            ),
+                            step AS (
+                                SELECT
+                                    o.id,
+                                    o.name,
+                                    o.parent_id,
+                                    o.status = 'ACTIVE' AS is_lineage_active,
+                                    ARRAY[o.id] AS lineage
+                                FROM (SELECT DISTINCT f.organization_id AS id FROM found f) f
+                                -- LIMIT, so that each is found by its key. A hash join would read all organizations of the tenant.
+                                CROSS JOIN LATERAL (
+                                    SELECT o.id, o.name, o.parent_id, o.status
+                                    FROM iam.organizations o
+                                    WHERE o.tenant_id = $1 AND o.id = f.id
+                                    LIMIT 1
+                                ) o
+                                UNION ALL
+                                SELECT
+                                    s.id,
+                                    s.name,
+                                    o.parent_id,
+                                    s.is_lineage_active AND o.status = 'ACTIVE',
+                                    s.lineage || o.id
+                                FROM step s
+                                CROSS JOIN LATERAL (
+                                    SELECT o.id, o.parent_id, o.status
+                                    FROM iam.organizations o
+                                    WHERE o.tenant_id = $1
+                                        AND o.id = s.parent_id
+                                        -- Even a cycle, which the service never writes, would end.
+                                        AND o.id <> ALL (s.lineage)
+                                    LIMIT 1
+                                ) o
+                            ),
+                            position AS (
+                                -- The last step has read every ancestor.
+                                SELECT DISTINCT ON (s.id)
+                                    s.id,
+                                    s.name,
+                                    s.lineage,
+                                    s.is_lineage_active
+                                FROM step s
+                                ORDER BY s.id, cardinality(s.lineage) DESC
+                            )
+                            SELECT
+                                to_json(a) AS "assignment!: Json<AssignmentRow<Moment>>",
+                                CASE WHEN row_number() OVER (PARTITION BY a.role_id) = 1 THEN (
+                                    SELECT to_json(role)
+                                    FROM (
+                                        SELECT
+                                            r.*,
+                                            ARRAY(
+                                                SELECT p.permission
+                                                FROM iam.role_permissions p
+                                                WHERE p.tenant_id = $1 AND p.role_id = r.id
+                                            ) AS permissions
+                                    ) role
+                                ) END AS "role?: Json<RoleRow>",
+                                to_json(o) AS "organization?: Json<GrantOrganizationRow>"
+                            FROM found a
+                            JOIN iam.roles r ON r.tenant_id = $1 AND r.id = a.role_id
+                            LEFT JOIN position o ON o.id = a.organization_id
+                            ORDER BY a.created_at DESC, a.id
                         ) g (assignment, role, organization)
                     ),
                     '[]'
@@ -107,7 +204,170 @@ impl PostgresStore {
             tenant.as_uuid(),
             id.as_uuid()
         );
-        let row = self.answer(row.fetch_optional(&self.reads())).await?;
-        row.map(|row| SnapshotRow::with_grants(row, |Json(rows)| grants(rows))).transpose()
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(ApiKeySnapshot::try_from).transpose()
+    }
+
+    async fn api_key(&self, tenant: TenantId, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                k.tenant_id, k.id, k.user_id, k.name, k.secret_hash, k.former_hash, k.former_until, k.permissions,
+                k.organization_id, k.expires_at, k.created_at, k.created_by, k.rotated_by_owner,
+                k.last_used_at, k.version
+            FROM iam.api_keys k
+            WHERE k.tenant_id = $1 AND k.id = $2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(ApiKey::try_from).transpose()
+    }
+
+    async fn api_keys_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<ApiKey>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                k.tenant_id, k.id, k.user_id, k.name, k.secret_hash, k.former_hash, k.former_until, k.permissions,
+                k.organization_id, k.expires_at, k.created_at, k.created_by, k.rotated_by_owner,
+                k.last_used_at, k.version
+            FROM iam.api_keys k
+            WHERE k.tenant_id = $1 AND k.user_id = $2
+            ORDER BY k.created_at DESC, k.id
+            "#,
+            tenant.as_uuid(),
+            user.as_uuid()
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(ApiKey::try_from).collect()
+    }
+
+    async fn record_api_key_use(&self, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.api_keys
+            SET last_used_at = $3
+            WHERE tenant_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid(),
+            in_range(now)
+        );
+        self.answer(update.execute(&self.writes())).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl ApiKeyTransaction for PostgresTransaction {
+    async fn lock_api_key(&mut self, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                k.tenant_id, k.id, k.user_id, k.name, k.secret_hash, k.former_hash, k.former_until, k.permissions,
+                k.organization_id, k.expires_at, k.created_at, k.created_by, k.rotated_by_owner,
+                k.last_used_at, k.version
+            FROM iam.api_keys k
+            WHERE k.tenant_id = $1 AND k.id = $2
+            FOR UPDATE
+            "#,
+            self.tenant(),
+            id.as_uuid()
+        );
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(ApiKey::try_from).transpose()
+    }
+
+    async fn lock_api_keys_of(&mut self, user: UserId) -> Result<Vec<ApiKey>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                k.tenant_id, k.id, k.user_id, k.name, k.secret_hash, k.former_hash, k.former_until, k.permissions,
+                k.organization_id, k.expires_at, k.created_at, k.created_by, k.rotated_by_owner,
+                k.last_used_at, k.version
+            FROM iam.api_keys k
+            WHERE k.tenant_id = $1 AND k.user_id = $2
+            ORDER BY k.created_at DESC, k.id
+            FOR UPDATE
+            "#,
+            self.tenant(),
+            user.as_uuid()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(ApiKey::try_from).collect()
+    }
+}
+
+impl PostgresTransaction {
+    pub(crate) async fn write_api_key(&mut self, change: &ApiKeyChange) -> Result<(), StoreError> {
+        match change {
+            ApiKeyChange::Create { key, .. } => self.insert_api_key(key).await,
+            ApiKeyChange::Update { after, .. } | ApiKeyChange::Rotate { after, .. } => self.update_api_key(after).await,
+            ApiKeyChange::Delete(keys) => self.delete_api_keys(keys).await,
+        }
+    }
+
+    async fn insert_api_key(&mut self, key: &ApiKey) -> Result<(), StoreError> {
+        let former = key.secret.former.as_ref();
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.api_keys (
+                tenant_id, id, name, secret_hash, former_hash, former_until, permissions, expires_at, user_id,
+                organization_id, created_at, created_by, rotated_by_owner, last_used_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+            "#,
+            self.tenant(),
+            key.id.as_uuid(),
+            key.name.as_str(),
+            key.secret.hash.as_slice(),
+            former.map(|former| former.hash.as_slice()),
+            former.map(|former| in_range(former.until)),
+            key.permissions.as_ref().map(stored_permissions),
+            in_range(key.expires_at),
+            key.user_id.as_uuid(),
+            key.organization_id.map(OrganizationId::as_uuid),
+            in_range(key.created_at),
+            key.created_by.map(UserId::as_uuid),
+            key.rotated_by_owner,
+            key.last_used_at.map(in_range)
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn update_api_key(&mut self, key: &ApiKey) -> Result<(), StoreError> {
+        let former = key.secret.former.as_ref();
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.api_keys
+            SET
+                name = $3,
+                secret_hash = $4,
+                former_hash = $5,
+                former_until = $6,
+                permissions = $7,
+                expires_at = $8,
+                rotated_by_owner = $9,
+                version = version + 1
+            WHERE tenant_id = $1 AND id = $2
+            "#,
+            self.tenant(),
+            key.id.as_uuid(),
+            key.name.as_str(),
+            key.secret.hash.as_slice(),
+            former.map(|former| former.hash.as_slice()),
+            former.map(|former| in_range(former.until)),
+            key.permissions.as_ref().map(stored_permissions),
+            in_range(key.expires_at),
+            key.rotated_by_owner
+        );
+        expect_row(self.execute(update).await?, "API key")
+    }
+
+    async fn delete_api_keys(&mut self, keys: &[ApiKey]) -> Result<(), StoreError> {
+        let ids: Vec<Uuid> = keys.iter().map(|key| key.id.as_uuid()).collect();
+        let delete =
+            sqlx::query!("DELETE FROM iam.api_keys WHERE tenant_id = $1 AND id = ANY($2)", self.tenant(), &ids);
+        self.execute(delete).await.map(drop)
     }
 }

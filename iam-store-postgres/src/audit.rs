@@ -24,105 +24,6 @@ use crate::written_entry::WrittenEntry;
 
 pub(crate) type AuditEntryRow = iam_store_sql::audit::AuditEntryRow<Moment>;
 
-/// Executes a statement of a change. If the change has exactly one audit entry, the same statement writes the entry,
-/// which saves a round trip.
-///
-/// The first parameter of the statement is the tenant. The literal `$entry` names the parameter after the last one.
-/// If the statement needs another one, or the change also writes into another table, that statement comes first, after
-/// `with`. After `also`, it is left out if the tables are distributed: then the caller executes it on its own. Citus
-/// sends no statement to a shard that inserts in a WITH clause.
-///
-/// With `alone` in place of the parameter's number, the statement writes no entry.
-macro_rules! execute_audited {
-    ($transaction:expr, alone, $statement:literal $(+ $more:literal)*, $($argument:expr),+) => {
-        sqlx::query!($statement $(+ $more)*, $($argument),+)
-            .execute($transaction.connection())
-            .await
-            .map_err($crate::error::store_error)
-    };
-    ($transaction:expr, $entry:literal, also $other:literal, $statement:literal, $($argument:expr),+) => {
-        if $transaction.is_distributed() {
-            execute_audited!($transaction, alone, $statement, $($argument),+)
-        } else {
-            execute_audited!($transaction, $entry, with $other, $statement, $($argument),+)
-        }
-    };
-    (
-        $transaction:expr,
-        $entry:literal,
-        $(with $other:literal,)?
-        $statement:literal $(+ $more:literal)*,
-        $($argument:expr),+
-    ) => {{
-        let executed = if let Some(entry) = $transaction.take_only_entry() {
-            let query = $crate::audit::insert_entries!(
-                "SELECT (" + $entry + "::iam.written_audit_entry).*",
-                $(", " + $other +)? $statement $(+ $more)*,
-                $($argument,)+
-                entry as $crate::written_entry::WrittenEntry
-            );
-            query.execute($transaction.connection()).await
-        } else {
-            let query = sqlx::query!($("WITH " + $other +)? $statement $(+ $more)*, $($argument),+);
-            query.execute($transaction.connection()).await
-        };
-        executed.map_err($crate::error::store_error)
-    }};
-}
-pub(crate) use execute_audited;
-
-/// Writes the entries that a literal selects into the queue of pending entries, and executes a statement.
-macro_rules! insert_entries {
-    ($entries:literal $(+ $more:literal)*, $statement:literal $(+ $rest:literal)*, $($arguments:tt)+) => {
-        sqlx::query!(
-            r#"
-            WITH written AS (
-                INSERT INTO iam.audit_unsealed (
-                    tenant_id,
-                    id,
-                    action,
-                    resource_type,
-                    resource_id,
-                    organization_id,
-                    user_id,
-                    old_value,
-                    new_value,
-                    metadata,
-                    correlation_id,
-                    ip_address,
-                    user_agent,
-                    created_at,
-                    details_salt,
-                    origin_salt,
-                    digest
-                )
-                SELECT
-                    $1,
-                    id,
-                    action,
-                    resource_type,
-                    resource_id,
-                    organization_id,
-                    user_id,
-                    old_value::json,
-                    new_value::json,
-                    metadata::json,
-                    correlation_id,
-                    ip_address,
-                    user_agent,
-                    created_at,
-                    details_salt,
-                    origin_salt,
-                    digest
-                FROM ("# + $entries $(+ $more)* + r#") entry
-            )
-            "# + $statement $(+ $rest)*,
-            $($arguments)+
-        )
-    };
-}
-pub(crate) use insert_entries;
-
 /// The maximum number of leaves whose entries one statement deletes, so that no statement holds its locks for long.
 const PURGED: i32 = 2_000;
 
@@ -166,7 +67,7 @@ impl AuditStore for PostgresStore {
             query
         };
         let rows: Vec<AuditEntryRow> = self
-            .list(|source| {
+            .list(tenant, |source| {
                 let mut query = select();
                 async move { query.build_query_as().fetch_all(&source).await }
             })
@@ -200,7 +101,7 @@ impl AuditStore for PostgresStore {
             query
         };
         let rows: Vec<(Day, i64)> = self
-            .list(|source| {
+            .list(tenant, |source| {
                 let mut query = select();
                 async move { query.build_query_as().fetch_all(&source).await }
             })
@@ -219,7 +120,8 @@ impl AuditStore for PostgresStore {
         query.push(" AND e.id = ").push_bind(id).push(" AND e.created_at = (SELECT created_at FROM leaf) UNION ALL ");
         push_select(&mut query, "iam.audit_unsealed", tenant);
         query.push(" AND e.id = ").push_bind(id).push(" AND NOT EXISTS (SELECT FROM leaf)");
-        let row: Option<AuditEntryRow> = self.answer(query.build_query_as().fetch_optional(&self.reads())).await?;
+        let row: Option<AuditEntryRow> =
+            self.answer(query.build_query_as().fetch_optional(&self.reads_of(tenant))).await?;
         row.map(AuditEntry::try_from).transpose()
     }
 
@@ -317,32 +219,27 @@ impl PostgresTransaction {
         Ok(())
     }
 
-    /// Takes the audit entry of the change that is being written, if there is exactly one. The statement of the
-    /// change then writes it, unless the tables are distributed.
-    pub(crate) fn take_only_entry(&mut self) -> Option<WrittenEntry> {
-        if self.entries.len() == 1 && !self.is_distributed() { self.entries.pop() } else { None }
-    }
-
     /// Writes the audit entries that no statement of the change has written.
     pub(crate) async fn write_entries(&mut self) -> Result<(), StoreError> {
-        if self.is_distributed() {
-            let (tenant, entries) = (self.tenant(), mem::take(&mut self.entries));
-            return self.insert_values(WrittenEntry::INSERT, entries, |row, entry| entry.push(tenant, row)).await;
-        }
-        if self.entries.len() == 1 {
-            execute_audited!(self, "$2", "SELECT WHERE $1::uuid IS NOT NULL", self.tenant())?;
+        if self.entries.is_empty() || self.write_distributed_entries().await? {
+            return Ok(());
         }
         let entries = mem::take(&mut self.entries);
-        if !entries.is_empty() {
-            let query = insert_entries!(
-                "SELECT * FROM unnest($2::iam.written_audit_entry[])",
-                "SELECT WHERE $1::uuid IS NOT NULL",
-                self.tenant(),
-                entries as Vec<WrittenEntry>
-            );
-            query.execute(self.connection()).await.map_err(store_error)?;
-        }
-        Ok(())
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.audit_unsealed (
+                tenant_id, id, action, resource_type, resource_id, organization_id, user_id, old_value, new_value,
+                metadata, correlation_id, ip_address, user_agent, created_at, details_salt, origin_salt, digest
+            )
+            SELECT
+                $1, id, action, resource_type, resource_id, organization_id, user_id, old_value::json, new_value::json,
+                metadata::json, correlation_id, ip_address, user_agent, created_at, details_salt, origin_salt, digest
+            FROM unnest($2::iam.written_audit_entry[])
+            "#,
+            self.tenant(),
+            entries as Vec<WrittenEntry>
+        );
+        insert.execute(self.connection()).await.map(drop).map_err(store_error)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Converts columns to values and back.
 
 use chrono::{DateTime, Utc};
+use iam_model::access::Until;
 use iam_model::store_error::StoreError;
-use iam_store_sql::column::StoredMoment;
+use iam_store_sql::column::{StoredMoment, moment_optional};
 use serde::{Deserialize, Deserializer};
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgTypeInfo, PgValueRef};
@@ -18,6 +19,16 @@ pub(crate) fn is_storable(text: &str) -> bool {
 /// stored moment is before 1970.
 pub(crate) fn in_range(moment: DateTime<Utc>) -> DateTime<Utc> {
     moment.max(DateTime::UNIX_EPOCH)
+}
+
+/// Returns the latest end in the rows that a query found: `until` is `None` without a row, and has no moment if
+/// something of it never ends.
+pub(crate) fn latest_end(
+    column: &'static str,
+    until: Option<Option<DateTime<Utc>>>,
+) -> Result<Option<Until>, StoreError> {
+    let until = until.map(|until| moment_optional(column, until));
+    Ok(until.transpose()?.map(Until::from))
 }
 
 /// A moment in a row that another program may have written. PostgreSQL also has infinite moments, at which sqlx

@@ -42,7 +42,7 @@ const TERMINATE_LOST: &str = "
 /// that fails, the pool is replaced by a new one, and all requests fail at once until a task can connect again.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    /// What is called unreachable.
+    /// The name of the server in errors.
     name: &'static str,
     connect_timeout: Duration,
     state: RwLock<State>,

@@ -21,7 +21,11 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "role_assignments_context_key" => Some(Constraint::RoleAssignment),
         "organizations_slug_key" => Some(Constraint::OrganizationSlug),
         "invitations_pending_key" => Some(Constraint::Invitation),
-        "factors_credential_key" => Some(Constraint::Passkey),
+        "factors_credential_key" | "passkeys_pkey" => Some(Constraint::Passkey),
+        "domains_name_key" => Some(Constraint::Domain),
+        "domains_verified_key" => Some(Constraint::VerifiedDomain),
+        "identity_providers_slug_key" => Some(Constraint::IdentityProviderSlug),
+        "identities_subject_key" | "identities_user_key" => Some(Constraint::Identity),
         "signing_keys_pkey" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }
@@ -60,9 +64,11 @@ pub(crate) fn has_no_partition(error: &sqlx::Error) -> bool {
 /// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), the server is a
 /// standby (0A000 for BEGIN READ WRITE, 25006 for a write), this process paused halfway (25P03), a deadlock was resolved
 /// (40), resources ran out (53), another transaction held a lock for too long (55P03), the statement took too long, or an
-/// operator stopped it or the server (57).
+/// operator stopped it or the server (57). A new connection is also refused while an operator changes the login of the
+/// server (28), or renames (3D000) or closes (55000) the database.
 fn is_transient(code: &str) -> bool {
-    ["08", "0A000", "25006", "25P03", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class))
+    let classes = ["08", "0A000", "25006", "25P03", "28", "3D000", "40", "53", "55000", "55P03", "57"];
+    classes.iter().any(|class| code.starts_with(class))
 }
 
 /// Whether a failed connection attempt means that the server is unreachable, starting or stopping, or a standby.

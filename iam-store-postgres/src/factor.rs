@@ -1,81 +1,303 @@
-use iam_model::id::UserId;
+use async_trait::async_trait;
+use iam_model::challenge::{Ceremony, Challenge};
+use iam_model::change::{ChallengeChange, FactorChange};
+use iam_model::clock::Timestamp;
+use iam_model::factor::Factor;
+use iam_model::id::{TenantId, UserId};
+use iam_model::store::{FactorStore, FactorTransaction};
 use iam_model::store_error::StoreError;
-use iam_store_sql::factor_ports;
+use iam_store_sql::column::{bytes_32, counted, integer};
+use iam_store_sql::error::expect_row;
+use iam_store_sql::factor::{ChallengeRow, FactorRow};
+use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::audit::execute_audited;
+use crate::column::in_range;
+use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
-use crate::values::Row;
 
-factor_ports! {
-    PostgresStore,
-    PostgresTransaction,
-    of_user: "FROM iam.factors f WHERE f.tenant_id = $1 AND f.user_id = $2 ORDER BY f.created_at, f.id",
-    insert: (
-        "$12",
-        r#"
-        INSERT INTO iam.factors (
-            tenant_id, id, user_id, kind, name, key, credential_id, counter, created_at, confirmed_at, last_used_at
-        )
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-        "#
-    ),
-    update: (
-        "$8",
-        r#"
-        UPDATE iam.factors
-        SET name = $3, key = $4, counter = $5, confirmed_at = $6, last_used_at = $7
-        WHERE tenant_id = $1 AND id = $2
-        "#
-    ),
-    delete_unconfirmed: "DELETE FROM iam.factors WHERE tenant_id = $1 AND user_id = $2 AND confirmed_at IS NULL",
-    delete: (
-        "$3",
-        "DELETE FROM iam.factors WHERE tenant_id = $1 AND id = ANY($2)"
-    ),
-    recovery_codes: "SELECT hash FROM iam.recovery_codes WHERE tenant_id = $1 AND user_id = $2",
-    count_recovery_codes: r#"
-        SELECT count(*) AS "count!" FROM iam.recovery_codes WHERE tenant_id = $1 AND user_id = $2
-    "#,
-    delete_recovery_codes: "DELETE FROM iam.recovery_codes WHERE tenant_id = $1 AND user_id = $2",
-    delete_recovery_code: (
-        "$4",
-        "DELETE FROM iam.recovery_codes WHERE tenant_id = $1 AND user_id = $2 AND hash = $3"
-    ),
-    challenge: "FROM iam.challenges WHERE tenant_id = $1 AND token_hash = $2",
-    lock_challenge: "FROM iam.challenges WHERE tenant_id = $1 AND token_hash = $2 FOR UPDATE",
-    insert_challenge: r#"
-        INSERT INTO iam.challenges (
-            tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
-        )
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-    "#,
-    update_challenge: r#"
-        UPDATE iam.challenges SET tries = $3, ceremony = $4 WHERE tenant_id = $1 AND token_hash = $2
-    "#,
-    delete_challenge: "DELETE FROM iam.challenges WHERE tenant_id = $1 AND token_hash = $2",
-    delete_challenges_of_user: "DELETE FROM iam.challenges WHERE tenant_id = $1 AND user_id = $2",
+type Row = FactorRow<Timestamp>;
+type ChallengesRow = ChallengeRow<Timestamp>;
+
+#[async_trait]
+impl FactorStore for PostgresStore {
+    async fn factors(&self, tenant: TenantId, user: UserId) -> Result<Vec<Factor>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                f.tenant_id, f.id, f.user_id, f.kind, f.name, f.key, f.credential_id, f.counter, f.created_at,
+                f.confirmed_at, f.last_used_at
+            FROM iam.factors f
+            WHERE f.tenant_id = $1 AND f.user_id = $2
+            ORDER BY f.created_at, f.id
+            "#,
+            tenant.as_uuid(),
+            user.as_uuid()
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Factor::try_from).collect()
+    }
+
+    async fn recovery_codes_left(&self, tenant: TenantId, user: UserId) -> Result<u64, StoreError> {
+        let left = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!" FROM iam.recovery_codes WHERE tenant_id = $1 AND user_id = $2"#,
+            tenant.as_uuid(),
+            user.as_uuid()
+        );
+        counted("recovery_codes", self.answer(left.fetch_one(&self.reads_of(tenant))).await?)
+    }
+
+    async fn challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Option<Challenge>, StoreError> {
+        let row = sqlx::query_as!(
+            ChallengesRow,
+            r#"
+            SELECT tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+            FROM iam.challenges
+            WHERE tenant_id = $1 AND token_hash = $2
+            "#,
+            tenant.as_uuid(),
+            token_hash.as_slice()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(Challenge::try_from).transpose()
+    }
+}
+
+#[async_trait]
+impl FactorTransaction for PostgresTransaction {
+    async fn factors(&mut self, user: UserId) -> Result<Vec<Factor>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                f.tenant_id, f.id, f.user_id, f.kind, f.name, f.key, f.credential_id, f.counter, f.created_at,
+                f.confirmed_at, f.last_used_at
+            FROM iam.factors f
+            WHERE f.tenant_id = $1 AND f.user_id = $2
+            ORDER BY f.created_at, f.id
+            "#,
+            self.tenant(),
+            user.as_uuid()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Factor::try_from).collect()
+    }
+
+    async fn recovery_codes(&mut self, user: UserId) -> Result<Vec<[u8; 32]>, StoreError> {
+        let hashes = sqlx::query_scalar!(
+            "SELECT hash FROM iam.recovery_codes WHERE tenant_id = $1 AND user_id = $2",
+            self.tenant(),
+            user.as_uuid()
+        );
+        let hashes = hashes.fetch_all(self.connection()).await.map_err(store_error)?;
+        hashes.iter().map(|hash| bytes_32("recovery_codes.hash", hash)).collect()
+    }
+
+    async fn lock_challenge(&mut self, token_hash: &[u8; 32]) -> Result<Option<Challenge>, StoreError> {
+        let row = sqlx::query_as!(
+            ChallengesRow,
+            r#"
+            SELECT tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+            FROM iam.challenges
+            WHERE tenant_id = $1 AND token_hash = $2
+            FOR UPDATE
+            "#,
+            self.tenant(),
+            token_hash.as_slice()
+        );
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Challenge::try_from).transpose()
+    }
 }
 
 impl PostgresTransaction {
-    async fn insert_recovery_codes(&mut self, user: UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
-        let hashes: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.to_vec()).collect();
-        if self.is_distributed() {
-            let (tenant, user) = (self.tenant(), user.as_uuid());
-            let insert = "INSERT INTO iam.recovery_codes (tenant_id, user_id, hash) ";
-            let push = |row: &mut Row<'_>, hash| {
-                row.push_bind(tenant).push_bind(user).push_bind(hash);
-            };
-            return self.insert_values(insert, hashes, push).await;
+    pub(crate) async fn write_factor(&mut self, change: &FactorChange) -> Result<(), StoreError> {
+        match change {
+            FactorChange::Prepare(factor) => {
+                self.delete_unconfirmed_factors(factor.user_id).await?;
+                self.insert_factor(factor).await
+            }
+            FactorChange::Register(factor) => {
+                self.insert_passkey(factor).await?;
+                self.insert_factor(factor).await
+            }
+            FactorChange::Confirm(after) | FactorChange::Rename { after, .. } | FactorChange::Use { after, .. } => {
+                self.update_factor(after).await
+            }
+            FactorChange::Remove { user, factors, is_last, .. } => {
+                self.delete_factors(factors).await?;
+                if *is_last {
+                    self.delete_recovery_codes(*user).await?;
+                }
+                Ok(())
+            }
+            FactorChange::IssueRecoveryCodes { user, hashes } => {
+                self.delete_recovery_codes(*user).await?;
+                self.insert_recovery_codes(*user, hashes).await
+            }
+            FactorChange::UseRecoveryCode { user, hash, .. } => self.delete_recovery_code(*user, hash).await,
         }
-        execute_audited!(
-            self,
-            "$4",
-            "INSERT INTO iam.recovery_codes (tenant_id, user_id, hash) SELECT $1, $2, * FROM unnest($3::bytea[])",
+    }
+
+    async fn delete_unconfirmed_factors(&mut self, user: UserId) -> Result<(), StoreError> {
+        let delete = sqlx::query!(
+            "DELETE FROM iam.factors WHERE tenant_id = $1 AND user_id = $2 AND confirmed_at IS NULL",
+            self.tenant(),
+            user.as_uuid()
+        );
+        self.execute(delete).await.map(drop)
+    }
+
+    /// Keeps that a passkey belongs to a user of the installation.
+    async fn insert_passkey(&mut self, factor: &Factor) -> Result<(), StoreError> {
+        let Some(credential) = factor.credential_id.as_deref() else { return Ok(()) };
+        let insert = sqlx::query!(
+            "INSERT INTO iam.passkeys (tenant_id, factor_id, credential_id) VALUES ($1, $2, $3)",
+            self.tenant(),
+            factor.id.as_uuid(),
+            credential
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn insert_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.factors (
+                tenant_id, id, user_id, kind, name, key, credential_id, counter, created_at, confirmed_at, last_used_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+            "#,
+            self.tenant(),
+            factor.id.as_uuid(),
+            factor.user_id.as_uuid(),
+            factor.kind.as_str(),
+            factor.name.as_str(),
+            factor.key.0.as_slice(),
+            factor.credential_id.as_deref(),
+            integer(factor.counter),
+            in_range(factor.created_at),
+            factor.confirmed_at.map(in_range),
+            factor.last_used_at.map(in_range)
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn update_factor(&mut self, factor: &Factor) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.factors
+            SET name = $3, key = $4, counter = $5, confirmed_at = $6, last_used_at = $7
+            WHERE tenant_id = $1 AND id = $2
+            "#,
+            self.tenant(),
+            factor.id.as_uuid(),
+            factor.name.as_str(),
+            factor.key.0.as_slice(),
+            integer(factor.counter),
+            factor.confirmed_at.map(in_range),
+            factor.last_used_at.map(in_range)
+        );
+        expect_row(self.execute(update).await?, "factor")
+    }
+
+    async fn delete_factors(&mut self, factors: &[Factor]) -> Result<(), StoreError> {
+        let ids: Vec<Uuid> = factors.iter().map(|factor| factor.id.as_uuid()).collect();
+        let delete =
+            sqlx::query!("DELETE FROM iam.passkeys WHERE tenant_id = $1 AND factor_id = ANY($2)", self.tenant(), &ids);
+        self.execute(delete).await?;
+        let delete = sqlx::query!("DELETE FROM iam.factors WHERE tenant_id = $1 AND id = ANY($2)", self.tenant(), &ids);
+        self.execute(delete).await.map(drop)
+    }
+
+    async fn insert_recovery_codes(&mut self, user: UserId, hashes: &[[u8; 32]]) -> Result<(), StoreError> {
+        let (tenant, user) = (self.tenant(), user.as_uuid());
+        let insert = "INSERT INTO iam.recovery_codes (tenant_id, user_id, hash) ";
+        let hashes = hashes.iter().map(|hash| hash.to_vec()).collect();
+        self.insert_values(insert, hashes, |row, hash: Vec<u8>| {
+            row.push_bind(tenant).push_bind(user).push_bind(hash);
+        })
+        .await
+    }
+
+    async fn delete_recovery_codes(&mut self, user: UserId) -> Result<(), StoreError> {
+        let delete = sqlx::query!(
+            "DELETE FROM iam.recovery_codes WHERE tenant_id = $1 AND user_id = $2",
+            self.tenant(),
+            user.as_uuid()
+        );
+        self.execute(delete).await.map(drop)
+    }
+
+    async fn delete_recovery_code(&mut self, user: UserId, hash: &[u8; 32]) -> Result<(), StoreError> {
+        let delete = sqlx::query!(
+            "DELETE FROM iam.recovery_codes WHERE tenant_id = $1 AND user_id = $2 AND hash = $3",
             self.tenant(),
             user.as_uuid(),
-            &hashes
-        )?;
-        Ok(())
+            hash.as_slice()
+        );
+        expect_row(self.execute(delete).await?, "recovery code")
+    }
+
+    pub(crate) async fn write_challenge(&mut self, change: &ChallengeChange) -> Result<(), StoreError> {
+        match change {
+            ChallengeChange::Issue(challenge) => self.insert_challenge(challenge).await,
+            ChallengeChange::Update(challenge) => self.update_challenge(challenge).await,
+            ChallengeChange::End(challenge) => self.delete_challenge(challenge).await,
+            ChallengeChange::EndAll(user) => self.delete_challenges_of_user(*user).await,
+            ChallengeChange::EndAllOfTenant => self.delete_challenges_of_tenant().await,
+        }
+    }
+
+    async fn insert_challenge(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.challenges (
+                tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            "#,
+            self.tenant(),
+            challenge.token_hash.as_slice(),
+            challenge.purpose.as_str(),
+            challenge.user_id.map(UserId::as_uuid),
+            i64::from(challenge.tries),
+            challenge.ceremony.as_ref().map(|Ceremony(state)| state.as_slice()),
+            in_range(challenge.created_at),
+            in_range(challenge.expires_at)
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn update_challenge(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            "UPDATE iam.challenges SET tries = $3, ceremony = $4 WHERE tenant_id = $1 AND token_hash = $2",
+            self.tenant(),
+            challenge.token_hash.as_slice(),
+            i64::from(challenge.tries),
+            challenge.ceremony.as_ref().map(|Ceremony(state)| state.as_slice())
+        );
+        expect_row(self.execute(update).await?, "challenge")
+    }
+
+    async fn delete_challenge(&mut self, challenge: &Challenge) -> Result<(), StoreError> {
+        let delete = sqlx::query!(
+            "DELETE FROM iam.challenges WHERE tenant_id = $1 AND token_hash = $2",
+            self.tenant(),
+            challenge.token_hash.as_slice()
+        );
+        self.execute(delete).await.map(drop)
+    }
+
+    async fn delete_challenges_of_tenant(&mut self) -> Result<(), StoreError> {
+        let delete = sqlx::query!("DELETE FROM iam.challenges WHERE tenant_id = $1", self.tenant());
+        self.execute(delete).await.map(drop)
+    }
+
+    async fn delete_challenges_of_user(&mut self, user: UserId) -> Result<(), StoreError> {
+        let delete = sqlx::query!(
+            "DELETE FROM iam.challenges WHERE tenant_id = $1 AND user_id = $2",
+            self.tenant(),
+            user.as_uuid()
+        );
+        self.execute(delete).await.map(drop)
     }
 }

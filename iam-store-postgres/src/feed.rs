@@ -1,9 +1,9 @@
-//! The change feed: the triggers of the database send notifications of what is committed.
+//! The change feed: the triggers of the database send notifications of committed changes.
 
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use iam_model::store::{ChangeFeed, News};
+use iam_model::store::{ChangeFeed, FeedNotification};
 use iam_model::store_error::StoreError;
 use iam_store_sql::pool::Pool;
 use sqlx::postgres::{PgConnection, PgListener, PgNotification, PgPool, PgPoolOptions};
@@ -69,7 +69,7 @@ impl PostgresFeed {
         Ok(Self { store, listening, listener, heartbeats, sender, sent: None, due: Instant::now() })
     }
 
-    async fn receive(&mut self) -> Result<News, StoreError> {
+    async fn receive(&mut self) -> Result<FeedNotification, StoreError> {
         loop {
             let received = tokio::select! {
                 received = self.listener.try_recv() => received.map_err(store_error)?,
@@ -80,25 +80,25 @@ impl PostgresFeed {
             };
             // A new connection would not receive the notifications of the meantime.
             let notification = received.ok_or_else(|| lost("the listening connection is lost"))?;
-            if let Some(news) = self.parse(&notification)? {
-                return Ok(news);
+            if let Some(parsed) = self.parse(&notification)? {
+                return Ok(parsed);
             }
         }
     }
 
     /// Parses a notification. Returns `None` if another program has sent it: the triggers send identifiers and one
     /// word.
-    fn parse(&mut self, notification: &PgNotification) -> Result<Option<News>, StoreError> {
+    fn parse(&mut self, notification: &PgNotification) -> Result<Option<FeedNotification>, StoreError> {
         if notification.channel() == self.heartbeats {
             let Some(sent) = self.sent.take() else { return Ok(None) };
             self.due = sent + INTERVAL;
-            return Ok(Some(News { changed: Vec::new(), complete_at: Some(sent) }));
+            return Ok(Some(FeedNotification { changed: Vec::new(), complete_at: Some(sent) }));
         }
         if notification.payload() == EVERYTHING {
             return Err(lost("everything may have changed"));
         }
         let changed = Uuid::try_parse(notification.payload()).ok();
-        Ok(changed.map(|changed| News { changed: vec![changed], complete_at: None }))
+        Ok(changed.map(|changed| FeedNotification { changed: vec![changed], complete_at: None }))
     }
 
     async fn send_heartbeat(&mut self) -> Result<(), StoreError> {
@@ -116,13 +116,13 @@ impl PostgresFeed {
 
 #[async_trait]
 impl ChangeFeed for PostgresFeed {
-    async fn next(&mut self) -> Result<News, StoreError> {
-        let news = self.receive().await;
-        if news.is_err() {
+    async fn next(&mut self) -> Result<FeedNotification, StoreError> {
+        let received = self.receive().await;
+        if received.is_err() {
             // The listener would reconnect, and not report that it has missed notifications.
             drop(self.listening.close());
         }
-        news
+        received
     }
 }
 

@@ -49,7 +49,7 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [`StoreError::Failed`] when the transaction is read-only or its isolation is not READ COMMITTED, which is
-    /// PostgreSQL's default: after waiting for a lock, the store must see what the other transaction wrote. Other
+    /// PostgreSQL's default: after waiting for a lock, the store must see the writes of the other transaction. Other
     /// errors of the database.
     pub async fn join(&self, mut transaction: Transaction<'static, Postgres>) -> Result<HostTransaction, StoreError> {
         let settings = "SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')";

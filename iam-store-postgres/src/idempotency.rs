@@ -1,26 +1,67 @@
-use iam_store_sql::idempotency_ports;
+use async_trait::async_trait;
+use iam_model::change::IdempotencyChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::TenantId;
+use iam_model::idempotency::IdempotencyRecord;
+use iam_model::store::IdempotencyTransaction;
+use iam_model::store_error::StoreError;
+use iam_store_sql::idempotency::IdempotencyRecordRow;
 
-use crate::PostgresStore;
-use crate::error::record_lock_error;
+use crate::column::in_range;
+use crate::error::{record_lock_error, store_error};
 use crate::transaction::PostgresTransaction;
 
-idempotency_ports! {
-    PostgresStore,
-    PostgresTransaction,
-    lock: r#"
-        SELECT
-            tenant_id AS "tenant_id!",
-            id AS "id!",
-            request AS "request!",
-            answer AS "answer!",
-            created_at AS "created_at!"
-        FROM iam.lock_idempotency_record($1, $2)
-    "#,
-    lock_error: record_lock_error,
-    keep: r#"
-        INSERT INTO iam.idempotency_records (tenant_id, id, request, answer, created_at)
-        VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (tenant_id, id) DO UPDATE
-        SET request = excluded.request, answer = excluded.answer, created_at = excluded.created_at
-    "#,
+type Row = IdempotencyRecordRow<Timestamp>;
+
+#[async_trait]
+impl IdempotencyTransaction for PostgresTransaction {
+    async fn lock_idempotency_record(
+        &mut self,
+        tenant: TenantId,
+        id: &[u8; 32],
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                tenant_id AS "tenant_id!",
+                id AS "id!",
+                request AS "request!",
+                answer AS "answer!",
+                created_at AS "created_at!"
+            FROM iam.lock_idempotency_record($1, $2)
+            "#,
+            tenant.as_uuid(),
+            id.as_slice()
+        );
+        let row = row.fetch_optional(self.connection()).await.map_err(record_lock_error)?;
+        row.map(IdempotencyRecord::try_from).transpose()
+    }
+}
+
+impl PostgresTransaction {
+    pub(crate) async fn write_idempotency(&mut self, change: &IdempotencyChange) -> Result<(), StoreError> {
+        match change {
+            IdempotencyChange::Keep(record) => self.keep_answer(record).await,
+        }
+    }
+
+    // Unlike every other statement, this one does not bind the tenant of the unit of work: a caller that creates a
+    // tenant has no tenant yet.
+    async fn keep_answer(&mut self, record: &IdempotencyRecord) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.idempotency_records (tenant_id, id, request, answer, created_at)
+            VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (tenant_id, id) DO UPDATE
+            SET request = excluded.request, answer = excluded.answer, created_at = excluded.created_at
+            "#,
+            record.tenant_id.as_uuid(),
+            record.id.as_slice(),
+            record.request.as_slice(),
+            record.answer,
+            in_range(record.created_at)
+        );
+        insert.execute(self.connection()).await.map(drop).map_err(store_error)
+    }
 }

@@ -8,13 +8,17 @@ mod column;
 mod connections;
 mod credential;
 mod distribution;
+mod domain;
 mod error;
 mod factor;
 mod feed;
 mod history;
 mod host;
 mod idempotency;
+mod identity;
+mod identity_provider;
 mod invitation;
+mod keys;
 mod link;
 mod mail;
 mod maintenance;
@@ -47,6 +51,8 @@ use feed::PostgresFeed;
 use migration::MIGRATOR;
 use transaction::PostgresTransaction;
 
+pub use iam_store_sql::keys::AddressConflict;
+
 pub use host::{HostConnection, HostTransaction};
 pub use store::PostgresStore;
 
@@ -54,7 +60,7 @@ pub use store::PostgresStore;
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
         let is_distributed = self.is_distributed().await?;
-        let transaction = self.answer(self.writes().begin_unit_of_work()).await?;
+        let transaction = self.answer(self.writes().of_tenant(tenant.as_uuid()).begin_unit_of_work()).await?;
         Ok(Box::new(PostgresTransaction::new(tenant, is_distributed, transaction)))
     }
 
@@ -67,7 +73,8 @@ impl Store for PostgresStore {
     }
 
     async fn prepare(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.make_months(now).await
+        self.make_months(now).await?;
+        self.make_keys().await
     }
 
     async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {

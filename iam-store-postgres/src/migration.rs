@@ -18,6 +18,9 @@ impl PostgresStore {
     /// Replicas may call this at the same time: with an advisory lock of the database, they migrate one after the
     /// other.
     ///
+    /// Where two addresses of a tenant become one by a migration, [`address_conflicts`](Self::address_conflicts) names
+    /// both users.
+    ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] when the database does not answer; [`StoreError::Failed`] when a migration fails,
@@ -26,7 +29,9 @@ impl PostgresStore {
         let applied = self.applied().await?;
         if schema(&MIGRATOR, &applied) != Schema::UpToDate {
             self.run_migrations().await?;
+            self.move_counts().await?;
         }
+        self.make_keys().await?;
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
         self.make_months(self.answer(now.fetch_one(&self.reads())).await?).await
     }

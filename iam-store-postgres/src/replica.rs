@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::connections::Connections;
 
 /// Up to where the primary has committed something and answered its client. A commit is answered when it is flushed,
-/// unless the server commits asynchronously. What is inserted but not flushed can reach no replica.
+/// unless the server commits asynchronously. A row that is inserted but not flushed can reach no replica.
 const COMMITTED: &str = "
     SELECT
         c.system_identifier AS system,
@@ -42,9 +42,9 @@ const REPLAYED: &str = "
     FROM pg_control_system() c
     WHERE pg_is_in_recovery()";
 
-/// A replica that takes longer until it has what is committed is set aside.
+/// A replica that takes longer until it has the committed rows is set aside.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long a list waits for a replica to replay what was committed a moment ago.
+/// How long a list waits for a replica to replay the commits of a moment ago.
 const MAX_LAG: Duration = Duration::from_millis(50);
 /// The time between two questions in this wait.
 const POLL: Duration = Duration::from_millis(1);
@@ -54,7 +54,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// A position in the log of a cluster.
 #[derive(Clone, Debug, FromRow)]
 struct Position {
-    /// What no other cluster has, unless it is a copy of this one.
+    /// An identifier that no other cluster has, unless it is a copy of this one.
     system: i64,
     database: String,
     /// Changes with each promotion of a replica. Positions of different timelines cannot be compared.
@@ -62,7 +62,7 @@ struct Position {
     position: i64,
 }
 
-/// The log of a server, and what it last said about it.
+/// The log of a server, and its last statement about it.
 #[derive(Debug)]
 struct Log {
     connections: Arc<Connections>,
@@ -76,7 +76,7 @@ impl Log {
         Self { connections, question, answer: Mutex::default() }
     }
 
-    /// Returns what the server says when it is asked at this moment or later. Tasks that ask at the same time share an
+    /// Returns the answer of the server to a question at this moment or later. Tasks that ask at the same time share an
     /// answer, so that many lists cost few questions.
     async fn position(&self, since: Instant) -> Result<Position, StoreError> {
         let mut answer = self.answer.lock().await;

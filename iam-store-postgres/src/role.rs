@@ -1,125 +1,254 @@
-use chrono::{DateTime, Utc};
+use std::slice;
+
+use async_trait::async_trait;
+use iam_model::change::RoleChange;
 use iam_model::clock::Timestamp;
+use iam_model::id::{RoleId, TenantId};
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission::{Permission, PermissionPattern};
 use iam_model::role::Role;
+use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::StoreError;
-use iam_store_sql::role_ports;
+use iam_model::validate::RoleName;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::{offset, page_of};
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::column::{in_range, is_storable};
 use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
-use crate::values::Row;
 
 pub(crate) type RoleRow = iam_store_sql::role::RoleRow<Timestamp, Vec<String>>;
 
-role_ports! {
-    PostgresStore,
-    PostgresTransaction,
-    permissions: r#"
-        ARRAY(
-            SELECT p.permission
-            FROM iam.role_permissions p
-            WHERE p.tenant_id = $1 AND p.role_id = r.id
-        ) AS "permissions!"
-    "#,
-    by_id: "FROM iam.roles r WHERE r.tenant_id = $1 AND r.id = $2",
-    by_name: "FROM iam.roles r WHERE r.tenant_id = $1 AND r.name = $2",
-    by_ids: "FROM iam.roles r WHERE r.tenant_id = $1 AND r.id = ANY($2)",
-    allowing: r#"
-        FROM iam.roles r
-        WHERE r.tenant_id = $1 AND r.id IN (
-            SELECT p.role_id FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.permission IN ($2, $3, $4)
-        )
-    "#,
-    is_name_taken: r#"SELECT EXISTS (SELECT FROM iam.roles WHERE tenant_id = $1 AND name = $2) AS "exists!""#,
-    count: r#"SELECT count(*) AS "count!" FROM iam.roles WHERE tenant_id = $1"#,
-    page: "FROM iam.roles r WHERE r.tenant_id = $1 ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3",
-    with_permission: "SELECT role_id FROM iam.role_permissions WHERE tenant_id = $1 AND permission = $2",
-    update: r#"
-        UPDATE iam.roles
-        SET name = $3, description = $4, scope = $5, updated_at = $6, version = version + 1
-        WHERE tenant_id = $1 AND id = $2
-    "#,
-    delete: "DELETE FROM iam.roles WHERE tenant_id = $1 AND id = $2",
-    delete_permissions: "DELETE FROM iam.role_permissions WHERE tenant_id = $1 AND role_id = $2",
+#[async_trait]
+impl RoleStore for PostgresStore {
+    async fn role(&self, tenant: TenantId, id: RoleId) -> Result<Option<Role>, StoreError> {
+        let row = sqlx::query_as!(
+            RoleRow,
+            r#"
+            SELECT
+                r.tenant_id, r.id, r.name, r.description, r.scope,
+                ARRAY(
+                    SELECT p.permission FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.role_id = r.id
+                ) AS "permissions!",
+                r.system, r.created_at, r.updated_at, r.version
+            FROM iam.roles r
+            WHERE r.tenant_id = $1 AND r.id = $2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(Role::try_from).transpose()
+    }
+
+    async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
+        if !is_storable(name) {
+            return Ok(None);
+        }
+        let row = sqlx::query_as!(
+            RoleRow,
+            r#"
+            SELECT
+                r.tenant_id, r.id, r.name, r.description, r.scope,
+                ARRAY(
+                    SELECT p.permission FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.role_id = r.id
+                ) AS "permissions!",
+                r.system, r.created_at, r.updated_at, r.version
+            FROM iam.roles r
+            WHERE r.tenant_id = $1 AND r.name = $2
+            "#,
+            tenant.as_uuid(),
+            name
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(Role::try_from).transpose()
+    }
+
+    async fn roles_by_id(&self, tenant: TenantId, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+        let rows = sqlx::query_as!(
+            RoleRow,
+            r#"
+            SELECT
+                r.tenant_id, r.id, r.name, r.description, r.scope,
+                ARRAY(
+                    SELECT p.permission FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.role_id = r.id
+                ) AS "permissions!",
+                r.system, r.created_at, r.updated_at, r.version
+            FROM iam.roles r
+            WHERE r.tenant_id = $1 AND r.id = ANY($2)
+            "#,
+            tenant.as_uuid(),
+            &ids
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Role::try_from).collect()
+    }
+
+    async fn roles_allowing(&self, tenant: TenantId, permission: &Permission) -> Result<Vec<Role>, StoreError> {
+        let [exact, whole, everything] = PermissionPattern::allowing(permission);
+        let rows = sqlx::query_as!(
+            RoleRow,
+            r#"
+            SELECT
+                r.tenant_id, r.id, r.name, r.description, r.scope,
+                ARRAY(
+                    SELECT p.permission FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.role_id = r.id
+                ) AS "permissions!",
+                r.system, r.created_at, r.updated_at, r.version
+            FROM iam.roles r
+            WHERE r.tenant_id = $1 AND r.id IN (
+                SELECT p.role_id FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.permission IN ($2, $3, $4)
+            )
+            "#,
+            tenant.as_uuid(),
+            exact.as_str(),
+            whole.as_str(),
+            everything.as_str()
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Role::try_from).collect()
+    }
+
+    async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError> {
+        let tenant = tenant.as_uuid();
+        let (rows, total) = self
+            .list(tenant, |source| async move {
+                let total =
+                    sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM iam.roles WHERE tenant_id = $1"#, tenant);
+                let total = total.fetch_one(&source).await?;
+                let rows = sqlx::query_as!(
+                    RoleRow,
+                    r#"
+                    SELECT
+                        r.tenant_id, r.id, r.name, r.description, r.scope,
+                        ARRAY(
+                            SELECT p.permission FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.role_id = r.id
+                        ) AS "permissions!",
+                        r.system, r.created_at, r.updated_at, r.version
+                    FROM iam.roles r
+                    WHERE r.tenant_id = $1
+                    ORDER BY r.created_at DESC, r.id
+                    LIMIT $2 OFFSET $3
+                    "#,
+                    tenant,
+                    i64::from(page.limit()),
+                    offset(page)
+                );
+                Ok((rows.fetch_all(&source).await?, total))
+            })
+            .await?;
+        page_of(rows, total, page)
+    }
+}
+
+#[async_trait]
+impl RoleTransaction for PostgresTransaction {
+    async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+        let rows = sqlx::query_as!(
+            RoleRow,
+            r#"
+            SELECT
+                r.tenant_id, r.id, r.name, r.description, r.scope,
+                ARRAY(
+                    SELECT p.permission FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.role_id = r.id
+                ) AS "permissions!",
+                r.system, r.created_at, r.updated_at, r.version
+            FROM iam.roles r
+            WHERE r.tenant_id = $1 AND r.id = ANY($2)
+            "#,
+            self.tenant(),
+            &ids
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Role::try_from).collect()
+    }
+
+    async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
+        let is_taken = sqlx::query_scalar!(
+            r#"SELECT EXISTS (SELECT FROM iam.roles WHERE tenant_id = $1 AND name = $2) AS "exists!""#,
+            self.tenant(),
+            name.as_str()
+        );
+        is_taken.fetch_one(self.connection()).await.map_err(store_error)
+    }
+
+    async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {
+        let ids = sqlx::query_scalar!(
+            "SELECT role_id FROM iam.role_permissions WHERE tenant_id = $1 AND permission = $2",
+            self.tenant(),
+            pattern.as_str()
+        );
+        let ids = ids.fetch_all(self.connection()).await.map_err(store_error)?;
+        Ok(ids.into_iter().map(RoleId::from).collect())
+    }
 }
 
 impl PostgresTransaction {
-    async fn insert_roles(&mut self, roles: &[Role]) -> Result<(), StoreError> {
-        if self.is_distributed() {
-            let tenant = self.tenant();
-            let insert = "
-                INSERT INTO iam.roles (tenant_id, id, name, description, scope, system, created_at, updated_at) ";
-            let push = |row: &mut Row<'_>, role: Role| {
-                row.push_bind(tenant).push_bind(role.id.as_uuid()).push_bind(role.name.to_string());
-                row.push_bind(role.description.to_string()).push_bind(role.scope.to_string()).push_bind(role.system);
-                row.push_bind(role.created_at).push_bind(role.updated_at);
-            };
-            self.insert_values(insert, roles.to_vec(), push).await?;
-            return self.insert_role_permissions(roles).await;
+    pub(crate) async fn write_role(&mut self, change: &RoleChange) -> Result<(), StoreError> {
+        match change {
+            RoleChange::CreateBuiltIn(roles) => self.insert_roles(roles).await,
+            RoleChange::Create(role) => self.insert_roles(slice::from_ref(role)).await,
+            RoleChange::Update { after, .. } => self.update_role(after).await,
+            RoleChange::Delete(role) => self.delete_role(role.id).await,
         }
-        let ids: Vec<Uuid> = roles.iter().map(|role| role.id.as_uuid()).collect();
-        let names: Vec<String> = roles.iter().map(|role| role.name.to_string()).collect();
-        let descriptions: Vec<String> = roles.iter().map(|role| role.description.to_string()).collect();
-        let scopes: Vec<String> = roles.iter().map(|role| role.scope.to_string()).collect();
-        let systems: Vec<bool> = roles.iter().map(|role| role.system).collect();
-        let created_at: Vec<DateTime<Utc>> = roles.iter().map(|role| role.created_at).collect();
-        let updated_at: Vec<DateTime<Utc>> = roles.iter().map(|role| role.updated_at).collect();
-        sqlx::query!(
-            r#"
-            INSERT INTO iam.roles (tenant_id, id, name, description, scope, system, created_at, updated_at)
-            SELECT $1, *
-            FROM unnest(
-                $2::uuid[],
-                $3::text[],
-                $4::text[],
-                $5::text[],
-                $6::boolean[],
-                $7::timestamptz[],
-                $8::timestamptz[]
-            )
-            "#,
-            self.tenant(),
-            &ids,
-            &names,
-            &descriptions,
-            &scopes,
-            &systems,
-            &created_at,
-            &updated_at
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+    }
+
+    async fn insert_roles(&mut self, roles: &[Role]) -> Result<(), StoreError> {
+        let tenant = self.tenant();
+        let insert = "INSERT INTO iam.roles (tenant_id, id, name, description, scope, system, created_at, updated_at) ";
+        self.insert_values(insert, roles.to_vec(), |row, role| {
+            row.push_bind(tenant).push_bind(role.id.as_uuid()).push_bind(role.name.to_string());
+            row.push_bind(role.description.to_string()).push_bind(role.scope.to_string()).push_bind(role.system);
+            row.push_bind(role.created_at).push_bind(role.updated_at);
+        })
+        .await?;
         self.insert_role_permissions(roles).await
     }
 
     async fn insert_role_permissions(&mut self, roles: &[Role]) -> Result<(), StoreError> {
-        let held = roles.iter().flat_map(|role| role.permissions.iter().map(|permission| (role.id, permission)));
-        if self.is_distributed() {
-            let tenant = self.tenant();
-            let insert = "INSERT INTO iam.role_permissions (tenant_id, role_id, permission) ";
-            let held = held.map(|(role, permission)| (role.as_uuid(), permission.as_str().to_owned())).collect();
-            let push = |row: &mut Row<'_>, (role, permission): (Uuid, String)| {
-                row.push_bind(tenant).push_bind(role).push_bind(permission);
-            };
-            return self.insert_values(insert, held, push).await;
-        }
-        let (ids, permissions): (Vec<Uuid>, Vec<String>) =
-            held.map(|(role, permission)| (role.as_uuid(), permission.as_str().to_owned())).unzip();
-        sqlx::query!(
+        let tenant = self.tenant();
+        let held =
+            roles.iter().flat_map(|role| role.permissions.iter().map(|permission| (role.id.as_uuid(), permission)));
+        let held = held.map(|(role, permission)| (role, permission.as_str().to_owned())).collect();
+        let insert = "INSERT INTO iam.role_permissions (tenant_id, role_id, permission) ";
+        self.insert_values(insert, held, |row, (role, permission): (Uuid, String)| {
+            row.push_bind(tenant).push_bind(role).push_bind(permission);
+        })
+        .await
+    }
+
+    async fn update_role(&mut self, role: &Role) -> Result<(), StoreError> {
+        let update = sqlx::query!(
             r#"
-            INSERT INTO iam.role_permissions (tenant_id, role_id, permission)
-            SELECT $1, *
-            FROM unnest($2::uuid[], $3::text[])
+            UPDATE iam.roles
+            SET name = $3, description = $4, scope = $5, updated_at = $6, version = version + 1
+            WHERE tenant_id = $1 AND id = $2
             "#,
             self.tenant(),
-            &ids,
-            &permissions
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        Ok(())
+            role.id.as_uuid(),
+            role.name.as_str(),
+            role.description.as_str(),
+            role.scope.as_str(),
+            in_range(role.updated_at)
+        );
+        expect_row(self.execute(update).await?, "role")?;
+        self.delete_role_permissions(role.id).await?;
+        self.insert_role_permissions(slice::from_ref(role)).await
+    }
+
+    async fn delete_role(&mut self, id: RoleId) -> Result<(), StoreError> {
+        self.delete_role_permissions(id).await?;
+        let delete =
+            sqlx::query!("DELETE FROM iam.roles WHERE tenant_id = $1 AND id = $2", self.tenant(), id.as_uuid());
+        expect_row(self.execute(delete).await?, "role")
+    }
+
+    async fn delete_role_permissions(&mut self, id: RoleId) -> Result<(), StoreError> {
+        let delete = sqlx::query!(
+            "DELETE FROM iam.role_permissions WHERE tenant_id = $1 AND role_id = $2",
+            self.tenant(),
+            id.as_uuid()
+        );
+        self.execute(delete).await.map(drop)
     }
 }

@@ -3,19 +3,18 @@ use std::time::Duration;
 
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
-use iam_model::page::{PageRequest, SortOrder};
+use iam_model::page::{Page, PageRequest, SortOrder};
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
-use iam_store_sql::list_pages;
-use iam_store_sql::page::offset;
+use iam_store_sql::page::{Counted, offset, read_page};
 use iam_store_sql::pool::{Pool, PoolSettings};
 use iam_store_sql::source::{Source, Transaction};
 use iam_store_sql::store::SqlStore;
-use sqlx::postgres::{PgConnectOptions, PgPool};
-use sqlx::{Executor as _, Postgres, QueryBuilder};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgRow};
+use sqlx::{Executor as _, FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
-use crate::column::{in_range, is_storable};
+use crate::column::in_range;
 use crate::connections::Connections;
 use crate::error::store_error;
 use crate::months::KnownMonths;
@@ -37,18 +36,20 @@ pub struct PostgresStore {
 }
 
 /// Always READ COMMITTED, also when the database has another default. A lock or a constraint guards every rule for
-/// which two transactions can race. After waiting for a lock, a statement must see what the other transaction wrote.
+/// which two transactions can race. After waiting for a lock, a statement must see the writes of the other transaction.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 /// Fails on a standby. During a failover, an address can lead to a node that is not the primary yet. It would refuse
 /// changes, and a session that has ended could still be valid there.
 const IS_PRIMARY: &str = "BEGIN READ WRITE; ROLLBACK";
 
-/// Behind a pooler, each transaction sets what a session of its own keeps: the three time limits.
+/// Behind a pooler, each transaction sets the values that a session of its own keeps: the three time limits, and no
+/// just-in-time compilation, which takes up to three seconds for a statement that takes a tenth of one.
 const BEGIN_WITH_LIMITS: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL statement_timeout = '30s';
     SET LOCAL lock_timeout = '10s';
-    SET LOCAL idle_in_transaction_session_timeout = '5s'";
+    SET LOCAL idle_in_transaction_session_timeout = '5s';
+    SET LOCAL jit = off";
 
 const SETTINGS: PoolSettings = PoolSettings {
     max_connections: 16,
@@ -80,12 +81,12 @@ impl PostgresStore {
     /// [`StoreError::Unavailable`] when the server does not answer within five seconds, [`StoreError::Failed`] when
     /// the URL is invalid or the server refuses the connection.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
-        Self::reach(Self::direct(url)?, None).await
+        Self::connect_pools(Self::direct(url)?, None).await
     }
 
     /// Connects through a pooler that gives each transaction any session of the database, such as PgBouncer in
-    /// transaction mode. `url` leads to the pooler, and `direct_url` to the database itself, for what needs a session
-    /// of its own: migrations, [turns](iam_model::store::MaintenanceStore::take_turn) and
+    /// transaction mode. `url` leads to the pooler, and `direct_url` to the database itself, for work that needs a
+    /// session of its own: migrations, [turns](iam_model::store::MaintenanceStore::take_turn) and
     /// [feeds](iam_model::store::Store::change_feed). Each kind has at most 16 connections, beside those of feeds.
     ///
     /// A statement costs more than over a direct connection: it needs a transaction, and the database plans it again.
@@ -96,19 +97,20 @@ impl PostgresStore {
     pub async fn connect_through_pooler(url: &str, direct_url: &str) -> Result<Self, StoreError> {
         // A pooler refuses settings of a session that it does not know. The driver asks for this one by default.
         let options = named(url)?.extra_float_digits(None);
-        Self::reach(Pool::new(options, POOLER_SETTINGS), Some(Self::direct(direct_url)?)).await
+        Self::connect_pools(Pool::new(options, POOLER_SETTINGS), Some(Self::direct(direct_url)?)).await
     }
 
     fn direct(url: &str) -> Result<Pool<Postgres>, StoreError> {
         Self::pool(url, SETTINGS)
     }
 
-    /// Makes a pool whose sessions have the time limits.
+    /// Makes a pool whose sessions have the settings of [`BEGIN_WITH_LIMITS`].
     fn pool(url: &str, settings: PoolSettings) -> Result<Pool<Postgres>, StoreError> {
         let options = named(url)?.options([
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
             ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
+            ("jit", "off"),
             // When a machine is lost, its connections stay open until the server notices: by default after two hours.
             ("tcp_keepalives_idle", "30"),
             ("tcp_keepalives_interval", "10"),
@@ -118,7 +120,7 @@ impl PostgresStore {
     }
 
     /// Makes a store of these pools if both reach the database.
-    async fn reach(pool: Pool<Postgres>, direct: Option<Pool<Postgres>>) -> Result<Self, StoreError> {
+    async fn connect_pools(pool: Pool<Postgres>, direct: Option<Pool<Postgres>>) -> Result<Self, StoreError> {
         let store = Self::over(pool, direct);
         for connections in [Some(&store.connections), store.direct.as_ref()].into_iter().flatten() {
             connections.pool().acquire().await.map_err(store_error)?.give_back();
@@ -148,7 +150,7 @@ impl PostgresStore {
         }
     }
 
-    /// Reads lists from streaming replicas of the database: pages, the audit log, and what its verification reads.
+    /// Reads lists from streaming replicas of the database: pages, the audit log, and the reads of its verification.
     /// Sessions, rights and everything that decides something are read from the primary.
     ///
     /// A list is as new as from the primary: first the primary says up to where it has committed something, and then
@@ -169,7 +171,7 @@ impl PostgresStore {
         Ok(self)
     }
 
-    /// The connections for what needs a session of its own.
+    /// The connections for work that needs a session of its own.
     pub(crate) fn sessions(&self) -> &Arc<Connections> {
         self.direct.as_ref().unwrap_or(&self.connections)
     }
@@ -181,15 +183,26 @@ impl PostgresStore {
         }
     }
 
+    /// Where the reads of a tenant are executed.
+    pub(crate) fn reads_of(&self, tenant: impl Into<Uuid>) -> Source<Postgres> {
+        self.reads().of_tenant(tenant.into())
+    }
+
     pub(crate) fn writes(&self) -> Source<Postgres> {
         self.reads()
     }
 
-    /// Reads a list from a replica if there is one that can answer, else from the primary.
-    pub(crate) async fn list<T, F>(&self, read: impl Fn(Source<Postgres>) -> F + Send) -> Result<T, StoreError>
+    /// Reads a list of a tenant from a replica if there is one that can answer, else from the primary.
+    pub(crate) async fn list<T, F>(
+        &self,
+        tenant: impl Into<Uuid>,
+        read: impl Fn(Source<Postgres>) -> F + Send,
+    ) -> Result<T, StoreError>
     where
         F: Future<Output = sqlx::Result<T>> + Send,
     {
+        let tenant = tenant.into();
+        let read = |source: Source<Postgres>| read(source.of_tenant(tenant));
         if let (Some(replicas), None) = (&self.replicas, &self.host) {
             // In a box, so that the future of a store without replicas stays small.
             if let Some(answer) = Box::pin(replicas.list(&read)).await {
@@ -197,6 +210,33 @@ impl PostgresStore {
             }
         }
         self.answer(read(self.reads())).await
+    }
+
+    /// Reads a page with the statement that `list` makes. The planner must see the values of a list to find a good
+    /// plan. So the statement is not prepared once for all, except that of the first page if `is_steady`: then its plan
+    /// is the same for all values.
+    pub(crate) async fn page<T, R>(
+        &self,
+        tenant: TenantId,
+        request: PageRequest,
+        is_steady: bool,
+        list: impl Fn(PageRequest) -> QueryBuilder<Postgres> + Sync,
+    ) -> Result<Page<T>, StoreError>
+    where
+        T: TryFrom<R, Error = StoreError>,
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let list = &list;
+        read_page(request, |request| {
+            self.list(tenant, move |source| {
+                let mut list = list(request);
+                async move {
+                    let rows = list.build_query_as::<Counted<R>>();
+                    rows.persistent(is_steady && request.offset() == 0).fetch_all(&source).await
+                }
+            })
+        })
+        .await
     }
 
     pub(crate) async fn close_all(&self) {
@@ -245,16 +285,11 @@ fn named(url: &str) -> Result<PgConnectOptions, StoreError> {
     Ok(options.application_name(&name))
 }
 
-list_pages!(PostgresStore);
-
 // A list whose rows are `found` first is MATERIALIZED, so that they are computed once. Otherwise the planner, which
 // cannot know how few rows match, might read everything in the order of the list to fill a page.
 impl SqlStore for PostgresStore {
     type Database = Postgres;
     type Moment = Timestamp;
-    type Moments = Vec<Timestamp>;
-    type Texts = Vec<String>;
-    type Ids = Vec<Uuid>;
     /// The organizations to which a list is restricted. `None` if the visible scope is the whole tenant.
     type Scope = Option<Vec<Uuid>>;
 
@@ -262,7 +297,6 @@ impl SqlStore for PostgresStore {
     const JOIN: &'static str = " JOIN ";
     const POSITION: &'static str = "strpos";
     const UNINDEXED: &'static str = "";
-    const PLANS_BY_VALUE: bool = true;
 
     fn is_everywhere(scope: &Option<Vec<Uuid>>) -> bool {
         scope.is_none()
@@ -321,18 +355,6 @@ impl SqlStore for PostgresStore {
         in_range(moment)
     }
 
-    fn stored_list(moments: &[Timestamp]) -> Vec<Timestamp> {
-        moments.to_vec()
-    }
-
-    fn ids(ids: impl IntoIterator<Item = Uuid>) -> Vec<Uuid> {
-        ids.into_iter().collect()
-    }
-
-    fn is_storable(text: &str) -> bool {
-        is_storable(text)
-    }
-
     fn store_error(error: sqlx::Error) -> StoreError {
         store_error(error)
     }
@@ -345,9 +367,9 @@ mod tests {
     use super::*;
 
     /// A statement or a lock wait that takes too long fails. Migrations run without these limits, and do not change
-    /// them for other statements.
+    /// them for other statements. No statement is compiled.
     #[tokio::test]
-    async fn statements_and_lock_waits_have_a_time_limit() {
+    async fn sessions_have_time_limits_and_no_compilation() {
         let database = TestDatabase::create().await;
         let direct = PostgresStore::connect(database.url()).await.unwrap();
         let pooled = PostgresStore::connect_through_pooler(&database.pooler_url(), database.url()).await.unwrap();
@@ -356,6 +378,7 @@ mod tests {
                 ("statement_timeout", STATEMENT_TIMEOUT),
                 ("lock_timeout", LOCK_TIMEOUT),
                 ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
+                ("jit", "off"),
             ];
             for (name, limit) in limits {
                 store.migrate().await.unwrap();

@@ -1,49 +1,163 @@
-use iam_store_sql::tenant_ports;
+use async_trait::async_trait;
+use iam_model::change::TenantChange;
+use iam_model::clock::Timestamp;
+use iam_model::credential::LoginCandidates;
+use iam_model::id::TenantId;
+use iam_model::store::{Directory, TenantStore, TenantTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::tenant::{Tenant, Usage};
+use iam_model::validate::{EmailKey, Slug};
+use iam_store_sql::column::not_negative;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::tenant::TenantRow;
 
 use crate::PostgresStore;
+use crate::column::in_range;
+use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
 
-tenant_ports! {
-    PostgresStore,
-    PostgresTransaction,
-    by_id: "FROM iam.tenants t WHERE t.id = $1",
-    by_slug: "FROM iam.tenants t WHERE t.slug = $1",
-    // NO KEY, because every new row that refers to the tenant, such as a user, takes a key share lock on it. FOR
-    // UPDATE would make that lock wait.
-    lock: "FROM iam.tenants t WHERE t.id = $1 FOR NO KEY UPDATE",
-    // The tenants are on every node then, and Citus lets only one transaction at a time lock rows of such a table. The
-    // coordinator has this lock, through which all servers go.
-    distributed_lock: "SELECT pg_advisory_xact_lock(hashtextextended('iam.tenants ' || $1::uuid, 0))",
-    is_empty: r#"SELECT NOT EXISTS (SELECT 1 FROM iam.tenants) AS "is_empty!""#,
-    has_several: r#"SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1) AS "has_several!""#,
-    usage: r#"
-        SELECT
-            coalesce(sum(active_users + suspended_users + inactive_users), 0)::bigint AS "users!",
-            coalesce(sum(organizations), 0)::bigint AS "organizations!",
-            coalesce(sum(roles), 0)::bigint AS "roles!",
-            coalesce(sum(role_assignments), 0)::bigint AS "role_assignments!"
-        FROM iam.tenant_counts
-        WHERE tenant_id = $1
-    "#,
-    insert: r#"
-        INSERT INTO iam.tenants (
-            id, name, slug, status, created_at, updated_at, password_policy,
-            second_factor, second_factor_grace_days, second_factor_required_at
-        )
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-    "#,
-    update: r#"
-        UPDATE iam.tenants
-        SET
-            name = $2,
-            slug = $3,
-            status = $4,
-            updated_at = $5,
-            password_policy = $6,
-            second_factor = $7,
-            second_factor_grace_days = $8,
-            second_factor_required_at = $9,
-            version = version + 1
-        WHERE id = $1
-    "#,
+type Row = TenantRow<Timestamp>;
+
+#[async_trait]
+impl Directory for PostgresStore {
+    async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
+                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+            FROM iam.tenants t
+            WHERE t.slug = $1
+            "#,
+            slug.as_str()
+        );
+        self.answer(row.fetch_optional(&self.reads())).await?.map(Tenant::try_from).transpose()
+    }
+
+    async fn login_candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
+        self.candidates(email, limit).await
+    }
+
+    async fn is_empty(&self) -> Result<bool, StoreError> {
+        let is_empty = sqlx::query_scalar!(r#"SELECT NOT EXISTS (SELECT 1 FROM iam.tenants) AS "is_empty!""#);
+        self.answer(is_empty.fetch_one(&self.reads())).await
+    }
+
+    async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+        let has_several =
+            sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1) AS "has_several!""#);
+        self.answer(has_several.fetch_one(&self.reads())).await
+    }
+}
+
+#[async_trait]
+impl TenantStore for PostgresStore {
+    async fn tenant(&self, tenant: TenantId) -> Result<Option<Tenant>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
+                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+            FROM iam.tenants t
+            WHERE t.id = $1
+            "#,
+            tenant.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(Tenant::try_from).transpose()
+    }
+}
+
+#[async_trait]
+impl TenantTransaction for PostgresTransaction {
+    async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError> {
+        self.lock_tenant_row().await?.map(Tenant::try_from).transpose()
+    }
+
+    async fn usage(&mut self) -> Result<Usage, StoreError> {
+        let row = sqlx::query!(
+            r#"
+            SELECT
+                coalesce(sum(active_users + suspended_users + inactive_users), 0)::bigint AS "users!",
+                coalesce(sum(organizations), 0)::bigint AS "organizations!",
+                coalesce(sum(roles), 0)::bigint AS "roles!",
+                coalesce(sum(role_assignments), 0)::bigint AS "role_assignments!"
+            FROM iam.tenant_counts
+            WHERE tenant_id = $1
+            "#,
+            self.tenant()
+        );
+        let row = row.fetch_optional(self.connection()).await.map_err(store_error)?;
+        let Some(row) = row else { return Ok(Usage::default()) };
+        Ok(Usage {
+            users: not_negative(row.users),
+            organizations: not_negative(row.organizations),
+            roles: not_negative(row.roles),
+            assignments: not_negative(row.role_assignments),
+        })
+    }
+}
+
+impl PostgresTransaction {
+    pub(crate) async fn write_tenant(&mut self, change: &TenantChange) -> Result<(), StoreError> {
+        match change {
+            TenantChange::Create(tenant) => self.insert_tenant(tenant).await,
+            TenantChange::Update { after, .. } | TenantChange::ChangeStatus { after, .. } => {
+                self.update_tenant(after).await
+            }
+        }
+    }
+
+    async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.tenants (
+                id, name, slug, status, created_at, updated_at, password_policy, second_factor,
+                second_factor_grace_days, second_factor_required_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            "#,
+            self.tenant(),
+            tenant.name.as_str(),
+            tenant.slug.as_str(),
+            tenant.status.as_str(),
+            in_range(tenant.created_at),
+            in_range(tenant.updated_at),
+            tenant.password_policy.as_str(),
+            tenant.second_factor.as_str(),
+            i64::from(tenant.second_factor_grace_days),
+            tenant.second_factor_required_at.map(in_range)
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn update_tenant(&mut self, tenant: &Tenant) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.tenants
+            SET
+                name = $2,
+                slug = $3,
+                status = $4,
+                updated_at = $5,
+                password_policy = $6,
+                second_factor = $7,
+                second_factor_grace_days = $8,
+                second_factor_required_at = $9,
+                version = version + 1
+            WHERE id = $1
+            "#,
+            self.tenant(),
+            tenant.name.as_str(),
+            tenant.slug.as_str(),
+            tenant.status.as_str(),
+            in_range(tenant.updated_at),
+            tenant.password_policy.as_str(),
+            tenant.second_factor.as_str(),
+            i64::from(tenant.second_factor_grace_days),
+            tenant.second_factor_required_at.map(in_range)
+        );
+        expect_row(self.execute(update).await?, "tenant")
+    }
 }

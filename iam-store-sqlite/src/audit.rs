@@ -35,7 +35,7 @@ impl AuditStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let mut query = listed(tenant, filter, after, limit);
-        let rows: Vec<AuditEntryRow> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
+        let rows: Vec<AuditEntryRow> = self.answer(query.build_query_as().fetch_all(&self.reads_of(tenant))).await?;
         rows.into_iter().map(AuditEntry::try_from).collect()
     }
 
@@ -47,7 +47,7 @@ impl AuditStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<(Day, u64)>, StoreError> {
         let mut query = counted(tenant, action, from, limit);
-        let rows: Vec<(String, i64)> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
+        let rows: Vec<(String, i64)> = self.answer(query.build_query_as().fetch_all(&self.reads_of(tenant))).await?;
         rows.into_iter()
             .map(|(day, count)| Ok((parse("audit_entries.created_at", &day)?, count.unsigned_abs())))
             .collect()
@@ -56,7 +56,7 @@ impl AuditStore for SqliteStore {
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
         let mut query = by_id();
         let query = query.build_query_as::<AuditEntryRow>().bind(tenant.as_uuid()).bind(id.as_uuid());
-        self.answer(query.fetch_optional(&self.reads())).await?.map(AuditEntry::try_from).transpose()
+        self.answer(query.fetch_optional(&self.reads_of(tenant))).await?.map(AuditEntry::try_from).transpose()
     }
 
     async fn purge_audit_entries(&self) -> Result<u64, StoreError> {

@@ -14,6 +14,10 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
 /// Returns the violated constraint. SQLite does not name it. Its message names the columns, or the index if that has an
 /// expression.
 fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
+    // Of a trigger that checks a reference.
+    if error.message() == "FOREIGN KEY constraint failed" {
+        return Some(Constraint::Reference);
+    }
     match error.message().strip_prefix("UNIQUE constraint failed: ")? {
         "users.tenant_id, users.email_key" => Some(Constraint::UserEmail),
         "tenants.slug" => Some(Constraint::TenantSlug),
@@ -22,7 +26,12 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "index 'role_assignments_context_key'" => Some(Constraint::RoleAssignment),
         "organizations.tenant_id, organizations.slug" => Some(Constraint::OrganizationSlug),
         "invitations.tenant_id, invitations.email_key" => Some(Constraint::Invitation),
-        "factors.tenant_id, factors.credential_id" => Some(Constraint::Passkey),
+        "factors.tenant_id, factors.credential_id" | "passkeys.credential_id" => Some(Constraint::Passkey),
+        "domains.tenant_id, domains.name" => Some(Constraint::Domain),
+        "domains.name" => Some(Constraint::VerifiedDomain),
+        "identity_providers.tenant_id, identity_providers.slug" => Some(Constraint::IdentityProviderSlug),
+        "identities.tenant_id, identities.provider_id, identities.issuer, identities.subject"
+        | "identities.tenant_id, identities.user_id, identities.provider_id" => Some(Constraint::Identity),
         "signing_keys.purpose, signing_keys.generation" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

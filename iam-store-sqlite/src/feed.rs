@@ -1,9 +1,9 @@
-//! The change feed: the triggers of the file record what is committed, by every program.
+//! The change feed: the triggers of the file record committed changes, by every program.
 
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use iam_model::store::{ChangeFeed, News};
+use iam_model::store::{ChangeFeed, FeedNotification};
 use iam_model::store_error::StoreError;
 use iam_store_sql::source::Source;
 use sqlx::Sqlite;
@@ -34,7 +34,7 @@ impl SqliteFeed {
 
 #[async_trait]
 impl ChangeFeed for SqliteFeed {
-    async fn next(&mut self) -> Result<News, StoreError> {
+    async fn next(&mut self) -> Result<FeedNotification, StoreError> {
         sleep_until(self.due.into()).await;
         let started = Instant::now();
         let rows = sqlx::query!("SELECT id, changed FROM changes WHERE id >= ?1 ORDER BY id", self.last);
@@ -44,12 +44,12 @@ impl ChangeFeed for SqliteFeed {
             return Err(StoreError::Unavailable("changes were removed before the feed read them".into()));
         }
         self.due = started + INTERVAL;
-        let mut news = News { changed: Vec::new(), complete_at: Some(started) };
+        let mut notification = FeedNotification { changed: Vec::new(), complete_at: Some(started) };
         for row in rows {
             self.last = row.id;
-            news.changed.push(row.changed);
+            notification.changed.push(row.changed);
         }
-        Ok(news)
+        Ok(notification)
     }
 }
 

@@ -1,64 +1,258 @@
-use iam_store_sql::history_ports;
+use async_trait::async_trait;
+use iam_model::access::VisibleScope;
+use iam_model::assignment::{Assignment, AssignmentFilter};
+use iam_model::change::AuditBatch;
+use iam_model::clock::Timestamp;
+use iam_model::history::{EndedVersion, Past, PastStatus};
+use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::organization::Organization;
+use iam_model::page::{Page, PageRequest};
+use iam_model::role::Role;
+use iam_model::store::{HistoryStore, HolderQuery};
+use iam_model::store_error::StoreError;
+use iam_store_sql::assignment::AssignmentRow;
+use iam_store_sql::column::moment;
+use iam_store_sql::history::{HolderRow, PastAssignmentRow, PastVersionRow, holders, list_at};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
+use crate::column::millis;
+use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
-history_ports! {
-    SqliteStore,
-    SqliteTransaction,
-    list_moment: i64,
-    start: "SELECT since FROM history_starts WHERE tenant_id = ?1",
-    assignments_of: r#"
-        SELECT
-            tenant_id AS "tenant_id: Uuid",
-            id AS "id: Uuid",
-            until,
-            user_id AS "user_id: Uuid",
-            role_id AS "role_id: Uuid",
-            organization_id AS "organization_id: Uuid",
-            expires_at,
-            created_at,
-            created_by AS "created_by: Uuid"
-        FROM past_assignments
-        WHERE tenant_id = ?1 AND user_id IN (SELECT unhex(value, '-') FROM json_each(?2)) AND until > ?3
-    "#,
-    all_of_kind: "FROM past_versions WHERE tenant_id = ?1 AND kind = ?2 AND until > ?3",
-    by_id: r#"
-        FROM past_versions
-        WHERE tenant_id = ?1 AND kind = ?2 AND until > ?3 AND id IN (SELECT unhex(value, '-') FROM json_each(?4))
-    "#,
-    insert_assignments: r#"
-        INSERT INTO past_assignments (
-            tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by, since
-        )
-        SELECT
-            tenant_id,
+type ListedRow = AssignmentRow<i64>;
+type Row = PastAssignmentRow<i64>;
+
+#[async_trait]
+impl HistoryStore for SqliteStore {
+    async fn history_start(&self, tenant: TenantId) -> Result<Option<Timestamp>, StoreError> {
+        let start = sqlx::query_scalar!("SELECT since FROM history_starts WHERE tenant_id = ?1", tenant.as_uuid());
+        let start = self.answer(start.fetch_optional(&self.reads_of(tenant))).await?;
+        start.map(|start| moment("history_starts.since", start)).transpose()
+    }
+
+    async fn past_assignments_of(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        after: Timestamp,
+    ) -> Result<Vec<Past<Assignment>>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                tenant_id AS "tenant_id: Uuid", id AS "id: Uuid", until, user_id AS "user_id: Uuid",
+                role_id AS "role_id: Uuid", organization_id AS "organization_id: Uuid", expires_at, created_at,
+                created_by AS "created_by: Uuid"
+            FROM past_assignments
+            WHERE tenant_id = ?1 AND user_id IN (SELECT unhex(value, '-') FROM json_each(?2)) AND until > ?3
+            "#,
+            tenant.as_uuid(),
+            Json(users),
+            millis(after)
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Past::try_from).collect()
+    }
+
+    async fn past_roles(
+        &self,
+        tenant: TenantId,
+        roles: Option<&[RoleId]>,
+        after: Timestamp,
+    ) -> Result<Vec<Past<Role>>, StoreError> {
+        match roles {
+            Some(roles) => {
+                let ids = roles.iter().map(|role| role.as_uuid()).collect();
+                self.past_versions("ROLE", tenant, ids, after).await
+            }
+            None => self.all_past_versions("ROLE", tenant, after).await,
+        }
+    }
+
+    async fn past_organizations(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+        after: Timestamp,
+    ) -> Result<Vec<Past<Organization>>, StoreError> {
+        let ids = organizations.iter().map(|organization| organization.as_uuid()).collect();
+        self.past_versions("ORGANIZATION", tenant, ids, after).await
+    }
+
+    async fn past_statuses(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        after: Timestamp,
+    ) -> Result<Vec<Past<PastStatus>>, StoreError> {
+        let ids = users.iter().map(|user| user.as_uuid()).collect();
+        self.past_versions("STATUS", tenant, ids, after).await
+    }
+
+    async fn assignments_at(
+        &self,
+        tenant: TenantId,
+        filter: &AssignmentFilter,
+        visible_scope: &VisibleScope,
+        page: PageRequest,
+        at: Timestamp,
+    ) -> Result<Page<Assignment>, StoreError> {
+        let scope = self.scope(tenant, visible_scope).await?;
+        let list = |page| list_at::<Self>(tenant, filter, page, at, &scope);
+        self.page::<Assignment, ListedRow>(tenant, page, list).await
+    }
+
+    async fn holders(
+        &self,
+        tenant: TenantId,
+        query: &HolderQuery,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<UserId>, StoreError> {
+        if query.roles.is_empty() {
+            return Ok(Page { items: Vec::new(), total: 0, request: page });
+        }
+        let list = |page| holders::<Self>(tenant, query, page, now);
+        self.page::<UserId, HolderRow>(tenant, page, list).await
+    }
+}
+
+impl SqliteStore {
+    async fn past_versions<V>(
+        &self,
+        kind: &'static str,
+        tenant: TenantId,
+        ids: Vec<Uuid>,
+        after: Timestamp,
+    ) -> Result<Vec<Past<V>>, StoreError>
+    where
+        V: DeserializeOwned + Send + Unpin,
+    {
+        let rows = sqlx::query_as!(
+            PastVersionRow::<V, i64>,
+            r#"
+            SELECT until, value AS "value: Json<V>"
+            FROM past_versions
+            WHERE tenant_id = ?1 AND kind = ?2 AND until > ?3 AND id IN (SELECT unhex(value, '-') FROM json_each(?4))
+            "#,
+            tenant.as_uuid(),
+            kind,
+            millis(after),
+            Json(ids)
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Past::try_from).collect()
+    }
+
+    async fn all_past_versions<V>(
+        &self,
+        kind: &'static str,
+        tenant: TenantId,
+        after: Timestamp,
+    ) -> Result<Vec<Past<V>>, StoreError>
+    where
+        V: DeserializeOwned + Send + Unpin,
+    {
+        let rows = sqlx::query_as!(
+            PastVersionRow::<V, i64>,
+            r#"
+            SELECT until, value AS "value: Json<V>"
+            FROM past_versions
+            WHERE tenant_id = ?1 AND kind = ?2 AND until > ?3
+            "#,
+            tenant.as_uuid(),
+            kind,
+            millis(after)
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Past::try_from).collect()
+    }
+}
+
+impl SqliteTransaction {
+    /// Keeps the versions that a change ends.
+    pub(crate) async fn keep_ended_versions(&mut self, batch: &AuditBatch) -> Result<(), StoreError> {
+        // The rows still have the versions that end: nothing is written yet.
+        let (mut assignments, until) = (Vec::new(), batch.at());
+        for ended in batch.ended_versions() {
+            match ended {
+                EndedVersion::Assignment(version) => assignments.push(version.id.as_uuid()),
+                EndedVersion::Role(version) => {
+                    self.insert_past_version("ROLE", version.id.as_uuid(), version, until).await?;
+                }
+                EndedVersion::Organization(version) => {
+                    self.insert_past_version("ORGANIZATION", version.id.as_uuid(), version, until).await?;
+                }
+                EndedVersion::Status(version) => {
+                    self.insert_past_version("STATUS", version.user_id.as_uuid(), version, until).await?;
+                }
+            }
+        }
+        if !assignments.is_empty() {
+            self.insert_past_assignments(assignments, until).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert_past_assignments(&mut self, ids: Vec<Uuid>, until: Timestamp) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO past_assignments (
+                tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by, since
+            )
+            SELECT
+                tenant_id, id, ?2, user_id, role_id, organization_id, expires_at, created_at, created_by,
+                coalesce(since, created_at)
+            FROM role_assignments
+            WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?3))
+            ON CONFLICT DO NOTHING
+            "#,
+            self.tenant(),
+            millis(until),
+            Json(ids)
+        );
+        insert.execute(self.connection()).await.map(drop).map_err(store_error)
+    }
+
+    async fn insert_past_version(
+        &mut self,
+        kind: &'static str,
+        id: Uuid,
+        version: &(impl Serialize + Sync),
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO past_versions (tenant_id, kind, id, until, value)
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT DO NOTHING
+            "#,
+            self.tenant(),
+            kind,
             id,
-            ?2,
-            user_id,
-            role_id,
-            organization_id,
-            expires_at,
-            created_at,
-            created_by,
-            coalesce(since, created_at)
-        FROM role_assignments
-        WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?3))
-        ON CONFLICT DO NOTHING
-    "#,
-    insert_version: r#"
-        INSERT INTO past_versions (tenant_id, kind, id, until, value)
-        VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT DO NOTHING
-    "#,
-    forget: [
-        "DELETE FROM past_assignments WHERE tenant_id = ?1 AND until <= ?2",
-        "DELETE FROM past_versions WHERE tenant_id = ?1 AND until <= ?2"
-    ],
-    begin: r#"
-        INSERT INTO history_starts (tenant_id, since)
-        VALUES (?1, ?2)
-        ON CONFLICT (tenant_id) DO UPDATE SET since = max(since, excluded.since)
-    "#,
+            millis(until),
+            Json(version) as _
+        );
+        insert.execute(self.connection()).await.map(drop).map_err(store_error)
+    }
+
+    /// Removes the versions that ended at or before a moment, from which on the history is complete then.
+    pub(crate) async fn forget_past_versions(&mut self, before: Timestamp) -> Result<(), StoreError> {
+        let (tenant, before) = (self.tenant(), millis(before));
+        let forget = sqlx::query!("DELETE FROM past_assignments WHERE tenant_id = ?1 AND until <= ?2", tenant, before);
+        forget.execute(self.connection()).await.map_err(store_error)?;
+        let forget = sqlx::query!("DELETE FROM past_versions WHERE tenant_id = ?1 AND until <= ?2", tenant, before);
+        forget.execute(self.connection()).await.map_err(store_error)?;
+        let begin = sqlx::query!(
+            r#"
+            INSERT INTO history_starts (tenant_id, since)
+            VALUES (?1, ?2)
+            ON CONFLICT (tenant_id) DO UPDATE SET since = max(since, excluded.since)
+            "#,
+            tenant,
+            before
+        );
+        begin.execute(self.connection()).await.map(drop).map_err(store_error)
+    }
 }

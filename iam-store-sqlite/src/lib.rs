@@ -7,13 +7,17 @@ mod audit;
 mod bulk;
 mod column;
 mod credential;
+mod domain;
 mod error;
 mod factor;
 mod feed;
 mod history;
 mod host;
 mod idempotency;
+mod identity;
+mod identity_provider;
 mod invitation;
+mod keys;
 mod link;
 mod mail;
 mod maintenance;
@@ -33,6 +37,7 @@ mod user;
 mod webhook;
 
 use async_trait::async_trait;
+use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::store::{ChangeFeed, Store, Transaction};
 use iam_model::store_error::StoreError;
@@ -43,13 +48,15 @@ use feed::SqliteFeed;
 use migration::{MIGRATOR, applied};
 use transaction::SqliteTransaction;
 
+pub use iam_store_sql::keys::AddressConflict;
+
 pub use host::{HostConnection, HostTransaction};
 pub use store::SqliteStore;
 
 #[async_trait]
 impl Store for SqliteStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        let transaction = self.writer.begin_unit_of_work().await.map_err(store_error)?;
+        let transaction = self.writer.of_tenant(tenant.as_uuid()).begin_unit_of_work().await.map_err(store_error)?;
         Ok(Box::new(SqliteTransaction::new(tenant, transaction, self.writer.clone())))
     }
 
@@ -64,6 +71,10 @@ impl Store for SqliteStore {
         let applied = applied(&mut connection).await?;
         connection.give_back();
         Ok(is_complete(&MIGRATOR, &applied))
+    }
+
+    async fn prepare(&self, _now: Timestamp) -> Result<(), StoreError> {
+        self.make_keys().await
     }
 
     async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {

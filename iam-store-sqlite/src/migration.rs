@@ -2,7 +2,7 @@
 
 use iam_model::store::Schema;
 use iam_model::store_error::StoreError;
-use iam_store_sql::migration::{Applied, migrate_error, schema};
+use iam_store_sql::migration::{Applied, is_complete, migrate_error, schema};
 use sqlx::Connection as _;
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::SqliteConnection;
@@ -16,6 +16,9 @@ pub(crate) static MIGRATOR: Migrator = sqlx::migrate!();
 impl SqliteStore {
     /// Brings the tables up to date: runs all missing migrations or none.
     ///
+    /// Where two addresses of a tenant become one by a migration, [`address_conflicts`](Self::address_conflicts) names
+    /// both users.
+    ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] when another process keeps the file locked; [`StoreError::Failed`] when a migration
@@ -24,6 +27,7 @@ impl SqliteStore {
         // The driver has no lock that prevents two processes from migrating at the same time. This transaction does.
         let mut writer = self.writer.acquire().await.map_err(store_error)?;
         let mut transaction = writer.begin_with(BEGIN).await.map_err(store_error)?;
+        let is_behind = !is_complete(&MIGRATOR, &applied(&mut transaction).await?);
         // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
         MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| migrate_error(error, store_error))?;
         // The search index removes replaced text at once, and not only when its parts are merged. This statement is not
@@ -32,7 +36,12 @@ impl SqliteStore {
             .execute(&mut *transaction)
             .await
             .map_err(store_error)?;
-        transaction.commit().await.map_err(store_error)
+        if is_behind {
+            Self::move_counts(&mut transaction).await?;
+        }
+        transaction.commit().await.map_err(store_error)?;
+        writer.give_back();
+        self.make_keys().await
     }
 
     /// Compares the schema of the file that a `sqlite://PATH` URL names with the migrations that this program knows.

@@ -14,7 +14,8 @@ use tokio::time::sleep;
 
 use crate::error::store_error;
 
-pub(crate) const READERS: u32 = 4;
+/// Twice as many as a tenant may use at the same time.
+pub(crate) const READERS: u32 = 8;
 /// How long to wait for a connection that other tasks use. An error is better than a queue of requests whose clients
 /// have given up.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -107,7 +108,7 @@ pub(crate) async fn existing(options: SqliteConnectOptions) -> Result<SqliteConn
     SqliteConnection::connect_with(&options.create_if_missing(false)).await.map_err(store_error)
 }
 
-/// Opens the connections that read. Each statement sees what was committed before it began.
+/// Opens the connections that read. Each statement sees the commits from before it began.
 pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<Source<Sqlite>, StoreError> {
     opened(options.read_only(true), READERS).await
 }

@@ -1,86 +1,251 @@
-use iam_store_sql::organization_ports;
+use async_trait::async_trait;
+use iam_model::access::VisibleScope;
+use iam_model::change::OrganizationChange;
+use iam_model::id::{OrganizationId, TenantId};
+use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort};
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{OrganizationStore, OrganizationTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::text::folded;
+use iam_model::validate::Slug;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::organization::{OrganizationRow, list};
+use sqlx::types::Json;
 
 use crate::SqliteStore;
-use crate::transaction::{SqliteTransaction, execute_audited};
+use crate::column::millis;
+use crate::error::store_error;
+use crate::transaction::SqliteTransaction;
 
-organization_ports! {
-    SqliteStore,
-    SqliteTransaction,
-    // The recursive statements use UNION and not UNION ALL: a row that was found is not followed again. So even a
-    // cycle, which the service never writes, would end. They use CROSS JOIN, whose order SQLite never changes: in the
-    // other order, it would read all organizations of the tenant at each step.
-    lineages: (
-        r#"
-        WITH RECURSIVE lineage (id) AS (
-            SELECT unhex(value, '-')
-            FROM json_each(?2)
-            UNION
-            SELECT o.parent_id
+type Row = OrganizationRow<i64>;
+
+// The recursive statements use UNION and not UNION ALL: a row that was found is not followed again. So even a cycle,
+// which the service never writes, would end. They use CROSS JOIN, whose order SQLite never changes: in the other order,
+// it would read all organizations of the tenant at each step.
+
+#[async_trait]
+impl OrganizationStore for SqliteStore {
+    async fn lineages(&self, tenant: TenantId, of: &[OrganizationId]) -> Result<Vec<Organization>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            WITH RECURSIVE lineage (id) AS (
+                SELECT unhex(value, '-')
+                FROM json_each(?2)
+                UNION
+                SELECT o.parent_id
+                FROM lineage l
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
+                WHERE o.parent_id IS NOT NULL
+            )
+            SELECT
+                o.tenant_id AS "tenant_id!", o.id AS "id!", o.name AS "name!", o.slug AS "slug!", o.status AS "status!",
+                o.parent_id, o.created_at AS "created_at!", o.updated_at AS "updated_at!", o.version AS "version!"
             FROM lineage l
             CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
-            WHERE o.parent_id IS NOT NULL
-        )
-        "#,
-        "FROM lineage l CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id"
-    ),
-    subtree: (
-        r#"
-        WITH RECURSIVE subtree (id) AS (
-            SELECT ?2
-            UNION
-            SELECT o.id
+            "#,
+            tenant.as_uuid(),
+            Json(of)
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            WITH RECURSIVE subtree (id) AS (
+                SELECT ?2
+                UNION
+                SELECT o.id
+                FROM subtree s
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.parent_id = s.id
+                WHERE o.status <> 'INACTIVE'
+            )
+            SELECT
+                o.tenant_id AS "tenant_id!", o.id AS "id!", o.name AS "name!", o.slug AS "slug!", o.status AS "status!",
+                o.parent_id, o.created_at AS "created_at!", o.updated_at AS "updated_at!", o.version AS "version!"
             FROM subtree s
-            CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.parent_id = s.id
-            WHERE o.status <> 'INACTIVE'
-        )
-        "#,
-        r#"
-        FROM subtree s
-        CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = s.id
-        ORDER BY o.created_at DESC, o.id
-        "#
-    ),
-    children: r#"
-        FROM organizations o
-        WHERE o.tenant_id = ?1 AND o.parent_id = ?2 AND o.status <> 'INACTIVE'
-        ORDER BY o.created_at DESC, o.id
-    "#,
-    is_slug_taken: r#"
-        SELECT EXISTS (
-            SELECT 1 FROM organizations WHERE tenant_id = ?1 AND slug = ?2 AND status <> 'INACTIVE'
-        ) AS "exists!: bool"
-    "#,
-    insert: (
-        r#"
-        INSERT INTO organizations (
-            tenant_id, id, name, name_key, slug, status, parent_id, created_at, updated_at
-        )
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-        "#
-    ),
-    update: (
-        r#"
-        UPDATE organizations
-        SET
-            name = ?3,
-            name_key = ?4,
-            slug = ?5,
-            status = ?6,
-            parent_id = ?7,
-            updated_at = ?8,
-            version = version + 1
-        WHERE tenant_id = ?1 AND id = ?2
-        "#
-    ),
+            CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = s.id
+            ORDER BY o.created_at DESC, o.id
+            "#,
+            tenant.as_uuid(),
+            root.as_uuid()
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn children(
+        &self,
+        tenant: TenantId,
+        parent: OrganizationId,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                o.tenant_id AS "tenant_id!", o.id AS "id!", o.name AS "name!", o.slug AS "slug!", o.status AS "status!",
+                o.parent_id, o.created_at AS "created_at!", o.updated_at AS "updated_at!", o.version AS "version!"
+            FROM (
+                SELECT *
+                FROM organizations
+                WHERE tenant_id = ?1 AND parent_id = ?2 AND status <> 'INACTIVE'
+                LIMIT ?3
+            ) o
+            ORDER BY o.created_at DESC, o.id
+            "#,
+            tenant.as_uuid(),
+            parent.as_uuid(),
+            i64::from(limit)
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn organizations(
+        &self,
+        tenant: TenantId,
+        filter: &OrganizationFilter,
+        visible_scope: &VisibleScope,
+        sort: OrganizationSort,
+        page: PageRequest,
+    ) -> Result<Page<Organization>, StoreError> {
+        let scope = self.scope(tenant, visible_scope).await?;
+        let list = |page| list::<Self>(tenant, filter, sort, page, &scope);
+        self.page::<Organization, Row>(tenant, page, list).await
+    }
+}
+
+#[async_trait]
+impl OrganizationTransaction for SqliteTransaction {
+    async fn lineages(&mut self, of: &[OrganizationId]) -> Result<Vec<Organization>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            WITH RECURSIVE lineage (id) AS (
+                SELECT unhex(value, '-')
+                FROM json_each(?2)
+                UNION
+                SELECT o.parent_id
+                FROM lineage l
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
+                WHERE o.parent_id IS NOT NULL
+            )
+            SELECT
+                o.tenant_id AS "tenant_id!", o.id AS "id!", o.name AS "name!", o.slug AS "slug!", o.status AS "status!",
+                o.parent_id, o.created_at AS "created_at!", o.updated_at AS "updated_at!", o.version AS "version!"
+            FROM lineage l
+            CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
+            "#,
+            self.tenant(),
+            Json(of)
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn subtree(&mut self, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            WITH RECURSIVE subtree (id) AS (
+                SELECT ?2
+                UNION
+                SELECT o.id
+                FROM subtree s
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.parent_id = s.id
+                WHERE o.status <> 'INACTIVE'
+            )
+            SELECT
+                o.tenant_id AS "tenant_id!", o.id AS "id!", o.name AS "name!", o.slug AS "slug!", o.status AS "status!",
+                o.parent_id, o.created_at AS "created_at!", o.updated_at AS "updated_at!", o.version AS "version!"
+            FROM subtree s
+            CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = s.id
+            ORDER BY o.created_at DESC, o.id
+            "#,
+            self.tenant(),
+            root.as_uuid()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError> {
+        let is_taken = sqlx::query_scalar!(
+            r#"
+            SELECT EXISTS (
+                SELECT 1 FROM organizations WHERE tenant_id = ?1 AND slug = ?2 AND status <> 'INACTIVE'
+            ) AS "exists!: bool"
+            "#,
+            self.tenant(),
+            slug.as_str()
+        );
+        is_taken.fetch_one(self.connection()).await.map_err(store_error)
+    }
+}
+
+impl SqliteTransaction {
+    pub(crate) async fn write_organization(&mut self, change: &OrganizationChange) -> Result<(), StoreError> {
+        match change {
+            OrganizationChange::Create(organization) => self.insert_organization(organization).await,
+            OrganizationChange::Update { after, .. } | OrganizationChange::Delete { after, .. } => {
+                self.update_organization(after).await
+            }
+        }
+    }
+
+    async fn insert_organization(&mut self, organization: &Organization) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO organizations (
+                tenant_id, id, name, name_key, slug, status, parent_id, created_at, updated_at, keyed_at
+            )
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)
+            "#,
+            self.tenant(),
+            organization.id.as_uuid(),
+            organization.name.as_str(),
+            folded(organization.name.as_str()),
+            organization.slug.as_str(),
+            organization.status.as_str(),
+            organization.parent_id.map(OrganizationId::as_uuid),
+            millis(organization.created_at),
+            millis(organization.updated_at)
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn update_organization(&mut self, organization: &Organization) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            r#"
+            UPDATE organizations
+            SET
+                name = ?3,
+                name_key = ?4,
+                slug = ?5,
+                status = ?6,
+                parent_id = ?7,
+                updated_at = ?8,
+                keyed_at = ?8,
+                version = version + 1
+            WHERE tenant_id = ?1 AND id = ?2
+            "#,
+            self.tenant(),
+            organization.id.as_uuid(),
+            organization.name.as_str(),
+            folded(organization.name.as_str()),
+            organization.slug.as_str(),
+            organization.status.as_str(),
+            organization.parent_id.map(OrganizationId::as_uuid),
+            millis(organization.updated_at)
+        );
+        expect_row(self.execute(update).await?, "organization")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use iam_model::access::VisibleScope;
-    use iam_model::id::{OrganizationId, TenantId};
-    use iam_model::organization::{OrganizationFilter, OrganizationSort, ParentFilter};
-    use iam_model::page::PageRequest;
-    use iam_store_sql::organization::list;
+    use iam_model::organization::ParentFilter;
 
     use super::*;
     use crate::plan::assert_list;

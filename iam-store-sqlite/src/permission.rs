@@ -1,6 +1,16 @@
-use iam_model::permission::RegisteredPermission;
+use std::slice;
+
+use async_trait::async_trait;
+use iam_model::change::PermissionChange;
+use iam_model::id::{PermissionId, TenantId};
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission::{Permission, RegisteredPermission};
+use iam_model::store::{PermissionStore, PermissionTransaction};
 use iam_model::store_error::StoreError;
-use iam_store_sql::permission_ports;
+use iam_store_sql::column::parse;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::{offset, page_of};
+use iam_store_sql::permission::PermissionRow;
 use serde_json::json;
 use sqlx::types::Json;
 
@@ -9,17 +19,69 @@ use crate::column::millis;
 use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
-permission_ports! {
-    SqliteStore,
-    SqliteTransaction,
-    count: "SELECT count(*) FROM permissions WHERE tenant_id = ?1",
-    page: "FROM permissions p WHERE p.tenant_id = ?1 ORDER BY p.created_at DESC, p.id LIMIT ?2 + 0 OFFSET ?3",
-    by_id: "FROM permissions p WHERE p.tenant_id = ?1 AND p.id = ?2",
-    names: "SELECT name FROM permissions WHERE tenant_id = ?1",
-    delete: "DELETE FROM permissions WHERE tenant_id = ?1 AND id = ?2",
+type Row = PermissionRow<i64>;
+
+#[async_trait]
+impl PermissionStore for SqliteStore {
+    async fn permissions(&self, tenant: TenantId, page: PageRequest) -> Result<Page<RegisteredPermission>, StoreError> {
+        let tenant = tenant.as_uuid();
+        let (rows, total) = self
+            .list(tenant, |source| async move {
+                let total = sqlx::query_scalar!("SELECT count(*) FROM permissions WHERE tenant_id = ?1", tenant);
+                let total = total.fetch_one(&source).await?;
+                let rows = sqlx::query_as!(
+                    Row,
+                    r#"
+                    SELECT p.tenant_id, p.id, p.name, p.description, p.system, p.created_at
+                    FROM permissions p
+                    WHERE p.tenant_id = ?1
+                    ORDER BY p.created_at DESC, p.id
+                    LIMIT ?2 + 0 OFFSET ?3
+                    "#,
+                    tenant,
+                    i64::from(page.limit()),
+                    offset(page)
+                );
+                Ok((rows.fetch_all(&source).await?, total))
+            })
+            .await?;
+        page_of(rows, total, page)
+    }
+}
+
+#[async_trait]
+impl PermissionTransaction for SqliteTransaction {
+    async fn permission(&mut self, id: PermissionId) -> Result<Option<RegisteredPermission>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT p.tenant_id, p.id, p.name, p.description, p.system, p.created_at
+            FROM permissions p
+            WHERE p.tenant_id = ?1 AND p.id = ?2
+            "#,
+            self.tenant(),
+            id.as_uuid()
+        );
+        let row = row.fetch_optional(self.connection()).await.map_err(store_error)?;
+        row.map(RegisteredPermission::try_from).transpose()
+    }
+
+    async fn permission_names(&mut self) -> Result<Vec<Permission>, StoreError> {
+        let names = sqlx::query_scalar!("SELECT name FROM permissions WHERE tenant_id = ?1", self.tenant());
+        let names = names.fetch_all(self.connection()).await.map_err(store_error)?;
+        names.iter().map(|name| parse("permissions.name", name)).collect()
+    }
 }
 
 impl SqliteTransaction {
+    pub(crate) async fn write_permission(&mut self, change: &PermissionChange) -> Result<(), StoreError> {
+        match change {
+            PermissionChange::CreateBuiltIn(permissions) => self.insert_permissions(permissions).await,
+            PermissionChange::Create { permission, .. } => self.insert_permissions(slice::from_ref(permission)).await,
+            PermissionChange::Delete(permission) => self.delete_permission(permission.id).await,
+        }
+    }
+
     async fn insert_permissions(&mut self, permissions: &[RegisteredPermission]) -> Result<(), StoreError> {
         let row = |permission: &RegisteredPermission| {
             json!({
@@ -31,7 +93,7 @@ impl SqliteTransaction {
             })
         };
         let rows: Vec<_> = permissions.iter().map(row).collect();
-        sqlx::query!(
+        let insert = sqlx::query!(
             r#"
             INSERT INTO permissions (tenant_id, id, name, description, system, created_at)
             SELECT
@@ -45,10 +107,13 @@ impl SqliteTransaction {
             "#,
             self.tenant(),
             Json(rows)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        Ok(())
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn delete_permission(&mut self, id: PermissionId) -> Result<(), StoreError> {
+        let delete =
+            sqlx::query!("DELETE FROM permissions WHERE tenant_id = ?1 AND id = ?2", self.tenant(), id.as_uuid());
+        expect_row(self.execute(delete).await?, "permission")
     }
 }

@@ -1,13 +1,15 @@
+use async_trait::async_trait;
 use iam_model::audit::{
-    AuditEntry, Leaf, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan, log_id,
+    AuditEntry, Leaf, LogHead, Pending, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan,
+    log_id,
 };
 use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
+use iam_model::store::{AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
 use iam_store_sql::audit::ENTRY_COLUMNS;
 use iam_store_sql::column::{bytes_32, counted, integer, moment};
-use iam_store_sql::sequence::PendingRow;
-use iam_store_sql::sequence_ports;
+use iam_store_sql::sequence::{LogHeadRow, PendingRow};
 use sqlx::sqlite::SqliteRow;
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite, SqliteConnection};
@@ -20,67 +22,7 @@ use crate::column::millis;
 use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
-sequence_ports! {
-    SqliteStore,
-    SqliteTransaction,
-    // Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
-    // reports them.
-    pending: r#"
-        SELECT
-            u.tenant_id AS queued_tenant_id,
-            u.created_at AS queued_at,
-            u.id AS queued_id,
-            u.digest
-        FROM audit_unsealed u
-        WHERE u.tenant_id NOT IN (SELECT unhex(value, '-') FROM json_each(?1))
-            AND length(u.tenant_id) = 16
-            AND length(u.id) = 16
-            AND length(u.digest) = 32
-            -- The years 1970 to 9999.
-            AND u.created_at BETWEEN 0 AND 253402300799999
-        ORDER BY u.created_at, u.id
-        LIMIT ?2
-    "#,
-    // The last leaf gives the number of leaves. It is read by the same statement, because the log may grow between two
-    // statements. A log that has leaves but no row in `audit_logs` has lost that row.
-    log_heads: r#"
-        SELECT
-            unhex(t.value, '-') AS "tenant_id!: Uuid",
-            coalesce(g.size, 0) AS "size!: i64",
-            coalesce(g.peaks, x'') AS "peaks!: Vec<u8>",
-            coalesce(g.note, '') AS "note!: String",
-            (
-                SELECT coalesce(max(l.sequence) + 1, 0)
-                FROM audit_leaves l
-                WHERE l.tenant_id = unhex(t.value, '-')
-            ) AS "leaves!: i64",
-            coalesce(g.removed, 0) AS "removed!: i64",
-            g.retention_days AS "retention_days?",
-            g.pending_retention_days AS "pending_retention_days?",
-            g.pending_retention_from AS "pending_retention_from?"
-        FROM json_each(?1) t
-        LEFT JOIN audit_logs g ON g.tenant_id = unhex(t.value, '-')
-        WHERE g.tenant_id IS NOT NULL
-            OR EXISTS (SELECT 1 FROM audit_leaves l WHERE l.tenant_id = unhex(t.value, '-'))
-    "#,
-    sequence_of: r#"SELECT sequence AS "sequence!" FROM audit_leaves WHERE tenant_id = ?1 AND entry_id = ?2"#,
-    // The last part only adds tenants whose log was removed, but not its entries.
-    audited_tenants: r#"
-        SELECT g.tenant_id AS "tenant_id!: Uuid" FROM audit_logs g
-        UNION
-        SELECT u.tenant_id FROM audit_unsealed u
-        UNION
-        SELECT t.id FROM tenants t WHERE EXISTS (SELECT 1 FROM audit_entries e WHERE e.tenant_id = t.id)
-        ORDER BY 1
-    "#,
-    first_since: r#"
-        SELECT sequence AS "sequence!"
-        FROM audit_leaves
-        WHERE tenant_id = ?1 AND sequence >= ?2 AND created_at >= ?3
-        ORDER BY sequence
-        LIMIT 1
-    "#,
-}
+type HeadRow = LogHeadRow<i64>;
 
 /// A row of the queue, and whether its entry already has a leaf.
 #[derive(FromRow)]
@@ -112,12 +54,12 @@ impl TryFrom<LeafRow> for Leaf {
 }
 
 /// A leaf or a row of the queue, and its entry, which may be missing.
-struct Beside<T> {
+struct RowWithEntry<T> {
     row: T,
     entry: Option<AuditEntryRow>,
 }
 
-impl<'r, T: FromRow<'r, SqliteRow>> FromRow<'r, SqliteRow> for Beside<T> {
+impl<'r, T: FromRow<'r, SqliteRow>> FromRow<'r, SqliteRow> for RowWithEntry<T> {
     fn from_row(row: &'r SqliteRow) -> sqlx::Result<Self> {
         let id: Option<Uuid> = row.try_get("id")?;
         let entry = id.map(|_| AuditEntryRow::from_row(row)).transpose()?;
@@ -125,14 +67,72 @@ impl<'r, T: FromRow<'r, SqliteRow>> FromRow<'r, SqliteRow> for Beside<T> {
     }
 }
 
-impl<T> Beside<T> {
+impl<T> RowWithEntry<T> {
     fn into_parts<U: TryFrom<T, Error = StoreError>>(self) -> Result<(U, Option<AuditEntry>), StoreError> {
         Ok((self.row.try_into()?, self.entry.map(AuditEntry::try_from).transpose()?))
     }
 }
 
-impl SqliteStore {
-    pub(crate) async fn write_sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
+#[async_trait]
+impl SequenceStore for SqliteStore {
+    /// Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
+    /// reports them.
+    async fn pending(&self, except: &[TenantId], limit: u32) -> Result<Vec<Pending>, StoreError> {
+        let rows = sqlx::query_as!(
+            PendingRow::<i64>,
+            r#"
+            SELECT
+                u.tenant_id AS queued_tenant_id,
+                u.created_at AS queued_at,
+                u.id AS queued_id,
+                u.digest
+            FROM audit_unsealed u
+            WHERE u.tenant_id NOT IN (SELECT unhex(value, '-') FROM json_each(?1))
+                AND length(u.tenant_id) = 16
+                AND length(u.id) = 16
+                AND length(u.digest) = 32
+                -- The years 1970 to 9999.
+                AND u.created_at BETWEEN 0 AND 253402300799999
+            ORDER BY u.created_at, u.id
+            LIMIT ?2
+            "#,
+            Json(except),
+            i64::from(limit)
+        );
+        self.answer(rows.fetch_all(&self.reads())).await?.into_iter().map(Pending::try_from).collect()
+    }
+
+    /// The last leaf gives the number of leaves. It is read by the same statement, because the log may grow between two
+    /// statements. A log that has leaves but no row in `audit_logs` has lost that row.
+    async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+        let rows = sqlx::query_as!(
+            HeadRow,
+            r#"
+            SELECT
+                unhex(t.value, '-') AS "tenant_id!: Uuid",
+                coalesce(g.size, 0) AS "size!: i64",
+                coalesce(g.peaks, x'') AS "peaks!: Vec<u8>",
+                coalesce(g.note, '') AS "note!: String",
+                (
+                    SELECT coalesce(max(l.sequence) + 1, 0)
+                    FROM audit_leaves l
+                    WHERE l.tenant_id = unhex(t.value, '-')
+                ) AS "leaves!: i64",
+                coalesce(g.removed, 0) AS "removed!: i64",
+                g.retention_days AS "retention_days?",
+                g.pending_retention_days AS "pending_retention_days?",
+                g.pending_retention_from AS "pending_retention_from?"
+            FROM json_each(?1) t
+            LEFT JOIN audit_logs g ON g.tenant_id = unhex(t.value, '-')
+            WHERE g.tenant_id IS NOT NULL
+                OR EXISTS (SELECT 1 FROM audit_leaves l WHERE l.tenant_id = unhex(t.value, '-'))
+            "#,
+            Json(tenants)
+        );
+        self.answer(rows.fetch_all(&self.reads())).await?.into_iter().map(LogHead::try_from).collect()
+    }
+
+    async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
         // From here on, other writers wait. For a round of the sequencer, the following statements take some
         // milliseconds.
         let mut transaction = self.writer.begin().await.map_err(store_error)?;
@@ -145,11 +145,16 @@ impl SqliteStore {
         Ok(true)
     }
 
-    pub(crate) async fn read_tree_hashes(
-        &self,
-        tenant: TenantId,
-        spans: &[TreeSpan],
-    ) -> Result<Vec<TreeHash>, StoreError> {
+    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
+        let sequence = sqlx::query_scalar!(
+            r#"SELECT sequence AS "sequence!" FROM audit_leaves WHERE tenant_id = ?1 AND entry_id = ?2"#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        Ok(self.answer(sequence.fetch_optional(&self.reads_of(tenant))).await?.map(i64::unsigned_abs))
+    }
+
+    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
         let spans = spans.iter().map(|span| (span.level, span.positions.start, span.positions.end));
         let hashes = sqlx::query_scalar!(
             r#"
@@ -174,38 +179,57 @@ impl SqliteStore {
             tenant.as_uuid(),
             Json(spans.collect::<Vec<_>>())
         );
-        let hashes = self.answer(hashes.fetch_all(&self.reads())).await?;
+        let hashes = self.answer(hashes.fetch_all(&self.reads_of(tenant))).await?;
         hashes.iter().map(|hash| Ok(TreeHash(bytes_32("audit_nodes.hash", hash)?))).collect()
     }
 
-    pub(crate) async fn read_sequenced_entries(
+    async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
+        // The last part only adds tenants whose log was removed, but not its entries.
+        let tenants = sqlx::query_scalar!(
+            r#"
+            SELECT g.tenant_id AS "tenant_id!: Uuid" FROM audit_logs g
+            UNION
+            SELECT u.tenant_id FROM audit_unsealed u
+            UNION
+            SELECT t.id FROM tenants t WHERE EXISTS (SELECT 1 FROM audit_entries e WHERE e.tenant_id = t.id)
+            ORDER BY 1
+            "#
+        );
+        let tenants = self.answer(tenants.fetch_all(&self.reads())).await?;
+        Ok(tenants.into_iter().map(TenantId::from).collect())
+    }
+
+    async fn sequenced_entries(
         &self,
         tenant: TenantId,
         from: u64,
         limit: u32,
     ) -> Result<Vec<SequencedEntry>, StoreError> {
         let mut query = sequenced_since(tenant, from, limit);
-        let rows: Vec<Beside<LeafRow>> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
-        let sequenced = |row: Beside<LeafRow>| row.into_parts().map(|(leaf, entry)| SequencedEntry { leaf, entry });
+        let rows: Vec<RowWithEntry<LeafRow>> =
+            self.answer(query.build_query_as().fetch_all(&self.reads_of(tenant))).await?;
+        let sequenced =
+            |row: RowWithEntry<LeafRow>| row.into_parts().map(|(leaf, entry)| SequencedEntry { leaf, entry });
         rows.into_iter().map(sequenced).collect()
     }
 
-    pub(crate) async fn read_pending_entries(
+    async fn pending_entries(
         &self,
         tenant: TenantId,
         after: Option<(Timestamp, AuditEntryId)>,
         limit: u32,
     ) -> Result<Vec<PendingEntry>, StoreError> {
         let mut query = pending_after(tenant, after, limit);
-        let rows: Vec<Beside<QueuedRow>> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
-        let pending = |Beside { row: QueuedRow { pending, is_sequenced }, entry }: Beside<QueuedRow>| {
-            let (pending, entry) = Beside { row: pending, entry }.into_parts()?;
+        let rows: Vec<RowWithEntry<QueuedRow>> =
+            self.answer(query.build_query_as().fetch_all(&self.reads_of(tenant))).await?;
+        let pending = |RowWithEntry { row: QueuedRow { pending, is_sequenced }, entry }: RowWithEntry<QueuedRow>| {
+            let (pending, entry) = RowWithEntry { row: pending, entry }.into_parts()?;
             Ok(PendingEntry { pending, entry, is_sequenced })
         };
         rows.into_iter().map(pending).collect()
     }
 
-    pub(crate) async fn read_stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+    async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
         // The time is compared, too: another entry may have the identifier of a sequenced entry.
         let stray = sqlx::query_scalar!(
             r#"
@@ -227,7 +251,56 @@ impl SqliteStore {
             "#,
             tenant.as_uuid()
         );
-        Ok(self.answer(stray.fetch_optional(&self.reads())).await?.map(AuditEntryId::from))
+        Ok(self.answer(stray.fetch_optional(&self.reads_of(tenant))).await?.map(AuditEntryId::from))
+    }
+}
+
+#[async_trait]
+impl AuditTransaction for SqliteTransaction {
+    async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
+        let row = sqlx::query_as!(
+            HeadRow,
+            r#"
+            SELECT
+                unhex(t.value, '-') AS "tenant_id!: Uuid",
+                coalesce(g.size, 0) AS "size!: i64",
+                coalesce(g.peaks, x'') AS "peaks!: Vec<u8>",
+                coalesce(g.note, '') AS "note!: String",
+                (
+                    SELECT coalesce(max(l.sequence) + 1, 0)
+                    FROM audit_leaves l
+                    WHERE l.tenant_id = unhex(t.value, '-')
+                ) AS "leaves!: i64",
+                coalesce(g.removed, 0) AS "removed!: i64",
+                g.retention_days AS "retention_days?",
+                g.pending_retention_days AS "pending_retention_days?",
+                g.pending_retention_from AS "pending_retention_from?"
+            FROM json_each(?1) t
+            LEFT JOIN audit_logs g ON g.tenant_id = unhex(t.value, '-')
+            WHERE g.tenant_id IS NOT NULL
+                OR EXISTS (SELECT 1 FROM audit_leaves l WHERE l.tenant_id = unhex(t.value, '-'))
+            "#,
+            Json([self.tenant()])
+        );
+        let row = row.fetch_optional(self.connection()).await.map_err(store_error)?;
+        row.map(LogHead::try_from).transpose()
+    }
+
+    async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+        let first = sqlx::query_scalar!(
+            r#"
+            SELECT sequence AS "sequence!"
+            FROM audit_leaves
+            WHERE tenant_id = ?1 AND sequence >= ?2 AND created_at >= ?3
+            ORDER BY sequence
+            LIMIT 1
+            "#,
+            self.tenant(),
+            integer(from),
+            millis(moment)
+        );
+        let first = first.fetch_optional(self.connection()).await.map_err(store_error)?;
+        Ok(first.map(i64::unsigned_abs))
     }
 }
 

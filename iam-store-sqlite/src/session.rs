@@ -1,67 +1,36 @@
-use iam_model::id::{SessionId, TenantId};
+use std::cmp::Reverse;
+
+use async_trait::async_trait;
+use iam_model::change::SessionChange;
+use iam_model::context::UserAgent;
+use iam_model::id::{SessionId, TenantId, UserId};
 use iam_model::session::Session;
-use iam_model::store::SessionSnapshot;
+use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 use iam_model::store_error::StoreError;
 use iam_store_sql::assignment::AssignmentRow;
 use iam_store_sql::column::{moment, parse};
-use iam_store_sql::session::enrol_by;
-use iam_store_sql::session_ports;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::factor::DemandRow;
+use iam_store_sql::session::{SessionDetailsRow, SessionRow};
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::assignment::{GrantRows, LineageRow, select_grants};
+use crate::assignment::{GrantRows, LineageRow};
+use crate::column::millis;
 use crate::error::store_error;
 use crate::role::RoleRow;
-use crate::transaction::{SqliteTransaction, execute_audited};
+use crate::transaction::SqliteTransaction;
 
-session_ports! {
-    SqliteStore,
-    SqliteTransaction,
-    by_id: "FROM sessions s WHERE s.tenant_id = ?1 AND s.id = ?2",
-    details: r#"
-        FROM sessions s
-        JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
-        JOIN tenants t ON t.id = s.tenant_id
-        WHERE s.tenant_id = ?1 AND s.id = ?2
-    "#,
-    of_user: "FROM sessions s WHERE s.tenant_id = ?1 AND s.user_id = ?2 ORDER BY s.created_at DESC, s.id",
-    lock: "FROM sessions s WHERE s.tenant_id = ?1 AND s.id = ?2",
-    lock_of_user: "FROM sessions s WHERE s.tenant_id = ?1 AND s.user_id = ?2",
-    lock_some: "FROM sessions s WHERE s.tenant_id = ?1 ORDER BY s.id LIMIT ?2",
-    insert: (
-        r#"
-        INSERT INTO sessions (
-            tenant_id, id, user_id, ip_address, user_agent, created_at, last_used_at, expires_at,
-            refresh_tag_key, refresh_current, spent_hash, spent_nonce, spent_at, methods, authenticated_at
-        )
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
-        "#
-    ),
-    last_login: "UPDATE users SET last_login_at = ?3, version = version + 1 WHERE tenant_id = ?1 AND id = ?2",
-    update: (
-        r#"
-        UPDATE sessions
-        SET
-            last_used_at = ?3,
-            expires_at = ?4,
-            refresh_current = ?5,
-            spent_hash = ?6,
-            spent_nonce = ?7,
-            spent_at = ?8
-        WHERE tenant_id = ?1 AND id = ?2
-        "#
-    ),
-    step_up: (
-        "UPDATE sessions SET methods = ?3, authenticated_at = ?4 WHERE tenant_id = ?1 AND id = ?2"
-    ),
-}
+type Row = SessionRow<i64>;
+type DetailsRow = SessionDetailsRow<i64>;
 
 struct SnapshotRow {
     user_id: Uuid,
     user_status: String,
     tenant_status: String,
     expires_at: i64,
+    methods: String,
     user_created_at: i64,
     second_factor_required_at: Option<i64>,
     second_factor_grace_days: i64,
@@ -71,25 +40,62 @@ struct SnapshotRow {
     places: Json<Vec<LineageRow>>,
 }
 
-impl SqliteStore {
-    pub(crate) async fn read_session_snapshot(
+impl TryFrom<SnapshotRow> for SessionSnapshot {
+    type Error = StoreError;
+
+    fn try_from(row: SnapshotRow) -> Result<Self, StoreError> {
+        let demand = DemandRow {
+            required_at: row.second_factor_required_at,
+            grace_days: row.second_factor_grace_days,
+            user_created_at: row.user_created_at,
+            has_factor: row.has_factor,
+        };
+        let grants = GrantRows { assignments: row.assignments, roles: row.roles, places: row.places };
+        Ok(Self {
+            user_id: row.user_id.into(),
+            user_status: parse("users.status", &row.user_status)?,
+            tenant_status: parse("tenants.status", &row.tenant_status)?,
+            expires_at: moment("sessions.expires_at", row.expires_at)?,
+            enrol_by: demand.restricts_session_from(&row.methods)?,
+            grants: grants.try_into()?,
+        })
+    }
+}
+
+#[async_trait]
+impl SessionStore for SqliteStore {
+    async fn session_snapshot(
         &self,
         tenant: TenantId,
         session: SessionId,
     ) -> Result<Option<SessionSnapshot>, StoreError> {
         // Few tenants require second factors. For the others, the CASE keeps the database from looking for a factor.
-        let row = select_grants!(
+        let row = sqlx::query_as!(
             SnapshotRow,
             r#"
-            WHERE a.tenant_id = ?1
-                AND a.user_id = (SELECT s.user_id FROM sessions s WHERE s.tenant_id = ?1 AND s.id = ?2)
-            "#,
-            "g.created_at DESC, g.id",
-            r#"
+            WITH RECURSIVE
+            granted AS MATERIALIZED (
+                SELECT a.*
+                FROM role_assignments a
+                WHERE a.tenant_id = ?1
+                    AND a.user_id = (SELECT s.user_id FROM sessions s WHERE s.tenant_id = ?1 AND s.id = ?2)
+            ),
+            lineage (id) AS (
+                SELECT g.organization_id
+                FROM granted g
+                WHERE g.organization_id IS NOT NULL
+                UNION
+                SELECT o.parent_id
+                FROM lineage l
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
+                WHERE o.parent_id IS NOT NULL
+            )
+            SELECT
                 s.user_id,
                 u.status AS user_status,
                 t.status AS tenant_status,
                 s.expires_at,
+                s.methods,
                 u.created_at AS user_created_at,
                 t.second_factor_required_at,
                 t.second_factor_grace_days,
@@ -101,8 +107,56 @@ impl SqliteStore {
                         WHERE f.tenant_id = s.tenant_id AND f.user_id = s.user_id AND f.confirmed_at IS NOT NULL
                     )
                 END AS "has_factor!: bool",
-            "#,
-            r#"
+                (
+                    SELECT json_group_array(
+                        json_object(
+                            'tenant_id', hex(g.tenant_id),
+                            'id', hex(g.id),
+                            'user_id', hex(g.user_id),
+                            'role_id', hex(g.role_id),
+                            'organization_id', nullif(hex(g.organization_id), ''),
+                            'expires_at', g.expires_at,
+                            'created_at', g.created_at,
+                            'created_by', nullif(hex(g.created_by), '')
+                        )
+                        ORDER BY g.created_at DESC, g.id
+                    )
+                    FROM granted g
+                ) AS "assignments!: _",
+                (
+                    SELECT json_group_array(
+                        json_object(
+                            'tenant_id', hex(r.tenant_id),
+                            'id', hex(r.id),
+                            'name', r.name,
+                            'description', r.description,
+                            'scope', r.scope,
+                            'permissions', (
+                                SELECT json_group_array(p.permission)
+                                FROM role_permissions p
+                                WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
+                            ),
+                            'system', json(iif(r.system, 'true', 'false')),
+                            'created_at', r.created_at,
+                            'updated_at', r.updated_at,
+                            'version', r.version
+                        )
+                    )
+                    FROM roles r
+                    WHERE r.tenant_id = ?1 AND r.id IN (SELECT g.role_id FROM granted g)
+                ) AS "roles!: _",
+                (
+                    SELECT json_group_array(
+                        json_object(
+                            'id', hex(o.id),
+                            'parent_id', nullif(hex(o.parent_id), ''),
+                            'name', o.name,
+                            'status', o.status
+                        )
+                    )
+                    FROM lineage l
+                    CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
+                ) AS "places!: _"
             FROM sessions s
             JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
             JOIN tenants t ON t.id = s.tenant_id
@@ -111,34 +165,255 @@ impl SqliteStore {
             tenant.as_uuid(),
             session.as_uuid()
         );
-        let Some(row) = self.answer(row.fetch_optional(&self.reads())).await? else {
-            return Ok(None);
-        };
-        let grants = GrantRows { assignments: row.assignments, roles: row.roles, places: row.places };
-        Ok(Some(SessionSnapshot {
-            user_id: row.user_id.into(),
-            user_status: parse("users.status", &row.user_status)?,
-            tenant_status: parse("tenants.status", &row.tenant_status)?,
-            expires_at: moment("sessions.expires_at", row.expires_at)?,
-            enrol_by: enrol_by(
-                row.second_factor_required_at,
-                row.second_factor_grace_days,
-                row.user_created_at,
-                row.has_factor,
-            )?,
-            grants: grants.try_into()?,
-        }))
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(SessionSnapshot::try_from).transpose()
+    }
+
+    async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
+                s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
+                s.spent_at
+            FROM sessions s
+            WHERE s.tenant_id = ?1 AND s.id = ?2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(Session::try_from).transpose()
+    }
+
+    async fn session_details(&self, tenant: TenantId, id: SessionId) -> Result<Option<SessionDetails>, StoreError> {
+        let row = sqlx::query_as!(
+            DetailsRow,
+            r#"
+            SELECT
+                s.ip_address,
+                s.user_agent,
+                s.methods,
+                s.authenticated_at,
+                s.created_at,
+                s.last_used_at,
+                s.expires_at,
+                s.refresh_tag_key,
+                s.refresh_current,
+                s.spent_hash,
+                s.spent_nonce,
+                s.spent_at,
+                u.id AS user_id,
+                u.kind AS user_kind,
+                u.email AS user_email,
+                u.email_verified_at AS user_email_verified_at,
+                u.first_name AS user_first_name,
+                u.last_name AS user_last_name,
+                u.home_organization_id AS user_home_organization_id,
+                u.status AS user_status,
+                u.last_login_at AS user_last_login_at,
+                u.created_at AS user_created_at,
+                u.updated_at AS user_updated_at,
+                u.version AS user_version,
+                t.id AS tenant_id,
+                t.name AS tenant_name,
+                t.slug AS tenant_slug,
+                t.status AS tenant_status,
+                t.password_policy AS tenant_password_policy,
+                t.second_factor AS tenant_second_factor,
+                t.second_factor_grace_days AS tenant_second_factor_grace_days,
+                t.second_factor_required_at AS tenant_second_factor_required_at,
+                t.created_at AS tenant_created_at,
+                t.updated_at AS tenant_updated_at,
+                t.version AS tenant_version
+            FROM sessions s
+            JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+            JOIN tenants t ON t.id = s.tenant_id
+            WHERE s.tenant_id = ?1 AND s.id = ?2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        let row = self.answer(row.fetch_optional(&self.reads_of(tenant))).await?;
+        row.map(|row| row.details(id)).transpose()
+    }
+
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
+                s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
+                s.spent_at
+            FROM sessions s
+            WHERE s.tenant_id = ?1 AND s.user_id = ?2
+            ORDER BY s.created_at DESC, s.id
+            "#,
+            tenant.as_uuid(),
+            user.as_uuid()
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Session::try_from).collect()
+    }
+}
+
+#[async_trait]
+impl SessionTransaction for SqliteTransaction {
+    async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
+                s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
+                s.spent_at
+            FROM sessions s
+            WHERE s.tenant_id = ?1 AND s.id = ?2
+            "#,
+            self.tenant(),
+            id.as_uuid()
+        );
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Session::try_from).transpose()
+    }
+
+    async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
+                s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
+                s.spent_at
+            FROM sessions s
+            WHERE s.tenant_id = ?1 AND s.user_id = ?2
+            "#,
+            self.tenant(),
+            user.as_uuid()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        let mut sessions: Vec<Session> = rows.into_iter().map(Session::try_from).collect::<Result<_, _>>()?;
+        sessions.sort_by_key(|session| (Reverse(session.created_at), session.id));
+        Ok(sessions)
+    }
+
+    async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
+                s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
+                s.spent_at
+            FROM sessions s
+            WHERE s.tenant_id = ?1
+            ORDER BY s.id
+            LIMIT ?2
+            "#,
+            self.tenant(),
+            i64::from(limit)
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Session::try_from).collect()
     }
 }
 
 impl SqliteTransaction {
+    pub(crate) async fn write_session(&mut self, change: &SessionChange) -> Result<(), StoreError> {
+        match change {
+            SessionChange::Start(session) => self.insert_session(session).await,
+            SessionChange::Refresh(session) => self.update_session(session).await,
+            SessionChange::StepUp { session, .. } => self.step_up_session(session).await,
+            // Only its audit entry is written.
+            SessionChange::RepeatRefresh(_) => Ok(()),
+            SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {
+                self.delete_sessions(sessions).await
+            }
+        }
+    }
+
+    /// Inserts a session, and keeps the time of the login.
+    async fn insert_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        let refresh = &session.refresh;
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO sessions (
+                tenant_id, id, user_id, ip_address, user_agent, created_at, last_used_at, expires_at, refresh_tag_key,
+                refresh_current, spent_hash, spent_nonce, spent_at, methods, authenticated_at
+            )
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+            "#,
+            self.tenant(),
+            session.id.as_uuid(),
+            session.user_id.as_uuid(),
+            session.ip_address.map(|address| address.to_string()),
+            session.user_agent.as_ref().map(UserAgent::as_str),
+            millis(session.created_at),
+            millis(session.last_used_at),
+            millis(session.expires_at),
+            refresh.tag_key.as_slice(),
+            refresh.current.as_slice(),
+            refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
+            refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
+            refresh.spent.as_ref().map(|spent| millis(spent.at)),
+            session.methods.to_string(),
+            millis(session.authenticated_at)
+        );
+        self.execute(insert).await?;
+        let update = sqlx::query!(
+            "UPDATE users SET last_login_at = ?3, version = version + 1 WHERE tenant_id = ?1 AND id = ?2",
+            self.tenant(),
+            session.user_id.as_uuid(),
+            millis(session.created_at)
+        );
+        self.execute(update).await.map(drop)
+    }
+
+    /// Writes the columns that a refresh changes.
+    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        let refresh = &session.refresh;
+        let update = sqlx::query!(
+            r#"
+            UPDATE sessions
+            SET
+                last_used_at = ?3,
+                expires_at = ?4,
+                refresh_current = ?5,
+                spent_hash = ?6,
+                spent_nonce = ?7,
+                spent_at = ?8
+            WHERE tenant_id = ?1 AND id = ?2
+            "#,
+            self.tenant(),
+            session.id.as_uuid(),
+            millis(session.last_used_at),
+            millis(session.expires_at),
+            refresh.current.as_slice(),
+            refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
+            refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
+            refresh.spent.as_ref().map(|spent| millis(spent.at))
+        );
+        expect_row(self.execute(update).await?, "session")
+    }
+
+    /// Writes the columns that a step-up changes.
+    async fn step_up_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            "UPDATE sessions SET methods = ?3, authenticated_at = ?4 WHERE tenant_id = ?1 AND id = ?2",
+            self.tenant(),
+            session.id.as_uuid(),
+            session.methods.to_string(),
+            millis(session.authenticated_at)
+        );
+        expect_row(self.execute(update).await?, "session")
+    }
+
     async fn delete_sessions(&mut self, sessions: &[Session]) -> Result<(), StoreError> {
         for session in sessions {
-            let id = session.id.as_uuid();
-            sqlx::query!("DELETE FROM sessions WHERE tenant_id = ?1 AND id = ?2", self.tenant(), id)
-                .execute(self.connection())
-                .await
-                .map_err(store_error)?;
+            let delete = sqlx::query!(
+                "DELETE FROM sessions WHERE tenant_id = ?1 AND id = ?2",
+                self.tenant(),
+                session.id.as_uuid()
+            );
+            self.execute(delete).await?;
         }
         Ok(())
     }

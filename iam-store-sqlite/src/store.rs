@@ -1,15 +1,15 @@
 use iam_model::access::VisibleScope;
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
-use iam_model::page::{PageRequest, SortOrder};
+use iam_model::page::{Page, PageRequest, SortOrder};
 use iam_model::store::LocalTurns;
 use iam_model::store_error::StoreError;
-use iam_store_sql::list_pages;
-use iam_store_sql::page::offset;
+use iam_store_sql::page::{Counted, offset, read_page};
 use iam_store_sql::source::Source;
 use iam_store_sql::store::SqlStore;
+use sqlx::sqlite::SqliteRow;
 use sqlx::types::Json;
-use sqlx::{QueryBuilder, Sqlite};
+use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use crate::column::millis;
@@ -45,6 +45,11 @@ impl SqliteStore {
         self.readers.clone()
     }
 
+    /// Where the reads of a tenant are executed.
+    pub(crate) fn reads_of(&self, tenant: impl Into<Uuid>) -> Source<Sqlite> {
+        self.readers.of_tenant(tenant.into())
+    }
+
     pub(crate) fn writes(&self) -> Source<Sqlite> {
         self.writer.clone()
     }
@@ -62,16 +67,36 @@ impl SqliteStore {
         query.await.map_err(store_error)
     }
 
-    /// Reads a list.
+    /// Reads a list of a tenant.
     pub(crate) async fn list<T, F: Future<Output = sqlx::Result<T>>>(
         &self,
+        tenant: impl Into<Uuid>,
         read: impl Fn(Source<Sqlite>) -> F,
     ) -> Result<T, StoreError> {
-        self.answer(read(self.reads())).await
+        self.answer(read(self.reads_of(tenant))).await
+    }
+
+    /// Reads a page with the statement that `list` makes.
+    pub(crate) async fn page<T, R>(
+        &self,
+        tenant: TenantId,
+        request: PageRequest,
+        list: impl Fn(PageRequest) -> QueryBuilder<Sqlite> + Sync,
+    ) -> Result<Page<T>, StoreError>
+    where
+        T: TryFrom<R, Error = StoreError>,
+        R: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        let list = &list;
+        read_page(request, |request| {
+            self.list(tenant, move |source| {
+                let mut list = list(request);
+                async move { list.build_query_as::<Counted<R>>().fetch_all(&source).await }
+            })
+        })
+        .await
     }
 }
-
-list_pages!(SqliteStore);
 
 /// Adds the limit, not as a parameter: the plan of SQLite depends on the value of a limit. So if the limit is a bare
 /// parameter, SQLite prepares the statement again for each execution (but not if it is a sum with a parameter).
@@ -83,9 +108,6 @@ pub(crate) fn push_limit(query: &mut QueryBuilder<Sqlite>, limit: u32) {
 impl SqlStore for SqliteStore {
     type Database = Sqlite;
     type Moment = i64;
-    type Moments = Json<Vec<i64>>;
-    type Texts = Json<Vec<String>>;
-    type Ids = Json<Vec<Uuid>>;
     type Scope = VisibleScope;
 
     const SCHEMA: &'static str = "";
@@ -93,7 +115,6 @@ impl SqlStore for SqliteStore {
     const JOIN: &'static str = " CROSS JOIN ";
     const POSITION: &'static str = "instr";
     const UNINDEXED: &'static str = "+";
-    const PLANS_BY_VALUE: bool = false;
 
     fn is_everywhere(scope: &VisibleScope) -> bool {
         matches!(scope, VisibleScope::Tenant)
@@ -142,14 +163,6 @@ impl SqlStore for SqliteStore {
 
     fn stored(moment: Timestamp) -> i64 {
         millis(moment)
-    }
-
-    fn stored_list(moments: &[Timestamp]) -> Json<Vec<i64>> {
-        Json(moments.iter().copied().map(millis).collect())
-    }
-
-    fn ids(ids: impl IntoIterator<Item = Uuid>) -> Json<Vec<Uuid>> {
-        Json(ids.into_iter().collect())
     }
 
     fn store_error(error: sqlx::Error) -> StoreError {

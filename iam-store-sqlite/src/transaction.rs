@@ -6,8 +6,7 @@ use iam_model::id::TenantId;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
 use iam_store_sql::source::{self, Source};
-use iam_store_sql::write_change;
-use sqlx::{Sqlite, SqliteConnection};
+use sqlx::{Execute, Executor as _, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use crate::error::store_error;
@@ -39,18 +38,39 @@ impl SqliteTransaction {
     pub(crate) fn connection(&mut self) -> &mut SqliteConnection {
         self.inner.connection()
     }
-}
 
-/// Executes a statement of a change. The first parameter of the statement is the tenant.
-macro_rules! execute_audited {
-    ($transaction:expr, $statement:literal $(+ $more:literal)*, $($argument:expr),+) => {
-        sqlx::query!($statement $(+ $more)*, $($argument),+)
-            .execute($transaction.connection())
-            .await
-            .map_err($crate::error::store_error)
-    };
+    async fn write_change(&mut self, change: &Change) -> Result<(), StoreError> {
+        match change {
+            Change::Tenant(change) => self.write_tenant(change).await,
+            Change::User(change) => self.write_user(change).await,
+            Change::Credential(change) => self.write_credential(change).await,
+            Change::Session(change) => self.write_session(change).await,
+            Change::Permission(change) => self.write_permission(change).await,
+            Change::Role(change) => self.write_role(change).await,
+            Change::Assignment(change) => self.write_assignment(change).await,
+            Change::Organization(change) => self.write_organization(change).await,
+            Change::Audit(change) => self.write_audit(change).await,
+            Change::Idempotency(change) => self.write_idempotency(change).await,
+            Change::Invitation(change) => self.write_invitation(change).await,
+            Change::Link(change) => self.write_link(change).await,
+            Change::Mail(change) => self.write_mail(change).await,
+            Change::Factor(change) => self.write_factor(change).await,
+            Change::Challenge(change) => self.write_challenge(change).await,
+            Change::ApiKey(change) => self.write_api_key(change).await,
+            Change::Webhook(change) => self.write_webhook(change).await,
+            Change::AccessReview(change) => self.write_access_review(change).await,
+            Change::Domain(change) => self.write_domain(change).await,
+            Change::IdentityProvider(change) => self.write_identity_provider(change).await,
+            Change::Identity(change) => self.write_identity(change).await,
+        }
+    }
+
+    /// Executes a statement of a change. Returns how many rows it has changed. The first parameter of the statement is
+    /// the tenant.
+    pub(crate) async fn execute<'q>(&mut self, statement: impl Execute<'q, Sqlite> + 'q) -> Result<u64, StoreError> {
+        Ok(self.connection().execute(statement).await.map_err(store_error)?.rows_affected())
+    }
 }
-pub(crate) use execute_audited;
 
 #[async_trait]
 impl Transaction for SqliteTransaction {
@@ -58,7 +78,7 @@ impl Transaction for SqliteTransaction {
         // If this future is dropped halfway, a change may be without its entries. That must not be committed either.
         let was_broken = mem::replace(&mut self.broken, true);
         self.keep_ended_versions(&audit).await?;
-        write_change!(self, change)?;
+        self.write_change(change).await?;
         self.insert_audit_entries(audit.entries()).await?;
         self.broken = was_broken;
         Ok(())

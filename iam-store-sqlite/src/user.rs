@@ -1,42 +1,265 @@
-use iam_model::id::TenantId;
-use iam_model::validate::folded;
-use iam_store_sql::user::UserSearch;
-use iam_store_sql::user_ports;
+use async_trait::async_trait;
+use iam_model::access::VisibleScope;
+use iam_model::change::UserChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, TenantId, UserId};
+use iam_model::page::{Page, PageRequest};
+use iam_model::search::SearchWord;
+use iam_model::secret::PasswordHash;
+use iam_model::store::{UserStore, UserTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::text::folded;
+use iam_model::user::{User, UserFilter, UserSort};
+use iam_store_sql::error::expect_row;
+use iam_store_sql::user::{UserRow, UserSearch, list};
+use sqlx::types::Json;
 use sqlx::{QueryBuilder, Sqlite};
 
 use crate::SqliteStore;
-use crate::transaction::{SqliteTransaction, execute_audited};
+use crate::column::millis;
+use crate::error::store_error;
+use crate::transaction::SqliteTransaction;
 
-user_ports! {
-    SqliteStore,
-    SqliteTransaction,
-    by_id: "FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2",
-    by_ids: "FROM users u WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))",
-    lock: "FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2",
-    insert: (
-        "INSERT INTO users (number, " columns r#")
-        VALUES (
-            (
-                SELECT coalesce(
-                    (SELECT max(u.number) + 1 FROM users u WHERE u.number BETWEEN t.first_user AND t.last_user),
-                    t.first_user
-                )
-                FROM tenants t
-                WHERE t.id = $1
-            ),
-            "# parameters ")",
-        "INSERT INTO credentials (tenant_id, user_id, password_hash) VALUES (?1, ?2, ?3)"
-    ),
-    update: ("UPDATE users SET " assignments "version = version + 1 WHERE tenant_id = $1 AND id = $2"),
+type Row = UserRow<i64>;
+
+#[async_trait]
+impl UserStore for SqliteStore {
+    async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
+                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM users u
+            WHERE u.tenant_id = ?1 AND u.id = ?2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(User::try_from).transpose()
+    }
+
+    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        let ids = Json(ids.iter().map(|id| id.as_uuid()).collect::<Vec<_>>());
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
+                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM users u
+            WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            "#,
+            tenant.as_uuid(),
+            &ids
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(User::try_from).collect()
+    }
+
+    async fn users(
+        &self,
+        tenant: TenantId,
+        filter: &UserFilter,
+        visible_scope: &VisibleScope,
+        sort: UserSort,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<User>, StoreError> {
+        if !filter.search.as_deref().is_none_or(Self::can_match) {
+            return Ok(Page { items: Vec::new(), total: 0, request: page });
+        }
+        let scope = self.scope(tenant, visible_scope).await?;
+        let list = |page| list::<Self>(tenant, filter, sort, page, now, &scope);
+        self.page::<User, Row>(tenant, page, list).await
+    }
+}
+
+#[async_trait]
+impl UserTransaction for SqliteTransaction {
+    async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
+                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM users u
+            WHERE u.tenant_id = ?1 AND u.id = ?2
+            "#,
+            self.tenant(),
+            id.as_uuid()
+        );
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(User::try_from).transpose()
+    }
+
+    async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        let ids = Json(ids.iter().map(|id| id.as_uuid()).collect::<Vec<_>>());
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
+                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM users u
+            WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            "#,
+            self.tenant(),
+            &ids
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(User::try_from).collect()
+    }
+
+    async fn lock_users_at_home(&mut self, organization: OrganizationId, limit: u32) -> Result<Vec<User>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
+                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM users u
+            WHERE u.tenant_id = ?1 AND u.home_organization_id = ?2
+            ORDER BY u.id
+            LIMIT ?3
+            "#,
+            self.tenant(),
+            organization.as_uuid(),
+            i64::from(limit)
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(User::try_from).collect()
+    }
+}
+
+impl SqliteTransaction {
+    pub(crate) async fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
+        match change {
+            UserChange::Create { user, password, .. } => self.insert_user(user, password.as_ref()).await,
+            UserChange::Update { after, .. }
+            | UserChange::ChangeStatus { after, .. }
+            | UserChange::VerifyEmail { after, .. }
+            | UserChange::ConfirmEmail { after, .. }
+            | UserChange::Delete { after, .. } => self.update_user(after).await,
+            UserChange::MoveHomes { before, home, at } => self.move_homes(before, *home, *at).await,
+        }
+    }
+
+    /// Inserts a user, and its password if it has one.
+    async fn insert_user(&mut self, user: &User, password: Option<&PasswordHash>) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO users (
+                number,
+                tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key, last_name, last_name_key,
+                status, updated_at, keyed_at, home_organization_id, last_login_at, created_at, kind
+            )
+            VALUES (
+                (
+                    SELECT coalesce(
+                        (SELECT max(u.number) + 1 FROM users u WHERE u.number BETWEEN t.first_user AND t.last_user),
+                        t.first_user
+                    )
+                    FROM tenants t
+                    WHERE t.id = ?1
+                ),
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15
+            )
+            "#,
+            self.tenant(),
+            user.id.as_uuid(),
+            user.email.as_str(),
+            user.email.key().as_str().to_owned(),
+            user.email_verified_at.map(millis),
+            user.first_name.as_str(),
+            folded(user.first_name.as_str()),
+            user.last_name.as_str(),
+            folded(user.last_name.as_str()),
+            user.status.as_str(),
+            millis(user.updated_at),
+            user.home_organization_id.map(OrganizationId::as_uuid),
+            user.last_login_at.map(millis),
+            millis(user.created_at),
+            user.kind.as_str()
+        );
+        self.execute(insert).await?;
+        if let Some(password) = password {
+            let insert = sqlx::query!(
+                "INSERT INTO credentials (tenant_id, user_id, password_hash) VALUES (?1, ?2, ?3)",
+                self.tenant(),
+                user.id.as_uuid(),
+                password.expose()
+            );
+            self.execute(insert).await?;
+        }
+        Ok(())
+    }
+
+    /// A key that does not belong to the address any more stays with the address; see [`keys`](iam_store_sql::keys).
+    async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            r#"
+            UPDATE users
+            SET
+                email = ?3,
+                email_key = CASE WHEN email = ?3 AND email_key LIKE '% %' THEN email_key ELSE ?4 END,
+                email_verified_at = ?5,
+                first_name = ?6,
+                first_name_key = ?7,
+                last_name = ?8,
+                last_name_key = ?9,
+                status = ?10,
+                updated_at = ?11,
+                keyed_at = ?11,
+                home_organization_id = ?12,
+                version = version + 1
+            WHERE tenant_id = ?1 AND id = ?2
+            "#,
+            self.tenant(),
+            user.id.as_uuid(),
+            user.email.as_str(),
+            user.email.key().as_str().to_owned(),
+            user.email_verified_at.map(millis),
+            user.first_name.as_str(),
+            folded(user.first_name.as_str()),
+            user.last_name.as_str(),
+            folded(user.last_name.as_str()),
+            user.status.as_str(),
+            millis(user.updated_at),
+            user.home_organization_id.map(OrganizationId::as_uuid)
+        );
+        expect_row(self.execute(update).await?, "user")
+    }
+
+    async fn move_homes(
+        &mut self,
+        users: &[User],
+        home: Option<OrganizationId>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let ids = Json(users.iter().map(|user| user.id.as_uuid()).collect::<Vec<_>>());
+        let update = sqlx::query!(
+            r#"
+            UPDATE users
+            SET home_organization_id = ?3, updated_at = ?4, version = version + 1
+            WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            "#,
+            self.tenant(),
+            &ids,
+            home.map(OrganizationId::as_uuid),
+            millis(at)
+        );
+        self.execute(update).await.map(drop)
+    }
 }
 
 impl UserSearch for SqliteStore {
-    fn push_candidates(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, search: Option<&str>) {
+    fn push_candidates(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, search: &[SearchWord]) {
         match search {
-            None => query.push(" FROM users u WHERE u.tenant_id = "),
-            Some(search) => {
+            [] => query.push(" FROM users u WHERE u.tenant_id = "),
+            words => {
                 query.push(" FROM tenants t");
-                match candidates(search) {
+                match candidates(words) {
                     Some(candidates) => {
                         query.push(" CROSS JOIN user_search s ON s.rowid BETWEEN t.first_user AND t.last_user");
                         query.push(" AND s.user_search MATCH ").push_bind(candidates);
@@ -54,10 +277,12 @@ impl UserSearch for SqliteStore {
 
     /// Not LIKE, in which some characters of the text would have a special meaning, and which limits the length of the
     /// text.
-    fn push_search(query: &mut QueryBuilder<Sqlite>, search: &str) {
+    fn push_search(query: &mut QueryBuilder<Sqlite>, word: &SearchWord) {
         query.push(" AND (FALSE");
-        for column in ["replace(u.email_key, 'ς', 'σ')", "u.first_name_key", "u.last_name_key"] {
-            query.push(" OR instr(").push(column).push(", ").push_bind(folded(search)).push(") > 0");
+        for form in word.forms() {
+            for column in ["replace(u.email_key, 'ς', 'σ')", "u.first_name_key", "u.last_name_key"] {
+                query.push(" OR instr(").push(column).push(", ").push_bind(form.clone()).push(") > 0");
+            }
         }
         query.push(")");
     }
@@ -70,30 +295,38 @@ impl UserSearch for SqliteStore {
     }
 }
 
-/// The index is searched for at most this many groups of three characters of a text. They leave few other users. The
+/// The index is searched for at most this many groups of three characters of a word. They leave few other users. The
 /// beginning of an address excludes more users than its end, which all users may share and which makes the search
 /// slower.
 const MAX_GROUPS: usize = 10;
 
-/// Returns the search expression for all users that have the first groups of three characters of a text. `None` for a
-/// shorter text, which has no such group, and for a text with a NUL character, for which the index has no answer.
-fn candidates(search: &str) -> Option<String> {
-    let characters: Vec<char> = folded(search).chars().collect();
-    if characters.len() < 3 || characters.contains(&'\0') {
-        return None;
-    }
+/// Returns the search expression for all users that have the first groups of three characters of each word. `None` if
+/// no word has such a group.
+fn candidates(words: &[SearchWord]) -> Option<String> {
+    let of_words: Vec<String> = words.iter().filter_map(candidates_of).collect();
+    (!of_words.is_empty()).then(|| of_words.join(" AND "))
+}
+
+/// Returns the search expression for a word. `None` for a word with a short form, which has no group of three
+/// characters, and for one with a NUL character, for which the index has no answer.
+fn candidates_of(word: &SearchWord) -> Option<String> {
     let quoted = |group: &[char]| format!("\"{}\"", group.iter().collect::<String>().replace('"', "\"\""));
-    Some(characters.windows(3).take(MAX_GROUPS).map(quoted).collect::<Vec<_>>().join(" AND "))
+    let mut forms = Vec::new();
+    for form in word.forms() {
+        let characters: Vec<char> = form.chars().collect();
+        if characters.len() < 3 || characters.contains(&'\0') {
+            return None;
+        }
+        let groups: Vec<String> = characters.windows(3).take(MAX_GROUPS).map(quoted).collect();
+        forms.push(format!("({})", groups.join(" AND ")));
+    }
+    Some(format!("({})", forms.join(" OR ")))
 }
 
 #[cfg(test)]
 mod tests {
-    use iam_model::access::VisibleScope;
-    use iam_model::clock::Timestamp;
-    use iam_model::id::OrganizationId;
-    use iam_model::page::{PageRequest, SortOrder};
-    use iam_model::user::{UserFilter, UserSort, UserSortKey, UserStatus};
-    use iam_store_sql::user::list;
+    use iam_model::page::SortOrder;
+    use iam_model::user::{UserSortKey, UserStatus};
     use uuid::Uuid;
 
     use super::*;
@@ -150,14 +383,20 @@ mod tests {
         let within = VisibleScope::Organizations(Vec::new());
         let reached = plan(listed(&UserFilter::default(), UserSort::default(), &within)).await;
         assert_eq!(reached[..2], expected);
+        let at_home =
+            "SEARCH h USING COVERING INDEX users_home_idx (tenant_id=? AND home_organization_id=?)".to_owned();
+        assert!(reached.contains(&at_home), "{reached:#?}");
     }
 
     #[test]
     fn a_text_is_searched_by_its_groups_of_three_characters() {
+        let candidates = |search: &str| candidates(&SearchWord::all(search));
         assert_eq!(candidates("Ad"), None);
         assert_eq!(candidates("a\0da").as_deref(), None);
-        assert_eq!(candidates("ÉMI").as_deref(), Some("\"émi\""));
-        assert_eq!(candidates("a\" OR").as_deref(), Some("\"a\"\" \" AND \"\"\" o\" AND \" or\""));
+        assert_eq!(candidates("ÉMI").as_deref(), Some("((\"émi\"))"));
+        assert_eq!(candidates("a\"\"b OR").as_deref(), Some("((\"a\"\"\"\"\" AND \"\"\"\"\"b\"))"));
+        assert_eq!(candidates("ada lov").as_deref(), Some("((\"ada\")) AND ((\"lov\"))"));
+        assert_eq!(candidates("weiß").as_deref(), Some("((\"wei\" AND \"eis\" AND \"iss\") OR (\"wei\" AND \"eiß\"))"));
         assert_eq!(candidates(&"abc".repeat(100)).map(|all| all.matches(" AND ").count()), Some(MAX_GROUPS - 1));
     }
 }

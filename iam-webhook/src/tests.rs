@@ -1,244 +1,86 @@
-//! Requests to real receivers on this machine. The network is replaced where a host must have a public address: the
-//! connection to it goes to the receiver of the test.
+//! Requests to real receivers on this machine. What the client does with connections is tested in `iam-http-client`.
 
 use std::future::pending;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use iam_model::webhook::{Reach, SendError, WebhookRequest, WebhookSender as _, is_public};
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use iam_http_client::{Certificates, Limits};
+use iam_model::webhook::{AddressPolicy, SendError, WebhookRequest, WebhookSender as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
+use tokio::time::timeout;
 
-use crate::connector::{Network, System};
-use crate::sender::{HttpSender, Limits};
+use crate::sender::{HttpSender, LIMITS, to_http};
 
-const PUBLIC: &str = "93.184.215.14";
-/// A public address that does not answer.
-const SILENT: &str = "93.184.215.15";
-const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
-const SHORT: Limits = Limits { answer: Duration::from_millis(300), ..Limits::DEFAULT };
+const SHORT: Limits = Limits { total: Duration::from_millis(300), ..LIMITS };
+const BODY: &str = r#"{"type":"USER.CREATE","name":"Zo\u00eb"}"#;
 
-async fn bounded<T>(future: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, future).await.expect("it takes too long")
-}
-
-/// A network in which each look-up has the next of some answers. The last one is repeated.
-struct Scripted {
-    answers: Mutex<Vec<Vec<&'static str>>>,
-    /// Where connections to public addresses go.
-    receiver: SocketAddr,
-    connected: Mutex<Vec<IpAddr>>,
-}
-
-impl Scripted {
-    fn new(receiver: SocketAddr, answers: &[&[&'static str]]) -> Arc<Self> {
-        let answers = answers.iter().rev().map(|answer| answer.to_vec()).collect();
-        Arc::new(Self { answers: Mutex::new(answers), receiver, connected: Mutex::default() })
-    }
-
-    fn connected(&self) -> Vec<String> {
-        self.connected.lock().unwrap().iter().map(ToString::to_string).collect()
-    }
-}
-
-#[async_trait]
-impl Network for Scripted {
-    async fn look_up(&self, _: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-        let mut answers = self.answers.lock().unwrap();
-        let answer = if answers.len() > 1 { answers.pop() } else { answers.first().cloned() };
-        let answer = answer.ok_or_else(|| io::Error::other("no such name"))?;
-        Ok(answer.iter().map(|address| SocketAddr::new(address.parse().unwrap(), port)).collect())
-    }
-
-    async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
-        self.connected.lock().unwrap().push(address.ip());
-        if address.ip() == SILENT.parse::<IpAddr>().unwrap() {
-            pending::<()>().await;
-        }
-        TcpStream::connect(if is_public(address.ip()) { self.receiver } else { address }).await
-    }
-}
-
-/// A receiver that handles each connection by a function.
+/// A receiver that gives each request the same answer.
 struct Receiver {
     address: SocketAddr,
-    /// The requests, each with the number of its connection.
-    requests: mpsc::UnboundedReceiver<(usize, String)>,
-}
-
-/// One connection of a receiver.
-struct Accepted<S> {
-    number: usize,
-    stream: S,
-    requests: mpsc::UnboundedSender<(usize, String)>,
+    requests: mpsc::UnboundedReceiver<String>,
 }
 
 impl Receiver {
-    async fn start<F: Future<Output: Send> + Send + 'static>(
-        handle: impl Fn(Accepted<TcpStream>) -> F + Send + 'static,
-    ) -> Self {
+    async fn answering(answer: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, requests) = mpsc::unbounded_channel();
         tokio::spawn(async move {
-            for number in 1.. {
-                let (stream, _) = listener.accept().await.unwrap();
-                tokio::spawn(handle(Accepted { number, stream, requests: sender.clone() }));
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let request = read(&mut stream).await;
+                let _ = sender.send(request);
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                // The connection stays open.
+                tokio::spawn(async move {
+                    let _stream = stream;
+                    pending::<()>().await
+                });
             }
         });
         Self { address, requests }
     }
 
-    /// Starts a receiver that gives each request the same answer.
-    async fn answering(answer: &'static str) -> Self {
-        Self::start(move |mut accepted| async move { while accepted.answer(answer).await {} }).await
-    }
-
-    /// Starts a receiver with TLS, which answers each request with 200.
-    async fn with_tls(config: ServerConfig) -> Self {
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        Self::start(move |Accepted { number, stream, requests }| {
-            let accepting = acceptor.accept(stream).into_fallible();
-            async move {
-                match accepting.await {
-                    Ok(stream) => {
-                        let mut accepted = Accepted { number, stream, requests };
-                        while accepted.answer(OK).await {}
-                    }
-                    // The sender closes the connection: a reset could overtake the reason.
-                    Err((_, mut stream)) => {
-                        let _ = stream.read_to_end(&mut Vec::new()).await;
-                    }
-                }
-            }
-        })
-        .await
-    }
-
     fn url(&self) -> String {
         format!("http://{}/hook?a=b", self.address)
     }
-
-    async fn request(&mut self) -> (usize, String) {
-        bounded(self.requests.recv()).await.unwrap()
-    }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Accepted<S> {
-    /// Reads a request. `false` at the end of the connection.
-    async fn read(&mut self) -> bool {
-        let mut text = Vec::new();
-        loop {
-            let mut part = [0; 4_096];
-            let count = self.stream.read(&mut part).await.unwrap_or(0);
-            if count == 0 {
-                return false;
-            }
-            text.extend_from_slice(&part[..count]);
-            let read = String::from_utf8_lossy(&text).into_owned();
-            if read.split_once("\r\n\r\n").is_some_and(|(head, body)| {
-                head.lines().any(|line| line.strip_prefix("content-length: ") == Some(&body.len().to_string()))
-            }) {
-                return self.requests.send((self.number, read)).is_ok();
-            }
+async fn read(stream: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    while !text.ends_with(BODY.as_bytes()) {
+        let mut part = [0; 4_096];
+        let count = stream.read(&mut part).await.unwrap();
+        if count == 0 {
+            break;
         }
+        text.extend_from_slice(&part[..count]);
     }
-
-    async fn write(&mut self, text: &str) -> bool {
-        self.stream.write_all(text.as_bytes()).await.is_ok() && self.stream.flush().await.is_ok()
-    }
-
-    async fn answer(&mut self, answer: &str) -> bool {
-        self.read().await && self.write(answer).await
-    }
-}
-
-/// A certificate for `hook.example` and `127.0.0.1` that signs itself.
-struct Identity {
-    certificate: String,
-    key: String,
-}
-
-impl Identity {
-    fn new() -> Self {
-        let names = ["hook.example".to_owned(), "127.0.0.1".to_owned()];
-        let made = rcgen::generate_simple_self_signed(names).unwrap();
-        Self { certificate: made.cert.pem(), key: made.signing_key.serialize_pem() }
-    }
-
-    fn certificate(&self) -> CertificateDer<'static> {
-        CertificateDer::from_pem_slice(self.certificate.as_bytes()).unwrap()
-    }
-
-    fn roots(&self) -> RootCertStore {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.certificate()).unwrap();
-        roots
-    }
-
-    fn server(&self, asks_for_certificate: bool) -> ServerConfig {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let clients = if asks_for_certificate {
-            WebPkiClientVerifier::builder_with_provider(self.roots().into(), provider.clone()).build().unwrap()
-        } else {
-            WebPkiClientVerifier::no_client_auth()
-        };
-        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap();
-        let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        builder.with_client_cert_verifier(clients).with_single_cert(vec![self.certificate()], key).unwrap()
-    }
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn request(url: &str) -> WebhookRequest {
-    let body = br#"{"type":"USER.CREATE","name":"Zo\u00eb"}"#.to_vec();
+    let body = BODY.as_bytes().to_vec();
     WebhookRequest::new(url.parse().unwrap(), "evt_1".to_owned(), 1_700_000_000, "v1,c2ln v1,Zm9y".to_owned(), body)
 }
 
-/// Returns a sender without limits on addresses.
-fn sender(limits: Limits) -> HttpSender {
-    HttpSender::build(Reach::Anywhere, RootCertStore::empty(), limits, Arc::new(System::default())).unwrap()
-}
-
-/// Returns a sender to public addresses in a scripted network.
-fn public(identity: &Identity, limits: Limits, network: &Arc<Scripted>) -> HttpSender {
-    HttpSender::build(Reach::Public, identity.roots(), limits, Arc::clone(network) as Arc<dyn Network>).unwrap()
+fn sender(policy: AddressPolicy, limits: Limits) -> HttpSender {
+    HttpSender::build(policy, Certificates::none(), limits).unwrap()
 }
 
 async fn send(sender: &HttpSender, url: &str) -> Result<u16, SendError> {
-    let answer = bounded(sender.send(request(url))).await;
-    // The client puts a connection back in tasks of its own.
-    for _ in 0..20 {
-        tokio::task::yield_now().await;
-    }
-    answer
-}
-
-/// Fails if a listener got a connection before.
-async fn assert_untouched(listener: &TcpListener) {
-    let own = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    let (_, peer) = bounded(listener.accept()).await.unwrap();
-    assert_eq!(peer, own.local_addr().unwrap(), "there was a connection");
+    timeout(PATIENCE, sender.send(request(url))).await.expect("it takes too long")
 }
 
 #[tokio::test]
 async fn a_request_arrives_exactly_as_it_is() {
-    let mut receiver = Receiver::answering(OK).await;
-    assert_eq!(send(&sender(Limits::DEFAULT), &receiver.url()).await, Ok(200));
-    let (_, text) = receiver.request().await;
+    let mut receiver = Receiver::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+    assert_eq!(send(&sender(AddressPolicy::Anywhere, LIMITS), &receiver.url()).await, Ok(200));
+    let text = receiver.requests.recv().await.unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     let mut lines: Vec<&str> = head.lines().collect();
     lines[1..].sort_unstable();
@@ -253,218 +95,64 @@ async fn a_request_arrives_exactly_as_it_is() {
         "webhook-timestamp: 1700000000",
     ];
     assert_eq!(lines, expected);
-    assert_eq!(body, r#"{"type":"USER.CREATE","name":"Zo\u00eb"}"#);
+    assert_eq!(body, BODY);
 }
 
 #[tokio::test]
-async fn the_status_code_of_the_answer_decides() {
+async fn the_status_code_of_the_answer_decides_whatever_its_body() {
+    let long = format!("HTTP/1.1 200 OK\r\n\r\n{}", "a".repeat(20_000));
     for (status, answer) in [
         (204, "HTTP/1.1 204 No Content\r\n\r\n"),
+        (308, "HTTP/1.1 308 \r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n"),
         (410, "HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n"),
         (500, "HTTP/1.1 500 \r\nconnection: close\r\n\r\nstack trace"),
-        (200, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"),
         (200, "HTTP/1.0 200 OK\r\n\r\n"),
-        (200, "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 7\r\n\r\nno gzip"),
-        (101, "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"),
+        (200, "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\na"),
+        (200, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n"),
+        (200, long.leak()),
     ] {
         let receiver = Receiver::answering(answer).await;
-        let limits = Limits { body: Duration::from_millis(100), ..Limits::DEFAULT };
-        assert_eq!(send(&sender(limits), &receiver.url()).await, Ok(status), "{answer}");
+        let limits = Limits { body: Duration::from_millis(100), ..LIMITS };
+        assert_eq!(send(&sender(AddressPolicy::Anywhere, limits), &receiver.url()).await, Ok(status), "{answer}");
     }
 }
 
 #[tokio::test]
-async fn a_redirect_is_an_answer_and_not_followed() {
-    let target = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    for status in [301, 302, 303, 307, 308] {
-        let location = format!("http://{}/", target.local_addr().unwrap());
-        let answer = format!("HTTP/1.1 {status} \r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
-        let receiver = Receiver::answering(answer.leak()).await;
-        assert_eq!(send(&sender(Limits::DEFAULT), &receiver.url()).await, Ok(status));
-    }
-    assert_untouched(&target).await;
-}
-
-#[tokio::test]
-async fn a_receiver_without_an_answer_is_left_in_time() {
-    let (closed, mut closings) = mpsc::unbounded_channel();
-    let hanging = Receiver::start(move |mut accepted| {
-        let closed = closed.clone();
-        async move {
-            while accepted.read().await {}
-            closed.send(()).unwrap();
-        }
-    })
-    .await;
-    assert_eq!(send(&sender(SHORT), &hanging.url()).await, Err(SendError::TimedOut));
-    bounded(closings.recv()).await.expect("the connection is closed");
-
-    let dripping = Receiver::start(|mut accepted| async move {
-        accepted.read().await;
-        accepted.write("HTTP/1.1 200 OK\r\nx-slow: ").await;
-        while accepted.write("a").await {
-            sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
-    assert_eq!(send(&sender(SHORT), &dripping.url()).await, Err(SendError::TimedOut));
-
-    let continuing = Receiver::start(|mut accepted| async move {
-        accepted.read().await;
-        while accepted.write("HTTP/1.1 100 Continue\r\n\r\n").await {
-            sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
-    assert_eq!(send(&sender(SHORT), &continuing.url()).await, Err(SendError::TimedOut));
-
-    // It accepts the connection and says nothing, so the handshake does not end.
-    let silent = format!("https://{}", hanging.address);
-    assert_eq!(send(&sender(SHORT), &silent).await, Err(SendError::TimedOut));
-}
-
-#[tokio::test]
-async fn the_body_of_an_answer_does_not_change_the_result() {
-    let limits = Limits { body: Duration::from_millis(200), answer: PATIENCE * 2, ..Limits::DEFAULT };
-    let slow = Receiver::start(|mut accepted| async move {
-        accepted.answer("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n").await;
-        while accepted.write("a").await {
-            sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
-    assert_eq!(send(&sender(limits), &slow.url()).await, Ok(200));
-
-    let (closed, mut closings) = mpsc::unbounded_channel();
-    let endless = Receiver::start(move |mut accepted| {
-        let closed = closed.clone();
-        async move {
-            accepted.answer("HTTP/1.1 200 OK\r\n\r\n").await;
-            while accepted.write(&"a".repeat(1_000)).await {}
-            closed.send(()).unwrap();
-        }
-    })
-    .await;
-    // Only the number of bytes ends it.
-    let limits = Limits { body: PATIENCE * 2, answer: PATIENCE * 2, ..Limits::DEFAULT };
-    assert_eq!(send(&sender(limits), &endless.url()).await, Ok(200));
-    bounded(closings.recv()).await.expect("the connection is closed");
-
-    let broken = Receiver::start(|mut accepted| async move {
-        accepted.answer("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n").await;
-    })
-    .await;
-    assert_eq!(send(&sender(limits), &broken.url()).await, Ok(200));
-}
-
-#[tokio::test]
-async fn an_answer_that_is_late_leaves_no_time_for_its_body() {
-    let late = Receiver::start(|mut accepted| async move {
-        accepted.read().await;
-        sleep(Duration::from_millis(100)).await;
-        accepted.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n").await;
-        pending::<()>().await
-    })
-    .await;
-    let limits = Limits { answer: Duration::from_millis(500), body: PATIENCE * 2, ..Limits::DEFAULT };
-    assert_eq!(send(&sender(limits), &late.url()).await, Ok(200));
-}
-
-#[tokio::test]
-async fn a_connection_that_ends_and_an_answer_of_another_protocol_are_interruptions() {
-    let closing = Receiver::start(|accepted| async { drop(accepted) }).await;
-    let silent = Receiver::start(|mut accepted| async move { accepted.read().await }).await;
-    let garbage = Receiver::answering("220 mail.example ESMTP\r\n").await;
-    let partial = Receiver::start(|mut accepted| async move { accepted.answer("HTTP/1.1 200 OK\r\nx: ").await });
-    let long = format!("HTTP/1.1 200 OK\r\nx: {}\r\ncontent-length: 0\r\n\r\n", "a".repeat(20_000));
-    let long = Receiver::answering(long.leak());
-    for receiver in [closing, silent, garbage, partial.await, long.await] {
-        assert_eq!(send(&sender(Limits::DEFAULT), &receiver.url()).await, Err(SendError::Interrupted));
-    }
-    let closing = Receiver::start(|accepted| async { drop(accepted) }).await;
-    let encrypted = format!("https://{}", closing.address);
-    assert_eq!(send(&sender(Limits::DEFAULT), &encrypted).await, Err(SendError::Interrupted));
-}
-
-#[tokio::test]
-async fn a_host_that_cannot_be_reached_is_an_error() {
-    let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let url = format!("http://{address}");
-    assert_eq!(send(&sender(Limits::DEFAULT), &url).await, Err(SendError::Unreachable));
-    for answers in [&[][..], &[&[][..]]] {
-        let sender = public(&Identity::new(), Limits::DEFAULT, &Scripted::new(address, answers));
-        assert_eq!(send(&sender, "https://hook.example").await, Err(SendError::Unresolved));
-    }
+async fn a_request_without_an_answer_says_why() {
+    let anywhere = sender(AddressPolicy::Anywhere, LIMITS);
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    assert_eq!(send(&anywhere, &format!("http://{closed}")).await, Err(SendError::Unreachable));
     // The resolver of the machine refuses a label of this length without a query.
     let url = format!("http://{}.invalid", "a".repeat(64));
-    assert_eq!(send(&sender(Limits::DEFAULT), &url).await, Err(SendError::Unresolved));
+    assert_eq!(send(&anywhere, &url).await, Err(SendError::Unresolved));
+    let other = Receiver::answering("220 mail.example ESMTP\r\n").await;
+    assert_eq!(send(&anywhere, &other.url()).await, Err(SendError::Interrupted));
+
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    assert_eq!(send(&sender(AddressPolicy::Anywhere, SHORT), &url).await, Err(SendError::TimedOut));
+    let untrusted = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let trusting = HttpSender::with_certificates(AddressPolicy::Anywhere, untrusted.cert.pem().as_bytes()).unwrap();
+    let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", plain.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = plain.accept().await.unwrap();
+        stream.readable().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        pending::<()>().await
+    });
+    assert_eq!(send(&trusting, &url).await, Err(SendError::Tls));
 }
 
 #[tokio::test]
-async fn a_receiver_must_have_a_valid_certificate() {
-    let (identity, other) = (Identity::new(), Identity::new());
-    let mut receiver = Receiver::with_tls(identity.server(false)).await;
-    let network = Scripted::new(receiver.address, &[&[PUBLIC]]);
-    let trusting = public(&identity, Limits::DEFAULT, &network);
-    assert_eq!(send(&trusting, "https://hook.example/hook").await, Ok(200));
-    assert!(receiver.request().await.1.contains("\r\nhost: hook.example\r\n"));
-    // Another name, and an authority that is not known.
-    assert_eq!(send(&trusting, "https://other.example").await, Err(SendError::Tls));
-    let distrusting = public(&other, Limits::DEFAULT, &network);
-    assert_eq!(send(&distrusting, "https://hook.example").await, Err(SendError::Tls));
-    assert!(receiver.requests.try_recv().is_err());
-
-    let by_address = HttpSender::with_certificates(Reach::Anywhere, identity.certificate.as_bytes()).unwrap();
-    assert_eq!(send(&by_address, &format!("https://{}", receiver.address)).await, Ok(200));
-
-    let asking = Receiver::with_tls(identity.server(true)).await;
-    let network = Scripted::new(asking.address, &[&[PUBLIC]]);
-    let sender = public(&identity, Limits::DEFAULT, &network);
-    assert_eq!(send(&sender, "https://hook.example").await, Err(SendError::Tls));
-}
-
-#[tokio::test]
-async fn a_receiver_without_tls_gets_no_request() {
-    let mut receiver = Receiver::start(|mut accepted| async move {
-        accepted.stream.readable().await.unwrap();
-        accepted.write("HTTP/1.1 400 Bad Request\r\n\r\n").await;
-        accepted.read().await;
-    })
-    .await;
-    let url = format!("https://{}", receiver.address);
-    assert_eq!(send(&sender(Limits::DEFAULT), &url).await, Err(SendError::Tls));
-    assert!(receiver.requests.try_recv().is_err());
-}
-
-#[tokio::test]
-async fn a_name_that_leads_to_a_private_address_is_not_reached() {
+async fn an_address_that_is_not_public_is_not_reached() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    for private in ["127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::a00:1"] {
-        let network = Scripted::new(address, &[&[private]]);
-        let sender = public(&Identity::new(), Limits::DEFAULT, &network);
-        let url = format!("https://hook.example:{}", address.port());
-        assert_eq!(send(&sender, &url).await, Err(SendError::NotPublic), "{private}");
-        assert_eq!(network.connected(), [""; 0]);
-    }
-    // By the resolver of the machine.
-    let identity = Identity::new();
-    let sender =
-        HttpSender::build(Reach::Public, identity.roots(), Limits::DEFAULT, Arc::new(System::default())).unwrap();
-    let url = format!("https://localhost:{}", address.port());
-    assert_eq!(send(&sender, &url).await, Err(SendError::NotPublic));
-    assert_untouched(&listener).await;
-}
-
-#[tokio::test]
-async fn an_address_in_the_url_is_checked_too() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let network = Scripted::new(address, &[&[PUBLIC]]);
-    let sender = public(&Identity::new(), Limits::DEFAULT, &network);
+    let sender = sender(AddressPolicy::Public, LIMITS);
     for url in [
         format!("https://{address}"),
         format!("http://{address}"),
+        format!("https://localhost:{}", address.port()),
         format!("https://2130706433:{}", address.port()),
         format!("https://[::1]:{}", address.port()),
         "https://[::ffff:a00:1]".to_owned(),
@@ -472,172 +160,37 @@ async fn an_address_in_the_url_is_checked_too() {
     ] {
         assert_eq!(send(&sender, &url).await, Err(SendError::NotPublic), "{url}");
     }
-    assert_eq!(network.connected(), [""; 0]);
-    assert_untouched(&listener).await;
-}
-
-#[tokio::test]
-async fn only_the_public_addresses_of_a_name_are_reached() {
-    let identity = Identity::new();
-    let receiver = Receiver::with_tls(identity.server(false)).await;
-    let network = Scripted::new(receiver.address, &[&["127.0.0.1", PUBLIC, "10.0.0.1"]]);
-    let url = format!("https://hook.example:{}", receiver.address.port());
-    assert_eq!(send(&public(&identity, Limits::DEFAULT, &network), &url).await, Ok(200));
-    assert_eq!(network.connected(), [PUBLIC]);
-
-    // Also if the public one does not answer.
-    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let network = Scripted::new(closed, &[&["127.0.0.1", PUBLIC, "10.0.0.1"]]);
-    let answer = send(&public(&identity, Limits::DEFAULT, &network), &url).await;
-    assert_eq!((answer, network.connected()), (Err(SendError::Unreachable), vec![PUBLIC.to_owned()]));
-}
-
-#[tokio::test]
-async fn an_address_that_does_not_answer_leaves_time_for_the_next() {
-    let identity = Identity::new();
-    let receiver = Receiver::with_tls(identity.server(false)).await;
-    let network = Scripted::new(receiver.address, &[&[SILENT, PUBLIC]]);
-    let limits = Limits { answer: Duration::from_secs(4), ..Limits::DEFAULT };
-    assert_eq!(send(&public(&identity, limits, &network), "https://hook.example").await, Ok(200));
-    assert_eq!(network.connected(), [SILENT, PUBLIC]);
-
-    let network = Scripted::new(receiver.address, &[&[SILENT]]);
-    assert_eq!(send(&public(&identity, SHORT, &network), "https://hook.example").await, Err(SendError::TimedOut));
-}
-
-#[tokio::test]
-async fn each_connection_is_checked_against_its_own_look_up() {
-    let identity = Identity::new();
-    let acceptor = TlsAcceptor::from(Arc::new(identity.server(false)));
-    // It closes each connection after one answer, so the next request needs another connection.
-    let receiver = Receiver::start(move |Accepted { number, stream, requests }| {
-        let accepting = acceptor.accept(stream);
-        async move {
-            let mut accepted = Accepted { number, stream: accepting.await.unwrap(), requests };
-            accepted.answer("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n").await;
-        }
-    })
-    .await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let network = Scripted::new(receiver.address, &[&[PUBLIC], &["127.0.0.1"]]);
-    let sender = public(&identity, Limits::DEFAULT, &network);
-    let url = format!("https://hook.example:{}", listener.local_addr().unwrap().port());
-    assert_eq!(send(&sender, &url).await, Ok(200));
-    assert_eq!(send(&sender, &url).await, Err(SendError::NotPublic));
-    assert_eq!(network.connected(), [PUBLIC]);
-    assert_untouched(&listener).await;
-}
-
-#[tokio::test]
-async fn requests_share_a_connection_until_it_is_idle() {
-    let (closed, mut closings) = mpsc::unbounded_channel();
-    let mut receiver = Receiver::start(move |mut accepted| {
-        let closed = closed.clone();
-        async move {
-            while accepted.answer("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n").await {
-                // The sender waits for the body. Otherwise it would need another connection.
-                sleep(Duration::from_millis(50)).await;
-                accepted.write("ok").await;
-            }
-            closed.send(()).unwrap();
-        }
-    })
-    .await;
-    let limits = Limits { idle: Duration::from_secs(1), ..Limits::DEFAULT };
-    let sender = sender(limits);
-    for _ in 0..3 {
-        assert_eq!(send(&sender, &receiver.url()).await, Ok(200));
-        assert_eq!(receiver.request().await.0, 1);
-    }
-    bounded(closings.recv()).await.expect("the connection is closed");
-    assert_eq!(send(&sender, &receiver.url()).await, Ok(200));
-    assert_eq!(receiver.request().await.0, 2);
-}
-
-#[tokio::test]
-async fn a_connection_that_the_receiver_closed_is_replaced() {
-    let (closed, mut closings) = mpsc::unbounded_channel();
-    let mut receiver = Receiver::start(move |mut accepted| {
-        let closed = closed.clone();
-        async move {
-            accepted.answer(OK).await;
-            accepted.stream.shutdown().await.unwrap();
-            // The sender has noticed it when it closes its side.
-            accepted.stream.read_to_end(&mut Vec::new()).await.unwrap();
-            closed.send(()).unwrap();
-        }
-    })
-    .await;
-    let sender = sender(Limits::DEFAULT);
-    for number in 1..=3 {
-        assert_eq!(send(&sender, &receiver.url()).await, Ok(200));
-        assert_eq!(receiver.request().await.0, number);
-        bounded(closings.recv()).await.unwrap();
-    }
+    let own = TcpStream::connect(address).await.unwrap();
+    let (_, peer) = listener.accept().await.unwrap();
+    assert_eq!(peer, own.local_addr().unwrap(), "there was a connection");
 }
 
 #[tokio::test]
 async fn a_header_that_cannot_be_written_is_an_error() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let sender = sender(Limits::DEFAULT);
+    let sender = sender(AddressPolicy::Anywhere, LIMITS);
     for wrong in ["a\r\nx: y", "a\nb", "\0"] {
-        let mut request = request(&url);
+        let mut request = request("http://127.0.0.1:1");
         wrong.clone_into(&mut request.id);
-        assert_eq!(bounded(sender.send(request)).await, Err(SendError::Unreachable));
+        assert!(to_http(request.clone()).is_none());
+        assert_eq!(sender.send(request).await, Err(SendError::Unreachable));
     }
-    assert_untouched(&listener).await;
-}
-
-#[tokio::test]
-async fn an_international_address_is_written_in_ascii() {
-    let mut receiver = Receiver::answering(OK).await;
-    let network = Scripted::new(receiver.address, &[&[PUBLIC]]);
-    let sender = HttpSender::build(Reach::Anywhere, RootCertStore::empty(), Limits::DEFAULT, network).unwrap();
-    assert_eq!(send(&sender, "http://bücher.example/ä|^{}?\"'ö=`").await, Ok(200));
-    let (_, text) = receiver.request().await;
-    assert!(text.starts_with("POST /%C3%A4|^%7B%7D?%22%27%C3%B6=` HTTP/1.1\r\n"), "{text}");
-    assert!(text.contains("\r\nhost: xn--bcher-kva.example\r\n"), "{text}");
-}
-
-/// The test runs itself again, because the environment of a process cannot be changed safely.
-#[tokio::test]
-async fn proxies_of_the_environment_are_not_used() {
-    const URL: &str = "IAM_WEBHOOK_TEST_URL";
-    if let Ok(url) = std::env::var(URL) {
-        let sender =
-            HttpSender::build(Reach::Anywhere, RootCertStore::empty(), Limits::DEFAULT, Arc::new(System::default()));
-        assert_eq!(send(&sender.unwrap(), &url).await, Ok(200));
-        return;
-    }
-    let mut receiver = Receiver::answering(OK).await;
-    let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut again = Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "tests::proxies_of_the_environment_are_not_used"]).env(URL, receiver.url());
-    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
-        again.env(name, format!("http://{}", proxy.local_addr().unwrap()));
-    }
-    again.env_remove("no_proxy").env_remove("NO_PROXY");
-    let output = bounded(tokio::task::spawn_blocking(move || again.output())).await.unwrap().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(receiver.request().await.0, 1);
-    assert_untouched(&proxy).await;
 }
 
 #[test]
-fn certificates_must_be_valid() {
-    let message = |pem: &[u8]| HttpSender::with_certificates(Reach::Public, pem).unwrap_err().to_string();
-    assert_eq!(message(b"no certificate"), "there is no certificate");
-    let broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-    assert!(message(broken).starts_with("a certificate is not valid: "));
-    let cut = b"-----BEGIN CERTIFICATE-----\nAAAA\n";
-    assert!(message(cut).starts_with("a certificate is not valid: "));
-    let identity = Identity::new();
-    let sender = HttpSender::with_certificates(Reach::Public, identity.certificate.as_bytes()).unwrap();
-    assert_eq!(sender.reach(), Reach::Public);
-    assert_eq!(format!("{sender:?}"), "HttpSender { reach: Public, .. }");
+fn an_international_address_is_written_in_ascii() {
+    let request = to_http(request("http://bücher.example/ä|^{}?\"'ö=`")).unwrap();
+    assert_eq!(request.uri(), "http://xn--bcher-kva.example/%C3%A4|^%7B%7D?%22%27%C3%B6=`");
+}
+
+#[test]
+fn a_sender_shows_its_reach() {
+    let error = HttpSender::with_certificates(AddressPolicy::Public, b"no certificate").unwrap_err();
+    assert_eq!(error.to_string(), "there is no certificate");
+    let sender = sender(AddressPolicy::Public, LIMITS);
+    assert_eq!(sender.address_policy(), AddressPolicy::Public);
+    assert_eq!(format!("{sender:?}"), "HttpSender { policy: Public, .. }");
     // The machine of the test may have no certificates.
-    if let Err(error) = HttpSender::new(Reach::Public) {
+    if let Err(error) = HttpSender::new(AddressPolicy::Public) {
         assert!(error.to_string().starts_with("the platform has no certification authorities"), "{error}");
     }
 }

@@ -34,7 +34,7 @@ pub trait Host: Send + Sync + 'static {
 }
 
 /// A host with a store that contains only one tenant and its administrator.
-struct Scene<H> {
+struct Fixture<H> {
     host: H,
     iam: Iam,
     admin: Caller,
@@ -53,7 +53,7 @@ fn person(email: &str) -> NewUser {
     }
 }
 
-impl<H: Host> Scene<H> {
+impl<H: Host> Fixture<H> {
     async fn new(host: H) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&received);
@@ -96,22 +96,22 @@ async fn users(users: &iam_core::user::Users<'_>, admin: &Caller) -> i64 {
 
 /// One commit makes the user, its audit entry and the host's own row visible.
 pub async fn the_rows_of_host_and_iam_commit_together<H: Host>(host: H) {
-    let scene = Scene::new(host).await;
-    let transaction = scene.begin().await;
-    let grace = transaction.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
+    let fixture = Fixture::new(host).await;
+    let transaction = fixture.begin().await;
+    let grace = transaction.users().create(&fixture.admin, person("grace@example.com")).await.expect("it creates");
     H::note(&transaction).await;
-    assert_eq!(users(&transaction.users(), &scene.admin).await, 2, "the transaction sees the new user");
-    assert_eq!(scene.counts().await, [1, 1, 0, 0], "other transactions do not");
+    assert_eq!(users(&transaction.users(), &fixture.admin).await, 2, "the transaction sees the new user");
+    assert_eq!(fixture.counts().await, [1, 1, 0, 0], "other transactions do not");
     transaction.commit().await.expect("it commits");
-    assert_eq!(scene.counts().await, [2, 2, 1, 1]);
-    let resource_id = locked(&scene.received).first().and_then(|entry| entry.resource_id.clone());
+    assert_eq!(fixture.counts().await, [2, 2, 1, 1]);
+    let resource_id = locked(&fixture.received).first().and_then(|entry| entry.resource_id.clone());
     assert_eq!(resource_id, Some(grace.id.to_string()));
 }
 
 /// In one transaction, every call sees the rows of the earlier calls.
 pub async fn a_call_sees_the_rows_of_earlier_calls<H: Host>(host: H) {
-    let scene = Scene::new(host).await;
-    let transaction = scene.begin().await;
+    let fixture = Fixture::new(host).await;
+    let transaction = fixture.begin().await;
     let new = NewTenant { name: "Acme".to_owned(), slug: None, administrator: person("alan@example.com") };
     let created = transaction.tenants().create("signed up", new).await.expect("it creates");
     H::note(&transaction).await;
@@ -119,50 +119,50 @@ pub async fn a_call_sees_the_rows_of_earlier_calls<H: Host>(host: H) {
     let grace = transaction.users().create(&system, person("grace@example.com")).await.expect("it creates");
     assert_eq!(transaction.users().get(&system, grace.id).await.expect("the user exists").id, grace.id);
     transaction.users().suspend(&system, created.user.id).await.expect_err("the last administrator stays");
-    assert!(scene.iam.tenants().find(&created.tenant.slug.to_string()).await.expect("it looks").is_none());
+    assert!(fixture.iam.tenants().find(&created.tenant.slug.to_string()).await.expect("it looks").is_none());
     transaction.commit().await.expect("it commits");
     let login = Login { email: "alan@example.com".to_owned(), password: Password::from(PASSWORD), tenant: None };
-    scene.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
+    fixture.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
 }
 
 /// A dropped transaction leaves no row in IAM's tables, no row in the host's table, and calls no hook.
 pub async fn a_dropped_host_transaction_leaves_nothing<H: Host>(host: H) {
-    let scene = Scene::new(host).await;
-    let transaction = scene.begin().await;
-    transaction.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
+    let fixture = Fixture::new(host).await;
+    let transaction = fixture.begin().await;
+    transaction.users().create(&fixture.admin, person("grace@example.com")).await.expect("it creates");
     H::note(&transaction).await;
     drop(transaction);
-    assert_eq!(scene.counts().await, [1, 1, 0, 0]);
+    assert_eq!(fixture.counts().await, [1, 1, 0, 0]);
 }
 
 /// A failed call rolls back only its own changes. This includes a failure of the database, after which the database
 /// accepts no statement until a rollback.
 pub async fn a_failed_call_rolls_back_only_itself<H: Host>(host: H) {
-    let scene = Scene::new(host).await;
-    let transaction = scene.begin().await;
-    transaction.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
+    let fixture = Fixture::new(host).await;
+    let transaction = fixture.begin().await;
+    transaction.users().create(&fixture.admin, person("grace@example.com")).await.expect("it creates");
     H::note(&transaction).await;
-    let again = transaction.users().create(&scene.admin, person("GRACE@example.com")).await;
+    let again = transaction.users().create(&fixture.admin, person("GRACE@example.com")).await;
     assert!(matches!(again, Err(Error::Conflict(Conflict::EmailTaken))), "{again:?}");
     H::note(&transaction).await;
     transaction.commit().await.expect("it commits");
-    assert_eq!(scene.counts().await, [2, 2, 2, 1]);
+    assert_eq!(fixture.counts().await, [2, 2, 2, 1]);
 }
 
 /// A call that is cancelled at any point applies all of its changes or none.
 pub async fn a_cancelled_call_applies_all_of_its_changes_or_none<H: Host>(host: H) {
-    let scene = Scene::new(host).await;
+    let fixture = Fixture::new(host).await;
     for patience in 0..20 {
-        let transaction = scene.begin().await;
+        let transaction = fixture.begin().await;
         H::note(&transaction).await;
         let email = format!("user{patience}@example.com");
         let users = transaction.users();
-        let create = users.create(&scene.admin, person(&email));
+        let create = users.create(&fixture.admin, person(&email));
         // A timeout is a valid outcome.
         let _ = timeout(Duration::from_micros(200 * patience), create).await;
         H::note(&transaction).await;
         transaction.commit().await.expect("it commits");
-        let [users, entries, notes, received] = scene.counts().await;
+        let [users, entries, notes, received] = fixture.counts().await;
         assert_eq!((users, notes), (entries, 2 * (patience as i64 + 1)), "cancelled after {patience} times 200 us");
         // If a call is cancelled after its changes are written, the hook may not receive its entry.
         assert!(received < users);
@@ -171,23 +171,23 @@ pub async fn a_cancelled_call_applies_all_of_its_changes_or_none<H: Host>(host: 
 
 /// A suspension invalidates the cached session at the commit, and not before.
 pub async fn a_suspension_takes_effect_with_the_commit<H: Host>(host: H) {
-    let scene = Scene::new(host).await;
+    let fixture = Fixture::new(host).await;
     let following = tokio::spawn({
-        let iam = scene.iam.clone();
+        let iam = fixture.iam.clone();
         async move { iam.follow_changes().await }
     });
-    while !scene.iam.hears_changes() {
+    while !fixture.iam.receives_changes() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let grace = scene.iam.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
+    let grace = fixture.iam.users().create(&fixture.admin, person("grace@example.com")).await.expect("it creates");
     let login = Login { email: grace.email.to_string(), password: Password::from(PASSWORD), tenant: None };
-    let login = scene.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
+    let login = fixture.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
     let token = login.tokens.access.expose();
-    let authenticate = || scene.iam.authenticate(token, RequestContext::default());
+    let authenticate = || fixture.iam.authenticate(token, RequestContext::default());
     authenticate().await.expect("she is logged in");
 
-    let transaction = scene.begin().await;
-    transaction.users().suspend(&scene.admin, grace.id).await.expect("it suspends");
+    let transaction = fixture.begin().await;
+    transaction.users().suspend(&fixture.admin, grace.id).await.expect("it suspends");
     authenticate().await.expect("the suspension is not committed yet");
     transaction.commit().await.expect("it commits");
     authenticate().await.expect_err("she is suspended");
@@ -196,13 +196,13 @@ pub async fn a_suspension_takes_effect_with_the_commit<H: Host>(host: H) {
 
 /// Calls in a host transaction check the caller's permissions.
 pub async fn permissions_are_checked_in_a_host_transaction<H: Host>(host: H) {
-    let scene = Scene::new(host).await;
-    let grace = scene.iam.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
+    let fixture = Fixture::new(host).await;
+    let grace = fixture.iam.users().create(&fixture.admin, person("grace@example.com")).await.expect("it creates");
     let login = Login { email: grace.email.to_string(), password: Password::from(PASSWORD), tenant: None };
-    let login = scene.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
+    let login = fixture.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
     let grace =
-        scene.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.expect("she logs in");
-    let transaction = scene.begin().await;
+        fixture.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.expect("she logs in");
+    let transaction = fixture.begin().await;
     let refused = transaction.users().create(&grace, person("alan@example.com")).await;
     assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
     let refused = transaction.access().require(&grace, permission::USERS_READ, None).await;

@@ -13,6 +13,7 @@
 
 pub mod cases;
 pub mod host;
+pub mod keys;
 pub mod postgres;
 pub mod proxy;
 pub mod redis;
@@ -27,6 +28,18 @@ use iam_store_sqlite::SqliteStore;
 
 use reused::ReusedStore;
 use sqlite::TestFile;
+
+/// Whether tests of random events go on for long: with `IAM_TEST_LONG=on`, as each night.
+#[must_use]
+pub fn is_long_run() -> bool {
+    std::env::var("IAM_TEST_LONG").is_ok_and(|value| value == "on")
+}
+
+/// Returns how often a test repeats a random event: a fifth of the number for a change, and all of it in a long run.
+#[must_use]
+pub fn repetitions(long_run: usize) -> usize {
+    if is_long_run() { long_run } else { long_run.div_ceil(5) }
+}
 
 /// An empty, migrated store. Its file or database is removed when this is dropped.
 pub struct TestStore {
@@ -44,9 +57,8 @@ impl TestStore {
 
     /// A store in a temporary SQLite file.
     pub async fn sqlite() -> Self {
-        let file = TestFile::create();
+        let file = TestFile::migrated().await;
         let store = SqliteStore::open(file.url()).await.expect("the file opens");
-        store.migrate().await.expect("the migrations run");
         Self { store: Arc::new(store), _resource: Box::new(file) }
     }
 

@@ -17,7 +17,7 @@ pub struct TestDatabase {
     url: String,
 }
 
-/// What decides over which connections the stores of the tests work.
+/// The environment variable that chooses the connections of the tests' stores.
 const ROUTE: &str = "IAM_TEST_STORE";
 
 /// The comment on a database that the tests of a process use until the process ends.
@@ -66,7 +66,7 @@ impl TestDatabase {
         let (server, name) = (server(), new_name());
         // Workers are added to one database at a time: they change what all databases share.
         let mut alone = None;
-        if is_distributed() {
+        if runs_on_citus() {
             let mut connection = PgConnection::connect_with(&server).await.expect("the server answers");
             connection.execute("SELECT pg_advisory_lock(1)").await.expect("the server has locks");
             alone = Some(connection);
@@ -75,11 +75,11 @@ impl TestDatabase {
             execute(&node, format!("CREATE DATABASE {name} TEMPLATE {template}"))
                 .await
                 .expect("the server creates a database");
-            if is_distributed() {
+            if runs_on_citus() {
                 execute(&node.database(&name), "CREATE EXTENSION citus".to_owned()).await.expect("it has Citus");
             }
         }
-        if is_distributed() {
+        if runs_on_citus() {
             execute(&server.clone().database(&name), nodes(&server, &name)).await.expect("the workers answer");
         }
         drop(alone);
@@ -93,7 +93,7 @@ impl TestDatabase {
     ///
     /// When a migration fails.
     pub async fn migrate(&self, store: &PostgresStore) {
-        let migrated = if is_distributed() { store.migrate_distributed().await } else { store.migrate().await };
+        let migrated = if runs_on_citus() { store.migrate_distributed().await } else { store.migrate().await };
         migrated.expect("the migrations run");
     }
 
@@ -213,13 +213,13 @@ fn server() -> PgConnectOptions {
 
 /// Whether the tests run on Citus.
 #[must_use]
-pub fn is_distributed() -> bool {
+pub fn runs_on_citus() -> bool {
     std::env::var(ROUTE).is_ok_and(|route| route == "citus")
 }
 
 /// The workers of Citus, if the tests run on it.
 fn workers() -> Vec<PgConnectOptions> {
-    if !is_distributed() {
+    if !runs_on_citus() {
         return Vec::new();
     }
     let Ok(urls) = std::env::var("IAM_TEST_CITUS_WORKER_URLS") else {

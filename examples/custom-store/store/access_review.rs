@@ -8,7 +8,7 @@ use iam_model::access_review::{
 };
 use iam_model::assignment::Assignment;
 use iam_model::change::AccessReviewChange;
-use iam_model::id::{AccessReviewId, AssignmentId, TenantId};
+use iam_model::id::{AccessReviewId, AssignmentId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
@@ -111,9 +111,9 @@ impl AccessReviewTransaction for RedbTransaction {
         self.view().progress_of(review)
     }
 
-    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<AssignmentId>, StoreError> {
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<(AssignmentId, UserId)>, StoreError> {
         let items = self.view().items_of(review, Some(ReviewItemFilter::Revoke))?;
-        Ok(items.into_iter().map(|item| item.assignment_id).collect())
+        Ok(items.into_iter().map(|item| (item.assignment_id, item.user_id)).collect())
     }
 
     async fn lock_access_review_item(
@@ -214,6 +214,17 @@ impl Draft<'_> {
                 Ok(())
             }
             AccessReviewChange::Cancel { after, .. } => self.close_review(after),
+            AccessReviewChange::RemoveOldest { status, kept } => {
+                let closed = self.view().select(|found: &AccessReview| found.status == *status)?;
+                let closed = newest_first(closed, |review| (review.created_at, review.id));
+                for review in closed.into_iter().skip(*kept as usize) {
+                    for item in self.view().items_of(review.id, None)? {
+                        self.remove::<AccessReviewItem>(&item.key())?;
+                    }
+                    self.remove::<AccessReview>(&review.key())?;
+                }
+                Ok(())
+            }
         }
     }
 

@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use iam_model::api_key::{ApiKey, ApiKeySecret, FormerSecret};
 use iam_model::change::ApiKeyChange;
 use iam_model::clock::Timestamp;
+use iam_model::factor::Factor;
 use iam_model::id::{ApiKeyId, OrganizationId, TenantId, UserId};
 use iam_model::organization::Organization;
 use iam_model::permission::PermissionSet;
@@ -36,6 +37,7 @@ struct ApiKeyFields {
     expires_at: Timestamp,
     created_at: Timestamp,
     created_by: Option<UserId>,
+    rotated_by_owner: bool,
     last_used_at: Option<Timestamp>,
     version: Version,
 }
@@ -85,6 +87,11 @@ impl ApiKeyStore for RedbStore {
             Ok(Some(ApiKeySnapshot {
                 user_status: user.status,
                 tenant_status: tenant.status,
+                enrol_by: tenant.factor_demand().refuses_keys_from(
+                    user.kind,
+                    user.created_at,
+                    view.factors(user.id)?.iter().any(Factor::is_confirmed),
+                ),
                 grants: view.grants(|assignment| assignment.user_id == found.user_id)?,
                 key: found,
             }))

@@ -10,9 +10,9 @@ use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
-use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
+use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HolderQuery};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::user::{User, UserStatus};
+use iam_model::user::User;
 
 use super::organization::Organizations;
 use super::rows::{Draft, Row, View, everywhere, key};
@@ -37,6 +37,20 @@ impl AssignmentStore for RedbStore {
         self.read(tenant, |view| view.grants(|assignment| users.contains(&assignment.user_id)))
     }
 
+    async fn deciding_grants(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        query: &HolderQuery,
+    ) -> Result<Vec<Grant>, StoreError> {
+        let decides = |found: &Assignment| {
+            users.contains(&found.user_id)
+                && query.roles.contains(&found.role_id)
+                && found.organization_id.is_none_or(|id| query.organizations.contains(&id))
+        };
+        self.read(tenant, |view| view.grants(decides))
+    }
+
     async fn assigned_users(
         &self,
         tenant: TenantId,
@@ -49,6 +63,15 @@ impl AssignmentStore for RedbStore {
         let found = self.read(tenant, |view| view.select(passes))?;
         let users: BTreeSet<UserId> = found.into_iter().map(|found| found.user_id).collect();
         Ok(users.into_iter().collect())
+    }
+
+    async fn live_assignments(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        at: Timestamp,
+    ) -> Result<Vec<(UserId, u64)>, StoreError> {
+        self.read(tenant, |view| view.live_assignments(users, at))
     }
 
     async fn assignments(
@@ -117,6 +140,10 @@ impl AssignmentTransaction for RedbTransaction {
         }
     }
 
+    async fn live_assignments(&mut self, users: &[UserId], at: Timestamp) -> Result<Vec<(UserId, u64)>, StoreError> {
+        self.view().live_assignments(users, at)
+    }
+
     async fn roles_held_in(
         &mut self,
         organizations: &[OrganizationId],
@@ -145,7 +172,7 @@ impl AssignmentTransaction for RedbTransaction {
     }
 
     async fn has_other_administrator(&mut self, than: UserId) -> Result<bool, StoreError> {
-        let others = self.view().select(|user: &User| user.id != than && user.status == UserStatus::Active)?;
+        let others = self.view().select(|user: &User| user.id != than && user.can_administer())?;
         let others: BTreeSet<UserId> = others.iter().map(|user| user.id).collect();
         let grants = self.view().grants(|found| others.contains(&found.user_id))?;
         Ok(grants.iter().any(Grant::is_lasting_administration))
@@ -179,6 +206,15 @@ impl View<'_> {
         found.into_iter().map(grant).collect()
     }
 
+    /// The numbers of the assignments of these users that have not expired.
+    fn live_assignments(self, users: &[UserId], at: Timestamp) -> Result<Vec<(UserId, u64)>, StoreError> {
+        let mut counts: BTreeMap<UserId, u64> = BTreeMap::new();
+        for found in self.select(|found: &Assignment| found.is_live(at) && users.contains(&found.user_id))? {
+            *counts.entry(found.user_id).or_default() += 1;
+        }
+        Ok(counts.into_iter().collect())
+    }
+
     fn listed(self, assignment: Assignment, organizations: &Organizations) -> Result<ListedAssignment, StoreError> {
         let user: Option<User> = self.get(&key(assignment.user_id))?;
         let role: Option<Role> = self.get(&key(assignment.role_id))?;
@@ -198,7 +234,7 @@ fn placed(organization: &Organization, organizations: &Organizations) -> GrantOr
         id: organization.id,
         name: organization.name.as_str().to_owned(),
         lineage: upwards().map(|above| above.id).collect(),
-        is_awake: upwards().all(|above| above.status == OrganizationStatus::Active),
+        is_lineage_active: upwards().all(|above| above.status == OrganizationStatus::Active),
     }
 }
 

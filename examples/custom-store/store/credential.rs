@@ -124,7 +124,7 @@ impl Draft<'_> {
                 self.remove::<AttemptsRow>(key)?;
                 self.of(TenantId::NONE).remove::<AttemptsRow>(key).map(drop)
             }
-            CredentialChange::Refuse { .. } => Ok(()),
+            CredentialChange::Refuse { .. } | CredentialChange::RefuseFederated { .. } => Ok(()),
         }
     }
 }

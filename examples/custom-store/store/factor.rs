@@ -10,7 +10,7 @@ use iam_model::user::User;
 use iam_model::validate::Name;
 use serde::{Deserialize, Serialize};
 
-use super::rows::{Draft, Row, View, key};
+use super::rows::{Draft, Row, View, everywhere, key};
 use super::transaction::RedbTransaction;
 use super::{RedbStore, hold};
 
@@ -198,8 +198,9 @@ impl Draft<'_> {
 
     fn insert_factor(self, factor: &Factor) -> Result<(), StoreError> {
         self.hold_user(factor.user_id)?;
-        let is_same = |FactorRow(other): &FactorRow| other.credential_id == factor.credential_id;
-        let is_taken = factor.credential_id.is_some() && self.view().any(is_same)?;
+        // Of every tenant: a passkey belongs to one user of the installation.
+        let mut others = everywhere::<FactorRow>(self.rows())?.into_iter();
+        let is_taken = others.any(|(_, FactorRow(other))| other.is_same_passkey(factor));
         hold(Constraint::Passkey, !is_taken)?;
         self.put(FactorRow(factor.clone()))
     }
@@ -221,6 +222,10 @@ impl Draft<'_> {
             ChallengeChange::End(challenge) => self.remove::<ChallengeRow>(&challenge.token_hash).map(drop),
             ChallengeChange::EndAll(user) => {
                 let ended = self.view().select(|ChallengeRow(challenge)| challenge.user_id == Some(*user))?;
+                ended.iter().try_for_each(|row| self.remove::<ChallengeRow>(&row.key()).map(drop))
+            }
+            ChallengeChange::EndAllOfTenant => {
+                let ended = self.view().select(|_: &ChallengeRow| true)?;
                 ended.iter().try_for_each(|row| self.remove::<ChallengeRow>(&row.key()).map(drop))
             }
         }

@@ -7,7 +7,8 @@ use iam_model::change::{
     ApiKeyChange, AssignmentChange, Change, FactorChange, OrganizationChange, RoleChange, SessionChange, TenantChange,
     UserChange,
 };
-use iam_model::store::{ChangeFeed, News};
+use iam_model::factor::AuthenticationMethod;
+use iam_model::store::{ChangeFeed, FeedNotification};
 use iam_model::store_error::StoreError;
 use tokio::sync::Mutex;
 use tokio::sync::broadcast::error::TryRecvError;
@@ -67,7 +68,7 @@ struct Subscriber {
 
 #[async_trait]
 impl ChangeFeed for Subscriber {
-    async fn next(&mut self) -> Result<News, StoreError> {
+    async fn next(&mut self) -> Result<FeedNotification, StoreError> {
         if let Ok(received) = timeout(INTERVAL, self.receiver.recv()).await {
             self.received.extend(received.map_err(missed)?);
         }
@@ -76,7 +77,9 @@ impl ChangeFeed for Subscriber {
         loop {
             match self.receiver.try_recv() {
                 Ok(more) => self.received.extend(more),
-                Err(TryRecvError::Empty) => return Ok(News { changed: mem::take(&mut self.received), complete_at }),
+                Err(TryRecvError::Empty) => {
+                    return Ok(FeedNotification { changed: mem::take(&mut self.received), complete_at });
+                }
                 Err(error) => return Err(missed(error)),
             }
         }
@@ -111,6 +114,10 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         Change::Session(SessionChange::End { sessions, .. } | SessionChange::Forget(sessions)) => {
             sessions.iter().map(|session| session.id.into()).collect()
         }
+        // A session that has authenticated by a factor may not be restricted any more.
+        Change::Session(SessionChange::StepUp { session, method }) if *method != AuthenticationMethod::Password => {
+            vec![session.id.into()]
+        }
         Change::Tenant(TenantChange::ChangeStatus { after, .. }) => vec![after.id.into()],
         Change::Tenant(TenantChange::Update { before, after }) if before.factor_demand() != after.factor_demand() => {
             vec![after.id.into()]
@@ -128,6 +135,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             | UserChange::ChangeStatus { .. }
             | UserChange::VerifyEmail { .. }
             | UserChange::ConfirmEmail { .. }
+            | UserChange::MoveHomes { .. }
             | UserChange::Delete { .. },
         )
         | Change::Organization(
@@ -150,6 +158,9 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::ApiKey(ApiKeyChange::Create { .. })
         | Change::Webhook(_)
         | Change::AccessReview(_)
+        | Change::Domain(_)
+        | Change::IdentityProvider(_)
+        | Change::Identity(_)
         | Change::Challenge(_)
         | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)

@@ -79,7 +79,16 @@ impl Draft<'_> {
                 self.hold_tenant()?;
                 self.put(LinkRow(link.clone()))
             }
+            LinkChange::Send { link } => {
+                let stored = self.view().link(link.purpose, link.subject)?.filter(|stored| stored.id == link.id);
+                let stored = stored.ok_or(StoreError::Missing("link"))?;
+                self.put(LinkRow(Link { expires_at: link.expires_at, ..stored }))
+            }
             LinkChange::End { purpose, subject } => self.remove::<LinkRow>(&link_key(*purpose, *subject)).map(drop),
+            LinkChange::EndAll { purpose } => {
+                let ended = self.view().select(|LinkRow(link)| link.purpose == *purpose)?;
+                ended.iter().try_for_each(|row| self.remove::<LinkRow>(&row.key()).map(drop))
+            }
         }
     }
 }

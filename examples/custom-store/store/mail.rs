@@ -3,7 +3,7 @@ use iam_model::change::MailChange;
 use iam_model::clock::Timestamp;
 use iam_model::context::{RequestContext, UserAgent};
 use iam_model::id::{LinkId, MessageId, TenantId};
-use iam_model::mail::{MailKind, Message};
+use iam_model::mail::{Addressee, Lane, MailKind, Message, Recipient, SentMessages, claim_in_turn};
 use iam_model::store::{MailStore, MailTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::{Email, EmailKey};
@@ -25,14 +25,44 @@ struct MessageFields {
     id: MessageId,
     tenant_id: TenantId,
     kind: MailKind,
-    to: Email,
-    subject: Option<Uuid>,
+    #[serde(with = "AddresseeFields")]
+    to: Addressee,
     link_id: Option<LinkId>,
     #[serde(with = "ContextFields")]
     context: RequestContext,
     attempts: u32,
     next_attempt_at: Timestamp,
+    turn: Option<i64>,
+    claimed_until: Option<Timestamp>,
     created_at: Timestamp,
+}
+
+/// An addressee as it is stored.
+#[derive(Serialize, Deserialize)]
+enum AddresseeFields {
+    Recipient { subject: Uuid, address: Email },
+    Accounts(String),
+}
+
+impl AddresseeFields {
+    fn serialize<S: serde::Serializer>(to: &Addressee, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = match to {
+            Addressee::Recipient { subject, address } => {
+                Self::Recipient { subject: *subject, address: address.email().clone() }
+            }
+            Addressee::Accounts(key) => Self::Accounts(key.as_str().to_owned()),
+        };
+        Serialize::serialize(&fields, serializer)
+    }
+
+    fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Addressee, D::Error> {
+        Ok(match Deserialize::deserialize(deserializer)? {
+            Self::Recipient { subject, address } => {
+                Addressee::Recipient { subject, address: Recipient::on_record(address) }
+            }
+            Self::Accounts(key) => Addressee::Accounts(EmailKey::stored(key)),
+        })
+    }
 }
 
 /// A request context as it is stored.
@@ -87,6 +117,25 @@ impl Row for QueuedMailRow {
     }
 }
 
+/// How many messages a tenant has sent in an hour.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SentMailRow {
+    since: Timestamp,
+    urgent: u64,
+    invitations: u64,
+}
+
+/// The one row of a tenant.
+const SENT_KEY: &[u8] = b"sent";
+
+impl Row for SentMailRow {
+    const TABLE: &'static str = "sent_messages";
+
+    fn key(&self) -> Vec<u8> {
+        SENT_KEY.to_vec()
+    }
+}
+
 /// No kind contains a space.
 fn queued_key(kind: MailKind, email: &str) -> Vec<u8> {
     format!("{kind} {email}").into_bytes()
@@ -96,22 +145,51 @@ fn queued_key(kind: MailKind, email: &str) -> Vec<u8> {
 impl MailStore for RedbStore {
     async fn claim_messages(&self, now: Timestamp, until: Timestamp, limit: u32) -> Result<Vec<Message>, StoreError> {
         self.write(|rows| {
-            let mut due = everywhere::<MessageRow>(rows)?;
-            due.retain(|(_, MessageRow(message))| message.next_attempt_at <= now);
-            due.sort_by_key(|(_, MessageRow(message))| (message.next_attempt_at, message.id));
-            due.truncate(limit as usize);
-            let claim = |(tenant, MessageRow(message)): (TenantId, MessageRow)| {
-                let claimed = Message { attempts: message.attempts + 1, next_attempt_at: until, ..message };
-                Draft::new(rows, tenant).put(MessageRow(claimed.clone()))?;
-                Ok(claimed)
-            };
-            due.into_iter().map(claim).collect()
+            let stored = everywhere::<MessageRow>(rows)?;
+            let mut messages: Vec<Message> = stored.into_iter().map(|(_, MessageRow(message))| message).collect();
+            let before = messages.clone();
+            let claimed = claim_in_turn(&mut messages, (now, until), limit);
+            for (message, before) in messages.into_iter().zip(before) {
+                if message != before {
+                    Draft::new(rows, message.tenant_id).put(MessageRow(message))?;
+                }
+            }
+            Ok(claimed)
         })
         .await
     }
 
+    async fn count_sent_message(
+        &self,
+        tenant: TenantId,
+        lane: Lane,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        self.write(|rows| {
+            let draft = Draft::new(rows, tenant);
+            let row: Option<SentMailRow> = draft.view().get(SENT_KEY)?;
+            let counted =
+                row.map(|SentMailRow { since, urgent, invitations }| SentMessages { since, urgent, invitations });
+            let Some(SentMessages { since, urgent, invitations }) =
+                SentMessages::with_another(counted, lane, now, limit)
+            else {
+                return Ok(counted.map(|counted| counted.ends_at()));
+            };
+            draft.put(SentMailRow { since, urgent, invitations })?;
+            Ok(None)
+        })
+        .await
+    }
+
+    async fn return_message(&self, message: &Message, next_attempt_at: Timestamp) -> Result<(), StoreError> {
+        let attempts = message.attempts - 1;
+        let returned = Message { attempts, next_attempt_at, claimed_until: None, ..message.clone() };
+        self.change_claimed(message, |draft| draft.put(MessageRow(returned))).await
+    }
+
     async fn postpone_message(&self, message: &Message, next_attempt_at: Timestamp) -> Result<(), StoreError> {
-        let postponed = Message { next_attempt_at, ..message.clone() };
+        let postponed = Message { next_attempt_at, claimed_until: None, ..message.clone() };
         self.change_claimed(message, |draft| draft.put(MessageRow(postponed))).await
     }
 
@@ -150,6 +228,11 @@ impl MailTransaction for RedbTransaction {
         let row = self.view().of(counted_in).get::<QueuedMailRow>(&queued_key(kind, to.as_str()))?;
         Ok(row.map(|row| row.queued_at).unwrap_or_default())
     }
+
+    async fn lock_waiting_message(&mut self, like: &Message, now: Timestamp) -> Result<Option<Message>, StoreError> {
+        let waiting = self.view().of(like.tenant_id).select(|MessageRow(stored)| stored.is_waiting_like(like, now))?;
+        Ok(waiting.into_iter().next().map(|MessageRow(message)| message))
+    }
 }
 
 impl Draft<'_> {
@@ -161,6 +244,7 @@ impl Draft<'_> {
                 self.of(*counted_in).put(queued)?;
                 self.of(message.tenant_id).put(MessageRow(message.clone()))
             }
+            MailChange::Renew { message } => self.of(message.tenant_id).put(MessageRow(message.clone())),
         }
     }
 }

@@ -81,9 +81,16 @@ impl OrganizationStore for RedbStore {
         Ok(self.read(tenant, |view| view.organizations())?.subtree(root))
     }
 
-    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+    async fn children(
+        &self,
+        tenant: TenantId,
+        parent: OrganizationId,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError> {
         let organizations = self.read(tenant, |view| view.organizations())?;
-        Ok(organizations.sorted(|found| found.parent_id == Some(parent) && is_kept(found)))
+        let mut children = organizations.sorted(|found| found.parent_id == Some(parent) && is_kept(found));
+        children.truncate(limit as usize);
+        Ok(children)
     }
 
     async fn organizations(

@@ -118,17 +118,14 @@ impl SessionStore for RedbStore {
             let Some(session) = view.session(session)? else { return Ok(None) };
             let Some(user) = view.get::<User>(&key(session.user_id))? else { return Ok(None) };
             let Some(tenant) = view.get::<Tenant>(&[])? else { return Ok(None) };
-            let has_factor = || Ok(view.factors(user.id)?.iter().any(Factor::is_confirmed));
-            let enrol_by = match tenant.factor_demand().enrol_by(user.created_at) {
-                Some(enrol_by) if !has_factor()? => Some(enrol_by),
-                _ => None,
-            };
+            let has_factor = view.factors(user.id)?.iter().any(Factor::is_confirmed);
+            let demand = tenant.factor_demand();
             Ok(Some(SessionSnapshot {
                 user_id: user.id,
                 user_status: user.status,
                 tenant_status: tenant.status,
                 expires_at: session.expires_at,
-                enrol_by,
+                enrol_by: demand.restricts_session_from(user.created_at, &session.methods, has_factor),
                 grants: view.grants(|assignment| assignment.user_id == user.id)?,
             }))
         })

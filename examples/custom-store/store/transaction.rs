@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use iam_model::access_review::{AccessReview, AccessReviewItem};
 use iam_model::assignment::Assignment;
 use iam_model::change::{AuditBatch, Change};
+use iam_model::domain::Domain;
 use iam_model::id::TenantId;
+use iam_model::identity::Identity;
 use iam_model::invitation::Invitation;
 use iam_model::organization::Organization;
 use iam_model::permission::RegisteredPermission;
@@ -24,8 +26,9 @@ use super::factor::{ChallengeRow, FactorRow, RecoveryCodesRow};
 use super::feed::{Feed, changed_by};
 use super::history::{HistoryStartRow, PastRow};
 use super::idempotency::AnswerRow;
+use super::identity_provider::IdentityProviderRow;
 use super::link::LinkRow;
-use super::mail::{MessageRow, QueuedMailRow};
+use super::mail::{MessageRow, QueuedMailRow, SentMailRow};
 use super::rows::{Draft, View, create};
 use super::sequence::{HeadRow, LeafRow, NodeRow, QueuedRow};
 use super::session::SessionRow;
@@ -82,6 +85,9 @@ impl Transaction for RedbTransaction {
             Change::ApiKey(change) => draft.write_api_key(change),
             Change::Webhook(change) => draft.write_webhook(change),
             Change::AccessReview(change) => draft.write_access_review(change),
+            Change::Domain(change) => draft.write_domain(change),
+            Change::IdentityProvider(change) => draft.write_identity_provider(change),
+            Change::Identity(change) => draft.write_identity(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -121,9 +127,13 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<Invitation>(rows)?;
     create::<AccessReview>(rows)?;
     create::<AccessReviewItem>(rows)?;
+    create::<Domain>(rows)?;
+    create::<IdentityProviderRow>(rows)?;
+    create::<Identity>(rows)?;
     create::<LinkRow>(rows)?;
     create::<MessageRow>(rows)?;
     create::<QueuedMailRow>(rows)?;
+    create::<SentMailRow>(rows)?;
     create::<ApiKeyRow>(rows)?;
     create::<FactorRow>(rows)?;
     create::<RecoveryCodesRow>(rows)?;

@@ -4,6 +4,7 @@ use iam_model::assignment::Assignment;
 use iam_model::change::UserChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId, UserId};
+use iam_model::organization::Organization;
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::{Constraint, StoreError};
@@ -61,6 +62,13 @@ impl UserTransaction for RedbTransaction {
     async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         self.view().users_by_id(ids)
     }
+
+    async fn lock_users_at_home(&mut self, organization: OrganizationId, limit: u32) -> Result<Vec<User>, StoreError> {
+        let mut users = self.view().select(|user: &User| user.home_organization_id == Some(organization))?;
+        users.sort_by_key(|user| user.id);
+        users.truncate(limit as usize);
+        Ok(users)
+    }
 }
 
 impl View<'_> {
@@ -72,15 +80,18 @@ impl View<'_> {
         self.select(|user: &User| ids.contains(&user.id))
     }
 
-    /// The users that match the filter and are in the visible scope. A user is in a part of the organization tree if a
-    /// live assignment of the user is there.
+    /// The users that match the filter and are in the visible scope. A user is in a part of the organization tree if its
+    /// home or a live assignment of the user is there.
     fn users(self, filter: &UserFilter, scope: &VisibleScope, now: Timestamp) -> Result<Vec<User>, StoreError> {
         let organizations = self.organizations()?;
         let live = self.select(|found: &Assignment| found.is_live(now))?;
         self.select(|user: &User| {
             let held = || live.iter().filter(|found| found.user_id == user.id);
             let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
-            let is_within = || held().any(|found| organizations.is_visible(scope, found.organization_id));
+            let is_within = || {
+                let places = held().map(|found| found.organization_id).chain([user.home_organization_id]);
+                places.into_iter().any(|place| organizations.is_visible(scope, place))
+            };
             filter.matches(user)
                 && filter.organization.is_none_or(is_member)
                 && (*scope == VisibleScope::Tenant || is_within())
@@ -94,6 +105,7 @@ impl Draft<'_> {
             UserChange::Create { user, password, .. } => {
                 self.hold_tenant()?;
                 self.hold_email(user)?;
+                self.hold_home(user.home_organization_id)?;
                 self.put(user.clone())?;
                 match password {
                     Some(password) => self.put(PasswordRow::new(user.id, password)),
@@ -106,10 +118,26 @@ impl Draft<'_> {
             | UserChange::ConfirmEmail { after, .. }
             | UserChange::Delete { after, .. } => {
                 self.hold_email(after)?;
+                self.hold_home(after.home_organization_id)?;
                 let stored: User = self.view().get(&key(after.id))?.ok_or(StoreError::Missing("user"))?;
                 // A login may have changed the row after the service read the user. The change must not undo that.
                 self.put(User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() })
             }
+            UserChange::MoveHomes { before, home, at } => {
+                self.hold_home(*home)?;
+                for user in before {
+                    let stored: User = self.view().get(&key(user.id))?.ok_or(StoreError::Missing("user"))?;
+                    self.put(User { home_organization_id: *home, ..stored }.changed(*at))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn hold_home(self, home: Option<OrganizationId>) -> Result<(), StoreError> {
+        match home {
+            None => Ok(()),
+            Some(home) => hold(Constraint::Reference, self.view().has::<Organization>(&key(home))?),
         }
     }
 

@@ -109,7 +109,7 @@ impl LogKey {
     }
 }
 
-/// The public half of a [`LogKey`]. It verifies what the key signed for any tenant.
+/// The public half of a [`LogKey`]. It verifies the signatures of the key, for any tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifierKey {
     /// The prefix of the names of all logs.

@@ -24,7 +24,7 @@ pub struct Verification {
 /// One thing that is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is wrong.
+    /// The kind of tampering.
     pub what: Tampering,
     /// The sequence numbers of the affected entries; `None` for an entry that has no sequence number.
     pub sequence: Option<Range<u64>>,

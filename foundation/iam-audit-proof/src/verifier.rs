@@ -14,7 +14,7 @@ use crate::finding::{Finding, Tampering, Verification};
 /// The maximum number of findings: an attacker who changed one entry may have changed all of them.
 const FINDINGS: usize = 100;
 
-/// The state of a verification: what was read of a log, and what was found.
+/// The state of a verification: its position in the log, and the findings.
 pub struct Verifier<'a> {
     tenant: TenantId,
     key: &'a VerifierKey,
@@ -140,7 +140,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Notes which parts of an unchanged entry are erased, and what the entry excuses elsewhere.
+    /// Notes which parts of an unchanged entry are erased, and the gaps elsewhere that the entry excuses.
     fn note(&mut self, entry: &AuditEntry, place: Option<u64>) {
         if entry.salts.details.is_destroyed() {
             self.erased_details.push((entry.id, place));

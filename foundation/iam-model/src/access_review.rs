@@ -1,4 +1,5 @@
-//! Access reviews: people decide about role assignments, one by one, whether they stay (`foresight.md`, "Access reviews").
+//! Access reviews: people decide about role assignments, one by one, whether they stay
+//! (`docs/http-api.md#access-reviews`).
 //!
 //! A review freezes the role assignments that it is about when it begins. Later changes of an assignment, of its role
 //! or of its organization do not change the items.
@@ -154,7 +155,7 @@ impl AccessReviewFilter {
     }
 }
 
-/// An item of a review: an assignment as it was when the review began, and what was decided about it.
+/// An item of a review: an assignment as it was when the review began, and the decision about it.
 ///
 /// An item has the identifier of its assignment, because a review has each assignment once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,13 +179,13 @@ pub struct AccessReviewItem {
     pub granted_by: Option<UserId>,
     /// When the user had last logged in; `None` means never.
     pub last_login_at: Option<Timestamp>,
-    /// What was decided; `None` if nothing was decided yet.
+    /// The decision; `None` before it.
     pub decided: Option<Decided>,
-    /// What the completion of the review made of the decision; `None` if the review is not COMPLETED.
+    /// The result of the decision at the completion of the review; `None` if the review is not COMPLETED.
     pub outcome: Option<ReviewOutcome>,
 }
 
-/// What was decided about an item, and by whom.
+/// The decision about an item, and its author.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decided {
@@ -198,7 +199,7 @@ pub struct Decided {
     pub decided_at: Timestamp,
 }
 
-/// What is decided about an assignment.
+/// A decision about an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReviewDecision {
     /// The assignment stays.
@@ -209,7 +210,7 @@ pub enum ReviewDecision {
 
 text_enum! { ReviewDecision { Keep = "KEEP", Revoke = "REVOKE" } }
 
-/// What the completion of a review made of a decision.
+/// The result of a decision at the completion of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReviewOutcome {
     /// It left the assignment as it was.

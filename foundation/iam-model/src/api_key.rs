@@ -1,22 +1,27 @@
-//! API keys: how programs authenticate (`machines.md`).
+//! API keys: how programs authenticate (`docs/http-api.md#api-keys`).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::access::ResourceScope;
 use crate::assignment::{Grant, GrantOrganization};
 use crate::clock::{Timestamp, shown};
-use crate::id::{ApiKeyId, OrganizationId, TenantId, UserId};
+use crate::id::{ApiKeyId, OrganizationId, RoleId, TenantId, UserId};
 use crate::permission::PermissionSet;
 use crate::role::Role;
 use crate::validate::Name;
 use crate::version::Version;
 
 /// A key by which a program acts as a user, with at most the rights of that user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// As JSON, it has no secret. So a stored answer to a request gives nothing away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ApiKey {
     /// Identifies the key. It is a part of the key's text, and no secret.
     pub id: ApiKeyId,
@@ -26,7 +31,8 @@ pub struct ApiKey {
     pub user_id: UserId,
     /// A name for human readers.
     pub name: Name,
-    /// What proves the possession of the key.
+    /// The verifier of the key's secret.
+    #[serde(skip)]
     pub secret: ApiKeySecret,
     /// The only permissions that the key has, as far as its user holds them. `None` for all permissions of its user.
     pub permissions: Option<PermissionSet>,
@@ -38,14 +44,18 @@ pub struct ApiKey {
     pub created_at: Timestamp,
     /// The user who made it; `None` for trusted code.
     pub created_by: Option<UserId>,
+    /// Whether its user has rotated it, so that a person who had stolen a session may know a secret of it.
+    #[serde(skip)]
+    pub rotated_by_owner: bool,
     /// When a request was last authenticated by it, up to [`USE_INTERVAL`](Self::USE_INTERVAL) too early.
     pub last_used_at: Option<Timestamp>,
     /// The version of the row.
     pub version: Version,
 }
 
-/// What proves the possession of a key. It contains no secret in plain text.
-#[derive(Clone, PartialEq, Eq)]
+/// The verifier of the secret of a key. It contains no secret in plain text. The default is that of a key that was read
+/// from a stored answer: no text has this hash.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ApiKeySecret {
     /// SHA-256 of the secret.
     pub hash: [u8; 32],
@@ -102,29 +112,50 @@ impl ApiKey {
         last_used_at.is_none_or(|last| now - last >= Self::USE_INTERVAL)
     }
 
+    /// Whether its user knows a secret of it, because it has made or rotated the key. So may a thief of the account, and
+    /// the key must not outlive the reset of the password by mail.
+    #[must_use]
+    pub fn is_known_to_owner(&self) -> bool {
+        self.rotated_by_owner || self.created_by == Some(self.user_id)
+    }
+
     /// Returns the key after a change of other fields. The store raises the version by the same step.
     #[must_use]
     pub fn changed(self) -> Self {
         Self { version: self.version.next(), ..self }
     }
 
-    /// Returns what the key has of the grants of its user: a grant of each role with only the permissions of the key,
-    /// in only the organization of the key or below. So one evaluator answers for users and for keys.
+    /// Returns the grants of the key, from those of its user: a grant of each role with only the permissions of the
+    /// key, in only the organization of the key or below. So one evaluator answers for users and for keys.
     ///
     /// `organization` is the organization of the key. If it is unknown, the key has nothing.
     #[must_use]
     pub fn narrowed(&self, grants: &[Grant], organization: Option<&GrantOrganization>) -> Vec<Grant> {
-        grants.iter().filter_map(|grant| self.narrowed_grant(grant, organization)).collect()
+        // A user may have one role in a thousand organizations.
+        let mut roles: HashMap<RoleId, Arc<Role>> = HashMap::new();
+        let mut narrowed = |grant: &Grant| {
+            let role = roles.entry(grant.role.id).or_insert_with(|| self.narrowed_role(&grant.role));
+            self.narrowed_grant(grant, Arc::clone(role), organization)
+        };
+        grants.iter().filter_map(&mut narrowed).collect()
     }
 
-    fn narrowed_grant(&self, grant: &Grant, organization: Option<&GrantOrganization>) -> Option<Grant> {
-        let role = match &self.permissions {
-            None => Arc::clone(&grant.role),
+    fn narrowed_role(&self, role: &Arc<Role>) -> Arc<Role> {
+        match &self.permissions {
+            None => Arc::clone(role),
             Some(permissions) => {
-                let permissions = grant.role.permissions.intersection(permissions);
-                Arc::new(Role { permissions, ..Role::clone(&grant.role) })
+                let permissions = role.permissions.intersection(permissions);
+                Arc::new(Role { permissions, ..Role::clone(role) })
             }
-        };
+        }
+    }
+
+    fn narrowed_grant(
+        &self,
+        grant: &Grant,
+        role: Arc<Role>,
+        organization: Option<&GrantOrganization>,
+    ) -> Option<Grant> {
         let Some(limit) = self.organization_id else { return Some(Grant { role, ..grant.clone() }) };
         let limit = organization.filter(|organization| organization.id == limit)?;
         if grant.is_within(&[limit.id]) {
@@ -135,7 +166,7 @@ impl ApiKey {
             scope => scope.organization().is_some_and(|above| limit.lineage.contains(&above)),
         };
         // What is held above also counts below a suspended organization.
-        let organization = GrantOrganization { is_awake: grant.is_awake(), ..limit.clone() };
+        let organization = GrantOrganization { is_lineage_active: grant.is_lineage_active(), ..limit.clone() };
         let assignment = crate::assignment::Assignment { organization_id: Some(limit.id), ..grant.assignment.clone() };
         covers_limit.then_some(Grant { assignment, role, organization: Some(organization) })
     }
@@ -143,7 +174,7 @@ impl ApiKey {
     /// Returns the fields that the audit log records. An erasure removes the name, which may be that of a person.
     pub(crate) fn audited(&self) -> Value {
         json!({
-            "displayName": self.name.as_str(),
+            "name": self.name.as_str(),
             "permissions": self.permissions,
             "organizationId": self.organization_id,
             "expiresAt": shown(self.expires_at),
@@ -155,7 +186,7 @@ impl ApiKey {
 pub(crate) mod tests {
     use super::*;
     use crate::access::Authority;
-    use crate::access::testing::{Scene, at, id};
+    use crate::access::testing::{TestTree, at, id};
     use crate::permission::Permission;
 
     const PLACES: [&str; 5] = ["root", "branch", "team", "other", "asleep"];
@@ -172,13 +203,14 @@ pub(crate) mod tests {
             expires_at: at(10),
             created_at: at(0),
             created_by: None,
+            rotated_by_owner: false,
             last_used_at: None,
             version: Version::FIRST,
         }
     }
 
-    fn organization(scene: &Scene, name: &str) -> GrantOrganization {
-        scene.hierarchy.node(id(name)).unwrap().into()
+    fn organization(test_tree: &TestTree, name: &str) -> GrantOrganization {
+        test_tree.hierarchy.node(id(name)).unwrap().into()
     }
 
     fn places() -> impl Iterator<Item = Option<&'static str>> {
@@ -187,19 +219,19 @@ pub(crate) mod tests {
 
     #[test]
     fn a_key_may_do_what_its_user_may_do_within_its_permissions_and_its_organization() {
-        let scene = Scene::new();
-        let scope = |place: Option<&str>| place.map_or(ResourceScope::Tenant, |place| scene.scope(place));
+        let test_tree = TestTree::new();
+        let scope = |place: Option<&str>| place.map_or(ResourceScope::Tenant, |place| test_tree.scope(place));
         let limits: [Option<&[&str]>; 5] = [None, Some(&[]), Some(&["users:read"]), Some(&["*"]), Some(&["users:*"])];
         let asked: [Permission; 3] = ["users:read", "users:delete", "roles:read"].map(|text| text.parse().unwrap());
         let mut allowed = 0;
         for (pattern, held) in
             ["*", "users:*", "users:read"].into_iter().flat_map(|one| places().map(move |at| (one, at)))
         {
-            let grants = [scene.grant(pattern, held, Some(at(5)))];
+            let grants = [test_tree.grant(pattern, held, Some(at(5)))];
             let user = Authority::of(&grants);
             for (limit, place) in limits.into_iter().flat_map(|limit| places().map(move |place| (limit, place))) {
                 let key = key(limit, place);
-                let organization = place.map(|place| organization(&scene, place));
+                let organization = place.map(|place| organization(&test_tree, place));
                 let of_key = Authority::of(&key.narrowed(&grants, organization.as_ref()));
                 for (permission, at_scope) in asked.iter().flat_map(|one| places().map(move |at| (one, at))) {
                     let is_within = place.is_none_or(|place| scope(at_scope).is_within(id(place)));
@@ -218,18 +250,18 @@ pub(crate) mod tests {
 
     #[test]
     fn a_key_of_an_unknown_organization_has_nothing() {
-        let scene = Scene::new();
-        let grants = [scene.grant("*", None, None), scene.grant("*", Some("branch"), None)];
+        let test_tree = TestTree::new();
+        let grants = [test_tree.grant("*", None, None), test_tree.grant("*", Some("branch"), None)];
         assert_eq!(key(None, Some("branch")).narrowed(&grants, None), []);
-        assert_eq!(key(None, Some("branch")).narrowed(&grants, Some(&organization(&scene, "other"))), []);
+        assert_eq!(key(None, Some("branch")).narrowed(&grants, Some(&organization(&test_tree, "other"))), []);
         assert_eq!(key(None, None).narrowed(&grants, None), grants);
     }
 
     #[test]
     fn a_grant_whose_organization_is_unknown_gives_a_limited_key_nothing() {
-        let scene = Scene::new();
-        let grant = Grant { organization: None, ..scene.grant("*", Some("root"), None) };
-        assert_eq!(key(None, Some("branch")).narrowed(&[grant], Some(&organization(&scene, "branch"))), []);
+        let test_tree = TestTree::new();
+        let grant = Grant { organization: None, ..test_tree.grant("*", Some("root"), None) };
+        assert_eq!(key(None, Some("branch")).narrowed(&[grant], Some(&organization(&test_tree, "branch"))), []);
     }
 
     #[test]
@@ -245,7 +277,7 @@ pub(crate) mod tests {
         let key = key(Some(&["users:read"]), Some("branch"));
         assert_eq!(key.clone().changed().version, key.version.next());
         let expected = json!({
-            "displayName": "nightly",
+            "name": "nightly",
             "permissions": ["users:read"],
             "organizationId": id::<OrganizationId>("branch"),
             "expiresAt": "1970-01-01T00:00:10.000Z",

@@ -1,6 +1,7 @@
-//! Role assignments: which user holds which role, in which resource scope, until when (`interface.md` §2.2).
+//! Role assignments: which user holds which role, in which resource scope, until when
+//! (`docs/http-api.md#role-assignments`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use crate::organization::{Node, OrganizationSummary};
-use crate::permission::PermissionSet;
+use crate::permission::{PermissionPattern, PermissionSet};
 use crate::role::{Role, RoleSummary, TENANT_ADMIN};
 use crate::user::UserSummary;
 
-/// The maximum number of assignments that one call makes (`decisions.md` §4).
+/// The maximum number of assignments that one call makes (`docs/http-api.md#role-assignments`).
 pub const MAX_BULK: usize = 500;
 
 /// A user holds a role, tenant-wide or in one organization.
@@ -83,7 +84,7 @@ pub struct GrantOrganization {
     /// Its own id and the ids of its ancestors, upwards.
     pub lineage: Vec<OrganizationId>,
     /// Whether the organization and all its ancestors are ACTIVE. Otherwise the assignment grants nothing.
-    pub is_awake: bool,
+    pub is_lineage_active: bool,
 }
 
 impl From<Node<'_>> for GrantOrganization {
@@ -92,7 +93,7 @@ impl From<Node<'_>> for GrantOrganization {
             id: node.organization.id,
             name: node.organization.name.to_string(),
             lineage: node.lineage().collect(),
-            is_awake: node.is_awake(),
+            is_lineage_active: node.is_lineage_active(),
         }
     }
 }
@@ -101,14 +102,14 @@ impl Grant {
     /// Whether the grant has an effect at this moment.
     #[must_use]
     pub fn is_effective(&self, now: Timestamp) -> bool {
-        self.assignment.is_live(now) && self.is_awake()
+        self.assignment.is_live(now) && self.is_lineage_active()
     }
 
     /// Whether the grant is tenant-wide, or its organization and all ancestors of it are ACTIVE.
-    pub fn is_awake(&self) -> bool {
+    pub fn is_lineage_active(&self) -> bool {
         match (self.assignment.organization_id, &self.organization) {
             (None, _) => true,
-            (Some(_), Some(organization)) => organization.is_awake,
+            (Some(_), Some(organization)) => organization.is_lineage_active,
             // The organization is unknown.
             (Some(_), None) => false,
         }
@@ -120,11 +121,11 @@ impl Grant {
         size_of::<Self>() + scope.unwrap_or_default()
     }
 
-    /// Whether the grant is in one of these organizations or below.
+    /// Whether the grant is in one of these organizations, which are in ascending order, or below.
     #[must_use]
     pub fn is_within(&self, organizations: &[OrganizationId]) -> bool {
         let lineage = self.organization.as_ref().map(|organization| organization.lineage.as_slice());
-        lineage.is_some_and(|lineage| lineage.iter().any(|id| organizations.contains(id)))
+        lineage.is_some_and(|lineage| lineage.iter().any(|id| organizations.binary_search(id).is_ok()))
     }
 
     /// Whether the grant makes its user an administrator of the tenant, without expiry.
@@ -197,6 +198,10 @@ impl AssignmentFilter {
     }
 }
 
+/// The maximum number of permissions that [`EffectivePermissions`] lists: a user may hold 500 permissions in each of
+/// 1,000 organizations.
+pub const MAX_EFFECTIVE: usize = 20_000;
+
 /// The permissions of a user: tenant-wide, and in addition in single organizations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -206,28 +211,43 @@ pub struct EffectivePermissions {
     /// The permissions in each organization of an assignment, including permissions that are inherited from above. They
     /// also apply below the organization.
     pub organizations: BTreeMap<OrganizationId, PermissionSet>,
+    /// Whether organizations are left out, the lowest first, because there are more than [`MAX_EFFECTIVE`] permissions
+    /// in all of them.
+    pub truncated: bool,
 }
 
 impl EffectivePermissions {
     /// The permissions that the assignments of one user give at a moment.
     #[must_use]
     pub fn at(now: Timestamp, grants: &[Grant]) -> Self {
-        let effective: Vec<&Grant> = grants.iter().filter(|grant| grant.is_effective(now)).collect();
-        let union = |applies: &dyn Fn(&Grant) -> bool| -> PermissionSet {
-            let held = effective.iter().filter(|grant| applies(grant));
-            held.flat_map(|grant| grant.role.permissions.iter().cloned()).collect()
-        };
-        let places = effective.iter().filter_map(|grant| grant.organization.as_ref());
-        let in_place = |scope: &GrantOrganization| {
-            let applies = |grant: &Grant| {
-                grant.assignment.organization_id.is_some_and(|organization| scope.lineage.contains(&organization))
-            };
-            (scope.id, union(&applies))
-        };
-        Self {
-            tenant: union(&|grant| grant.assignment.organization_id.is_none()),
-            organizations: places.map(in_place).collect(),
+        let effective = grants.iter().filter(|grant| grant.is_effective(now));
+        let mut own: HashMap<Option<OrganizationId>, BTreeSet<&PermissionPattern>> = HashMap::new();
+        let mut lineages: BTreeMap<(usize, OrganizationId), &[OrganizationId]> = BTreeMap::new();
+        for grant in effective {
+            own.entry(grant.assignment.organization_id).or_default().extend(grant.role.permissions.iter());
+            if let (Some(id), Some(organization)) = (grant.assignment.organization_id, &grant.organization) {
+                lineages.insert((organization.lineage.len(), id), &organization.lineage);
+            }
         }
+        let set = |patterns: &BTreeSet<&PermissionPattern>| patterns.iter().copied().cloned().collect();
+        let tenant: PermissionSet = own.get(&None).map(set).unwrap_or_default();
+        let mut held = Self { tenant, ..Self::default() };
+        let mut left = MAX_EFFECTIVE;
+        // Higher organizations come first, so that each one has everything from above when a lower one inherits it.
+        for ((_, id), lineage) in lineages {
+            let above = lineage.iter().skip(1).find_map(|above| held.organizations.get(above));
+            let Some(patterns) = own.get(&Some(id)) else { continue };
+            let inherited = above.into_iter().flat_map(PermissionSet::iter);
+            let patterns: PermissionSet = inherited.chain(patterns.iter().copied()).cloned().collect();
+            let count = patterns.iter().count();
+            if count > left {
+                held.truncated = true;
+                break;
+            }
+            left -= count;
+            held.organizations.insert(id, patterns);
+        }
+        held
     }
 }
 
@@ -251,5 +271,53 @@ text_enum! {
         OrganizationDeleted = "ORGANIZATION_DELETED",
         Expired = "EXPIRED",
         AccessReview = "ACCESS_REVIEW",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::testing::{TestTree, at, id};
+
+    fn names(set: &PermissionSet) -> Vec<&str> {
+        set.iter().map(PermissionPattern::as_str).collect()
+    }
+
+    #[test]
+    fn an_organization_inherits_effective_permissions_from_above() {
+        let test_tree = TestTree::new();
+        let grants = [
+            test_tree.grant("tenants:read", None, None),
+            test_tree.grant("users:read", Some("team"), None),
+            test_tree.grant("roles:read", Some("root"), None),
+            test_tree.grant("users:read", Some("root"), None),
+            test_tree.grant("users:update", Some("branch"), Some(at(5))),
+            test_tree.grant("users:delete", Some("asleep"), None),
+        ];
+        let held = EffectivePermissions::at(at(5), &grants);
+        assert_eq!(names(&held.tenant), ["tenants:read"]);
+        let in_places: Vec<_> = held.organizations.iter().map(|(id, set)| (*id, names(set))).collect();
+        let both = vec!["roles:read", "users:read"];
+        assert_eq!(in_places, [(id("root"), both.clone()), (id("team"), both)]);
+        assert!(!held.truncated);
+        let earlier = EffectivePermissions::at(at(4), &grants);
+        assert_eq!(names(&earlier.organizations[&id("team")]), ["roles:read", "users:read", "users:update"]);
+    }
+
+    #[test]
+    fn effective_permissions_leave_out_the_lowest_organizations() {
+        let test_tree = TestTree::new();
+        let wide = |place: &str, first: usize| {
+            let mut grant = test_tree.grant("users:read", Some(place), None);
+            let role = Role {
+                permissions: (first..first + 8_000).map(|n| format!("orders:do-{n}").parse().unwrap()).collect(),
+                ..Role::clone(&grant.role)
+            };
+            grant.role = Arc::new(role);
+            grant
+        };
+        let held = EffectivePermissions::at(at(0), &[wide("team", 0), wide("branch", 0), wide("root", 0)]);
+        assert_eq!(held.organizations.into_keys().collect::<Vec<_>>(), [id("branch"), id("root")]);
+        assert!(held.truncated);
     }
 }

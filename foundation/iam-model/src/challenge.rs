@@ -1,4 +1,4 @@
-//! Challenges: a proof of identity that has begun and waits for its answer (`factors.md`).
+//! Challenges: a proof of identity that has begun and waits for its answer (`docs/http-api.md#a-login-with-a-factor`).
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ use crate::id::{TenantId, UserId};
 pub struct Challenge {
     /// The tenant of the user; [`TenantId::NONE`] for a login that names neither a user nor a tenant.
     pub tenant_id: TenantId,
-    /// The SHA-256 digest of what the answer must contain. The secret itself is never stored.
+    /// The SHA-256 digest of the secret in the answer. The secret itself is never stored.
     pub token_hash: [u8; 32],
-    /// What the proof is for.
+    /// The purpose of the proof.
     pub purpose: ChallengePurpose,
     /// Whose identity is proven. `None` if only the answer tells.
     pub user_id: Option<UserId>,
     /// How many wrong answers were given.
     pub tries: u32,
-    /// The state of a WebAuthn ceremony, if one has begun.
+    /// The state of a WebAuthn ceremony, if one has begun, or of a login by an identity provider.
     pub ceremony: Option<Ceremony>,
     /// When the proof began.
     pub created_at: Timestamp,
@@ -65,7 +65,7 @@ impl fmt::Debug for Ceremony {
     }
 }
 
-/// What a proof of identity is for. A challenge of one purpose is refused for every other one.
+/// The purpose of a proof of identity. A challenge of one purpose is refused for every other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChallengePurpose {
     /// A login whose password was right.
@@ -76,6 +76,12 @@ pub enum ChallengePurpose {
     PasskeyRegistration,
     /// A session that authenticates again.
     StepUp,
+    /// A login that goes to an identity provider.
+    FederationStart,
+    /// A login that has come back from an identity provider.
+    FederationFinish,
+    /// A login by an identity provider that waits for a second factor.
+    FederatedLogin,
 }
 
 text_enum! {
@@ -84,6 +90,9 @@ text_enum! {
         PasskeyLogin = "PASSKEY_LOGIN",
         PasskeyRegistration = "PASSKEY_REGISTRATION",
         StepUp = "STEP_UP",
+        FederationStart = "FEDERATION_START",
+        FederationFinish = "FEDERATION_FINISH",
+        FederatedLogin = "FEDERATED_LOGIN",
     }
 }
 

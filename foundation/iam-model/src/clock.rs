@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// A moment in UTC, with millisecond precision (`decisions.md` §1).
+/// A moment in UTC, with millisecond precision (`docs/http-api.md#paths`).
 pub type Timestamp = DateTime<Utc>;
 
 /// A day in UTC.

@@ -1,5 +1,5 @@
-//! Credentials: passwords, and the lockout that limits guesses (`interface.md` §2.1, §5.4, `decisions.md` §2).
-//! The lockout rule (`interface.md` §5.4): five failures within fifteen minutes lock for fifteen minutes.
+//! Credentials: passwords, and the lockout that limits guesses.
+//! The lockout rule (`docs/http-api.md#locks`): five failures within fifteen minutes lock for fifteen minutes.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub struct Account {
 /// The account with an e-mail in a tenant, and the failed logins with that e-mail.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GuardedAccount {
-    /// The account with this e-mail. `None` where no user of the tenant has it.
+    /// The account with this e-mail, or that of the given user. `None` where no user of the tenant has it.
     pub account: Option<Account>,
     /// The failed logins with this e-mail. They are counted also where no user has it.
     pub attempts: LoginAttempts,
@@ -59,7 +59,7 @@ impl From<LoginCandidate> for GuardedAccount {
 }
 
 impl LoginCandidate {
-    /// Returns the sort key of candidates (`decisions.md` §2), for stores that sort in memory.
+    /// Returns the sort key of candidates (`docs/http-api.md#login`), for stores that sort in memory.
     ///
     /// Accounts that are not INACTIVE come first. Among equals, accounts with a verified e-mail come first, then
     /// accounts with a later last login, then older accounts.
@@ -102,6 +102,9 @@ impl LoginAttempts {
     /// Returns how long the account stays locked, in whole seconds rounded up. `None` when it is not locked.
     #[must_use]
     pub fn locked_for(&self, now: Timestamp) -> Option<Duration> {
+        if self.failed_at.last().is_some_and(|at| is_of_wrong_clock(*at, now)) {
+            return None;
+        }
         let left = (self.locked_until? - now).to_std().ok().filter(|left| !left.is_zero())?;
         Some(Duration::from_secs(left.as_millis().div_ceil(1000).try_into().ok()?))
     }
@@ -113,15 +116,21 @@ impl LoginAttempts {
     }
 
     /// Returns the attempts after one more failure.
-    pub fn failing(&self, now: Timestamp, lockout: Lockout) -> Self {
+    pub fn after_failure(&self, now: Timestamp, lockout: Lockout) -> Self {
         // When a lock has ended, the failures that led to it do not count.
         let over = self.locked_until.is_some();
-        let counting = |at: &&Timestamp| !over && now - **at < lockout.window;
+        let counting = |at: &&Timestamp| !over && now - **at < lockout.window && !is_of_wrong_clock(**at, now);
         let mut failed_at: Vec<Timestamp> = self.failed_at.iter().filter(counting).copied().collect();
         failed_at.push(now);
         let locked_until = (failed_at.len() >= lockout.failures).then(|| now + lockout.duration);
         Self { failed_at, locked_until }
     }
+}
+
+/// Whether a failure was recorded while a clock was wrong: it lies further in the future than the clocks of replicas
+/// differ. Otherwise such a lock would last until that time.
+fn is_of_wrong_clock(failed_at: Timestamp, now: Timestamp) -> bool {
+    failed_at - now > TimeDelta::minutes(1)
 }
 
 #[cfg(test)]
@@ -134,7 +143,7 @@ mod tests {
     }
 
     fn failing_at(seconds: impl IntoIterator<Item = i64>) -> LoginAttempts {
-        let fail = |attempts: LoginAttempts, at| attempts.failing(moment(at), Lockout::default());
+        let fail = |attempts: LoginAttempts, at| attempts.after_failure(moment(at), Lockout::default());
         seconds.into_iter().fold(LoginAttempts::default(), fail)
     }
 
@@ -154,6 +163,15 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_of_a_wrong_clock_neither_locks_nor_counts() {
+        let day = 86_400;
+        let locked = failing_at(day..day + 5);
+        assert_eq!(locked.locked_for(moment(0)), None);
+        assert_eq!(locked.locked_for(moment(day - 50)).map(|left| left.as_secs()), Some(954));
+        assert_eq!(failing_at(day..day + 4).after_failure(moment(0), Lockout::default()).count(), 1);
+    }
+
+    #[test]
     fn counting_restarts_after_a_lock() {
         let after = failing_at([0, 0, 0, 0, 890, 1790]);
         assert_eq!((after.count(), after.locked_for(moment(1790))), (1, None));
@@ -168,7 +186,7 @@ mod tests {
             for gap in gaps.drain(..) {
                 now += gap;
                 if attempts.locked_for(moment(now)).is_none() {
-                    attempts = attempts.failing(moment(now), Lockout::default());
+                    attempts = attempts.after_failure(moment(now), Lockout::default());
                     counted.push(now);
                 }
                 let recent = counted.iter().filter(|at| now - **at < 900).count();

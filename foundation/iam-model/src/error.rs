@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::audit::ResourceType;
 use crate::clock::{Timestamp, shown};
+use crate::domain::DomainFinding;
 use crate::factor::AuthenticationMethod;
 use crate::permission::{Permission, PermissionPattern};
 use crate::secret::ChallengeToken;
@@ -90,13 +91,16 @@ pub enum Error {
     /// Another request was made under the same idempotency key.
     #[error("The Idempotency-Key was used for another request.")]
     IdempotencyKeyReused,
-    /// The service cannot serve the call in time: too many passwords wait to be hashed, or too many units of work of
-    /// the tenant run.
+    /// The service cannot serve the call in time: too many passwords wait to be hashed, or too many units of work or
+    /// reads of the tenant run.
     #[error("The service is busy. Try again in {} seconds.", .retry_after.as_secs())]
     Overloaded {
         /// The time after which the call can be tried again, in whole seconds: an estimate of how long the queue needs.
         retry_after: Duration,
     },
+    /// The user, or its tenant, has this many open streams of events, and may have no more.
+    #[error("There are {0} open streams of events, and there may be no more. Close one first.")]
+    TooManyStreams(usize),
     /// The call needs mail, and this installation sends none.
     #[error("This installation sends no mail. The operator can turn it on.")]
     MailOff,
@@ -106,12 +110,21 @@ pub enum Error {
     /// The call needs webhooks, and this installation sends none.
     #[error("This installation sends no webhooks. The operator can turn them on.")]
     WebhooksOff,
+    /// The call needs identity providers, and this installation reaches none.
+    #[error("This installation reaches no identity providers. The operator can turn federation on.")]
+    FederationOff,
+    /// The identity provider does not answer, or cannot be used.
+    #[error("The identity provider does not answer. Try again later.")]
+    ProviderUnavailable,
+    /// The call needs the DNS, and this installation does not use it.
+    #[error("This installation looks up no records of the DNS. The operator can verify the domain.")]
+    ResolverOff,
     /// One of the other errors, caused by one field of the input.
     #[error("{error}")]
     About {
         /// The field's name as the caller wrote it, for instance `roleId` or `assignments[3].roleId`.
         field: String,
-        /// What is wrong with it.
+        /// The error in it.
         error: Box<Error>,
     },
     /// The store failed.
@@ -159,20 +172,26 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Conflict(Constraint::UserEmail) => Conflict::EmailTaken.into(),
-            StoreError::Conflict(Constraint::TenantSlug | Constraint::OrganizationSlug) => Conflict::SlugTaken.into(),
+            StoreError::Conflict(
+                Constraint::TenantSlug | Constraint::OrganizationSlug | Constraint::IdentityProviderSlug,
+            ) => Conflict::SlugTaken.into(),
             StoreError::Conflict(Constraint::RoleName) => Conflict::RoleNameTaken.into(),
             StoreError::Conflict(Constraint::PermissionName) => Conflict::PermissionNameTaken.into(),
             StoreError::Conflict(Constraint::RoleAssignment) => Conflict::RoleHeld.into(),
             StoreError::Conflict(Constraint::Invitation) => Conflict::AlreadyInvited.into(),
             StoreError::Conflict(Constraint::Passkey) => Conflict::PasskeyRegistered.into(),
             StoreError::Conflict(Constraint::AccessReviewOpen) => Conflict::AccessReviewNotOpen.into(),
+            StoreError::Conflict(Constraint::Domain) => Conflict::DomainExists.into(),
+            StoreError::Conflict(Constraint::VerifiedDomain) => Conflict::DomainVerifiedElsewhere.into(),
+            StoreError::Conflict(Constraint::Identity) => Conflict::IdentityLinked.into(),
             StoreError::Conflict(Constraint::IdempotencyRecord) => Conflict::StillRunning.into(),
+            StoreError::Busy => Self::Overloaded { retry_after: Duration::from_secs(1) },
             other => Self::Store(other),
         }
     }
 }
 
-/// A login whose password is right, and which waits for a second factor (`factors.md`).
+/// A login whose password is right, and which waits for a second factor (`docs/http-api.md#a-login-with-a-factor`).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PendingLogin {
@@ -223,14 +242,21 @@ pub enum Unauthenticated {
     /// The proof by a second factor is wrong, or was used before.
     #[error("The second factor is wrong or was used before.")]
     SecondFactor,
+    /// No user is linked to the account at the identity provider, and none may be.
+    #[error("No user is linked to this account. Ask an administrator.")]
+    NotLinked,
     /// The response of a passkey is not accepted.
     #[error("The passkey is not accepted.")]
     Passkey,
     /// The user has a second factor, so a password alone does not authenticate it again.
     #[error("Authenticate with your second factor. The password alone is not enough.")]
     PasswordAlone,
-    /// The session has authenticated too long ago for this call (RFC 9470).
-    #[error("Authenticate again: the last time must be at most {} seconds ago.", .max_age.as_secs())]
+    /// The session has authenticated too long ago for this call (RFC 9470), or by the password alone although its user
+    /// has a second factor.
+    #[error(
+        "Authenticate again: the last time must be at most {} seconds ago, and by a second factor if you have one.",
+        .max_age.as_secs()
+    )]
     NotFresh {
         /// How long ago it may be.
         max_age: Duration,
@@ -256,8 +282,12 @@ pub enum Forbidden {
     /// Only trusted code can do this, for instance set the password of a user. No permission allows it.
     #[error("Only trusted code can do this.")]
     NotTrusted,
-    /// A user cannot decide in an access review about a role that it holds itself.
-    #[error("You cannot decide about your own roles.")]
+    /// A user cannot change its own e-mail without its password, because a new password is sent to that address.
+    #[error("Change your own e-mail by `POST /auth/email`, which needs your password.")]
+    OwnEmail,
+    /// A user cannot decide in an access review about a role that it holds itself, nor complete or cancel a review that
+    /// revokes one.
+    #[error("You cannot decide about your own roles, nor complete or cancel a review that revokes one of them.")]
     OwnAccess,
     /// A user cannot erase the entries about itself from the audit log.
     #[error("You cannot erase your own entries from the audit log.")]
@@ -268,8 +298,9 @@ pub enum Forbidden {
     /// The operator has suspended the tenant.
     #[error("The tenant is suspended.")]
     TenantSuspended,
-    /// The tenant requires a second factor. The session of a user without one can only be used to set one up.
-    #[error("Your tenant requires a second factor. Set one up first.")]
+    /// The tenant requires a second factor. A session that has authenticated by none can only be used to set one up or
+    /// to authenticate by one. The API keys of a person without one are refused.
+    #[error("Your tenant requires a second factor. Authenticate by one, or set one up if you have none.")]
     SecondFactorRequired,
     /// This installation does not allow strangers to create tenants.
     #[error("Registration is closed.")]
@@ -304,11 +335,14 @@ pub enum Conflict {
     /// Another user of the tenant has this e-mail, compared without case. A deleted user also keeps its e-mail.
     #[error("A user with this e-mail already exists.")]
     EmailTaken,
+    /// A deleted user of the tenant has this e-mail, and the caller may read that user.
+    #[error("A deleted user has this e-mail. Restore that user instead.")]
+    EmailOfDeletedUser,
     /// Another tenant, or another organization of the tenant, has this slug.
     #[error("This slug is already taken.")]
     SlugTaken,
-    /// A deleted user can be neither suspended nor reactivated.
-    #[error("The user is inactive.")]
+    /// A deleted user can only be restored or erased.
+    #[error("The user is inactive. It can only be restored or erased.")]
     UserInactive,
     /// Only an ACTIVE user can get a new password.
     #[error("The user is not active.")]
@@ -325,6 +359,12 @@ pub enum Conflict {
     /// Built-in roles cannot change.
     #[error("Built-in roles can be neither changed nor deleted.")]
     SystemRole,
+    /// More role assignments are held in the organization than one change may revoke.
+    #[error("More than {0} role assignments are held in the organization. Revoke some of them first.")]
+    TooManyRevocations(u64),
+    /// The tenant has this many access reviews that are OPEN, and may have no more.
+    #[error("The tenant has {0} open access reviews, which is its quota. Complete or cancel one first.")]
+    TooManyAccessReviews(u64),
     /// At least one user holds the role.
     #[error("The role is assigned to at least one user.")]
     RoleInUse,
@@ -346,6 +386,9 @@ pub enum Conflict {
     /// An organization that is not INACTIVE is below this organization.
     #[error("The organization has children.")]
     OrganizationHasChildren,
+    /// More users have the organization as home than get another home in one unit of work.
+    #[error("The organization is the home of more than {0} users. Give some of them another home first.")]
+    TooManyHomes(u32),
     /// A deleted organization cannot be restored, because its position has become too deep.
     #[error("The organization would be deeper than the hierarchy allows.")]
     OrganizationTooDeep,
@@ -361,6 +404,9 @@ pub enum Conflict {
     /// The tenant has as many resources of this kind as its quota allows.
     #[error("The tenant has reached its quota of {1} {0}.")]
     QuotaExceeded(QuotaKind, u64),
+    /// As many previews of the tenant as allowed are being computed.
+    #[error("Two previews of this tenant are being computed. Try again when one of them has ended.")]
+    PreviewsRunning,
     /// An invitation for this address is PENDING.
     #[error("This address is invited already.")]
     AlreadyInvited,
@@ -382,9 +428,33 @@ pub enum Conflict {
     /// The user has as many API keys as it may have.
     #[error("The user has the maximum number of API keys. Revoke one first.")]
     TooManyApiKeys,
+    /// An API key that has expired gets no new secret.
+    #[error("The API key has expired. Make a new one.")]
+    ApiKeyExpired,
     /// The tenant has as many webhooks as it may have.
     #[error("The tenant has the maximum number of webhooks. Remove one first.")]
     TooManyWebhooks,
+    /// The tenant has this domain already.
+    #[error("The tenant has this domain already.")]
+    DomainExists,
+    /// The tenant has as many domains as it may have.
+    #[error("The tenant has the maximum number of domains. Remove one first.")]
+    TooManyDomains,
+    /// Another tenant has verified the domain.
+    #[error("The domain is verified in another tenant. It can be verified here a week after its record is gone there.")]
+    DomainVerifiedElsewhere,
+    /// The record that proves the domain was not found.
+    #[error("{0}")]
+    DomainNotProven(DomainFinding),
+    /// An identity provider names the domain.
+    #[error("An identity provider names this domain. Remove the domain from it first.")]
+    DomainInUse,
+    /// The account at the provider belongs to another user, or the user has another account there.
+    #[error("This account belongs to another user, or you have another account at this provider.")]
+    IdentityLinked,
+    /// The tenant has as many identity providers as it may have.
+    #[error("The tenant has the maximum number of identity providers. Remove one first.")]
+    TooManyIdentityProviders,
     /// The access review is completed or cancelled.
     #[error("The access review is not open.")]
     AccessReviewNotOpen,

@@ -1,19 +1,24 @@
-//! Second factors: what proves the identity of a user beside the password, and how a session was authenticated
-//! (`factors.md`).
+//! Second factors: proofs of the identity of a user beside the password, and how a session was authenticated
+//! (`docs/http-api.md#second-factors`).
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::clock::Timestamp;
 use crate::id::{FactorId, TenantId, UserId};
+use crate::user::UserKind;
 use crate::validate::{Invalid, Name};
 
 /// A second factor of a user: a TOTP generator or a passkey.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// As JSON, it has neither a key nor the identifier of a credential. So a stored answer to a request gives nothing away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Factor {
     /// Identifies the factor.
     pub id: FactorId,
@@ -25,9 +30,11 @@ pub struct Factor {
     pub kind: FactorKind,
     /// A name for human readers.
     pub name: Name,
-    /// What verifies a proof.
+    /// The key that verifies a proof.
+    #[serde(skip)]
     pub key: FactorKey,
-    /// The identifier that the authenticator gave the passkey; unique in the tenant. `None` for TOTP.
+    /// The identifier that the authenticator gave the passkey; unique in the installation. `None` for TOTP.
+    #[serde(skip)]
     pub credential_id: Option<Vec<u8>>,
     /// TOTP: the last step that was used. A passkey: the last signature counter.
     pub counter: u64,
@@ -49,9 +56,15 @@ impl Factor {
         self.confirmed_at.is_some()
     }
 
+    /// Whether both are one passkey. Only a passkey has a [`credential_id`](Self::credential_id).
+    #[must_use]
+    pub fn is_same_passkey(&self, other: &Self) -> bool {
+        self.credential_id.is_some() && self.credential_id == other.credential_id
+    }
+
     /// Returns the fields that the audit log records. An erasure removes the name, which may be that of a person.
     pub(crate) fn audited(&self) -> Value {
-        json!({ "type": self.kind.as_str(), "displayName": self.name.as_str() })
+        json!({ "type": self.kind.as_str(), "name": self.name.as_str() })
     }
 }
 
@@ -77,8 +90,8 @@ impl FactorKind {
     }
 }
 
-/// What verifies a proof by a factor. TOTP: the encrypted secret. A passkey: its public key and its properties.
-#[derive(Clone, PartialEq, Eq)]
+/// The key that verifies a proof by a factor. TOTP: the encrypted secret. A passkey: its public key and its properties.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct FactorKey(pub Vec<u8>);
 
 impl fmt::Debug for FactorKey {
@@ -98,6 +111,10 @@ pub enum AuthenticationMethod {
     Passkey,
     /// A recovery code.
     RecoveryCode,
+    /// An account at an identity provider.
+    Federation,
+    /// A second factor at an identity provider that is trusted with it.
+    ProviderFactor,
 }
 
 text_enum! {
@@ -106,6 +123,8 @@ text_enum! {
         Totp = "totp",
         Passkey = "passkey",
         RecoveryCode = "recovery-code",
+        Federation = "federation",
+        ProviderFactor = "provider-factor",
     }
 }
 
@@ -128,6 +147,13 @@ impl AuthenticationMethods {
         self
     }
 
+    /// Whether a second factor is among them.
+    #[must_use]
+    pub fn include_factor(&self) -> bool {
+        let first = [AuthenticationMethod::Password, AuthenticationMethod::Federation];
+        self.0.iter().any(|method| !first.contains(method))
+    }
+
     /// Returns the values of the claim `amr` (RFC 8176 §2). A passkey counts as two factors, because its user is
     /// verified.
     #[must_use]
@@ -135,6 +161,7 @@ impl AuthenticationMethods {
         let has = |method| self.0.contains(&method);
         let is_multi_factor = self.0.len() > 1 || has(AuthenticationMethod::Passkey);
         let values = [
+            ("fed", has(AuthenticationMethod::Federation)),
             ("pwd", has(AuthenticationMethod::Password)),
             ("otp", has(AuthenticationMethod::Totp) || has(AuthenticationMethod::RecoveryCode)),
             ("pop", has(AuthenticationMethod::Passkey)),
@@ -219,7 +246,7 @@ impl From<GraceDays> for i64 {
     }
 }
 
-/// What a tenant demands of the users without a second factor.
+/// The demand of a tenant on users without a second factor, and of sessions that have authenticated by none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FactorDemand {
     /// When the tenant began to require second factors. `None` if it does not.
@@ -234,6 +261,34 @@ impl FactorDemand {
     #[must_use]
     pub fn enrol_by(self, user_created_at: Timestamp) -> Option<Timestamp> {
         Some(self.required_at?.max(user_created_at) + TimeDelta::days(self.grace.into()))
+    }
+
+    /// Returns from when on a session of a user is restricted; `None` if nothing more is demanded of it.
+    ///
+    /// A session meets the demand by a factor that it has authenticated by itself. A factor that the user has set up in
+    /// another session does not count: the person in this session may know the password alone.
+    #[must_use]
+    pub fn restricts_session_from(
+        self,
+        user_created_at: Timestamp,
+        methods: &AuthenticationMethods,
+        user_has_factor: bool,
+    ) -> Option<Timestamp> {
+        let is_met = user_has_factor && methods.include_factor();
+        self.enrol_by(user_created_at).filter(|_| !is_met)
+    }
+
+    /// Returns from when on the API keys of a user are refused; `None` if they are not. A service account has no factor
+    /// and needs none.
+    #[must_use]
+    pub fn refuses_keys_from(
+        self,
+        kind: UserKind,
+        user_created_at: Timestamp,
+        user_has_factor: bool,
+    ) -> Option<Timestamp> {
+        let is_met = user_has_factor || kind == UserKind::Service;
+        self.enrol_by(user_created_at).filter(|_| !is_met)
     }
 }
 
@@ -284,6 +339,41 @@ mod tests {
     }
 
     #[test]
+    fn a_session_meets_the_demand_by_a_factor_of_its_own_that_the_user_still_has() {
+        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+        let (optional, demand) =
+            (FactorDemand::default(), FactorDemand { required_at: Some(now), ..FactorDemand::default() });
+        let end = demand.enrol_by(now);
+        for (methods, user_has_factor, expected) in [
+            ("password", false, end),
+            ("password", true, end),
+            ("password+totp", false, end),
+            ("password+totp", true, None),
+            ("password+recovery-code", true, None),
+            ("passkey", true, None),
+        ] {
+            let methods: AuthenticationMethods = methods.parse().unwrap();
+            assert_eq!(demand.restricts_session_from(now, &methods, user_has_factor), expected, "{methods}");
+            assert_eq!(optional.restricts_session_from(now, &methods, user_has_factor), None, "{methods}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_people_without_a_factor_are_refused_and_those_of_service_accounts_are_not() {
+        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+        let (optional, demand) =
+            (FactorDemand::default(), FactorDemand { required_at: Some(now), ..FactorDemand::default() });
+        for (kind, user_has_factor, expected) in [
+            (UserKind::Human, false, demand.enrol_by(now)),
+            (UserKind::Human, true, None),
+            (UserKind::Service, false, None),
+        ] {
+            assert_eq!(demand.refuses_keys_from(kind, now, user_has_factor), expected, "{kind:?}");
+            assert_eq!(optional.refuses_keys_from(kind, now, user_has_factor), None, "{kind:?}");
+        }
+    }
+
+    #[test]
     fn the_audit_log_has_the_type_and_the_name_of_a_factor_and_not_its_key() {
         let now = FixedClock::at("2026-01-31T09:15:00Z").now();
         let mut factor = Factor {
@@ -299,10 +389,10 @@ mod tests {
             confirmed_at: None,
             last_used_at: None,
         };
-        assert_eq!(factor.audited(), json!({ "type": "totp", "displayName": "Phone" }));
+        assert_eq!(factor.audited(), json!({ "type": "totp", "name": "Phone" }));
         assert!(!factor.is_confirmed());
         (factor.kind, factor.confirmed_at) = (FactorKind::Passkey, Some(now));
-        assert_eq!(factor.audited(), json!({ "type": "passkey", "displayName": "Phone" }));
+        assert_eq!(factor.audited(), json!({ "type": "passkey", "name": "Phone" }));
         assert!(factor.is_confirmed());
     }
 

@@ -1,4 +1,4 @@
-//! What was assigned at an earlier moment: the past versions of role assignments, roles, organizations and statuses.
+//! Assignments at an earlier moment: the past versions of role assignments, roles, organizations and statuses.
 //!
 //! Every [`Change`](crate::change::Change) that replaces or removes one of these says which version it ends. A store
 //! keeps these versions with the moment of their end. The version at a moment is the one that ended first after it, or
@@ -60,10 +60,10 @@ pub struct Past<T> {
 
 /// Something of which a store keeps the past versions.
 pub trait Versioned {
-    /// What identifies it in all its versions.
+    /// Its identity in all its versions.
     type Id: Copy + Eq + Hash;
 
-    /// What identifies it in all its versions.
+    /// Its identity in all its versions.
     fn id(&self) -> Self::Id;
 
     /// When its first version began.

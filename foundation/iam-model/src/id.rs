@@ -112,6 +112,12 @@ ids! {
     WebhookId;
     /// Identifies an access review.
     AccessReviewId;
+    /// Identifies a domain of a tenant.
+    DomainId;
+    /// Identifies an identity provider.
+    IdentityProviderId;
+    /// Identifies the link of a user to an account at an identity provider.
+    IdentityId;
 }
 
 impl TenantId {
@@ -124,7 +130,7 @@ impl TenantId {
 
     /// Whether no tenant can have this identifier.
     #[must_use]
-    pub fn is_none(self) -> bool {
+    pub fn can_be_no_tenant(self) -> bool {
         self.0.get_version_num() != 7
     }
 }
@@ -205,7 +211,7 @@ mod tests {
     #[test]
     fn only_a_uuid_of_version_7_can_be_a_tenant() {
         let tenant: TenantId = IdGenerator::new().next(FixedClock::at("2026-01-31T09:15:00Z").now(), &SystemRandom);
-        assert!(!tenant.is_none() && TenantId::NONE.is_none());
+        assert!(!tenant.can_be_no_tenant() && TenantId::NONE.can_be_no_tenant());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Stored answers to requests with an idempotency key (`decisions.md` §7).
+//! Stored answers to requests with an idempotency key (`docs/http-api.md#repeating-a-request`).
 
 use crate::clock::Timestamp;
 use crate::id::TenantId;

@@ -1,10 +1,10 @@
-//! Invitations: people are asked to become users, with the roles that they get (`accounts.md`, "Invitations").
+//! Invitations: people are asked to become users, with the roles that they get (`docs/http-api.md#invitations`).
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::access::VisibleScope;
+use crate::access::{Until, VisibleScope};
 use crate::assignment::OfferedRole;
 use crate::clock::{Timestamp, shown};
 use crate::id::{InvitationId, OrganizationId, RoleId, TenantId, UserId};
@@ -32,7 +32,7 @@ pub struct Invitation {
     pub last_name: Option<PersonName>,
     /// The roles that the person gets.
     pub roles: Vec<InvitedRole>,
-    /// What became of the invitation. PENDING also if it has expired; see [`status_at`](Self::status_at).
+    /// The status of the invitation. PENDING also if it has expired; see [`status_at`](Self::status_at).
     pub status: InvitationStatus,
     /// The user who invites; `None` for trusted code.
     pub invited_by: Option<UserId>,
@@ -63,7 +63,15 @@ impl InvitedRole {
     }
 }
 
-/// What became of an invitation.
+/// Returns the latest time until which an invitation with these roles offers one of `roles`; for stores that read an
+/// invitation whole.
+#[must_use]
+pub fn offered_until(offered: &[InvitedRole], roles: &[RoleId]) -> Option<Until> {
+    let offered = offered.iter().filter(|offered| roles.contains(&offered.role_id));
+    offered.map(|offered| Until::from(offered.expires_at)).max()
+}
+
+/// The status of an invitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InvitationStatus {
     /// It can be accepted.
@@ -81,7 +89,7 @@ text_enum! {
 }
 
 impl Invitation {
-    /// Returns what became of the invitation until a moment.
+    /// Returns the status of the invitation at a moment.
     #[must_use]
     pub fn status_at(&self, now: Timestamp) -> InvitationStatus {
         match self.status {

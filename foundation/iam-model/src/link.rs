@@ -1,10 +1,10 @@
-//! Links: the one-time tokens that messages contain (`accounts.md`).
+//! Links: the one-time tokens that messages contain (`docs/http-api.md#links-by-mail`).
 
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
 use crate::id::{LinkId, TenantId};
-use crate::mail::MailKind;
+use crate::mail::{MailKind, Recipient};
 use crate::validate::Email;
 
 /// A link that was sent to an address. There is at most one for each purpose and subject: a newer one replaces it.
@@ -14,7 +14,7 @@ pub struct Link {
     pub id: LinkId,
     /// The tenant of the subject.
     pub tenant_id: TenantId,
-    /// What the link is for.
+    /// The purpose of the link.
     pub purpose: LinkPurpose,
     /// The user or the invitation that the link is about.
     pub subject: Uuid,
@@ -29,6 +29,12 @@ pub struct Link {
 }
 
 impl Link {
+    /// The address to which a message with the link goes: the one for which it was issued.
+    #[must_use]
+    pub fn recipient(&self) -> Recipient {
+        Recipient::on_record(self.email.clone())
+    }
+
     /// Whether the link has not expired.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
@@ -36,7 +42,7 @@ impl Link {
     }
 }
 
-/// What a link is for. A link of one purpose is refused for every other one.
+/// The purpose of a link. A link of one purpose is refused for every other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkPurpose {
     /// It verifies an e-mail address.
@@ -79,7 +85,7 @@ mod tests {
         let purposes = |kind: &MailKind| LinkPurpose::of(*kind).map(LinkPurpose::as_str);
         let with_link: Vec<_> = MailKind::ALL.iter().filter_map(purposes).collect();
         assert_eq!(with_link, ["VERIFY", "RESET", "INVITATION"]);
-        assert_eq!(MailKind::ALL.len(), 8);
+        assert_eq!(MailKind::ALL.len(), 11);
         assert!(LinkPurpose::ALL.iter().all(|purpose| LinkPurpose::of(purpose.message()) == Some(*purpose)));
     }
 }

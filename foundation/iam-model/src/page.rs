@@ -1,4 +1,4 @@
-//! Pages of lists (`interface.md` §2.7, §8).
+//! Pages of lists (`docs/http-api.md#lists`).
 
 use crate::validate::{Fields, InvalidFields};
 

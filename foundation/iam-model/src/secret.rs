@@ -4,6 +4,8 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
+use crate::text::{composed, is_other_blank};
+
 macro_rules! secrets {
     ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
@@ -61,11 +63,38 @@ secrets! {
     ApiKeyToken;
     /// The secret with which the requests of a webhook are signed, as Standard Webhooks writes it: `whsec_` and base64.
     WebhookSecret;
+    /// The secret of this service at an identity provider.
+    ClientSecret;
     /// A recovery code, which can be used once in place of a second factor.
     RecoveryCode;
     /// The secret of an authenticator app, in base32 (RFC 4648 §6), or the URI that contains it.
     TotpSecret;
 }
+
+impl Password {
+    /// Returns the form in which passwords are set and compared (RFC 8265 §4.2, `OpaqueString`): composed (NFC), with
+    /// U+0020 in place of every other blank. Nothing is trimmed.
+    ///
+    /// A text that is too long for every password stays as it is: composing it costs time, and nothing compares equal
+    /// to it.
+    #[must_use]
+    pub fn prepared(&self) -> Self {
+        if self.0.len() > LONGEST_TYPED {
+            return self.clone();
+        }
+        let with_blanks: Zeroizing<String> = self
+            .0
+            .chars()
+            .map(|character| if is_other_blank(character) { ' ' } else { character })
+            .collect::<String>()
+            .into();
+        Self(Zeroizing::new(composed(&with_blanks)))
+    }
+}
+
+/// The bytes of the longest password as a client may type it: 128 characters, each decomposed into at most four of four
+/// bytes.
+const LONGEST_TYPED: usize = 128 * 4 * 4;
 
 impl PartialEq for PasswordHash {
     fn eq(&self, other: &Self) -> bool {
@@ -76,6 +105,30 @@ impl PartialEq for PasswordHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_is_compared_composed_and_with_one_kind_of_blank() {
+        for (typed, prepared) in [
+            ("e\u{301}", "é"),
+            ("a\u{a0}b\u{3000}c", "a b c"),
+            (" \t a ", " \t a "),
+            ("\u{2000}", " "),
+            ("Ⅷ ﬁ Ａ", "Ⅷ ﬁ Ａ"),
+            ("Straße", "Straße"),
+            ("a\u{200d}b", "a\u{200d}b"),
+        ] {
+            assert_eq!(Password::from(typed).prepared().expose(), prepared, "{typed}");
+            assert_eq!(Password::from(prepared).prepared().expose(), prepared);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_for_a_password_is_not_composed() {
+        let typed = |count: usize| format!("{}{}", "e\u{301}", "a".repeat(count));
+        let longest = LONGEST_TYPED - "e\u{301}".len();
+        assert_eq!(Password::from(typed(longest)).prepared().expose(), format!("é{}", "a".repeat(longest)));
+        assert_eq!(Password::from(typed(longest + 1)).prepared().expose(), typed(longest + 1));
+    }
 
     #[test]
     fn debug_shows_nothing() {

@@ -1,4 +1,4 @@
-//! Sessions: one for each login, kept alive by refresh tokens (`decisions.md` §2).
+//! Sessions: one for each login, kept alive by refresh tokens (`docs/http-api.md#sessions`).
 //!
 //! A store holds only sessions that have not ended. A session that ends is removed, and stays in the audit log.
 

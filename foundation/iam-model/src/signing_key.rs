@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::clock::Timestamp;
 use crate::id::KeyId;
 
-/// What a key signs.
+/// The purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyPurpose {
@@ -28,7 +28,7 @@ text_enum! {
 /// An Ed25519 key in the form in which a store holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningKey {
-    /// What it signs.
+    /// Its purpose.
     pub purpose: KeyPurpose,
     /// Identifies the key, for instance in a token's header.
     pub id: KeyId,

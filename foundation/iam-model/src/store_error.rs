@@ -17,9 +17,12 @@ pub enum StoreError {
     Corrupt {
         /// The table or column.
         what: &'static str,
-        /// What is wrong with it.
+        /// The error in it.
         cause: String,
     },
+    /// The tenant uses so many connections that it gets no other one for now. A later attempt may succeed.
+    #[error("the tenant uses its share of the connections")]
+    Busy,
     /// The store does not answer. A later attempt may succeed.
     #[error("the store is unavailable")]
     Unavailable(#[source] BoxError),
@@ -59,12 +62,20 @@ pub enum Constraint {
     SigningKeyGeneration,
     /// At most one invitation for an address is PENDING in a tenant.
     Invitation,
-    /// A passkey belongs to only one user of a tenant.
+    /// A passkey belongs to only one user of the installation.
     Passkey,
     /// Only one request at a time runs under an idempotency key.
     IdempotencyRecord,
     /// An access review that changes is OPEN.
     AccessReviewOpen,
+    /// A domain is in a tenant only once.
+    Domain,
+    /// A domain is VERIFIED in only one tenant of the installation.
+    VerifiedDomain,
+    /// A slug belongs to only one identity provider of a tenant.
+    IdentityProviderSlug,
+    /// An account at an identity provider belongs to only one user of the tenant, and a user has only one there.
+    Identity,
     /// A referenced row exists, in the same tenant.
     Reference,
 }

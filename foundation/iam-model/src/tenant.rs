@@ -1,4 +1,4 @@
-//! Tenants: customers, each with its own data that no other tenant can see (`decisions.md` §2).
+//! Tenants: customers, each with its own data that no other tenant can see (`docs/http-api.md#403-or-404`).
 
 use std::fmt;
 
@@ -56,11 +56,11 @@ pub enum TenantStatus {
 
 text_enum! { TenantStatus { Active = "ACTIVE", Suspended = "SUSPENDED" } }
 
-/// The rules for the new passwords of a tenant (`accounts.md`, "Password policies"). Passwords that users have already
-/// stay valid.
+/// The rules for the new passwords of a tenant (`docs/operating.md#password-policies`). Passwords that users have
+/// already stay valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PasswordPolicy {
-    /// The rules of `interface.md` §2.1: 8 to 128 characters of several kinds.
+    /// The default: 8 to 128 characters of several kinds.
     #[default]
     Seed,
     /// NIST SP 800-63B-4, section 3.1.1.2: 15 to 128 characters of any kind, 8 if a second factor is required, and no
@@ -105,10 +105,17 @@ impl Tenant {
         Self { updated_at: now, version: self.version.next(), ..self }
     }
 
-    /// Returns what the tenant demands of the users without a second factor.
+    /// Returns the demand of the tenant on users without a second factor.
     #[must_use]
     pub fn factor_demand(&self) -> FactorDemand {
         FactorDemand { required_at: self.second_factor_required_at, grace: self.second_factor_grace_days }
+    }
+
+    /// Whether another state of the tenant protects its users by other rules: how they prove who they are.
+    #[must_use]
+    pub fn protects_like(&self, other: &Self) -> bool {
+        let rules = |tenant: &Self| (tenant.password_policy, tenant.second_factor, tenant.second_factor_grace_days);
+        rules(self) == rules(other)
     }
 
     /// Returns the minimum number of characters (code points) of a new password.
@@ -149,11 +156,27 @@ pub struct Quota {
     pub assignments: u64,
     /// Permissions, including the built-in ones: 1,000.
     pub permissions: u64,
+    /// Invitations that can be accepted: 1,000.
+    pub invitations: u64,
+    /// Messages in an hour: 500. More wait.
+    pub hourly_messages: u64,
+    /// Role assignments of one user that have not expired: 1,000. They bound the work for every question about the
+    /// rights of the user.
+    pub user_assignments: u64,
 }
 
 impl Default for Quota {
     fn default() -> Self {
-        Self { users: 100_000, organizations: 10_000, roles: 1_000, assignments: 500_000, permissions: 1_000 }
+        Self {
+            users: 100_000,
+            organizations: 10_000,
+            roles: 1_000,
+            assignments: 500_000,
+            permissions: 1_000,
+            invitations: 1_000,
+            hourly_messages: 500,
+            user_assignments: 1_000,
+        }
     }
 }
 
@@ -183,6 +206,10 @@ pub enum QuotaKind {
     Assignments,
     /// Permissions.
     Permissions,
+    /// Invitations that can be accepted.
+    Invitations,
+    /// Role assignments of one user.
+    UserAssignments,
 }
 
 impl fmt::Display for QuotaKind {
@@ -193,6 +220,8 @@ impl fmt::Display for QuotaKind {
             Self::Roles => "roles",
             Self::Assignments => "role assignments",
             Self::Permissions => "permissions",
+            Self::Invitations => "pending invitations",
+            Self::UserAssignments => "role assignments of one user",
         })
     }
 }
@@ -207,6 +236,8 @@ impl Quota {
             QuotaKind::Roles => self.roles,
             QuotaKind::Assignments => self.assignments,
             QuotaKind::Permissions => self.permissions,
+            QuotaKind::Invitations => self.invitations,
+            QuotaKind::UserAssignments => self.user_assignments,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Users: the people and the service accounts of a tenant (`interface.md` §2.1, §3, §4.1; `machines.md`).
+//! Users: the people and the service accounts of a tenant (`docs/http-api.md#users`).
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use crate::clock::{Timestamp, shown};
 use crate::id::{OrganizationId, TenantId, UserId};
 use crate::page::SortOrder;
-use crate::validate::{Email, PersonName, folded};
+use crate::search::SearchWord;
+use crate::text::folded;
+use crate::validate::{Email, PersonName};
 use crate::version::Version;
 
 /// A person who can log in to a tenant, or a service account.
@@ -27,14 +29,18 @@ pub struct User {
     pub kind: UserKind,
     /// Unique in the tenant without regard to case, also after the user is deleted.
     pub email: Email,
-    /// When it was proven that the user receives mail at this address; `None` if it is not proven (`accounts.md`,
-    /// "Verification").
+    /// When it was proven that the user receives mail at this address; `None` if it is not proven
+    /// (`docs/operating.md#verified-e-mails`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email_verified_at: Option<Timestamp>,
     /// Given name.
     pub first_name: PersonName,
     /// Family name.
     pub last_name: PersonName,
+    /// Where the user belongs; `None` for the tenant. Who may change a person by a permission that is held in
+    /// organizations depends on it; see [`Coverage`](crate::access::Coverage).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home_organization_id: Option<OrganizationId>,
     /// Whether the user can log in.
     pub status: UserStatus,
     /// When the user last logged in; `None` means never.
@@ -86,7 +92,14 @@ impl User {
         Self { updated_at: now, version: self.version.next(), ..self }
     }
 
-    /// Returns what lists of other things show of the user.
+    /// Whether the user can administer its tenant, if it holds the role: an ACTIVE person. A service account cannot log
+    /// in, and makes no keys.
+    #[must_use]
+    pub fn can_administer(&self) -> bool {
+        self.status == UserStatus::Active && self.kind == UserKind::Human
+    }
+
+    /// Returns the summary of the user for lists of other things.
     #[must_use]
     pub fn summary(&self) -> UserSummary {
         UserSummary { email: self.email.clone(), service_name: self.service_name().cloned() }
@@ -101,12 +114,18 @@ impl User {
     /// Returns the fields that the audit log records.
     pub(crate) fn audited(&self) -> Value {
         if let Some(name) = self.service_name() {
-            return json!({ "kind": self.kind.as_str(), "name": name.as_str(), "status": self.status.as_str() });
+            return json!({
+                "kind": self.kind.as_str(),
+                "name": name.as_str(),
+                "homeOrganizationId": self.home_organization_id,
+                "status": self.status.as_str(),
+            });
         }
         let mut fields = json!({
             "email": self.email.as_str(),
             "firstName": self.first_name.as_str(),
             "lastName": self.last_name.as_str(),
+            "homeOrganizationId": self.home_organization_id,
             "status": self.status.as_str(),
         });
         if let (Some(fields), Some(verified_at)) = (fields.as_object_mut(), self.email_verified_at) {
@@ -116,7 +135,7 @@ impl User {
     }
 }
 
-/// What lists of other things show of a user.
+/// The summary of a user in lists of other things.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserSummary {
     /// The e-mail. That of a service account receives no mail.
@@ -132,8 +151,8 @@ pub struct UserFilter {
     pub status: Option<UserStatus>,
     /// Users of this kind.
     pub kind: Option<UserKind>,
-    /// Users with this text in the e-mail, the first name or the last name, in upper or lower case: compared as
-    /// [`folded`].
+    /// Users with all words of this text, each as a part of the e-mail, the first name or the last name; see
+    /// [`SearchWord`]. A service accepts [at most 8](crate::search::MAX_WORDS).
     pub search: Option<String>,
     /// Users who hold an unexpired assignment in exactly this organization.
     pub organization: Option<OrganizationId>,
@@ -143,11 +162,12 @@ impl UserFilter {
     /// Whether a user passes the filter, apart from the organization. For stores that filter in memory.
     #[must_use]
     pub fn matches(&self, user: &User) -> bool {
-        let search = self.search.as_deref().map(folded);
-        let found = |text: &str| search.as_ref().is_none_or(|search| folded(text).contains(search));
+        let key = user.email.key();
+        let (first, last) = (folded(user.first_name.as_str()), folded(user.last_name.as_str()));
+        let found = |word: &SearchWord| [key.as_str(), &first, &last].into_iter().any(|text| word.is_in(text));
         self.status.is_none_or(|status| status == user.status)
             && self.kind.is_none_or(|kind| kind == user.kind)
-            && (found(user.email.as_str()) || found(user.first_name.as_str()) || found(user.last_name.as_str()))
+            && SearchWord::all(self.search.as_deref().unwrap_or_default()).iter().all(found)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Converts errors of the driver to errors of the service.
 
+use std::io;
+
 use iam_model::store_error::{Constraint, StoreError};
 use sqlx::error::{DatabaseError, ErrorKind};
 
-/// How one database names what went wrong.
+/// How one database names its errors.
 pub struct ErrorCodes {
     /// Returns the violated unique constraint.
     pub constraint: fn(&dyn DatabaseError) -> Option<Constraint>,
@@ -21,6 +23,7 @@ impl ErrorCodes {
             return StoreError::Conflict(constraint);
         }
         match error {
+            error if is_busy(&error) => StoreError::Busy,
             sqlx::Error::ColumnDecode { index, source } => StoreError::corrupt("column", format!("{index}: {source}")),
             error if self.is_unavailable(&error) => StoreError::Unavailable(error.into()),
             error => StoreError::Failed(error.into()),
@@ -47,6 +50,15 @@ impl ErrorCodes {
             _ => (self.constraint)(error),
         }
     }
+}
+
+/// The error of the pool for a tenant that gets no connection, because it uses its share.
+pub(crate) fn busy() -> sqlx::Error {
+    sqlx::Error::Io(io::ErrorKind::ResourceBusy.into())
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Io(cause) if cause.kind() == io::ErrorKind::ResourceBusy)
 }
 
 /// Fails when a statement found no row to change.

@@ -9,7 +9,7 @@ use sqlx::types::Json;
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
-use crate::column::{StoredMoment, moment, parse, parse_optional};
+use crate::column::{StoredMoment, moment, parse, text};
 use crate::store::SqlStore;
 
 /// An invitation as the stores read it: the columns of its table.
@@ -35,9 +35,9 @@ impl<T: StoredMoment> TryFrom<InvitationRow<T>> for Invitation {
         Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
-            email: parse("invitations.email", &row.email)?,
-            first_name: parse_optional("invitations.first_name", row.first_name.as_deref())?,
-            last_name: parse_optional("invitations.last_name", row.last_name.as_deref())?,
+            email: text("invitations.email", row.email)?,
+            first_name: row.first_name.map(|name| text("invitations.first_name", name)).transpose()?,
+            last_name: row.last_name.map(|name| text("invitations.last_name", name)).transpose()?,
             roles: row.roles.0,
             status: parse("invitations.status", &row.status)?,
             invited_by: row.invited_by.map(UserId::from),
@@ -112,142 +112,4 @@ where
     S::push_rows(&mut query, tenant, "invitations", "i");
     query.push(" ORDER BY p.key DESC, p.id");
     query
-}
-
-/// Selects invitations; the literal says which. `Roles` is the type of the column with the roles.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! select_invitations {
-    ($row:ident, $which:literal, $($argument:expr),+) => {
-        sqlx::query_as!(
-            $row,
-            r#"
-            SELECT
-                tenant_id,
-                id,
-                email,
-                first_name,
-                last_name,
-                roles AS "roles: Roles",
-                status,
-                invited_by,
-                expires_at,
-                created_at
-            "# + $which,
-            $($argument),+
-        )
-    };
-}
-
-/// Implements the ports of invitations; see [`store`](crate::store).
-#[macro_export]
-macro_rules! invitation_ports {
-    (
-        $store:ident,
-        $transaction:ident,
-        by_id: $by_id:literal,
-        lock: $lock:literal,
-        expire: $expire:literal,
-        insert: ($($insert:tt)+),
-        update: ($($update:tt)+) $(,)?
-    ) => {
-        const _: () = {
-            use iam_model::access::VisibleScope;
-            use iam_model::change::InvitationChange;
-            use iam_model::clock::Timestamp;
-            use iam_model::id::{InvitationId, TenantId, UserId};
-            use iam_model::invitation::{Invitation, InvitationFilter, InvitedRole};
-            use iam_model::page::{Page, PageRequest};
-            use iam_model::store::{InvitationStore, InvitationTransaction};
-            use iam_model::store_error::StoreError;
-            use iam_model::validate::PersonName;
-            use $crate::error::expect_row;
-            use $crate::invitation::list;
-            use $crate::select_invitations;
-            use $crate::store::SqlStore;
-
-            type Roles = sqlx::types::Json<Vec<InvitedRole>>;
-            type Row = $crate::invitation::InvitationRow<<$store as SqlStore>::Moment>;
-
-            #[async_trait::async_trait]
-            impl InvitationStore for $store {
-                async fn invitation(
-                    &self,
-                    tenant: TenantId,
-                    id: InvitationId,
-                ) -> Result<Option<Invitation>, StoreError> {
-                    let row = select_invitations!(Row, $by_id, tenant.as_uuid(), id.as_uuid());
-                    self.answer(row.fetch_optional(&self.reads())).await?.map(Invitation::try_from).transpose()
-                }
-
-                async fn invitations(
-                    &self,
-                    tenant: TenantId,
-                    filter: &InvitationFilter,
-                    visible_scope: &VisibleScope,
-                    page: PageRequest,
-                    now: Timestamp,
-                ) -> Result<Page<Invitation>, StoreError> {
-                    let scope = self.scope(tenant, visible_scope).await?;
-                    let is_steady = filter.email.is_none() && filter.status.is_none() && Self::is_everywhere(&scope);
-                    let list = |page| list::<Self>(tenant, filter, page, now, &scope);
-                    self.page::<Invitation, Row>(page, is_steady, list).await
-                }
-            }
-
-            #[async_trait::async_trait]
-            impl InvitationTransaction for $transaction {
-                async fn lock_invitation(&mut self, id: InvitationId) -> Result<Option<Invitation>, StoreError> {
-                    let row = select_invitations!(Row, $lock, self.tenant(), id.as_uuid());
-                    let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
-                    row.map(Invitation::try_from).transpose()
-                }
-            }
-
-            impl $transaction {
-                pub(crate) async fn write_invitation(&mut self, change: &InvitationChange) -> Result<(), StoreError> {
-                    match change {
-                        InvitationChange::Create { invitation, .. } => self.insert_invitation(invitation).await,
-                        InvitationChange::Renew { after, .. }
-                        | InvitationChange::Accept { after, .. }
-                        | InvitationChange::Revoke { after, .. } => self.update_invitation(after).await,
-                    }
-                }
-
-                async fn insert_invitation(&mut self, invitation: &Invitation) -> Result<(), StoreError> {
-                    let (email, created_at) = (invitation.email.key(), $store::stored(invitation.created_at));
-                    let expire = sqlx::query!($expire, self.tenant(), email.as_str(), created_at);
-                    expire.execute(self.connection()).await.map_err($store::store_error)?;
-                    execute_audited!(
-                        self,
-                        $($insert)+,
-                        self.tenant(),
-                        invitation.id.as_uuid(),
-                        invitation.email.as_str(),
-                        email.as_str(),
-                        invitation.first_name.as_ref().map(PersonName::as_str),
-                        invitation.last_name.as_ref().map(PersonName::as_str),
-                        sqlx::types::Json(&invitation.roles) as _,
-                        invitation.status.as_str(),
-                        invitation.invited_by.map(UserId::as_uuid),
-                        $store::stored(invitation.expires_at),
-                        created_at
-                    )?;
-                    Ok(())
-                }
-
-                async fn update_invitation(&mut self, invitation: &Invitation) -> Result<(), StoreError> {
-                    let updated = execute_audited!(
-                        self,
-                        $($update)+,
-                        self.tenant(),
-                        invitation.id.as_uuid(),
-                        invitation.status.as_str(),
-                        $store::stored(invitation.expires_at)
-                    )?;
-                    expect_row(updated.rows_affected(), "invitation")
-                }
-            }
-        };
-    };
 }

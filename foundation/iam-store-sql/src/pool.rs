@@ -4,6 +4,8 @@
 //! transaction. Here, a connection that has just answered goes to its next use without a ping. The connection that was
 //! used last is used next, because its caches in the database are warm.
 //!
+//! A tenant uses at most half of the connections, so that its slow statements do not delay those of other tenants.
+//!
 //! Each unit of work holds a connection until the disk has stored its commit. So units of work get at most three
 //! quarters of the connections. While the disk is slow, the others are left to reads.
 
@@ -20,8 +22,11 @@ use sqlx::{ConnectOptions as _, Connection as _, Database};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
 
 use crate::database::SqlDatabase;
+use crate::error::busy;
+use crate::share::{SharePermit, Shares};
 
 /// A remote connection that was idle for longer is pinged before its next use.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
@@ -70,7 +75,11 @@ impl PoolSettings {
 }
 
 /// A pool of connections. Tasks get connections in the order in which they ask. Clones share the connections.
-pub struct Pool<DB: SqlDatabase>(Arc<Shared<DB>>);
+pub struct Pool<DB: SqlDatabase> {
+    shared: Arc<Shared<DB>>,
+    /// The tenant whose share the connections count for; `None` for work that belongs to no tenant.
+    tenant: Option<Uuid>,
+}
 
 struct Shared<DB: SqlDatabase> {
     origin: Origin<DB>,
@@ -83,6 +92,7 @@ struct Shared<DB: SqlDatabase> {
     permits: Arc<Semaphore>,
     /// Permits for units of work.
     work_permits: Arc<Semaphore>,
+    shares: Arc<Shares>,
 }
 
 /// Where a pool gets its connections.
@@ -118,15 +128,23 @@ impl<DB: SqlDatabase> Pool<DB> {
     fn over(origin: Origin<DB>, settings: PoolSettings) -> Self {
         let most = settings.max_connections as usize;
         let (permits, work_permits) = (Semaphore::new(most).into(), Semaphore::new(most - most / 4).into());
-        let (is_closed, idle) = (AtomicBool::default(), Mutex::default());
-        Self(Arc::new(Shared { origin, settings, is_closed, idle, permits, work_permits }))
+        let (is_closed, idle, shares) = (AtomicBool::default(), Mutex::default(), Arc::new(Shares::of(most)));
+        let shared = Shared { origin, settings, is_closed, idle, permits, work_permits, shares };
+        Self { shared: Arc::new(shared), tenant: None }
+    }
+
+    /// Returns the same pool for the work of a tenant, which uses or waits for at most half of the connections at the
+    /// same time.
+    #[must_use]
+    pub fn of_tenant(&self, tenant: Uuid) -> Self {
+        Self { tenant: Some(tenant), ..self.clone() }
     }
 
     /// Makes an empty pool that connects to the same database. `None` for a pool of the host program.
     #[must_use]
     pub fn renewed(&self) -> Option<Self> {
-        match &self.0.origin {
-            Origin::Own(options) => Some(Self::new(options.clone(), self.0.settings)),
+        match &self.shared.origin {
+            Origin::Own(options) => Some(Self::new(options.clone(), self.shared.settings)),
             Origin::Host(_) => None,
         }
     }
@@ -134,19 +152,19 @@ impl<DB: SqlDatabase> Pool<DB> {
     /// Whether this pool opens its own connections.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        matches!(self.0.origin, Origin::Own(_))
+        matches!(self.shared.origin, Origin::Own(_))
     }
 
     /// Whether each transaction may have another session of the database.
     #[must_use]
     pub fn has_session_per_transaction(&self) -> bool {
-        self.0.settings.session_per_transaction
+        self.shared.settings.session_per_transaction
     }
 
     /// Returns how to connect to the same database.
     #[must_use]
     pub fn connect_options(&self) -> ConnectOptions<DB> {
-        match &self.0.origin {
+        match &self.shared.origin {
             Origin::Own(options) => options.clone(),
             Origin::Host(pool) => (*pool.connect_options()).clone(),
         }
@@ -158,7 +176,7 @@ impl<DB: SqlDatabase> Pool<DB> {
     ///
     /// When the database does not answer or refuses.
     pub async fn connect_once(&self) -> sqlx::Result<DB::Connection> {
-        connect_once::<DB>(&self.connect_options(), self.0.settings.check).await
+        connect_once::<DB>(&self.connect_options(), self.shared.settings.check).await
     }
 
     /// Returns a connection that works, as far as can be known.
@@ -167,7 +185,15 @@ impl<DB: SqlDatabase> Pool<DB> {
     ///
     /// When no connection is free in time, the database refuses, or the pool is closed.
     pub async fn acquire(&self) -> sqlx::Result<PooledConnection<DB>> {
-        self.in_time(self.connection(None)).await
+        let share = self.share().await?;
+        self.in_time(self.connection(share, None)).await
+    }
+
+    /// Waits until the tenant has a place in its share.
+    async fn share(&self) -> sqlx::Result<Option<SharePermit>> {
+        let Some(tenant) = self.tenant else { return Ok(None) };
+        let acquiring = self.shared.shares.acquire(tenant);
+        timeout(self.shared.settings.acquire_timeout, acquiring).await.map_err(|_| busy())?.map(Some)
     }
 
     pub(crate) async fn begin(&self) -> sqlx::Result<PooledConnection<DB>> {
@@ -175,47 +201,53 @@ impl<DB: SqlDatabase> Pool<DB> {
     }
 
     pub(crate) async fn begin_unit_of_work(&self) -> sqlx::Result<PooledConnection<DB>> {
-        let acquiring = async { self.connection(Some(permit(&self.0.work_permits).await?)).await };
+        let share = self.share().await?;
+        let acquiring = async { self.connection(share, Some(permit(&self.shared.work_permits).await?)).await };
         self.in_time(acquiring).await?.begun().await
     }
 
     async fn in_time<T>(&self, acquiring: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
-        timeout(self.0.settings.acquire_timeout, acquiring).await.map_err(|_| sqlx::Error::PoolTimedOut)?
+        timeout(self.shared.settings.acquire_timeout, acquiring).await.map_err(|_| sqlx::Error::PoolTimedOut)?
     }
 
-    async fn connection(&self, work_permit: Option<OwnedSemaphorePermit>) -> sqlx::Result<PooledConnection<DB>> {
+    async fn connection(
+        &self,
+        share_permit: Option<SharePermit>,
+        work_permit: Option<OwnedSemaphorePermit>,
+    ) -> sqlx::Result<PooledConnection<DB>> {
         if self.is_closed() {
             return Err(sqlx::Error::PoolClosed);
         }
-        let permit = permit(&self.0.permits).await?;
-        let held = Held { connection: self.0.connection().await?, permit, work_permit };
+        let permit = permit(&self.shared.permits).await?;
+        let held = Held { connection: self.shared.connection().await?, permit, work_permit, share_permit };
         Ok(PooledConnection { held: Some(held), pool: self.clone(), in_transaction: false })
     }
 
     /// Whether the pool is being closed, or is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.0.is_closed.load(Ordering::Relaxed) || matches!(&self.0.origin, Origin::Host(pool) if pool.is_closed())
+        self.shared.is_closed.load(Ordering::Relaxed)
+            || matches!(&self.shared.origin, Origin::Host(pool) if pool.is_closed())
     }
 
     /// Closes the pool without waiting. Tasks that wait for a connection get an error. A connection in use is closed
     /// when it is returned.
     pub fn abandon(&self) {
-        drop(self.0.shut());
+        drop(self.shared.shut());
     }
 
     /// Waits until no connection is in use, and closes all of them. Later callers get an error.
     pub async fn close(&self) {
         // At once, so that the time of waiting does not look like an outage.
-        self.0.is_closed.store(true, Ordering::Relaxed);
+        self.shared.is_closed.store(true, Ordering::Relaxed);
         // Held until the pool is closed, so that no task gets a connection in between.
-        let _all = self.0.permits.acquire_many(self.0.settings.max_connections).await;
-        for idle in self.0.shut() {
+        let _all = self.shared.permits.acquire_many(self.shared.settings.max_connections).await;
+        for idle in self.shared.shut() {
             if let Err(error) = idle.connection.close().await {
                 tracing::warn!(%error, "closing a connection to the database failed");
             }
         }
-        if let Origin::Host(pool) = &self.0.origin {
+        if let Origin::Host(pool) = &self.shared.origin {
             pool.close().await;
         }
     }
@@ -223,13 +255,13 @@ impl<DB: SqlDatabase> Pool<DB> {
 
 impl<DB: SqlDatabase> Clone for Pool<DB> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self { shared: Arc::clone(&self.shared), tenant: self.tenant }
     }
 }
 
 impl<DB: SqlDatabase> Debug for Pool<DB> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Pool").field("settings", &self.0.settings).finish_non_exhaustive()
+        formatter.debug_struct("Pool").field("settings", &self.shared.settings).finish_non_exhaustive()
     }
 }
 
@@ -266,7 +298,7 @@ impl<DB: SqlDatabase> Shared<DB> {
     fn put(&self, held: Held<DB>) {
         // The permits are released last, because they are declared first: the task that gets one looks for an idle
         // connection.
-        let Held { permit: _permit, work_permit: _work_permit, connection } = held;
+        let Held { permit: _permit, work_permit: _work_permit, share_permit: _share_permit, connection } = held;
         // A pool of the host program takes its connection back when this is dropped.
         let Connection::Own(connection, opened) = connection else { return };
         let is_remote = self.settings.is_remote;
@@ -348,6 +380,7 @@ struct Held<DB: SqlDatabase> {
     connection: Connection<DB>,
     permit: OwnedSemaphorePermit,
     work_permit: Option<OwnedSemaphorePermit>,
+    share_permit: Option<SharePermit>,
 }
 
 enum Connection<DB: SqlDatabase> {
@@ -360,7 +393,7 @@ impl<DB: SqlDatabase> PooledConnection<DB> {
     /// Returns the connection to the pool after a use without an error.
     pub fn give_back(mut self) {
         if let Some(held) = self.held.take() {
-            self.pool.0.put(held);
+            self.pool.shared.put(held);
         }
     }
 
@@ -376,7 +409,7 @@ impl<DB: SqlDatabase> PooledConnection<DB> {
     }
 
     async fn begun(mut self) -> sqlx::Result<Self> {
-        let begin = self.pool.0.settings.begin;
+        let begin = self.pool.shared.settings.begin;
         self.in_transaction = true;
         let begun = DB::execute(&mut self, begin).await;
         self.in_transaction = begun.is_ok();
@@ -421,13 +454,13 @@ impl<DB: SqlDatabase> Drop for PooledConnection<DB> {
         let (pool, in_transaction) = (self.pool.clone(), self.in_transaction);
         runtime.spawn(async move {
             let recovering = held.connection.recover(in_transaction);
-            let has_recovered = match pool.0.settings.is_remote {
+            let has_recovered = match pool.shared.settings.is_remote {
                 true => timeout(RECOVERY_TIMEOUT, recovering).await.unwrap_or(false),
                 // The thread of a connection to a file always answers at the end of its statement.
                 false => recovering.await,
             };
             if has_recovered {
-                pool.0.put(held);
+                pool.shared.put(held);
             } else {
                 drop(held.connection.detach());
             }

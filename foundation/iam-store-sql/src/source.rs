@@ -8,6 +8,7 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _};
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Describe, Either, Execute, Executor, SqlStr};
+use uuid::Uuid;
 
 use crate::database::SqlDatabase;
 use crate::host::{HostConnection, Savepoint, SharedTransaction};
@@ -22,6 +23,16 @@ pub enum Source<DB: SqlDatabase> {
 }
 
 impl<DB: SqlDatabase> Source<DB> {
+    /// Returns the same source for the work of a tenant; see [`Pool::of_tenant`]. A host transaction has its own
+    /// connection.
+    #[must_use]
+    pub fn of_tenant(&self, tenant: Uuid) -> Self {
+        match self {
+            Self::Pool(pool) => Self::Pool(pool.of_tenant(tenant)),
+            Self::Host(shared) => Self::Host(shared.clone()),
+        }
+    }
+
     /// Returns a connection that works, as far as can be known.
     ///
     /// # Errors

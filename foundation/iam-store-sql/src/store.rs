@@ -1,25 +1,8 @@
-//! What the ports need from the store of a database.
+//! The interface of a database's store for the shared code: how its lists differ from those of other databases.
 //!
-//! Rust allows a crate to implement the ports of `iam-model` only for its own types. So each noun has a macro here, for
-//! instance [`permission_ports!`](crate::permission_ports), which a store calls with its type and its statements. The
-//! statements stay literals of the store, so that they are checked against its schema when it is compiled.
-//!
-//! Beside [`SqlStore`], the macros use these methods of the store and of its transaction:
-//!
-//! - `store.answer(query)` waits for the answer of the database and converts its error. `store.reads()` and
-//!   `store.writes()` are the executors of statements that read and write.
-//! - `store.list(read)` reads a list. `read` gets the executor, and may be called twice.
-//! - `store.scope(tenant, visible_scope)` prepares a visible scope for the statement of a list.
-//! - `transaction.connection()` is the connection, and `transaction.tenant()` the identifier of the tenant.
-//! - `store.page(…)` reads a page of a list; [`list_pages!`](crate::list_pages) implements it.
-//! - `execute_audited!(transaction, statement, arguments…)` executes a statement of a change, and may write the audit
-//!   entry of the change with it. A file that calls one of these macros imports it.
-//!
-//! The parameters of a statement have the order of the arguments in the macro: first the tenant, then the identifier,
-//! then the other values. With `execute_audited!`, PostgreSQL also gets the number of the parameter after the last one,
-//! for the audit entry.
-//!
-//! The code of a macro stands in a constant without a name, so that its imports do not reach the file that calls it.
+//! The ports are implemented in the stores: Rust allows a crate to implement the ports of `iam-model` only for its own
+//! types, and a statement that is a literal of the store is checked against its schema when it is compiled. The
+//! statements of lists are built here at run time, because their conditions and their order vary from call to call.
 
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
@@ -28,7 +11,7 @@ use iam_model::store_error::StoreError;
 use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
-use crate::column::{StoredMoment, StoredMoments, StoredTexts};
+use crate::column::StoredMoment;
 
 /// The store of a database.
 pub trait SqlStore {
@@ -36,17 +19,10 @@ pub trait SqlStore {
     type Database: Database;
     /// How the database stores a moment.
     type Moment: StoredMoment;
-    /// How the database stores a list of moments.
-    type Moments: StoredMoments;
-
-    /// How the database stores a list of texts.
-    type Texts: StoredTexts;
-    /// How a statement gets a list of identifiers.
-    type Ids;
     /// The caller's visible scope as a statement of a list uses it.
     type Scope: Sync;
 
-    /// What comes before the name of a table.
+    /// The text before the name of a table.
     const SCHEMA: &'static str;
     /// How a list joins other tables to the rows of its page.
     const JOIN: &'static str;
@@ -55,10 +31,6 @@ pub trait SqlStore {
 
     /// Keeps the planner from using an index on the column after it.
     const UNINDEXED: &'static str;
-
-    /// Whether the planner must see the values of a list to find a good plan. Then only the first page of a list whose
-    /// plan is the same for all values is prepared once.
-    const PLANS_BY_VALUE: bool;
 
     /// Whether the visible scope is the whole tenant.
     fn is_everywhere(scope: &Self::Scope) -> bool;
@@ -105,44 +77,6 @@ pub trait SqlStore {
     /// Converts a moment to the value of a column.
     fn stored(moment: Timestamp) -> Self::Moment;
 
-    /// Converts moments to the value of a column.
-    fn stored_list(moments: &[Timestamp]) -> Self::Moments;
-
-    /// Converts identifiers to the value of a parameter.
-    fn ids(ids: impl IntoIterator<Item = Uuid>) -> Self::Ids;
-
-    /// Whether the database can store a text. A search for another text finds nothing.
-    fn is_storable(_text: &str) -> bool {
-        true
-    }
-
     /// Converts an error of the driver.
     fn store_error(error: sqlx::Error) -> StoreError;
-}
-
-/// Executes the statements of a change.
-#[macro_export]
-macro_rules! write_change {
-    ($transaction:expr, $change:expr) => {
-        match $change {
-            iam_model::change::Change::Tenant(change) => $transaction.write_tenant(change).await,
-            iam_model::change::Change::User(change) => $transaction.write_user(change).await,
-            iam_model::change::Change::Credential(change) => $transaction.write_credential(change).await,
-            iam_model::change::Change::Session(change) => $transaction.write_session(change).await,
-            iam_model::change::Change::Permission(change) => $transaction.write_permission(change).await,
-            iam_model::change::Change::Role(change) => $transaction.write_role(change).await,
-            iam_model::change::Change::Assignment(change) => $transaction.write_assignment(change).await,
-            iam_model::change::Change::Organization(change) => $transaction.write_organization(change).await,
-            iam_model::change::Change::Audit(change) => $transaction.write_audit(change).await,
-            iam_model::change::Change::Idempotency(change) => $transaction.write_idempotency(change).await,
-            iam_model::change::Change::Invitation(change) => $transaction.write_invitation(change).await,
-            iam_model::change::Change::Link(change) => $transaction.write_link(change).await,
-            iam_model::change::Change::Mail(change) => $transaction.write_mail(change).await,
-            iam_model::change::Change::Factor(change) => $transaction.write_factor(change).await,
-            iam_model::change::Change::Challenge(change) => $transaction.write_challenge(change).await,
-            iam_model::change::Change::ApiKey(change) => $transaction.write_api_key(change).await,
-            iam_model::change::Change::Webhook(change) => $transaction.write_webhook(change).await,
-            iam_model::change::Change::AccessReview(change) => $transaction.write_access_review(change).await,
-        }
-    };
 }

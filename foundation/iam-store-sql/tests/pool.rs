@@ -5,12 +5,15 @@
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use iam_model::store_error::StoreError;
+use iam_store_sql::error::ErrorCodes;
 use iam_store_sql::pool::{Pool, PoolSettings, PooledConnection};
 use iam_store_sql::source::{Acquired, Source, Transaction};
 use sqlx::Sqlite;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use tempfile::TempDir;
 use tokio::time::{advance, pause, resume, sleep, timeout};
+use uuid::Uuid;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -248,3 +251,37 @@ async fn an_abandoned_pool_refuses_waiting_tasks_and_keeps_no_connection() {
         }
     }
 }
+
+#[tokio::test]
+async fn slow_work_of_a_tenant_leaves_half_of_the_connections_to_others() {
+    for (pool, _directory) in pools(4, BEGIN_READING).await {
+        let [one, other] = [1, 2].map(|tenant| pool.of_tenant(Uuid::from_u128(tenant)));
+        let reading = one.acquire().await.unwrap();
+        let working = on(&one).begin_unit_of_work().await.unwrap();
+        // Neither waits at the pool, where it would be ahead of the other tenant.
+        let mut waiting = Box::pin(one.acquire());
+        let mut also_waiting = Box::pin(async { on(&one).begin_unit_of_work().await.map(drop) });
+        assert!(waiting.as_mut().now_or_never().is_none() && also_waiting.as_mut().now_or_never().is_none());
+        let others = [timeout(PATIENCE, other.acquire()).await, timeout(PATIENCE, pool.acquire()).await];
+        others.into_iter().for_each(|connection| connection.unwrap().unwrap().give_back());
+        working.rollback().await.unwrap();
+        timeout(PATIENCE, waiting).await.unwrap().unwrap().give_back();
+        timeout(PATIENCE, also_waiting).await.unwrap().unwrap();
+        reading.give_back();
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_gets_no_connection_in_time_is_told_that_it_is_busy() {
+    for (pool, _directory) in pools(4, BEGIN).await {
+        let one = pool.of_tenant(Uuid::from_u128(1));
+        let held = [one.acquire().await.unwrap(), one.acquire().await.unwrap()];
+        pause();
+        let Err(error) = one.acquire().await else { panic!("a third connection") };
+        resume();
+        assert!(matches!(NO_CODES.store_error(error), StoreError::Busy));
+        held.into_iter().for_each(PooledConnection::give_back);
+    }
+}
+
+const NO_CODES: ErrorCodes = ErrorCodes { constraint: |_| None, is_transient: |_| false };

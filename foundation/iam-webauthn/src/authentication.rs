@@ -18,11 +18,13 @@ pub struct Authenticated {
     /// The counter that the authenticator sent, if it did not increase: a sign, but no proof, that a copy of the
     /// passkey exists (Level 3 §6.1.1).
     pub fell_back_to: Option<u32>,
+    /// Whether the passkey is copied to another place now. To be kept in the [`Credential`].
+    pub backed_up: bool,
 }
 
 impl RelyingParty {
     /// Begins an authentication. Returns the argument of `PublicKeyCredential.parseRequestOptionsFromJSON()` (Level 3
-    /// §5.1.9), and what to keep until the response.
+    /// §5.1.9), and the state to keep until the response.
     ///
     /// The caller takes the challenge from a secure random generator, for each ceremony anew (§13.4.3).
     ///
@@ -83,6 +85,7 @@ impl RelyingParty {
         Ok(Authenticated {
             counter: data.counter.max(credential.counter),
             fell_back_to: (has_counter && data.counter <= credential.counter).then_some(data.counter),
+            backed_up: data.is_backed_up(),
         })
     }
 }

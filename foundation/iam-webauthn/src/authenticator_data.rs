@@ -1,4 +1,4 @@
-//! The authenticator data: what the authenticator says about the credential and the user (Level 3 §6.1).
+//! The authenticator data: statements of the authenticator about the credential and the user (Level 3 §6.1).
 
 use aws_lc_rs::digest::{SHA256, digest};
 

@@ -1,4 +1,4 @@
-//! What the relying party keeps between the options and the response.
+//! The state that the relying party keeps between the options and the response.
 
 use std::time::Duration;
 

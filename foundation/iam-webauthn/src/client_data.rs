@@ -1,4 +1,4 @@
-//! The client data: what the browser says about the call (Level 3 §5.8.1).
+//! The client data: statements of the browser about the call (Level 3 §5.8.1).
 
 use aws_lc_rs::digest::{Digest, SHA256, digest};
 use serde::Deserialize;

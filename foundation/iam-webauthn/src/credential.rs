@@ -28,7 +28,7 @@ pub struct Credential {
     pub counter: u32,
     /// Whether the passkey can be copied to other devices of the user. This never changes.
     pub backup_eligible: bool,
-    /// Whether the passkey was copied to another place when it was registered.
+    /// Whether the passkey was copied to another place when it was last registered or used.
     pub backed_up: bool,
     /// How browsers reach the authenticator, for example `internal` or `usb`.
     pub transports: Vec<String>,

@@ -23,7 +23,7 @@ pub struct User<'a> {
 
 impl RelyingParty {
     /// Begins the registration of a passkey. Returns the argument of
-    /// `PublicKeyCredential.parseCreationOptionsFromJSON()` (Level 3 §5.1.8), and what to keep until the response.
+    /// `PublicKeyCredential.parseCreationOptionsFromJSON()` (Level 3 §5.1.8), and the state to keep until the response.
     ///
     /// The caller takes the challenge from a secure random generator, for each ceremony anew (§13.4.3). Passkeys in
     /// `exclude`, the ones that the user has, are not registered again.

@@ -1,5 +1,5 @@
-//! `/account`: the pages to which the links in messages lead (`accounts.md`, "Mail"), which work without JavaScript,
-//! and the page for passkeys (`factors.md`), which needs it.
+//! `/account`: the pages to which the links in messages lead (`docs/http-api.md#links-by-mail`), which work without
+//! JavaScript, and the page for passkeys (`docs/http-api.md#registering-a-passkey`), which needs it.
 //!
 //! A page shows a form with the token of the link. Only sending the form uses the token, because mail programs and
 //! virus scanners open links, too.
@@ -8,7 +8,7 @@ use std::future::{self, Ready};
 use std::sync::{Arc, LazyLock};
 
 use axum::Router;
-use axum::extract::{Form, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{Html, IntoResponse as _, Response};
@@ -20,10 +20,10 @@ use iam_core::{Error, FieldError, Iam};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use serde::Deserialize;
 
-use crate::extract::Context;
+use crate::extract::{Context, Form, Query};
 use crate::problem::{Kind, Problem};
 use crate::request_state::HumanPage;
-use crate::settings::{Part, Settings};
+use crate::settings::{ApiPart, Settings};
 use crate::state::ApiState;
 
 /// The paths of the pages, with the parts of the API that they use.
@@ -51,21 +51,21 @@ const TEMPLATES: &[(&str, &str)] = &[
 ];
 
 /// Returns the pages of these parts.
-pub(crate) fn routes(has: impl Fn(Part) -> bool) -> Router<ApiState> {
+pub(crate) fn routes(has: impl Fn(ApiPart) -> bool) -> Router<ApiState> {
     let style = ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("style.css"));
     let mut router = Router::new().route("/account/style.css", get(async move || style));
-    if has(Part::Verification) {
+    if has(ApiPart::Verification) {
         router = router.route(VERIFY, get(ask_to_verify).post(verify));
     }
-    if has(Part::Recovery) {
+    if has(ApiPart::Recovery) {
         router = router.route(RESET, get(ask_for_password).post(reset));
     }
-    if has(Part::Invitations) {
+    if has(ApiPart::Invitations) {
         router = router.route(INVITATION, get(ask_to_accept).post(accept));
     }
     let router = router.layer(map_response(with_policy(POLICY)));
     #[cfg(feature = "passkeys")]
-    let router = if has(Part::Factors) { router.merge(passkey_page()) } else { router };
+    let router = if has(ApiPart::Factors) { router.merge(passkey_page()) } else { router };
     router
 }
 
@@ -88,18 +88,28 @@ fn with_policy(policy: &'static str) -> impl Fn(Response) -> Ready<Response> + C
     }
 }
 
-/// What a link or a form contains. The form of a page may have further fields, which only the browser needs.
+/// The content of a link. Programs between the message and the browser may add parameters of their own to it.
+#[derive(Deserialize)]
+struct Link {
+    #[serde(default)]
+    token: String,
+}
+
+/// The content of a form.
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Sent {
     token: String,
+    /// For the password manager of the browser. The account is that of the token.
+    #[serde(rename = "email")]
+    _email: String,
     new_password: String,
     password: String,
     first_name: String,
     last_name: String,
 }
 
-async fn ask_to_verify(State(iam): State<Iam>, Query(sent): Query<Sent>) -> Result<Response, Problem> {
+async fn ask_to_verify(State(iam): State<Iam>, Query(sent): Query<Link>) -> Result<Response, Problem> {
     match iam.verification().look_up(&LinkToken::from(&*sent.token)).await {
         Ok(link) => form("verify.html", "Confirm your e-mail address", &link, (&sent.token, None)),
         Err(error) => refused(error),
@@ -117,7 +127,7 @@ async fn verify(
     }
 }
 
-async fn ask_for_password(State(iam): State<Iam>, Query(sent): Query<Sent>) -> Result<Response, Problem> {
+async fn ask_for_password(State(iam): State<Iam>, Query(sent): Query<Link>) -> Result<Response, Problem> {
     match iam.recovery().look_up(&LinkToken::from(&*sent.token)).await {
         Ok(link) => form("reset.html", NEW_PASSWORD, &link, (&sent.token, None)),
         Err(error) => refused(error),
@@ -148,13 +158,17 @@ async fn reset(
 
 const NEW_PASSWORD: &str = "Choose a new password";
 
-async fn ask_to_accept(State(iam): State<Iam>, Query(mut sent): Query<Sent>) -> Result<Response, Problem> {
-    let invitation = match iam.invitations().look_up(&LinkToken::from(&*sent.token)).await {
+async fn ask_to_accept(State(iam): State<Iam>, Query(link): Query<Link>) -> Result<Response, Problem> {
+    let invitation = match iam.invitations().look_up(&LinkToken::from(&*link.token)).await {
         Ok(invitation) => invitation,
         Err(error) => return refused(error),
     };
-    sent.first_name = invitation.first_name.as_ref().map_or_else(String::new, ToString::to_string);
-    sent.last_name = invitation.last_name.as_ref().map_or_else(String::new, ToString::to_string);
+    let sent = Sent {
+        first_name: invitation.first_name.as_ref().map_or_else(String::new, ToString::to_string),
+        last_name: invitation.last_name.as_ref().map_or_else(String::new, ToString::to_string),
+        token: link.token,
+        ..Sent::default()
+    };
     invitation_form(&invitation, &sent, &[])
 }
 
@@ -184,7 +198,7 @@ async fn accept(
     }
 }
 
-/// Returns what a password must be, for the person who chooses one.
+/// Returns the rules for a password, for the person who chooses one.
 fn rule(policy: PasswordPolicy, min_length: usize) -> String {
     let length = format!("{min_length} to {} characters", PasswordPolicy::MAX_LENGTH);
     match policy {
@@ -196,12 +210,12 @@ fn rule(policy: PasswordPolicy, min_length: usize) -> String {
     }
 }
 
-/// Returns what is wrong with a field.
+/// Returns the error of a field.
 fn error_of<'a>(errors: &'a [FieldError], field: &str) -> Option<&'a str> {
     errors.iter().find(|error| error.field == field).map(|error| &*error.message)
 }
 
-/// Returns the page of an invitation, with what was sent and the errors of it.
+/// Returns the page of an invitation, with the values that were sent and their errors.
 fn invitation_form(invitation: &InvitationDetails, sent: &Sent, errors: &[FieldError]) -> Result<Response, Problem> {
     let error = |field: &str| error_of(errors, field).unwrap_or_default();
     let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };

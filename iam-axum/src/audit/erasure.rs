@@ -41,7 +41,8 @@ pub(crate) struct ErasureDto {
 ///
 /// The user record itself stays as it is: change the fields that the tenant should not know any more. If the user is
 /// not INACTIVE, the response is a conflict (409). Callers cannot erase their own entries (403). A repeated erasure
-/// finds nothing and records nothing.
+/// finds nothing and records nothing. The session must have authenticated within the last ten minutes; an API key cannot
+/// do this.
 #[utoipa::path(
     post,
     path = "/audit-logs/erasures",
@@ -49,7 +50,10 @@ pub(crate) struct ErasureDto {
     tag = AUDIT_LOGS,
     request_body = NewErasureDto,
     responses((status = 200, description = "In how many entries something was erased", body = ErasureDto), Problems),
-    extensions(("x-required-permission" = json!("audit-logs:delete")), ("x-problems" = json!(["conflict", "not-found"]))),
+    extensions(
+        ("x-required-permission" = json!("audit-logs:delete")),
+        ("x-problems" = json!(["conflict", "insufficient-authentication", "not-found"])),
+    ),
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,

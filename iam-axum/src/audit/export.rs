@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, header};
 use futures_util::stream::{Stream, StreamExt as _, TryStreamExt as _, once, try_unfold};
 use iam_core::audit::{AuditEntry, AuditExport, Cursor};
-use iam_core::{BoxError, Iam};
+use iam_core::{BoxError, Caller, Iam};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::Span;
@@ -17,8 +17,9 @@ use super::{AuditEntryDto, AuditQuery};
 use crate::accept::prefers;
 use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Params, Query};
+use crate::long;
 use crate::problem::{Problem, chain};
-use crate::spreadsheet::{CSV, CSV_IN_UTF_8, csv, harmless};
+use crate::spreadsheet::{BYTE_ORDER_MARK, CSV, CSV_IN_UTF_8, csv, harmless};
 
 /// An entry, with the cursor from which an export continues after it.
 #[derive(Serialize, ToSchema)]
@@ -82,7 +83,7 @@ impl Format {
     fn head(self) -> Result<Vec<u8>, BoxError> {
         match self {
             Self::NdJson => Ok(Vec::new()),
-            Self::Csv => csv([COLUMNS.map(str::to_owned)]),
+            Self::Csv => Ok([BYTE_ORDER_MARK, &csv([COLUMNS.map(str::to_owned)])?].concat()),
         }
     }
 
@@ -93,6 +94,12 @@ impl Format {
             Self::Csv => csv(entries.map(cells)),
         }
     }
+}
+
+/// Returns the lines of a page. Those of a long one are written beside the async threads.
+async fn lines(iam: Iam, caller: Caller, format: Format, page: Vec<AuditEntry>) -> Result<Vec<u8>, BoxError> {
+    let size = page.iter().map(AuditEntry::size).sum();
+    long::written(&iam, &caller, size, move || format.lines(page)).await?
 }
 
 fn ndjson(entries: impl Iterator<Item = ExportedEntry>) -> Result<Vec<u8>, BoxError> {
@@ -140,7 +147,7 @@ fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len
 ///
 /// NDJSON has one entry in each line, as the list shows it.
 ///
-/// CSV follows RFC 4180, with a header line. The columns are the same fields in the same order. `oldValue`,
+/// CSV follows RFC 4180, in UTF-8 with a byte order mark, and has a header line. The columns are the same fields in the same order. `oldValue`,
 /// `newValue` and `metadata` are JSON texts. A null value is an empty cell. A cell that starts with one of `= + - @`,
 /// a tab, a carriage return, a line feed or an apostrophe gets an apostrophe in front, so that no spreadsheet takes
 /// it for a formula. To restore the text, remove one apostrophe from every cell that starts with one. The `cursor`
@@ -173,8 +180,9 @@ pub(crate) async fn export(
     let wants_csv = prefers(&headers, Format::Csv.media_type(), Format::NdJson.media_type());
     let format = if wants_csv { Format::Csv } else { Format::NdJson };
     let export = iam.audit().export(&caller, filter, cursor, format.media_type()).await?;
-    let pages = try_unfold((iam, export), next_page);
-    Ok((format.headers(), Body::from_stream(written(format, pages))))
+    let pages = try_unfold((iam.clone(), export), next_page);
+    let lines = pages.and_then(move |page| lines(iam.clone(), caller.clone(), format, page));
+    Ok((format.headers(), Body::from_stream(written(format, lines))))
 }
 
 async fn next_page(
@@ -188,12 +196,12 @@ async fn next_page(
 /// transfer.
 fn written(
     format: Format,
-    pages: impl Stream<Item = Result<Vec<AuditEntry>, BoxError>>,
+    lines: impl Stream<Item = Result<Vec<u8>, BoxError>>,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> {
     // The body is read outside of the request's own span.
     let span = Span::current();
     once(async move { format.head() })
-        .chain(pages.map(move |page| format.lines(page?)))
+        .chain(lines)
         .map_ok(Bytes::from)
         .try_filter(|bytes| ready(!bytes.is_empty()))
         .inspect_err(move |error| span.in_scope(|| tracing::error!(error = %chain(&**error), "an export broke off")))
@@ -239,7 +247,7 @@ mod tests {
                 tokio::task::yield_now().await;
                 page
             });
-            Body::from_stream(written(format, pages))
+            Body::from_stream(written(format, pages.map(move |page| format.lines(page?))))
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,8 +1,8 @@
-//! `/audit-logs` (`interface.md` §2.6, §4.4, `decisions.md` §6): reads entries and records the events of an
-//! application.
+//! `/audit-logs` (`docs/http-api.md#the-audit-log-over-http`): reads entries and records the events of an application.
 
 pub(crate) mod erasure;
 pub(crate) mod export;
+mod metadata;
 pub(crate) mod proof;
 pub(crate) mod retention;
 
@@ -11,6 +11,7 @@ use std::num::NonZeroU32;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use iam_core::audit::{AuditEntry, AuditFilter, AuditPage, Cursor, NewEvent, Recorded};
 use iam_core::{AuditEntryId, Iam, permission};
 use serde::{Deserialize, Serialize};
@@ -18,9 +19,11 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::audit::metadata::Metadata;
 use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query};
 use crate::idempotency::RequestKey;
+use crate::long::json;
 use crate::page::{List, page_request};
 use crate::problem::Problem;
 use crate::rate_limit::Limited;
@@ -178,7 +181,7 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     Query(query): Query<AuditQuery>,
     Query(AuditLimit { limit }): Query<AuditLimit>,
-) -> Result<Json<AuditLog>, Problem> {
+) -> Result<Response, Problem> {
     let mut params = Params::default();
     let (filter, cursor) = query.parse(&mut params);
     let page = page_request(&mut params, None, limit.as_deref());
@@ -189,7 +192,9 @@ pub(crate) async fn list(
         has_next: next.is_some(),
         next_cursor: next.map(|cursor| cursor.to_string()),
     };
-    Ok(Json(AuditLog { data: entries.into_iter().map(AuditEntryDto::from).collect(), pagination }))
+    let size = entries.iter().map(AuditEntry::size).sum();
+    let data = move || AuditLog { data: entries.into_iter().map(AuditEntryDto::from).collect(), pagination };
+    json(&iam, &caller, size, data).await
 }
 
 /// Get an audit entry
@@ -228,16 +233,11 @@ pub(crate) struct NewEventDto {
     /// The id of the resource, which need not be a UUID.
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = "2026-0017")]
     resource_id: Option<String>,
-    /// Any other information. Fields with the name of a secret (`password`, `token`, …) are redacted at any depth.
+    /// Any other information: at most 16 KiB, 500 values and 120 levels. Fields with the name of a secret (`password`,
+    /// `token`, …) are redacted at any depth. A number that a 64-bit floating-point number cannot keep exactly is refused,
+    /// and so are the fields `apiKeyId` and `system`, which the service itself writes.
     #[schema(value_type = Option<BTreeMap<String, Value>>)]
-    metadata: Option<Map<String, Value>>,
-}
-
-impl From<NewEventDto> for NewEvent {
-    fn from(dto: NewEventDto) -> Self {
-        let NewEventDto { action, resource_type, resource_id, metadata } = dto;
-        Self { action, resource_type, resource_id, metadata: metadata.unwrap_or_default() }
-    }
+    metadata: Option<Metadata>,
 }
 
 /// Record an event
@@ -263,17 +263,13 @@ pub(crate) async fn create(
     let ApiState { iam, settings, .. } = &state;
     // Before the event is counted: only callers with the permission use up the tenant's limit.
     iam.access().require(&caller, permission::AUDIT_LOGS_CREATE, None).await?;
-    charge(settings, Limited::Events(caller.tenant()), body.kib()).await?;
-    let entry = iam.audit().log_once(&caller, body.into(), key.as_ref()).await?;
+    let NewEventDto { action, resource_type, resource_id, metadata } = body;
+    let kib = metadata.as_ref().map_or(NonZeroU32::MIN, Metadata::kib);
+    charge(settings, Limited::Events(caller.tenant()), kib).await?;
+    let metadata = metadata.map(|metadata| metadata.read()).transpose()?.unwrap_or_default();
+    let event = NewEvent { action, resource_type, resource_id, metadata };
+    let entry = iam.audit().log_once(&caller, event, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(entry.into())))
-}
-
-impl NewEventDto {
-    /// The size of the event's metadata in KiB, rounded up.
-    fn kib(&self) -> NonZeroU32 {
-        let bytes = serde_json::to_string(&self.metadata).map_or(usize::MAX, |text| text.len());
-        u32::try_from(bytes / 1024).map_or(NonZeroU32::MAX, |kib| NonZeroU32::MIN.saturating_add(kib))
-    }
 }
 
 /// List the resource types

@@ -225,8 +225,9 @@ pub(crate) struct InclusionQuery {
 ///
 /// - `details` commits to the personal values: those of fields that are named `email`, `firstName`, `lastName`,
 ///   `fullName`, `displayName`, `phone`, `phoneNumber`, `address` or `ipAddress`, in any case and with any
-///   underscores, and in entries about a TENANT also those of `name` and `slug`. In the statement, `[PERSONAL]`
-///   replaces each of these values, at any depth. The order of the values is `metadata`, `newValue`, `oldValue`, and
+///   underscores; in entries about a TENANT also those of `name` and `slug`; and in the old and new values of entries
+///   about a FACTOR or an API_KEY also that of `name`. In the statement, `[PERSONAL]` replaces each of these values, at
+///   any depth. The order of the values is `metadata`, `newValue`, `oldValue`, and
 ///   within each of them from start to end.
 /// - `origin` commits to the client's address and user agent, which are not in the statement.
 ///

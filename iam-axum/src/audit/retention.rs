@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::description::{AUDIT_LOGS, Problems};
-use crate::extract::{Authenticated, Call, nullable, whole_u32};
+use crate::extract::{Authenticated, Call, Whole, nullable};
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -48,11 +48,9 @@ impl From<Retention> for RetentionDto {
 #[schema(as = NewAuditRetention)]
 pub(crate) struct NewRetentionDto {
     /// The number of days. Null means forever. The field must not be absent.
-    //
-    // Not an integer type, because 365.0 is an integer for JSON Schema, too.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(required, value_type = Option<u32>, minimum = 1, maximum = 36500, example = 365)]
-    retention_days: Option<Option<f64>>,
+    retention_days: Option<Option<Whole<u32>>>,
 }
 
 /// How many entries were removed.
@@ -83,7 +81,7 @@ pub(crate) async fn get(
 ///
 /// This removes no entries. A retention that is longer than the one in force takes effect at once. A shorter one
 /// takes effect after 30 days, and is `pending` until then. The operator sets the minimum. A change is recorded as
-/// UPDATE on AUDIT_LOG.
+/// UPDATE on AUDIT_LOG. The session must have authenticated within the last ten minutes; an API key cannot do this.
 #[utoipa::path(
     put,
     path = "/audit-logs/retention",
@@ -91,7 +89,10 @@ pub(crate) async fn get(
     tag = AUDIT_LOGS,
     request_body = NewRetentionDto,
     responses((status = 200, description = "The retention", body = RetentionDto), Problems),
-    extensions(("x-required-permission" = json!("audit-logs:update"))),
+    extensions(
+        ("x-required-permission" = json!("audit-logs:update")),
+        ("x-problems" = json!(["insufficient-authentication"])),
+    ),
 )]
 pub(crate) async fn set(
     State(iam): State<Iam>,
@@ -100,7 +101,7 @@ pub(crate) async fn set(
     let Some(retention_days) = retention_days else {
         return Err(Problem::invalid_field("retentionDays", "is required; null keeps entries forever"));
     };
-    let retention_days = retention_days.map(|days| whole_u32("retentionDays", days)).transpose()?;
+    let retention_days = retention_days.map(|Whole(days)| days);
     Ok(Json(iam.audit().set_retention(&caller, retention_days).await?.into()))
 }
 
@@ -109,14 +110,18 @@ pub(crate) async fn set(
 /// Removes the entries that are older than the retention, in the order of their sequence numbers. Pending entries,
 /// which have no sequence number yet, are not removed. The removal is recorded as DELETE on AUDIT_LOG, with the
 /// sequence number up to which the entries are removed (`metadata.until`). The leaves of these entries stay in the
-/// tree, so that all other entries can still be proven. If there is nothing to remove, nothing is recorded.
+/// tree, so that all other entries can still be proven. If there is nothing to remove, nothing is recorded. The session
+/// must have authenticated within the last ten minutes; an API key cannot do this.
 #[utoipa::path(
     post,
     path = "/audit-logs/retention/apply",
     operation_id = "applyAuditRetention",
     tag = AUDIT_LOGS,
     responses((status = 200, description = "How many entries were removed", body = RemovedEntries), Problems),
-    extensions(("x-required-permission" = json!("audit-logs:delete"))),
+    extensions(
+        ("x-required-permission" = json!("audit-logs:delete")),
+        ("x-problems" = json!(["insufficient-authentication"])),
+    ),
 )]
 pub(crate) async fn apply(
     State(iam): State<Iam>,

@@ -14,7 +14,7 @@ use iam_core::clock::Clock;
 use iam_core::{ApiKeyId, TenantId, UserId};
 use lru::LruCache;
 
-use super::{Client, Limited, MINUTE, RateLimiter, RateLimits, Taken};
+use super::{Client, Limited, MINUTE, RateLimitOutcome, RateLimiter, RateLimits};
 
 /// How many users, API keys, tenants, and clients of each kind, are remembered. Beyond that, the limiter forgets those
 /// whose last request is the oldest. So a flood of requests from ever new addresses fills some megabytes of memory, and
@@ -33,7 +33,7 @@ pub struct MemoryRateLimiter {
     events: Limiter<TenantId>,
 }
 
-type Limiter<K> = governor::RateLimiter<K, States<K>, Watch, StateInformationMiddleware>;
+type Limiter<K> = governor::RateLimiter<K, States<K>, LimiterClock, StateInformationMiddleware>;
 
 impl fmt::Debug for MemoryRateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,34 +45,34 @@ impl MemoryRateLimiter {
     /// Creates a limiter that has counted no requests yet.
     #[must_use]
     pub fn new(limits: RateLimits) -> Self {
-        Self::by(limits, &Watch::Running(Instant::now()))
+        Self::by(limits, &LimiterClock::Running(Instant::now()))
     }
 
     /// Like [`new`](Self::new), with another clock, which must not go backwards: for tests.
     #[must_use]
     pub fn with_clock(limits: RateLimits, clock: impl Clock) -> Self {
-        Self::by(limits, &Watch::Custom(Arc::new(clock)))
+        Self::by(limits, &LimiterClock::Custom(Arc::new(clock)))
     }
 
-    fn by(limits: RateLimits, watch: &Watch) -> Self {
+    fn by(limits: RateLimits, clock: &LimiterClock) -> Self {
         Self {
             limits,
-            users: limiter(limits.user, watch),
-            api_keys: limiter(limits.user, watch),
-            authentication: limiter(limits.authentication, watch),
-            anonymous: limiter(limits.anonymous, watch),
-            events: limiter(limits.events, watch),
+            users: limiter(limits.user, clock),
+            api_keys: limiter(limits.user, clock),
+            authentication: limiter(limits.authentication, clock),
+            anonymous: limiter(limits.anonymous, clock),
+            events: limiter(limits.events, clock),
         }
     }
 }
 
-fn limiter<K: Copy + Eq + Hash>(a_minute: NonZeroU32, watch: &Watch) -> Limiter<K> {
-    Limiter::new(Quota::per_minute(a_minute), States::default(), watch.clone())
+fn limiter<K: Copy + Eq + Hash>(a_minute: NonZeroU32, clock: &LimiterClock) -> Limiter<K> {
+    Limiter::new(Quota::per_minute(a_minute), States::default(), clock.clone())
 }
 
 #[async_trait]
 impl RateLimiter for MemoryRateLimiter {
-    async fn charge(&self, who: Limited, cost: NonZeroU32) -> Taken {
+    async fn charge(&self, who: Limited, cost: NonZeroU32) -> RateLimitOutcome {
         let cost = cost.min(self.limits.of(who));
         match who {
             Limited::User(user) => charge(&self.users, user, cost),
@@ -84,12 +84,16 @@ impl RateLimiter for MemoryRateLimiter {
     }
 }
 
-fn charge<K: Copy + Eq + Hash>(limiter: &Limiter<K>, who: K, cost: NonZeroU32) -> Taken {
+fn charge<K: Copy + Eq + Hash>(limiter: &Limiter<K>, who: K, cost: NonZeroU32) -> RateLimitOutcome {
     let now = limiter.clock().now();
     match limiter.check_key_n(&who, cost) {
-        Ok(Ok(snapshot)) => Taken::answered(snapshot.quota().burst_size(), snapshot.remaining_burst_capacity()),
-        Ok(Err(refused)) => Taken::refused(refused.quota().burst_size(), cost, refused.wait_time_from(now)),
-        Err(InsufficientCapacity(limit)) => Taken::refused(NonZeroU32::new(limit).unwrap_or(cost), cost, MINUTE),
+        Ok(Ok(snapshot)) => {
+            RateLimitOutcome::answered(snapshot.quota().burst_size(), snapshot.remaining_burst_capacity())
+        }
+        Ok(Err(refused)) => RateLimitOutcome::refused(refused.quota().burst_size(), cost, refused.wait_time_from(now)),
+        Err(InsufficientCapacity(limit)) => {
+            RateLimitOutcome::refused(NonZeroU32::new(limit).unwrap_or(cost), cost, MINUTE)
+        }
     }
 }
 
@@ -114,26 +118,26 @@ impl<K: Copy + Eq + Hash> StateStore for States<K> {
         F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
     {
         let number = self.hasher.hash_one(key) as usize % SHARDS;
-        let Some(shard) = self.shards.get(number) else { return measure(None).map(|(taken, _)| taken) };
+        let Some(shard) = self.shards.get(number) else { return measure(None).map(|(outcome, _)| outcome) };
         let mut states = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        let (taken, state) = measure(states.get(key).copied())?;
+        let (outcome, state) = measure(states.get(key).copied())?;
         states.put(*key, state);
         if states.len() > REMEMBERED / SHARDS {
             states.pop_lru();
         }
-        Ok(taken)
+        Ok(outcome)
     }
 }
 
 /// Measures the time since some moment.
 #[derive(Clone)]
-enum Watch {
+enum LimiterClock {
     /// The monotonic time of the system, which never goes backwards.
     Running(Instant),
     Custom(Arc<dyn Clock>),
 }
 
-impl governor::clock::Clock for Watch {
+impl governor::clock::Clock for LimiterClock {
     type Instant = Duration;
 
     fn now(&self) -> Duration {

@@ -1,4 +1,4 @@
-//! Rate limits (`interface.md` §8, `decisions.md` §7). The feature `redis` adds a rate limiter that several processes
+//! Rate limits (`docs/http-api.md#rate-limits`). The feature `redis` adds a rate limiter that several processes
 //! share.
 
 mod memory;
@@ -92,7 +92,7 @@ impl fmt::Display for Client {
 
 /// The result of counting a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct RateLimitOutcome {
     /// How many requests a minute are answered.
     pub limit: u32,
     /// How many more requests are answered right now.
@@ -103,7 +103,7 @@ pub struct Taken {
     pub retry_after: Option<Duration>,
 }
 
-impl Taken {
+impl RateLimitOutcome {
     fn answered(limit: NonZeroU32, remaining: u32) -> Self {
         let limit = limit.get();
         let reset_after = MINUTE.mul_f64(f64::from(limit.saturating_sub(remaining)) / f64::from(limit));
@@ -123,13 +123,13 @@ impl Taken {
 #[async_trait]
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
     /// Counts a request, unless it exceeds the limit.
-    async fn take(&self, who: Limited) -> Taken {
+    async fn take(&self, who: Limited) -> RateLimitOutcome {
         self.charge(who, NonZeroU32::MIN).await
     }
 
     /// Counts a request that costs as much as `cost` ordinary requests, unless it exceeds the limit. A request that
     /// costs more than the limit of a whole minute costs exactly that limit.
-    async fn charge(&self, who: Limited, cost: NonZeroU32) -> Taken;
+    async fn charge(&self, who: Limited, cost: NonZeroU32) -> RateLimitOutcome;
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError, Script};
 use tokio::time::timeout;
 
-use super::{Limited, MINUTE, MemoryRateLimiter, RateLimiter, RateLimits, Taken};
+use super::{Limited, MINUTE, MemoryRateLimiter, RateLimitOutcome, RateLimiter, RateLimits};
 
 /// How long a request waits for the Redis server.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -88,7 +88,7 @@ impl RedisRateLimiter {
     }
 
     /// Counts a request on the server. Returns `None` if the server fails or does not answer in time.
-    async fn charge_shared(&self, who: Limited, cost: NonZeroU32) -> Option<Taken> {
+    async fn charge_shared(&self, who: Limited, cost: NonZeroU32) -> Option<RateLimitOutcome> {
         let mut connection = timeout(self.patience, self.server.connection()).await.ok()??;
         let limit = self.limits.of(who);
         let interval = (MINUTE / limit.get()).as_micros() as u64;
@@ -103,8 +103,8 @@ impl RedisRateLimiter {
             Ok(answer) => {
                 self.server.answered();
                 Some(match answer {
-                    (remaining, 0) => Taken::answered(limit, remaining),
-                    (_, wait) => Taken::refused(limit, cost, Duration::from_micros(wait)),
+                    (remaining, 0) => RateLimitOutcome::answered(limit, remaining),
+                    (_, wait) => RateLimitOutcome::refused(limit, cost, Duration::from_micros(wait)),
                 })
             }
             Err(error) => {
@@ -117,9 +117,9 @@ impl RedisRateLimiter {
 
 #[async_trait]
 impl RateLimiter for RedisRateLimiter {
-    async fn charge(&self, who: Limited, cost: NonZeroU32) -> Taken {
+    async fn charge(&self, who: Limited, cost: NonZeroU32) -> RateLimitOutcome {
         match self.charge_shared(who, cost).await {
-            Some(taken) => taken,
+            Some(outcome) => outcome,
             None => self.local.charge(who, cost).await,
         }
     }

@@ -1,4 +1,4 @@
-//! Access reviews (`foresight.md`, "Access reviews").
+//! Access reviews (`docs/http-api.md#access-reviews`).
 
 use chrono::TimeDelta;
 use iam_core::{Caller, OrganizationId};
@@ -8,7 +8,7 @@ use crate::app::{TestApp, shown};
 use crate::people::{Person, says, with};
 use crate::request::{Response, each, each_sorted};
 
-on_every_store![
+in_memory![
     a_review_shows_what_it_is_about_and_how_many_items_are_decided,
     an_item_shows_the_assignment_as_it_was_when_the_review_began,
     a_review_is_restricted_to_an_organization_roles_and_users,
@@ -16,6 +16,7 @@ on_every_store![
     a_repeated_request_begins_no_second_review,
     a_decision_is_changed_until_the_review_is_completed,
     a_user_does_not_decide_about_itself_by_a_session_or_a_key,
+    a_user_does_not_end_a_review_that_revokes_its_own_role,
     a_completion_is_409_while_items_are_undecided,
     a_completion_revokes_what_was_decided_with_the_reason,
     where_one_revocation_is_refused_the_item_is_named_and_nothing_is_revoked,
@@ -30,6 +31,7 @@ on_every_store![
     a_review_is_completed_once_by_several_people,
     the_csv_has_all_items_that_pass_the_filter,
     no_cell_of_the_csv_is_a_spreadsheet_formula,
+    a_tenant_has_a_limited_number_of_open_reviews,
 ];
 
 impl TestApp {
@@ -70,7 +72,7 @@ impl TestApp {
 }
 
 /// A tenant with its administrator, and assignments of the role CLERK to these many users.
-struct Scene {
+struct Fixture {
     ada: Person,
     role: String,
     users: Vec<String>,
@@ -78,17 +80,17 @@ struct Scene {
     assignments: Vec<String>,
 }
 
-impl Scene {
+impl Fixture {
     async fn of(app: &TestApp, users: usize) -> Self {
         let ada = app.register("ada@example.com").await;
         let role = app.role(&ada, "CLERK", &["users:read"]).await;
-        let mut scene = Self { ada, role, users: Vec::new(), assignments: Vec::new() };
+        let mut fixture = Self { ada, role, users: Vec::new(), assignments: Vec::new() };
         for number in 0..users {
-            let user = app.add_user(&scene.ada, &format!("user{number}@example.com")).await;
-            scene.assignments.push(app.assign(&scene.ada, &user, "CLERK", None, None).await);
-            scene.users.push(user);
+            let user = app.add_user(&fixture.ada, &format!("user{number}@example.com")).await;
+            fixture.assignments.push(app.assign(&fixture.ada, &user, "CLERK", None, None).await);
+            fixture.users.push(user);
         }
-        scene
+        fixture
     }
 
     /// A review of all these assignments.
@@ -98,7 +100,7 @@ impl Scene {
 }
 
 async fn a_review_shows_what_it_is_about_and_how_many_items_are_decided(app: TestApp) {
-    let Scene { ada, role, users, assignments } = Scene::of(&app, 2).await;
+    let Fixture { ada, role, users, assignments } = Fixture::of(&app, 2).await;
     let due_at = shown(app.iam.now() + TimeDelta::days(14));
     let body = json!({ "name": "  Spring ", "roleIds": [role], "userIds": [users[0], users[1]], "dueAt": due_at });
     let made = app.post("/access-reviews").by(&ada).json(&body).send().await.created();
@@ -180,7 +182,7 @@ async fn an_item_shows_the_assignment_as_it_was_when_the_review_began(app: TestA
 }
 
 async fn a_review_is_restricted_to_an_organization_roles_and_users(app: TestApp) {
-    let Scene { ada, role, users, assignments } = Scene::of(&app, 2).await;
+    let Fixture { ada, role, users, assignments } = Fixture::of(&app, 2).await;
     let [root, leaf] = app.chain(&ada, "place").await;
     let above = app.assign(&ada, &users[0], "CLERK", Some(root), None).await;
     let below = app.assign(&ada, &users[1], "CLERK", Some(leaf), None).await;
@@ -259,7 +261,7 @@ async fn missing_invalid_and_unknown_fields_are_named(app: TestApp) {
 }
 
 async fn a_repeated_request_begins_no_second_review(app: TestApp) {
-    let Scene { ada, role, .. } = Scene::of(&app, 1).await;
+    let Fixture { ada, role, .. } = Fixture::of(&app, 1).await;
     let due_at = shown(app.iam.now() + TimeDelta::days(1));
     let body = json!({ "name": "Spring", "roleIds": [role], "dueAt": due_at });
     let post =
@@ -274,9 +276,9 @@ async fn a_repeated_request_begins_no_second_review(app: TestApp) {
 }
 
 async fn a_decision_is_changed_until_the_review_is_completed(app: TestApp) {
-    let scene = Scene::of(&app, 1).await;
-    let (ada, item) = (&scene.ada, &scene.assignments[0]);
-    let review = scene.review(&app).await;
+    let fixture = Fixture::of(&app, 1).await;
+    let (ada, item) = (&fixture.ada, &fixture.assignments[0]);
+    let review = fixture.review(&app).await;
     let path = format!("/access-reviews/{review}/items/{item}");
     let decide = async |body: Value| app.patch(&path).by(ada).json(&body).send().await.ok();
     let first = decide(json!({ "decision": "REVOKE", "reason": " Has left. " })).await;
@@ -292,10 +294,10 @@ async fn a_decision_is_changed_until_the_review_is_completed(app: TestApp) {
     assert_eq!(entry["oldValue"], json!({ "decision": "REVOKE", "reason": "Has left." }));
     assert_eq!(entry["newValue"], json!({ "decision": "KEEP", "reason": null }));
     assert_eq!((&entry["metadata"]["itemId"], &entry["metadata"]["assignmentId"]), (&json!(item), &json!(item)));
-    assert!(app.held(ada, &scene.users[0]).await.contains(item));
+    assert!(app.held(ada, &fixture.users[0]).await.contains(item));
     app.close(ada, &review, "complete").await.ok();
     app.decide(ada, &review, item, "REVOKE").await.problem("conflict");
-    assert!(app.held(ada, &scene.users[0]).await.contains(item));
+    assert!(app.held(ada, &fixture.users[0]).await.contains(item));
 }
 
 async fn a_user_does_not_decide_about_itself_by_a_session_or_a_key(app: TestApp) {
@@ -309,42 +311,71 @@ async fn a_user_does_not_decide_about_itself_by_a_session_or_a_key(app: TestApp)
     };
     let key = app.key(&bob, &bob.user, &json!({})).await;
     let by_key = Person { access: key["key"].as_str().unwrap_or_else(|| panic!("{key}")).to_owned(), ..bob.clone() };
-    for caller in [&bob, &by_key] {
-        for decision in ["KEEP", "REVOKE"] {
-            let refused = app.decide(caller, &review, &of(&bob), decision).await;
-            assert!(refused.detail("forbidden").contains("your own roles"));
+    for decision in ["KEEP", "REVOKE"] {
+        let refused = app.decide(&bob, &review, &of(&bob), decision).await;
+        assert!(refused.detail("forbidden").contains("your own roles"));
+        // A user may have made the key of another account for that.
+        for item in [of(&bob), of(&ada)] {
+            app.decide(&by_key, &review, &item, decision).await.problem("forbidden");
         }
-        app.decide(caller, &review, &of(&ada), "KEEP").await.ok();
     }
+    app.decide(&bob, &review, &of(&ada), "KEEP").await.ok();
     app.decide(&ada, &review, &of(&bob), "REVOKE").await.ok();
     app.close(&ada, &review, "complete").await.ok();
     assert_eq!(app.held(&ada, &bob.user).await, [""; 0]);
 }
 
+async fn a_user_does_not_end_a_review_that_revokes_its_own_role(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.role(&ada, "REVIEWER", &["access-reviews:*", "role-assignments:*", "users:read"]).await;
+    app.assign(&ada, &bob.user, "REVIEWER", None, None).await;
+    let key = app.key(&ada, &bob.user, &json!({})).await;
+    let by_key = Person { access: key["key"].as_str().unwrap().to_owned(), ..bob.clone() };
+    let review = app.review(&ada, &json!({ "userIds": [bob.user] })).await;
+    let items = app.review_items(&ada, &review).await;
+    let (first, others) = items.split_first().unwrap();
+    app.decide(&ada, &review, first, "REVOKE").await.ok();
+    for how in ["cancel", "complete"] {
+        let refused = app.unrecorded(&ada, app.close(&bob, &review, how)).await;
+        assert!(refused.detail("forbidden").contains("your own roles"), "{how}");
+        app.unrecorded(&ada, app.close(&by_key, &review, how)).await.problem("forbidden");
+    }
+    // A review in which nothing of its own is revoked is like that of any other user.
+    app.decide(&ada, &review, first, "KEEP").await.ok();
+    for item in others {
+        app.decide(&ada, &review, item, "KEEP").await.ok();
+    }
+    app.close(&bob, &review, "complete").await.ok();
+    let second = app.review(&ada, &json!({ "userIds": [bob.user] })).await;
+    app.decide(&ada, &second, first, "REVOKE").await.ok();
+    app.close(&ada, &second, "cancel").await.ok();
+}
+
 async fn a_completion_is_409_while_items_are_undecided(app: TestApp) {
-    let scene = Scene::of(&app, 3).await;
-    let review = scene.review(&app).await;
-    app.decide(&scene.ada, &review, &scene.assignments[1], "REVOKE").await.ok();
-    let refused = app.unrecorded(&scene.ada, app.close(&scene.ada, &review, "complete")).await;
+    let fixture = Fixture::of(&app, 3).await;
+    let review = fixture.review(&app).await;
+    app.decide(&fixture.ada, &review, &fixture.assignments[1], "REVOKE").await.ok();
+    let refused = app.unrecorded(&fixture.ada, app.close(&fixture.ada, &review, "complete")).await;
     assert!(refused.detail("conflict").starts_with("2 items"), "{}", refused.text());
-    assert!(app.held(&scene.ada, &scene.users[1]).await.contains(&scene.assignments[1]));
+    assert!(app.held(&fixture.ada, &fixture.users[1]).await.contains(&fixture.assignments[1]));
 }
 
 async fn a_completion_revokes_what_was_decided_with_the_reason(app: TestApp) {
-    let scene = Scene::of(&app, 3).await;
-    let ada = &scene.ada;
-    let review = scene.review(&app).await;
-    for (item, decision) in scene.assignments.iter().zip(["KEEP", "REVOKE", "REVOKE"]) {
+    let fixture = Fixture::of(&app, 3).await;
+    let ada = &fixture.ada;
+    let review = fixture.review(&app).await;
+    for (item, decision) in fixture.assignments.iter().zip(["KEEP", "REVOKE", "REVOKE"]) {
         app.decide(ada, &review, item, decision).await.ok();
     }
     let completed = app.close(ada, &review, "complete").await.ok();
     assert_eq!((&completed["status"], &completed["closedBy"]), (&json!("COMPLETED"), &json!(ada.user)));
     assert_eq!((&completed["closedAt"], &completed["counts"]["revoke"]), (&json!(app.now()), &json!(2)));
-    for (number, user) in scene.users.iter().enumerate() {
+    for (number, user) in fixture.users.iter().enumerate() {
         assert_eq!(app.held(ada, user).await.len(), usize::from(number == 0));
     }
-    let revoked = app.history(ada, &scene.assignments[2]).await.swap_remove(0);
-    says(&revoked, ada, "ROLE_REVOKED", "ROLE_ASSIGNMENT", &scene.assignments[2]);
+    let revoked = app.history(ada, &fixture.assignments[2]).await.swap_remove(0);
+    says(&revoked, ada, "ROLE_REVOKED", "ROLE_ASSIGNMENT", &fixture.assignments[2]);
     assert_eq!(revoked["metadata"]["reason"], "ACCESS_REVIEW");
     let entry = app.history(ada, &review).await.swap_remove(0);
     says(&entry, ada, "COMPLETED", "ACCESS_REVIEW", &review);
@@ -354,18 +385,19 @@ async fn a_completion_revokes_what_was_decided_with_the_reason(app: TestApp) {
 }
 
 async fn where_one_revocation_is_refused_the_item_is_named_and_nothing_is_revoked(app: TestApp) {
-    let scene = Scene::of(&app, 1).await;
-    let ada = &scene.ada;
+    let fixture = Fixture::of(&app, 1).await;
+    let ada = &fixture.ada;
     let bob = app.administrator_beside(ada).await;
     let administrator = app.role_id(ada, "TENANT_ADMIN").await;
-    let review = app.review(ada, &json!({ "roleIds": [scene.role, administrator] })).await;
+    let review = app.review(ada, &json!({ "roleIds": [fixture.role, administrator] })).await;
     let items = app.get(&format!("/access-reviews/{review}/items")).by(ada).send().await.ok();
     for item in items["data"].as_array().unwrap() {
         let decider = if item["userId"] == json!(ada.user) { &bob } else { ada };
         app.decide(decider, &review, item["id"].as_str().unwrap(), "REVOKE").await.ok();
     }
+    let carol = app.colleague_who_may(ada, "carol@example.com", &["access-reviews:*", "role-assignments:*"]).await;
     // Each of the two administrators could be revoked alone.
-    let refused = app.unrecorded(ada, app.close(ada, &review, "complete")).await;
+    let refused = app.unrecorded(ada, app.close(&carol, &review, "complete")).await;
     let named = refused.fields("conflict");
     let administrators: Vec<String> = [&ada.user, &bob.user]
         .iter()
@@ -376,15 +408,15 @@ async fn where_one_revocation_is_refused_the_item_is_named_and_nothing_is_revoke
         })
         .collect();
     assert!(named.len() == 1 && administrators.contains(&named[0]), "{named:?}");
-    assert_eq!(app.held(ada, &scene.users[0]).await, scene.assignments);
+    assert_eq!(app.held(ada, &fixture.users[0]).await, fixture.assignments);
     assert_eq!(app.counts(ada, &review).await["revoke"], 3);
 }
 
 async fn a_completion_needs_the_permission_for_each_assignment(app: TestApp) {
-    let scene = Scene::of(&app, 1).await;
-    let bob = app.colleague_who_may(&scene.ada, "bob@example.com", &["access-reviews:update"]).await;
-    let review = scene.review(&app).await;
-    let item = &scene.assignments[0];
+    let fixture = Fixture::of(&app, 1).await;
+    let bob = app.colleague_who_may(&fixture.ada, "bob@example.com", &["access-reviews:update"]).await;
+    let review = fixture.review(&app).await;
+    let item = &fixture.assignments[0];
     app.decide(&bob, &review, item, "REVOKE").await.ok();
     let refused = app.close(&bob, &review, "complete").await;
     assert_eq!(refused.fields("forbidden"), [format!("items[{item}]")]);
@@ -393,13 +425,13 @@ async fn a_completion_needs_the_permission_for_each_assignment(app: TestApp) {
 }
 
 async fn assignments_that_have_ended_are_skipped_and_counted(app: TestApp) {
-    let scene = Scene::of(&app, 2).await;
-    let ada = &scene.ada;
-    let review = scene.review(&app).await;
-    for item in &scene.assignments {
+    let fixture = Fixture::of(&app, 2).await;
+    let ada = &fixture.ada;
+    let review = fixture.review(&app).await;
+    for item in &fixture.assignments {
         app.decide(ada, &review, item, "REVOKE").await.ok();
     }
-    app.delete(&format!("/users/{}", scene.users[0])).by(ada).send().await.no_content();
+    app.delete(&format!("/users/{}", fixture.users[0])).by(ada).send().await.no_content();
     app.close(ada, &review, "complete").await.ok();
     let items = app.get(&format!("/access-reviews/{review}/items")).by(ada).send().await.ok();
     assert_eq!(each(&items, "outcome"), ["GONE", "REVOKED"]);
@@ -408,35 +440,35 @@ async fn assignments_that_have_ended_are_skipped_and_counted(app: TestApp) {
 }
 
 async fn a_cancelled_review_revokes_nothing(app: TestApp) {
-    let scene = Scene::of(&app, 1).await;
-    let review = scene.review(&app).await;
-    app.decide(&scene.ada, &review, &scene.assignments[0], "REVOKE").await.ok();
-    let cancelled = app.close(&scene.ada, &review, "cancel").await.ok();
+    let fixture = Fixture::of(&app, 1).await;
+    let review = fixture.review(&app).await;
+    app.decide(&fixture.ada, &review, &fixture.assignments[0], "REVOKE").await.ok();
+    let cancelled = app.close(&fixture.ada, &review, "cancel").await.ok();
     assert_eq!((&cancelled["status"], &cancelled["counts"]["revoke"]), (&json!("CANCELLED"), &json!(1)));
-    assert_eq!(app.held(&scene.ada, &scene.users[0]).await, scene.assignments);
-    let entry = app.history(&scene.ada, &review).await.swap_remove(0);
-    says(&entry, &scene.ada, "UPDATE", "ACCESS_REVIEW", &review);
+    assert_eq!(app.held(&fixture.ada, &fixture.users[0]).await, fixture.assignments);
+    let entry = app.history(&fixture.ada, &review).await.swap_remove(0);
+    says(&entry, &fixture.ada, "UPDATE", "ACCESS_REVIEW", &review);
     assert_eq!(entry["newValue"], json!({ "status": "CANCELLED" }));
 }
 
 async fn a_closed_review_is_409(app: TestApp) {
-    let scene = Scene::of(&app, 1).await;
-    let item = &scene.assignments[0];
+    let fixture = Fixture::of(&app, 1).await;
+    let item = &fixture.assignments[0];
     for how in ["complete", "cancel"] {
-        let review = scene.review(&app).await;
-        app.decide(&scene.ada, &review, item, "KEEP").await.ok();
-        app.close(&scene.ada, &review, how).await.ok();
-        app.decide(&scene.ada, &review, item, "KEEP").await.problem("conflict");
+        let review = fixture.review(&app).await;
+        app.decide(&fixture.ada, &review, item, "KEEP").await.ok();
+        app.close(&fixture.ada, &review, how).await.ok();
+        app.decide(&fixture.ada, &review, item, "KEEP").await.problem("conflict");
         for again in ["complete", "cancel"] {
-            app.close(&scene.ada, &review, again).await.problem("conflict");
+            app.close(&fixture.ada, &review, again).await.problem("conflict");
         }
     }
 }
 
 async fn lists_filter_and_page(app: TestApp) {
-    let scene = Scene::of(&app, 3).await;
-    let ada = &scene.ada;
-    let [first, second] = [scene.review(&app).await, scene.review(&app).await];
+    let fixture = Fixture::of(&app, 3).await;
+    let ada = &fixture.ada;
+    let [first, second] = [fixture.review(&app).await, fixture.review(&app).await];
     app.close(ada, &second, "cancel").await.ok();
     let reviews =
         async |query: &str| each(&app.get(&format!("/access-reviews?{query}")).by(ada).send().await.ok(), "id");
@@ -444,21 +476,21 @@ async fn lists_filter_and_page(app: TestApp) {
     assert_eq!(reviews("status=CANCELLED").await, [second.as_str()]);
     assert_eq!(reviews("status=COMPLETED").await, [""; 0]);
     assert_eq!(reviews("limit=1").await.len(), 1);
-    app.decide(ada, &first, &scene.assignments[0], "KEEP").await.ok();
-    app.decide(ada, &first, &scene.assignments[1], "REVOKE").await.ok();
+    app.decide(ada, &first, &fixture.assignments[0], "KEEP").await.ok();
+    app.decide(ada, &first, &fixture.assignments[1], "REVOKE").await.ok();
     let items = async |query: &str| {
         let path = format!("/access-reviews/{first}/items?{query}");
         each(&app.get(&path).by(ada).send().await.ok(), "id")
     };
     for (number, decision) in ["KEEP", "REVOKE", "UNDECIDED"].into_iter().enumerate() {
-        assert_eq!(items(&format!("decision={decision}")).await, [scene.assignments[number].clone()]);
+        assert_eq!(items(&format!("decision={decision}")).await, [fixture.assignments[number].clone()]);
     }
-    assert_eq!(items("limit=2&page=2").await, [scene.assignments[2].clone()]);
+    assert_eq!(items("limit=2&page=2").await, [fixture.assignments[2].clone()]);
 }
 
 async fn a_reviewer_in_an_organization_sees_and_decides_only_there(app: TestApp) {
-    let scene = Scene::of(&app, 1).await;
-    let (ada, user) = (&scene.ada, &scene.users[0]);
+    let fixture = Fixture::of(&app, 1).await;
+    let (ada, user) = (&fixture.ada, &fixture.users[0]);
     let [own, other]: [OrganizationId; 2] = [app.organization(ada, "own").await, app.organization(ada, "other").await];
     for place in [own, other] {
         app.assign(ada, user, "CLERK", Some(place), None).await;
@@ -466,7 +498,7 @@ async fn a_reviewer_in_an_organization_sees_and_decides_only_there(app: TestApp)
     let bob = app.colleague_in(ada, own, "bob@example.com", &["access-reviews:*", "role-assignments:*"]).await;
     let here = |place: OrganizationId| json!({ "organizationId": place.to_string(), "userIds": [user] });
     let visible = app.review(&bob, &here(own)).await;
-    let hidden = [app.review(ada, &here(other)).await, scene.review(&app).await];
+    let hidden = [app.review(ada, &here(other)).await, fixture.review(&app).await];
     assert_eq!(app.try_review(&bob, &here(other)).await.fields("not-found"), ["organizationId"]);
     app.try_review(&bob, &json!({})).await.problem("forbidden");
     assert_eq!(each(&app.get("/access-reviews").by(&bob).send().await.ok(), "id"), [visible.as_str()]);
@@ -484,32 +516,32 @@ async fn a_reviewer_in_an_organization_sees_and_decides_only_there(app: TestApp)
 }
 
 async fn another_tenant_finds_no_review(app: TestApp) {
-    let scene = Scene::of(&app, 1).await;
+    let fixture = Fixture::of(&app, 1).await;
     let eve = app.register("eve@example.org").await;
-    let review = scene.review(&app).await;
+    let review = fixture.review(&app).await;
     app.get(&format!("/access-reviews/{review}")).by(&eve).send().await.problem("not-found");
     app.get("/access-reviews/x").by(&eve).send().await.problem("validation-error");
     let csv = app.get(&format!("/access-reviews/{review}/items")).by(&eve).header("accept", "text/csv");
     csv.send().await.problem("not-found");
-    app.decide(&eve, &review, &scene.assignments[0], "KEEP").await.problem("not-found");
+    app.decide(&eve, &review, &fixture.assignments[0], "KEEP").await.problem("not-found");
     app.close(&eve, &review, "complete").await.problem("not-found");
     assert_eq!(app.get("/access-reviews").by(&eve).send().await.ok()["pagination"]["total"], 0);
 }
 
 async fn an_item_of_another_review_is_404(app: TestApp) {
-    let scene = Scene::of(&app, 2).await;
-    let review = app.review(&scene.ada, &json!({ "userIds": [scene.users[0]] })).await;
-    app.decide(&scene.ada, &review, &scene.assignments[1], "KEEP").await.problem("not-found");
-    app.decide(&scene.ada, &scene.assignments[1], &scene.assignments[1], "KEEP").await.problem("not-found");
+    let fixture = Fixture::of(&app, 2).await;
+    let review = app.review(&fixture.ada, &json!({ "userIds": [fixture.users[0]] })).await;
+    app.decide(&fixture.ada, &review, &fixture.assignments[1], "KEEP").await.problem("not-found");
+    app.decide(&fixture.ada, &fixture.assignments[1], &fixture.assignments[1], "KEEP").await.problem("not-found");
 }
 
 async fn a_review_is_completed_once_by_several_people(app: TestApp) {
-    let scene = Scene::of(&app, 4).await;
-    let ada = &scene.ada;
+    let fixture = Fixture::of(&app, 4).await;
+    let ada = &fixture.ada;
     let bob = app.administrator_beside(ada).await;
-    let review = scene.review(&app).await;
+    let review = fixture.review(&app).await;
     let decide = |by, item| app.decide(by, &review, item, "REVOKE");
-    let [a, b, c, d] = <&[String; 4]>::try_from(scene.assignments.as_slice()).unwrap();
+    let [a, b, c, d] = <&[String; 4]>::try_from(fixture.assignments.as_slice()).unwrap();
     let decided = tokio::join!(decide(ada, a), decide(&bob, b), decide(ada, c), decide(&bob, d));
     for answer in [decided.0, decided.1, decided.2, decided.3] {
         answer.ok();
@@ -519,7 +551,7 @@ async fn a_review_is_completed_once_by_several_people(app: TestApp) {
     let mut statuses = [first.status(), second.status()];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 409]);
-    for user in &scene.users {
+    for user in &fixture.users {
         assert_eq!(app.held(ada, user).await, [""; 0]);
     }
 }
@@ -538,10 +570,10 @@ async fn csv(app: &TestApp, by: &Person, review: &str, query: &str) -> (Vec<Stri
 }
 
 async fn the_csv_has_all_items_that_pass_the_filter(app: TestApp) {
-    let scene = Scene::of(&app, 3).await;
-    let ada = &scene.ada;
-    let review = scene.review(&app).await;
-    app.decide(ada, &review, &scene.assignments[0], "KEEP").await.ok();
+    let fixture = Fixture::of(&app, 3).await;
+    let ada = &fixture.ada;
+    let review = fixture.review(&app).await;
+    app.decide(ada, &review, &fixture.assignments[0], "KEEP").await.ok();
     let (names, rows) = csv(&app, ada, &review, "?limit=1").await;
     let items = app.get(&format!("/access-reviews/{review}/items")).by(ada).send().await.ok();
     assert_eq!(rows.len(), 3);
@@ -590,4 +622,18 @@ async fn no_cell_of_the_csv_is_a_spreadsheet_formula(app: TestApp) {
     assert_eq!((of(0, "user"), of(1, "user")), ("'@SUM(A1)", "'+1@example.com"));
     assert_eq!((of(0, "organization"), of(0, "reason")), ("'=1+1", "'-2+3, \"quoted\""));
     assert_eq!(of(1, "reason"), "''quoted'");
+}
+
+async fn a_tenant_has_a_limited_number_of_open_reviews(app: TestApp) {
+    let app = app.with_settings(|settings| settings.max_open_access_reviews = 2).await;
+    let fixture = Fixture::of(&app, 1).await;
+    let first = fixture.review(&app).await;
+    fixture.review(&app).await;
+    let refused = app.try_review(&fixture.ada, &json!({})).await;
+    assert!(refused.detail("conflict").contains("2 open access reviews"), "{}", refused.text());
+    app.close(&fixture.ada, &first, "cancel").await.ok();
+    fixture.review(&app).await;
+    // Another tenant has its own.
+    let eve = app.register("eve@example.com").await;
+    app.review(&eve, &json!({})).await;
 }

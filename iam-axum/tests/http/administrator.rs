@@ -1,4 +1,5 @@
-//! A tenant always keeps an active administrator whose role does not expire (decisions §3).
+//! A tenant always keeps an active administrator whose role does not expire
+//! (`docs/http-api.md#the-last-administrator`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -8,7 +9,7 @@ use crate::app::{TestApp, shown};
 use crate::people::Person;
 use crate::request::Request;
 
-on_every_store![
+in_memory![
     the_last_administrator_cannot_be_deleted_suspended_or_lose_the_role,
     an_administrator_can_be_removed_while_another_one_remains,
     a_temporary_administrator_does_not_count_as_remaining,

@@ -1,15 +1,17 @@
-//! Service accounts and API keys (`machines.md`).
+//! Service accounts and API keys (`docs/http-api.md#api-keys`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
 use iam_core::OrganizationId;
+use iam_core::mail::MailKind;
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, shown};
+use crate::mail::kinds;
 use crate::people::{PASSWORD, Person, profile, with};
 use crate::request::{Response, each, members};
 
-on_every_store![
+in_memory![
     a_service_account_has_a_name_instead_of_an_email,
     a_service_account_is_listed_by_its_kind,
     a_service_account_is_renamed_and_gets_no_email,
@@ -26,6 +28,10 @@ on_every_store![
     a_question_by_a_key_is_about_the_key,
     a_key_cannot_manage_sessions_credentials_or_keys,
     the_caller_by_key_is_told_so,
+    a_key_of_another_user_names_permissions_that_its_maker_holds,
+    keys_of_other_users_need_a_recent_authentication,
+    a_person_is_told_of_its_new_key,
+    a_reset_password_revokes_the_keys_whose_secret_the_user_has_known,
     a_key_gets_narrower_but_never_wider,
     a_change_of_a_key_honours_the_version,
     rotation_keeps_the_id_and_ends_the_former_secret_after_the_overlap,
@@ -44,7 +50,7 @@ impl TestApp {
         let body = json!({ "name": "Importer" });
         let account = self.post("/service-accounts").by(administrator).json(&body).send().await.created();
         let account = account["id"].as_str().unwrap().to_owned();
-        let role = crate::table::fresh("ROBOT_");
+        let role = crate::access_table::fresh("ROBOT_");
         self.role(administrator, &role, permissions).await;
         self.assign(administrator, &account, &role, None, None).await;
         account
@@ -55,8 +61,10 @@ impl TestApp {
         self.try_key(by, user, members).await.created()
     }
 
+    /// Asks for a key of a user: one of another user has every permission, if the members do not name some.
     async fn try_key(&self, by: &Person, user: &str, members: &Value) -> Response {
-        let body = with(json!({ "name": "nightly" }), members);
+        let named = if by.user == user { json!({}) } else { json!({ "permissions": ["*"] }) };
+        let body = with(with(json!({ "name": "nightly" }), &named), members);
         self.post(&format!("/users/{user}/api-keys")).by(by).json(&body).send().await
     }
 }
@@ -85,13 +93,16 @@ async fn a_service_account_has_a_name_instead_of_an_email(app: TestApp) {
     let create = async |body: Value| app.post("/service-accounts").by(&ada).json(&body).send().await;
     let account = create(json!({ "name": "  Importer " })).await.created();
     let expected = json!({
-        "id": account["id"], "kind": "SERVICE", "name": "Importer", "emailVerifiedAt": null, "tenantId": ada.tenant,
-        "status": "ACTIVE", "lastLoginAt": null, "createdAt": app.now(), "updatedAt": app.now(),
+        "id": account["id"], "kind": "SERVICE", "name": "Importer", "emailVerifiedAt": null, "homeOrganizationId": null,
+        "tenantId": ada.tenant, "status": "ACTIVE", "lastLoginAt": null, "createdAt": app.now(), "updatedAt": app.now(),
     });
     assert_eq!(account, expected);
     assert_eq!(app.user(&ada, id(&account)).await, expected);
     let entries = app.history(&ada, id(&account)).await;
-    assert_eq!(entries[0]["newValue"], json!({ "kind": "SERVICE", "name": "Importer", "status": "ACTIVE" }));
+    assert_eq!(
+        entries[0]["newValue"],
+        json!({ "kind": "SERVICE", "name": "Importer", "homeOrganizationId": null, "status": "ACTIVE" })
+    );
     assert_eq!(create(json!({})).await.invalid_fields(), ["name"]);
     assert_eq!(create(json!({ "name": "x".repeat(101) })).await.invalid_fields(), ["name"]);
     assert_eq!(create(json!({ "name": "x", "email": "x@example.com" })).await.invalid_fields(), ["email"]);
@@ -222,7 +233,7 @@ async fn a_user_has_20_keys(app: TestApp) {
         answers.push(app.key(&ada, &robot, &json!({})).await);
     }
     let racing = join_all((0..4).map(|_| async {
-        let body = json!({ "name": "racing" });
+        let body = json!({ "name": "racing", "permissions": [] });
         app.post(&format!("/users/{robot}/api-keys")).by(&ada).json(&body).send_in_race().await.status()
     }));
     let mut racing = racing.await;
@@ -392,6 +403,76 @@ async fn the_caller_by_key_is_told_so(app: TestApp) {
     assert_eq!((&me["tenant"]["id"], &me["permissions"]["tenant"]), (&json!(ada.tenant), &json!(["users:read"])));
     let me = app.get("/auth/me").by(&ada).send().await.ok();
     assert!(me.get("apiKey").is_none() && me["session"]["id"] == ada.session);
+}
+
+async fn a_key_of_another_user_names_permissions_that_its_maker_holds(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let robot = app.robot(&ada, &[]).await;
+    let path = format!("/users/{robot}/api-keys");
+    let create = async |by: &Person, body: Value| app.post(&path).by(by).json(&body).send().await;
+    for body in [json!({ "name": "key" }), json!({ "name": "key", "permissions": null })] {
+        assert_eq!(create(&ada, body).await.invalid_fields(), ["permissions"]);
+    }
+    let bob = app.colleague_who_may(&ada, "bob@example.com", &["api-keys:create", "users:read"]).await;
+    app.unrecorded(&ada, create(&bob, json!({ "name": "key", "permissions": ["*"] }))).await.escalates();
+    let beyond = json!({ "name": "key", "permissions": ["users:read", "users:update"] });
+    app.unrecorded(&ada, create(&bob, beyond)).await.escalates();
+    let key = create(&bob, json!({ "name": "key", "permissions": ["users:read"] })).await.created();
+    // The account becomes an administrator. The key that Bob may know does not.
+    app.assign(&ada, &robot, "TENANT_ADMIN", None, None).await;
+    get(&app, "/users", &key).await.ok();
+    get(&app, "/roles", &key).await.lacks("roles:read");
+}
+
+async fn keys_of_other_users_need_a_recent_authentication(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let robot = app.robot(&ada, &["users:read"]).await;
+    let key = app.key(&ada, &robot, &json!({})).await;
+    app.pass(TimeDelta::minutes(11));
+    let rotate = format!("/api-keys/{}/rotate", id(&key));
+    let refused = async || {
+        app.try_key(&ada, &robot, &json!({})).await.problem("insufficient-authentication");
+        app.post(&rotate).by(&ada).json(&json!({})).send().await.problem("insufficient-authentication");
+    };
+    app.unrecorded(&ada, refused()).await;
+    app.post("/auth/step-up").by(&ada).json(&json!({ "password": PASSWORD })).send().await.no_content();
+    app.key(&ada, &robot, &json!({})).await;
+    app.post(&rotate).by(&ada).json(&json!({})).send().await.ok();
+}
+
+async fn a_person_is_told_of_its_new_key(app: TestApp) {
+    let app = app.with_mail().await;
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    let robot = app.robot(&ada, &[]).await;
+    app.mails().await;
+    app.key(&ada, &robot, &json!({})).await;
+    app.key(&ada, &bob.user, &json!({})).await;
+    app.key(&bob, &bob.user, &json!({})).await;
+    let told = (MailKind::ApiKeyCreated, "bob@example.com");
+    assert_eq!(kinds(&app.mails().await), [told, told]);
+}
+
+async fn a_reset_password_revokes_the_keys_whose_secret_the_user_has_known(app: TestApp) {
+    let app = app.with_mail().await;
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague_who_may(&ada, "bob@example.com", &["users:read"]).await;
+    let [own, given] = [app.key(&bob, &bob.user, &json!({})).await, app.key(&ada, &bob.user, &json!({})).await];
+    // A thief of the session has a secret, although an administrator rotates the key after it.
+    let rotated = app.key(&ada, &bob.user, &json!({})).await;
+    let rotate = format!("/api-keys/{}/rotate", id(&rotated));
+    let known = app.post(&rotate).by(&bob).json(&json!({})).send().await.ok();
+    app.post(&rotate).by(&ada).json(&json!({ "overlapSeconds": 86_400 })).send().await.ok();
+    assert!(is_accepted(&app, text(&known)).await);
+    app.mails().await;
+    let forgot = json!({ "email": bob.email, "tenant": bob.tenant });
+    app.post("/auth/password/forgot").json(&forgot).send().await.accepted();
+    let body = json!({ "token": app.token(MailKind::Reset, &bob.email).await, "newPassword": "N3w&Password" });
+    app.post("/auth/password/reset").json(&body).send().await.no_content();
+    assert!(!is_accepted(&app, text(&own)).await && !is_accepted(&app, text(&known)).await);
+    assert!(is_accepted(&app, text(&given)).await, "an administrator has made it");
+    let entry = &app.history(&ada, id(&own)).await[0];
+    assert_eq!((&entry["action"], &entry["resourceType"]), (&json!("DELETE"), &json!("API_KEY")));
 }
 
 async fn a_key_gets_narrower_but_never_wider(app: TestApp) {

@@ -12,11 +12,17 @@ use iam_core::observe::Observer;
 use iam_core::webhook::WebhookSender;
 use iam_core::{Builder, Iam, Store};
 use test_support::TestStore;
+use url::Url;
 
 use crate::mail::{self, TestMailer};
+use crate::provider::Providers;
 use crate::request::Request;
 use crate::webauthn;
 use crate::webhook::TestReceiver;
+use crate::zone::Zone;
+
+/// Where a client takes the result of a login by a provider.
+pub(crate) const REDIRECT: &str = "https://app.example.com/callback";
 
 /// The prefix of the canonical paths.
 pub(crate) const PREFIX: &str = "/api/v1";
@@ -30,6 +36,10 @@ pub(crate) struct TestApp {
     pub(crate) mailer: Option<TestMailer>,
     /// What receives the events of webhooks.
     pub(crate) receiver: TestReceiver,
+    /// What the DNS has.
+    pub(crate) zone: Zone,
+    /// What identity providers answer.
+    pub(crate) providers: Providers,
     pub(crate) router: Router,
     /// The owner of the store's file or database, which is removed when the last service over it is dropped.
     test_store: Arc<TestStore>,
@@ -40,16 +50,20 @@ impl TestApp {
         let store = test_store.store();
         // A date in the past, so that code that reads the system's clock fails the tests.
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
-        let receiver = TestReceiver::default();
+        let (receiver, zone, providers) = (TestReceiver::default(), Zone::default(), Providers::new());
         let builder = Iam::builder(Arc::clone(&store)).webhooks(Arc::new(receiver.clone()));
+        let builder = builder.resolver(Arc::new(zone.clone()));
+        let builder = builder.federation(Arc::new(providers.clone()), callbacks());
         let iam = Self::build(builder, clock.clone(), |_| {}).await;
         let router = iam_axum::service(iam.clone(), unlimited());
-        Self { store, clock, iam, mailer: None, receiver, router, test_store: Arc::new(test_store) }
+        Self { store, clock, iam, mailer: None, receiver, zone, providers, router, test_store: Arc::new(test_store) }
     }
 
     /// A builder of another process over the same store, which sends mail if this one does.
     fn builder(&self) -> Builder {
         let builder = Iam::builder(Arc::clone(&self.store)).webhooks(Arc::new(self.receiver.clone()));
+        let builder = builder.resolver(Arc::new(self.zone.clone()));
+        let builder = builder.federation(Arc::new(self.providers.clone()), callbacks());
         match &self.mailer {
             Some(mailer) => builder.mail(Arc::new(mailer.clone()), mail::pages()),
             None => builder,
@@ -65,6 +79,7 @@ impl TestApp {
         let mut settings = iam_core::Settings::default();
         settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         settings.relying_party = Some(webauthn::relying_party());
+        settings.federation_redirects = vec![REDIRECT.to_owned()];
         set(&mut settings);
         builder.clock(clock).settings(settings).build().await.unwrap()
     }
@@ -100,6 +115,12 @@ impl TestApp {
         self.serving(iam, unlimited())
     }
 
+    /// Another process over the same store and clock, which reaches neither the DNS nor identity providers.
+    pub(crate) async fn offline(&self) -> Self {
+        let iam = Self::build(Iam::builder(Arc::clone(&self.store)), self.clock.clone(), |_| {}).await;
+        self.serving(iam, unlimited())
+    }
+
     /// Another process over the same store and clock, which sends the events of webhooks by this sender.
     pub(crate) async fn sending(&self, sender: Arc<dyn WebhookSender>) -> Self {
         let iam = Self::build(self.builder().webhooks(sender), self.clock.clone(), |_| {}).await;
@@ -128,7 +149,8 @@ impl TestApp {
         let router = iam_axum::service(iam.clone(), settings);
         let (store, test_store) = (Arc::clone(&self.store), Arc::clone(&self.test_store));
         let (mailer, receiver) = (self.mailer.clone(), self.receiver.clone());
-        Self { store, clock: self.clock.clone(), iam, mailer, receiver, router, test_store }
+        let (zone, providers) = (self.zone.clone(), self.providers.clone());
+        Self { store, clock: self.clock.clone(), iam, mailer, receiver, zone, providers, router, test_store }
     }
 
     pub(crate) fn get(&self, path: &str) -> Request<'_> {
@@ -169,6 +191,11 @@ impl TestApp {
     pub(crate) fn now(&self) -> String {
         shown(self.clock.now())
     }
+}
+
+/// Where identity providers send people back to.
+fn callbacks() -> Url {
+    Url::parse("https://iam.example/api/v1/auth/federation/callback/").unwrap()
 }
 
 /// Settings without rate limits: tests send more requests than people do.

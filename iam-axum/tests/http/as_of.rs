@@ -1,4 +1,5 @@
-//! Questions about earlier and later moments, and who holds a permission (`foresight.md`, "As of" and "Who can").
+//! Questions about earlier and later moments, and who holds a permission
+//! (`docs/foresight.md#what-was-and-what-will-be`, `docs/foresight.md#who-can`).
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use crate::people::Person;
 use crate::request::{Request, each, each_sorted, members};
 
 on_every_store![
+    "the past is read by statements of the store";
     a_check_answers_for_an_earlier_moment,
     a_check_uses_the_role_the_tree_and_the_status_of_the_moment,
     a_check_answers_for_a_later_moment_as_things_stand,

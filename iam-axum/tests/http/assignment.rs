@@ -1,4 +1,4 @@
-//! `GET /users/:id/roles` (decisions §3).
+//! `GET /users/:id/roles` (`docs/http-api.md#role-assignments`).
 
 use chrono::TimeDelta;
 use iam_core::clock::Clock as _;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::app::TestApp;
 
-on_every_store![
+in_memory![
     the_roles_of_a_user_embed_role_and_organization,
     a_role_is_not_listed_from_the_instant_of_its_expiry,
     reading_own_roles_needs_no_permission_but_reading_others_does,

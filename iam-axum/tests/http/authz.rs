@@ -1,4 +1,4 @@
-//! `/authz/check` and `/auth/me`: which permissions a user has, and why (decisions §2, §4).
+//! `/authz/check` and `/auth/me`: which permissions a user has, and why (`docs/http-api.md#checks`).
 
 use chrono::TimeDelta;
 use iam_core::OrganizationId;
@@ -8,7 +8,7 @@ use crate::app::{TestApp, shown};
 use crate::people::Person;
 use crate::request::{Response, members};
 
-on_every_store![
+in_memory![
     a_decision_names_the_grant_that_allows_it,
     a_decision_names_every_role_that_grants_the_permission,
     a_grant_in_an_organization_covers_it_and_everything_below,

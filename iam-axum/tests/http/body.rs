@@ -1,13 +1,18 @@
-//! Request bodies (decisions §1).
+//! Request bodies (`docs/http-api.md#bodies`).
 
+use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::app::TestApp;
+use crate::app::{PREFIX, TestApp};
+use crate::openapi::{document, operations};
 use crate::people::profile;
 
-on_every_store![
+in_memory![
     a_content_type_other_than_json_is_415,
     a_body_without_content_type_is_415,
+    an_encoded_body_is_415,
+    a_body_with_two_content_types_is_415,
+    an_operation_without_a_body_refuses_fields,
     a_json_content_type_may_have_parameters,
     broken_json_is_400,
     trailing_garbage_is_400,
@@ -50,6 +55,58 @@ async fn a_content_type_other_than_json_is_415(app: TestApp) {
             answer.problem("unsupported-media-type");
         }
     }
+}
+
+async fn an_encoded_body_is_415(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for path in PATHS {
+        for encoding in ["gzip", "br", "identity, gzip", ",gzip", "x"] {
+            let request = app.post(path).by(&ada).json(&profile("bob@example.com"));
+            request.header("content-encoding", encoding).send().await.problem("unsupported-media-type");
+        }
+    }
+    for (encoding, email) in [("Identity", "bob@example.com"), (", identity ,", "grace@example.com")] {
+        let request = app.post("/users").by(&ada).json(&profile(email));
+        request.header("content-encoding", encoding).send().await.created();
+    }
+}
+
+async fn a_body_with_two_content_types_is_415(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let mut request = app.post("/users").by(&ada).json(&profile("bob@example.com"));
+    request.headers_mut().append("content-type", "text/plain".parse().unwrap());
+    request.send().await.problem("unsupported-media-type");
+}
+
+/// Otherwise `{"preview": true}` would be taken for a preview, and the change would be made.
+async fn an_operation_without_a_body_refuses_fields(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let mut count = 0;
+    for operation in operations(&document()) {
+        if !operation.description["requestBody"].is_null() || operation.method == Method::GET {
+            continue;
+        }
+        let path = operation.path.replace("{id}", &ada.user).replace("{itemId}", &ada.user);
+        let send = async |body: &str| {
+            let request = app.request(operation.method.clone(), &format!("{PREFIX}{path}")).body(body.to_owned());
+            let is_public = operation.required_permission() == "public";
+            if is_public { request.send().await } else { request.by(&ada).send().await }
+        };
+        let refused = app.unrecorded(&ada, send(r#"{"preview": true}"#)).await;
+        assert_eq!(refused.invalid_fields(), ["preview"], "{operation}");
+        assert_eq!(send("preview=true").await.invalid_fields(), ["$"], "{operation}");
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+    // Some clients always send an object.
+    let bob = app.add_user(&ada, "bob@example.com").await;
+    for (path, body) in [("suspend", "{}"), ("reactivate", " \r\n"), ("suspend", "null")] {
+        app.post(&format!("/users/{bob}/{path}")).by(&ada).body(body).send().await.ok();
+    }
+    let long = app.delete(&format!("/users/{bob}")).by(&ada).body(vec![b' '; 256 * 1024 + 1]).send().await;
+    assert_eq!(long.status(), 413);
+    let stranger = app.post(&format!("/users/{bob}/suspend")).body(r#"{"preview": true}"#);
+    stranger.send().await.problem("unauthorized");
 }
 
 async fn a_body_without_content_type_is_415(app: TestApp) {

@@ -1,4 +1,4 @@
-//! `POST /role-assignments/bulk` (interface §4.2, decisions §4).
+//! `POST /role-assignments/bulk` (`docs/http-api.md#role-assignments`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -9,6 +9,7 @@ use crate::people::{Person, says, with};
 use crate::request::{Response, each_sorted, members};
 
 on_every_store![
+    "all or nothing is a transaction of the store";
     bulk_answers_201_with_the_new_assignments_in_order,
     one_role_assigned_entry_is_recorded_for_each_item,
     an_item_may_have_an_organization_and_an_expiry,

@@ -1,5 +1,6 @@
-//! The conventions of every path (decisions §1). [`Response`](crate::request::Response) checks in every test that each
-//! answer has its correlation id and security headers, and that each failure is a complete problem document.
+//! The conventions of every path (`docs/http-api.md#headers`). [`Response`](crate::request::Response) checks in every
+//! test that each answer has its correlation id and security headers, and that each failure is a complete problem
+//! document.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, profile};
 use crate::request::{Request, Response};
 
-on_every_store![
+in_memory![
     a_correlation_id_of_visible_ascii_is_echoed,
     any_other_correlation_id_is_replaced_by_a_uuid,
     no_answer_may_be_stored,
@@ -279,7 +280,7 @@ async fn forwarded_addresses_count_only_from_trusted_proxies(app: TestApp) {
     let app = app.with_http_settings(|settings| {
         settings.trusted_proxies = vec!["10.0.0.0/8".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
     });
-    let cases: [(&str, &[&str], &str); 7] = [
+    let cases: [(&str, &[&str], &str); 9] = [
         ("192.0.2.1", &["203.0.113.9"], "192.0.2.1"),
         ("10.0.0.1", &[], "10.0.0.1"),
         ("10.0.0.1", &["203.0.113.9"], "203.0.113.9"),
@@ -287,6 +288,8 @@ async fn forwarded_addresses_count_only_from_trusted_proxies(app: TestApp) {
         ("10.0.0.1", &["1.1.1.1, 203.0.113.9, 10.0.0.2"], "203.0.113.9"),
         ("10.0.0.1", &["1.1.1.1", "203.0.113.9"], "203.0.113.9"),
         ("10.0.0.1", &["203.0.113.9, nonsense"], "10.0.0.1"),
+        ("10.0.0.1", &["203.0.113.9,"], "203.0.113.9"),
+        ("10.0.0.1", &[", 203.0.113.9 ,,", ""], "203.0.113.9"),
     ];
     for (peer, forwarded, expected) in cases {
         assert_eq!(recorded_address(&app, peer, forwarded).await, expected, "{peer} {forwarded:?}");

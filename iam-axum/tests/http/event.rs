@@ -1,4 +1,4 @@
-//! `GET /events`: the audit log as a feed (`events.md`).
+//! `GET /events`: the audit log as a feed (`docs/integrating.md#a-program-learns-what-happens`).
 
 use std::time::Duration;
 
@@ -15,9 +15,11 @@ use crate::people::Person;
 use crate::request::{Response, members};
 
 on_every_store![
+    "the order of the feed is that in which the store commits";
     events_are_the_entries_in_the_order_of_the_leaves,
     a_reader_misses_nothing_and_sees_nothing_twice,
     an_empty_page_repeats_after,
+    a_place_beyond_the_newest_event_is_400_and_names_that_event,
     types_select_events,
     invalid_parameters_are_named,
     an_event_appears_once_it_is_sequenced,
@@ -32,6 +34,9 @@ on_every_store![
     a_stream_continues_after_the_last_event_id,
     a_stream_ends_without_the_permission,
     a_stream_begins_with_the_problem_if_there_is_one,
+    a_stream_is_neither_kept_nor_delayed_by_proxies,
+    a_user_has_at_most_ten_open_streams,
+    a_request_that_waits_counts_as_an_open_stream,
 ];
 
 async fn events(app: &TestApp, by: &Person, query: &[(&str, &str)]) -> Response {
@@ -104,12 +109,36 @@ async fn an_empty_page_repeats_after(app: TestApp) {
     assert_eq!(events(&app, &ada, &[]).await.ok(), json!({ "data": [], "next": 0 }));
     record(&app, &ada, 1).await;
     let end = events(&app, &ada, &[]).await.ok()["next"].as_u64().unwrap();
-    for after in [end, end + 1_000] {
-        let page = events(&app, &ada, &[("after", &after.to_string())]).await.ok();
-        assert_eq!(page, json!({ "data": [], "next": after }));
-    }
+    let page = events(&app, &ada, &[("after", &end.to_string())]).await.ok();
+    assert_eq!(page, json!({ "data": [], "next": end }));
     let page = events(&app, &ada, &[("after", "1"), ("types", "NOTHING.LIKE_THIS")]).await.ok();
     assert_eq!(page, json!({ "data": [], "next": 1 }));
+}
+
+/// A consumer whose place comes from a log that was lost, for instance because a backup was restored, must not skip what
+/// follows.
+async fn a_place_beyond_the_newest_event_is_400_and_names_that_event(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for newest in [0, 7] {
+        if newest > 0 {
+            record(&app, &ada, 1).await;
+        }
+        let newest = if newest > 0 { events(&app, &ada, &[]).await.ok()["next"].as_u64().unwrap() } else { 0 };
+        for after in [newest + 1, newest + 1_000, i64::MAX as u64] {
+            let stream = || app.get("/events").by(&ada).header("accept", "text/event-stream");
+            for (request, field) in [
+                (app.get("/events").by(&ada).query("after", &after.to_string()), "after"),
+                (app.get("/events").by(&ada).query("after", &after.to_string()).query("wait", "30"), "after"),
+                (stream().query("after", &after.to_string()), "after"),
+                (stream().header("last-event-id", &after.to_string()), "Last-Event-ID"),
+            ] {
+                let refused = request.send().await;
+                assert_eq!(refused.invalid_fields(), [field]);
+                let message = refused.json()["errors"][0]["message"].as_str().unwrap().to_owned();
+                assert!(message.contains(&format!(" {newest},")), "{message}");
+            }
+        }
+    }
 }
 
 async fn types_select_events(app: TestApp) {
@@ -150,7 +179,6 @@ async fn invalid_parameters_are_named(app: TestApp) {
     }
     let all = events(&app, &ada, &[("after", "x"), ("types", "x"), ("limit", "x"), ("wait", "x")]).await;
     assert_eq!(all.invalid_fields(), ["after", "types", "limit", "wait"]);
-    assert_eq!(events(&app, &ada, &[("after", "9223372036854775807")]).await.ok()["data"], json!([]));
     let request = app.get("/events").by(&ada).header("last-event-id", "x");
     assert_eq!(request.send().await.invalid_fields(), ["Last-Event-ID"]);
     let limit = events(&app, &ada, &[("limit", "500"), ("wait", "0")]).await;
@@ -181,7 +209,7 @@ async fn a_waiting_request_is_answered_as_soon_as_there_is_an_event(app: TestApp
         let end = events(&app, &ada, &[]).await.ok()["next"].to_string();
         let (page, ()) = join!(wait(waiting, &ada, &end, "30"), async {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            app.add_user(&ada, &crate::table::fresh_email()).await;
+            app.add_user(&ada, &crate::access_table::fresh_email()).await;
             app.sequence().await;
             tokio::time::sleep(Duration::from_millis(50)).await;
             record(&app, &ada, 1).await;
@@ -282,8 +310,9 @@ async fn a_key_can_follow(app: TestApp) {
     record(&app, &ada, 1).await;
     let page = app.get("/events").bearer(text(&key)).send().await.ok();
     assert_eq!(types(&page).last(), Some(&"LETTER.SENT"));
+    let next = page["next"].to_string();
     let (answer, ()) =
-        join!(app.get("/events").query("after", "1000").query("wait", "30").bearer(text(&key)).send(), async {
+        join!(app.get("/events").query("after", &next).query("wait", "30").bearer(text(&key)).send(), async {
             tokio::time::sleep(Duration::from_millis(50)).await;
             app.delete(&format!("/api-keys/{}", key["id"].as_str().unwrap())).by(&ada).send().await.no_content();
             app.sequence().await;
@@ -375,4 +404,57 @@ async fn a_stream_begins_with_the_problem_if_there_is_one(app: TestApp) {
     };
     stream(&bob, "1").await.lacks("audit-logs:read");
     assert_eq!(stream(&ada, "0").await.invalid_fields(), ["limit"]);
+}
+
+async fn a_stream_is_neither_kept_nor_delayed_by_proxies(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let (headers, _) = app.get("/events").by(&ada).header("accept", "text/event-stream").streamed().await;
+    let header = |name: &str| headers[name].to_str().unwrap();
+    assert_eq!([header("content-type"), header("cache-control")], ["text/event-stream", "no-store"]);
+    assert_eq!(header("x-accel-buffering"), "no");
+}
+
+async fn a_user_has_at_most_ten_open_streams(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    record(&app, &ada, 1).await;
+    let key = app.key(&ada, &ada.user, &json!({ "permissions": ["audit-logs:read"] })).await;
+    let by_key = || app.get("/events").bearer(text(&key)).header("accept", "text/event-stream");
+    let mut streams = Vec::new();
+    for _ in 0..9 {
+        streams.push(Events::open(&app, &ada, &[], None).await);
+    }
+    // A key of the user counts for the user.
+    let of_key = by_key().stream().await;
+    let refused = [by_key().send().await, events(&app, &ada, &[("wait", "1")]).await];
+    for response in refused {
+        let seconds = response.header("retry-after").unwrap().parse::<u64>().unwrap();
+        assert_eq!(response.problem("rate-limited")["retryAfter"], seconds);
+    }
+    // A page is no stream, and another user has ten of its own.
+    events(&app, &ada, &[]).await.ok();
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.assign(&ada, &bob.user, "AUDITOR", None, None).await;
+    Events::open(&app, &bob, &[], None).await;
+    // A stream counts until its client goes away.
+    drop(of_key);
+    streams.push(Events::open(&app, &ada, &[], None).await);
+    by_key().send().await.problem("rate-limited");
+}
+
+async fn a_request_that_waits_counts_as_an_open_stream(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.sequence().await;
+    let end = events(&app, &ada, &[]).await.ok()["next"].to_string();
+    let mut streams = Vec::new();
+    for _ in 0..9 {
+        streams.push(Events::open(&app, &ada, &[("after", &end)], None).await);
+    }
+    let (answer, ()) = join!(wait(&app, &ada, &end, "30"), async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        events(&app, &ada, &[("wait", "1")]).await.problem("rate-limited");
+        record(&app, &ada, 1).await;
+    });
+    answer.ok();
+    // The answered request counts no more.
+    streams.push(Events::open(&app, &ada, &[], None).await);
 }

@@ -1,4 +1,5 @@
-//! The expiry of assignments (interface §2.2, decisions §4), exact to the instant: only the test moves the clock.
+//! The expiry of assignments (`docs/http-api.md#role-assignments`), exact to the instant. Only the test moves the
+//! clock.
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -9,7 +10,7 @@ use crate::app::{TestApp, shown};
 use crate::people::{Person, says};
 use crate::request::{each, each_sorted};
 
-on_every_store![
+in_memory![
     an_assignment_grants_nothing_from_the_instant_of_its_expiry,
     an_organization_is_hidden_again_when_the_assignment_expires,
     an_expired_assignment_gives_no_locked_rights,

@@ -1,4 +1,4 @@
-//! Second factors: how users set them up and remove them (`factors.md`).
+//! Second factors: how users set them up and remove them (`docs/http-api.md#second-factors`).
 
 use chrono::TimeDelta;
 use iam_core::mail::MailKind;
@@ -10,9 +10,10 @@ use crate::mail::kinds;
 use crate::people::{Person, profile, says, with};
 use crate::request::members;
 
-on_every_store![
+in_memory![
     an_app_is_set_up_and_confirmed_by_its_first_code,
     the_uri_names_the_tenant_and_the_user_and_the_image_shows_it,
+    the_names_in_the_uri_are_shortened_where_the_qr_code_would_be_too_small,
     the_first_factor_comes_with_ten_recovery_codes,
     an_unconfirmed_app_is_neither_listed_nor_asked_for,
     a_newer_app_replaces_an_unconfirmed_one,
@@ -64,6 +65,23 @@ async fn the_uri_names_the_tenant_and_the_user_and_the_image_shows_it(app: TestA
     assert!(uri.contains(&format!("secret={secret}&")) && secret.len() == 32, "{uri}");
     assert_eq!(Authenticator::scan(&setup).issuer(), Some("Acme  Söhne"));
     assert!(setup["qr"].as_str().unwrap().contains("<svg"));
+}
+
+async fn the_names_in_the_uri_are_shortened_where_the_qr_code_would_be_too_small(app: TestApp) {
+    let email =
+        format!("{}@{}.example.com", "a".repeat(64), ["b".repeat(60), "c".repeat(60), "d".repeat(40)].join("."));
+    for (number, letter) in ["😀", "ü", "&", "A"].into_iter().enumerate() {
+        let names = json!({ "tenantName": letter.repeat(120), "firstName": letter.repeat(100), "lastName": letter.repeat(100) });
+        let body = with(profile(&format!("{number}{}", &email[1..])), &names);
+        let ada = Person::logged_in(&app.post("/auth/register").json(&body).send().await.created());
+        let setup =
+            app.post("/auth/factors/totp").by(&ada).json(&json!({ "name": letter.repeat(120) })).send().await.created();
+        assert!(setup["qr"].as_str().unwrap().contains("<svg"), "{letter}");
+        let authenticator = Authenticator::scan(&setup);
+        assert!(authenticator.issuer().is_some_and(|issuer| issuer.starts_with(&letter.repeat(50))), "{letter}");
+        app.confirm(&ada, &authenticator.id, &authenticator.code(&app, 0)).await.ok();
+        app.options("/auth/factors/passkeys/options", &ada).await;
+    }
 }
 
 async fn the_first_factor_comes_with_ten_recovery_codes(app: TestApp) {
@@ -144,8 +162,8 @@ async fn a_factor_is_renamed(app: TestApp) {
     assert_eq!(app.factors(&ada).await.0, ["Tablet"]);
     let entry = &app.history(&ada, &authenticator.id).await[0];
     says(entry, &ada, "UPDATE", "FACTOR", &authenticator.id);
-    assert_eq!(entry["oldValue"], json!({ "displayName": "Authenticator app" }));
-    assert_eq!(entry["newValue"], json!({ "displayName": "Tablet" }));
+    assert_eq!(entry["oldValue"], json!({ "name": "Authenticator app" }));
+    assert_eq!(entry["newValue"], json!({ "name": "Tablet" }));
     let again = app.patch(&path).by(&ada).json(&json!({ "name": "Tablet" }));
     app.unrecorded(&ada, again.send()).await.ok();
 }
@@ -219,7 +237,7 @@ async fn the_log_records_factors_without_their_secrets(app: TestApp) {
     let [deleted, created] = app.history(&ada, &authenticator.id).await.try_into().unwrap();
     says(&created, &ada, "CREATE", "FACTOR", &authenticator.id);
     says(&deleted, &ada, "DELETE", "FACTOR", &authenticator.id);
-    let values = json!({ "type": "totp", "displayName": "Phone" });
+    let values = json!({ "type": "totp", "name": "Phone" });
     assert_eq!((&created["newValue"], &deleted["oldValue"]), (&values, &values));
     assert_eq!(created["metadata"]["targetUserId"], json!(ada.user));
     let log = format!("{:?}", app.audit(&ada, &[]).await);

@@ -1,4 +1,4 @@
-//! `/health`, `/health/live` and `/health/ready` (interface §2.8, §4.5, decisions §7).
+//! `/health`, `/health/live` and `/health/ready` (`docs/operating.md#health`).
 
 use axum::http::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::app::TestApp;
 use crate::request::members;
 
-on_every_store![
+in_memory![
     health_shows_status_service_version_time_and_environment,
     health_shows_the_settings,
     live_is_ok,

@@ -1,4 +1,4 @@
-//! `Idempotency-Key` (decisions §7).
+//! `Idempotency-Key` (`docs/http-api.md#repeating-a-request`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -9,12 +9,14 @@ use crate::people::{PASSWORD, Person, profile, with};
 use crate::request::Response;
 
 on_every_store![
+    "the answer commits with the change, and repetitions race";
     every_creating_post_takes_effect_once,
     a_repeated_registration_opens_a_new_session,
     a_repeated_registration_needs_the_current_password,
     a_repeated_registration_needs_the_second_factor,
     another_body_or_path_with_the_same_key_is_refused,
     the_alias_of_a_path_is_the_same_path,
+    the_ids_in_a_path_belong_to_the_request,
     a_key_belongs_to_one_caller,
     a_key_is_forgotten_after_24_hours,
     failures_are_not_kept,
@@ -29,7 +31,7 @@ async fn post(app: &TestApp, path: &str, by: &Person, key: &str, body: &Value) -
     app.post(path).by(by).header("idempotency-key", key).json(body).send().await
 }
 
-fn was_replayed(answer: &Response) -> bool {
+pub(crate) fn was_replayed(answer: &Response) -> bool {
     match answer.header("idempotent-replayed") {
         None => false,
         Some("true") => true,
@@ -143,6 +145,17 @@ async fn the_alias_of_a_path_is_the_same_path(app: TestApp) {
     let by_alias =
         app.request(axum::http::Method::POST, "/users").by(&ada).header("idempotency-key", "key").json(&body);
     assert_eq!(by_alias.send().await.created(), first);
+}
+
+async fn the_ids_in_a_path_belong_to_the_request(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let users = [app.add_user(&ada, "bob@example.com").await, app.add_user(&ada, "carol@example.com").await];
+    let [first, second] = users.map(|user| format!("/users/{user}/api-keys"));
+    let body = json!({ "name": "nightly", "permissions": [] });
+    post(&app, &first, &ada, "key", &body).await.created();
+    post(&app, &second, &ada, "key", &body).await.problem("idempotency-key-reused");
+    assert_eq!(app.get(&second).by(&ada).send().await.ok()["data"], json!([]));
+    assert!(was_replayed(&post(&app, &first, &ada, "key", &body).await));
 }
 
 async fn a_key_belongs_to_one_caller(app: TestApp) {

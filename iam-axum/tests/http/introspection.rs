@@ -1,15 +1,16 @@
-//! `POST /auth/introspect` (RFC 7662, `machines.md`).
+//! `POST /auth/introspect` (RFC 7662, `docs/http-api.md#introspection`).
 
 use serde_json::{Value, json};
 
 use crate::api_key::text;
-use crate::app::TestApp;
+use crate::app::{TestApp, shown};
 use crate::people::{Person, claims};
 use crate::request::Response;
 
-on_every_store![
+in_memory![
     a_live_access_token_is_described,
     a_live_key_is_described,
+    a_secret_in_its_overlap_ends_with_the_overlap,
     everything_else_is_inactive,
     a_form_is_accepted,
     invalid_bodies_are_refused,
@@ -42,6 +43,22 @@ async fn a_live_key_is_described(app: TestApp) {
         "apiKeyId": key["id"], "iat": now.timestamp(), "exp": (now + chrono::TimeDelta::days(90)).timestamp(),
     });
     assert_eq!(introspect(&app, &ada, text(&key)).await.ok(), expected);
+}
+
+async fn a_secret_in_its_overlap_ends_with_the_overlap(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let robot = app.robot(&ada, &[]).await;
+    let now = app.iam.now();
+    let end = now + chrono::TimeDelta::hours(1);
+    for (key_end, overlap, expected) in [(None, 60, now + chrono::TimeDelta::minutes(1)), (Some(end), 86_400, end)] {
+        let members = key_end.map_or(json!({}), |end| json!({ "expiresAt": shown(end) }));
+        let first = app.key(&ada, &robot, &members).await;
+        let rotate = format!("/api-keys/{}/rotate", first["id"].as_str().unwrap());
+        let second = app.post(&rotate).by(&ada).json(&json!({ "overlapSeconds": overlap })).send().await.ok();
+        assert_eq!(introspect(&app, &ada, text(&first)).await.ok()["exp"], json!(expected.timestamp()));
+        let end_of_key = key_end.unwrap_or(now + chrono::TimeDelta::days(90));
+        assert_eq!(introspect(&app, &ada, text(&second)).await.ok()["exp"], json!(end_of_key.timestamp()));
+    }
 }
 
 async fn everything_else_is_inactive(app: TestApp) {
@@ -89,7 +106,7 @@ async fn a_form_is_accepted(app: TestApp) {
     assert_eq!(form(FORM, "token=%00".into()).await.ok(), json!({ "active": false }));
     assert_eq!(form(FORM, String::new()).await.invalid_fields(), ["token"]);
     assert_eq!(form(FORM, "token=a&tokens=b".into()).await.invalid_fields(), ["tokens"]);
-    assert_eq!(form(FORM, "token=a&token=b".into()).await.invalid_fields(), ["body"]);
+    assert_eq!(form(FORM, "token=a&token=b".into()).await.invalid_fields(), ["token"]);
     form("text/plain", token.clone()).await.problem("unsupported-media-type");
     let anonymous = app.post("/auth/introspect").header("content-type", FORM).body(token);
     anonymous.send().await.problem("unauthorized");

@@ -1,4 +1,4 @@
-//! Invitations (`accounts.md`, "Invitations").
+//! Invitations (`docs/http-api.md#invitations`).
 
 use chrono::TimeDelta;
 use iam_core::Caller;
@@ -12,7 +12,7 @@ use crate::mail::{kinds, tokens};
 use crate::people::{PASSWORD, Person, profile, with};
 use crate::request::{Request, Response, each_sorted};
 
-on_every_store_with_mail![
+in_memory_with_mail![
     an_invited_person_becomes_a_user_with_the_roles,
     an_invitation_shows_what_was_asked_for,
     the_message_greets_the_person,
@@ -32,12 +32,14 @@ on_every_store_with_mail![
     the_inviter_must_still_be_allowed_to_invite,
     an_inviter_who_is_not_active_invites_nobody,
     a_role_that_grew_is_compared_with_the_inviter_again,
+    a_right_that_ends_adds_nothing_to_an_offered_role,
     a_role_or_an_organization_that_is_gone_is_409,
     roles_that_have_expired_are_left_out,
     an_address_that_was_taken_meanwhile_is_409_and_named,
     an_invitation_by_trusted_code_needs_no_inviter,
     the_tenant_must_be_active,
     the_quota_of_users_holds,
+    the_quota_of_pending_invitations_holds,
     a_repeated_acceptance_logs_in_to_the_same_user,
     an_acceptance_shows_until_when_a_factor_is_needed,
     an_invitation_takes_effect_once,
@@ -304,7 +306,12 @@ async fn an_address_of_a_user_or_an_invitation_is_409_and_named(app: TestApp) {
     for taken in ["ADA@example.com", "gone@example.com", "Grace@Example.com"] {
         let refused = app.unrecorded(&ada, app.post("/invitations").by(&ada).json(&without_roles(taken)).send()).await;
         assert_eq!(refused.fields("conflict"), ["email"], "{taken}");
+        let detail = refused.detail("conflict");
+        assert_eq!(detail.contains("deleted"), taken.starts_with("gone"), "{detail}");
     }
+    let blind = app.colleague_who_may(&ada, "blind@example.com", &["invitations:create"]).await;
+    let refused = app.post("/invitations").by(&blind).json(&without_roles("gone@example.com")).send().await;
+    assert!(!refused.detail("conflict").contains("deleted"), "{}", refused.text());
     let eve = app.register("eve@example.org").await;
     app.invite(&eve, &without_roles(GRACE)).await;
 }
@@ -456,6 +463,21 @@ async fn a_role_that_grew_is_compared_with_the_inviter_again(app: TestApp) {
     accept(&app, &token).await.problem("conflict");
 }
 
+async fn a_right_that_ends_adds_nothing_to_an_offered_role(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let (bob, until) = (app.colleague(&ada, "bob@example.com").await, app.iam.now() + TimeDelta::days(1));
+    app.role(&ada, "ENDING", &["roles:update", "users:delete"]).await;
+    app.assign(&ada, &bob.user, "ENDING", None, Some(until)).await;
+    let [lasting, ending] = [app.role(&ada, "LASTING", &[]).await, app.role(&ada, "SHORT", &[]).await];
+    app.invite(&ada, &with_role(GRACE, &lasting, None)).await;
+    let roles = json!([{ "roleId": ending, "expiresAt": shown(until) }]);
+    app.invite(&ada, &json!({ "email": "eve@example.com", "roles": roles })).await;
+    let grow = json!({ "permissions": ["users:delete"] });
+    let grow = |role: &str| app.patch(&format!("/roles/{role}")).by(&bob).json(&grow).send();
+    assert!(grow(&lasting).await.detail("forbidden").contains("users:delete"));
+    grow(&ending).await.ok();
+}
+
 async fn a_role_or_an_organization_that_is_gone_is_409(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let branch = app.organization(&ada, "branch").await;
@@ -527,6 +549,33 @@ async fn the_quota_of_users_holds(app: TestApp) {
     let full = app.with_settings(|settings| settings.quota.users = 1).await;
     full.unrecorded(&ada, accept(&full, &token)).await.problem("conflict");
     accept(&app, &token).await.created();
+}
+
+async fn the_quota_of_pending_invitations_holds(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let app = app.with_settings(|settings| settings.quota.invitations = 3).await;
+    let invite = |number: usize| {
+        let body = without_roles(&format!("guest-{number}@example.com"));
+        app.post("/invitations").by(&ada).json(&body).send()
+    };
+    let answers = futures_util::future::join_all((0..6).map(invite)).await;
+    let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status() == 201);
+    assert_eq!((made.len(), refused.len()), (3, 3));
+    for answer in refused {
+        let detail = answer.detail("conflict");
+        assert_eq!(detail, "the tenant has reached its quota of 3 pending invitations.");
+    }
+    // Another tenant has a quota of its own, and what is not pending does not count.
+    let eve = app.register("eve@example.com").await;
+    app.post("/invitations").by(&eve).json(&without_roles(GRACE)).send().await.created();
+    let id = made[0].created()["id"].as_str().unwrap().to_owned();
+    app.delete(&format!("/invitations/{id}")).by(&ada).send().await.no_content();
+    invite(7).await.created();
+    invite(8).await.problem("conflict");
+    app.pass(TimeDelta::days(7));
+    let ada = app.login(&ada).await;
+    let body = without_roles("guest-9@example.com");
+    app.post("/invitations").by(&ada).json(&body).send().await.created();
 }
 
 async fn a_repeated_acceptance_logs_in_to_the_same_user(app: TestApp) {

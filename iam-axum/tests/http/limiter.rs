@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use iam_axum::rate_limit::{Limited, MemoryRateLimiter, RateLimiter, RateLimits, Taken};
+use iam_axum::rate_limit::{Limited, MemoryRateLimiter, RateLimitOutcome, RateLimiter, RateLimits};
 use iam_core::clock::testing::FixedClock;
 use iam_core::{TenantId, UserId};
 use uuid::Uuid;
@@ -63,18 +63,18 @@ async fn a_burst_up_to_the_limit_is_allowed_then_one_request_at_a_time<L: RateLi
     let who = Limited::Anonymous(address_of_its_own().into());
     for (remaining, reset) in [(2, 20), (1, 40), (0, 60)] {
         let reset_after = Duration::from_secs(reset);
-        assert_eq!(limiter.take(who).await, Taken { limit: 3, remaining, reset_after, retry_after: None });
+        assert_eq!(limiter.take(who).await, RateLimitOutcome { limit: 3, remaining, reset_after, retry_after: None });
     }
     let refused = |reset, retry| {
         let (reset_after, retry_after) = (Duration::from_micros(reset), Some(Duration::from_micros(retry)));
-        Taken { limit: 3, remaining: 0, reset_after, retry_after }
+        RateLimitOutcome { limit: 3, remaining: 0, reset_after, retry_after }
     };
     clock.advance(TimeDelta::seconds(15));
     assert_eq!(limiter.take(who).await, refused(45_000_000, 5_000_000));
     clock.advance(TimeDelta::microseconds(4_999_999));
     assert_eq!(limiter.take(who).await, refused(40_000_001, 1));
     clock.advance(TimeDelta::microseconds(1));
-    let last = Taken { limit: 3, remaining: 0, reset_after: Duration::from_secs(60), retry_after: None };
+    let last = RateLimitOutcome { limit: 3, remaining: 0, reset_after: Duration::from_secs(60), retry_after: None };
     assert_eq!(limiter.take(who).await, last);
     assert_eq!(limiter.take(who).await, refused(60_000_000, 20_000_000));
     clock.advance(TimeDelta::milliseconds(40_001));
@@ -114,11 +114,11 @@ async fn a_request_may_count_as_several<L: RateLimiter>(of: impl Fn(RateLimits) 
     let charge = async |cost: u32| limiter.charge(who, NonZeroU32::new(cost).unwrap()).await;
     assert_eq!(charge(4).await.remaining, 2);
     let (reset_after, retry_after) = (Duration::from_secs(40), Some(Duration::from_secs(10)));
-    assert_eq!(charge(3).await, Taken { limit: 6, remaining: 0, reset_after, retry_after });
+    assert_eq!(charge(3).await, RateLimitOutcome { limit: 6, remaining: 0, reset_after, retry_after });
     assert_eq!(charge(2).await.remaining, 0);
     clock.advance(TimeDelta::minutes(1));
     assert_eq!(
         charge(7).await,
-        Taken { limit: 6, remaining: 0, reset_after: Duration::from_secs(60), retry_after: None }
+        RateLimitOutcome { limit: 6, remaining: 0, reset_after: Duration::from_secs(60), retry_after: None }
     );
 }

@@ -1,4 +1,4 @@
-//! The lockout after failed logins (interface §5.4, decisions §2).
+//! The lockout after failed logins (`docs/http-api.md#locks`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -7,6 +7,7 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 
 on_every_store![
+    "guesses race for the lock of the store";
     five_failures_are_401_and_then_even_the_right_password_is_403,
     the_answer_says_when_the_lock_ends,
     the_lock_ends_exactly_after_fifteen_minutes,

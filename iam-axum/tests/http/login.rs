@@ -1,4 +1,4 @@
-//! `POST /auth/login` (decisions §2).
+//! `POST /auth/login` (`docs/http-api.md#login`).
 
 use futures_util::future::{join, join_all};
 use iam_core::Caller;
@@ -8,7 +8,7 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 use crate::request::{Response, members};
 
-on_every_store![
+in_memory![
     answers_200_with_tokens_and_user,
     the_email_is_matched_in_any_case,
     a_tenant_is_named_by_id_or_slug,
@@ -26,6 +26,7 @@ on_every_store![
     a_login_is_recorded,
     every_failure_is_recorded_with_its_reason,
     a_failure_for_an_unknown_email_is_not_recorded,
+    a_password_is_right_in_every_form_in_which_it_can_be_typed,
     a_password_hashed_at_a_lower_cost_is_hashed_again,
     concurrent_logins_with_a_weak_hash_all_succeed,
     a_password_changed_during_its_verification_is_wrong,
@@ -230,6 +231,35 @@ async fn a_failure_for_an_unknown_email_is_not_recorded(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.attempt("unknown@example.com", PASSWORD).send().await.problem("unauthorized");
     assert!(app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await.is_empty());
+}
+
+async fn a_password_is_right_in_every_form_in_which_it_can_be_typed(app: TestApp) {
+    const TYPED: [&str; 3] = ["Passé w0rd!", "Passe\u{301} w0rd!", "Passe\u{301}\u{a0}w0rd!"];
+    let mut ada = app.register_with_password("ada@example.com", TYPED[2]).await;
+    for password in TYPED {
+        ada = Person::logged_in(&app.attempt("ada@example.com", password).send().await.ok());
+    }
+    for password in ["Passe w0rd!", "Passé w0rd! ", " Passé w0rd!", "Passé\u{200b} w0rd!"] {
+        app.attempt("ada@example.com", password).send().await.problem("unauthorized");
+    }
+    for (current, new) in [(TYPED[1], "Stra\u{30a}ße 1!x"), ("Stråße\u{2003}1!x", TYPED[0])] {
+        let change = json!({ "currentPassword": current, "newPassword": new });
+        app.post("/auth/password").by(&ada).json(&change).send().await.no_content();
+    }
+    // The bounds count the form that is compared.
+    let long = |characters: usize| format!("Aa1!{}", "e\u{301}".repeat(characters - 4));
+    for (characters, field) in [(128, None), (129, Some("newPassword"))] {
+        let change = json!({ "currentPassword": TYPED[0], "newPassword": long(characters) });
+        let answer = app.post("/auth/password").by(&ada).json(&change).send().await;
+        match field {
+            Some(field) => assert_eq!(answer.invalid_fields(), [field]),
+            None => {
+                answer.no_content();
+                let back = json!({ "currentPassword": long(characters), "newPassword": TYPED[0] });
+                app.post("/auth/password").by(&ada).json(&back).send().await.no_content();
+            }
+        }
+    }
 }
 
 async fn a_password_hashed_at_a_lower_cost_is_hashed_again(app: TestApp) {

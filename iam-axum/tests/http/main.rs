@@ -1,9 +1,28 @@
 //! Tests of the HTTP API on every store. Each test checks one rule.
 #![cfg(test)]
 
-/// Runs the named tests of a module on every store. Each test gets a new, empty store.
-macro_rules! on_every_store {
+/// Runs the named tests of a module in memory. Each test gets a new, empty store. The conformance suite keeps the
+/// stores alike, so `scripts/test --all-stores` alone runs these tests on the others.
+macro_rules! in_memory {
     ($($test:ident),+ $(,)?) => {
+        on_stores!(memory: $($test),+);
+        with_all_stores!(sqlite, sqlite: $($test),+);
+        with_all_stores!(postgres, postgres: $($test),+);
+    };
+}
+
+/// Does the same with services that send mail.
+macro_rules! in_memory_with_mail {
+    ($($test:ident),+ $(,)?) => {
+        on_stores!(memory, memory_with_mail: $($test),+);
+        with_all_stores!(sqlite, sqlite_with_mail: $($test),+);
+        with_all_stores!(postgres, postgres_with_mail: $($test),+);
+    };
+}
+
+/// Runs the named tests of a module on every store. The text says why a store could make them fail.
+macro_rules! on_every_store {
+    ($why:literal; $($test:ident),+ $(,)?) => {
         on_stores!(memory: $($test),+);
         on_stores!(sqlite: $($test),+);
         on_stores!(postgres: $($test),+);
@@ -12,7 +31,7 @@ macro_rules! on_every_store {
 
 /// Does the same with services that send mail.
 macro_rules! on_every_store_with_mail {
-    ($($test:ident),+ $(,)?) => {
+    ($why:literal; $($test:ident),+ $(,)?) => {
         on_stores!(memory, memory_with_mail: $($test),+);
         on_stores!(sqlite, sqlite_with_mail: $($test),+);
         on_stores!(postgres, postgres_with_mail: $($test),+);
@@ -35,7 +54,22 @@ macro_rules! on_stores {
     };
 }
 
+macro_rules! with_all_stores {
+    ($store:ident, $app:ident: $($test:ident),+) => {
+        mod $store {
+            $(#[test]
+            #[ignore = "for scripts/test --all-stores"]
+            fn $test() {
+                test_support::reused::run(async {
+                    super::$test($crate::store::$app().await).await;
+                });
+            })+
+        }
+    };
+}
+
 mod access_review;
+mod access_table;
 mod administrator;
 mod api_key;
 mod app;
@@ -52,14 +86,18 @@ mod cached_session;
 mod compatibility;
 mod conditional;
 mod conventions;
-mod deprecation;
+mod domain;
+mod error_text;
 mod event;
 mod expiry;
 mod factor;
 mod factor_demand;
+mod federation;
 mod hashes;
 mod health;
+mod home;
 mod idempotency;
+mod identity_provider;
 mod introspection;
 mod invitation;
 mod isolation;
@@ -83,10 +121,13 @@ mod people;
 mod permission;
 mod permissions;
 mod preview;
+mod provider;
+mod query;
 mod rate_limit;
 mod recovery;
 mod refresh;
 mod register;
+mod repetition;
 mod request;
 mod responses;
 mod role;
@@ -101,7 +142,6 @@ mod shared_limit;
 mod status;
 mod step_up;
 mod store;
-mod table;
 mod tenant;
 mod token;
 mod transfer;
@@ -113,3 +153,4 @@ mod verification;
 mod webauthn;
 mod webhook;
 mod webhook_delivery;
+mod zone;

@@ -1,5 +1,6 @@
-//! `/metrics` (interface §8, decisions §7).
+//! `/metrics` (`docs/operating.md#metrics`).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::http::Method;
@@ -10,7 +11,7 @@ use serde_json::json;
 use crate::app::TestApp;
 use crate::people::{PASSWORD, WRONG_PASSWORD};
 
-on_every_store![
+in_memory![
     requests_are_counted_by_method_route_template_and_status_class,
     requests_without_a_route_are_counted_as_route_none,
     sessions_are_counted_in_the_store,
@@ -18,6 +19,8 @@ on_every_store![
     store_calls_are_measured_by_operation,
     the_wait_for_password_hashing_is_measured,
     metrics_identify_no_user_tenant_or_address,
+    concurrent_scrapes_share_a_text,
+    a_client_of_the_internet_finds_no_metrics_beside_the_api,
     without_metrics_the_path_is_not_found,
     metrics_can_be_served_by_another_router,
 ];
@@ -137,6 +140,26 @@ async fn metrics_identify_no_user_tenant_or_address(app: TestApp) {
     for secret in [&ada.user, &ada.tenant, &ada.session, &ada.email, "192.0.2.7"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
+}
+
+/// The path needs no token and has no rate limit. Each scrape counts, so two texts that were written apart differ.
+async fn a_client_of_the_internet_finds_no_metrics_beside_the_api(app: TestApp) {
+    let (app, _metrics) = measured(&app).await;
+    let from = async |address: &str| app.request(Method::GET, "/metrics").from(address).send().await;
+    for address in ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"] {
+        from(address).await.problem("not-found");
+    }
+    for address in ["127.0.0.1", "::1", "10.1.2.3", "192.168.1.1", "fd00::1"] {
+        assert_eq!(from(address).await.status(), 200, "{address}");
+    }
+}
+
+async fn concurrent_scrapes_share_a_text(app: TestApp) {
+    let (app, _) = measured(&app).await;
+    app.get("/health").send().await.ok();
+    let texts = futures_util::future::join_all((0..50).map(|_| scrape(&app))).await;
+    assert!(texts.iter().all(|text| text.contains("route=\"/health\"")));
+    assert!(texts.into_iter().collect::<BTreeSet<_>>().len() <= 2);
 }
 
 async fn without_metrics_the_path_is_not_found(app: TestApp) {

@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use chrono::TimeDelta;
-use iam_axum::{Authenticated, Call, Part, Problem, RequireFresh, RequirePermission, Settings, with_conventions};
+use iam_axum::{ApiPart, Authenticated, Call, Problem, RequireFresh, RequirePermission, Settings, with_conventions};
 use iam_core::permission::Permission;
 use iam_core::{Caller, CorrelationId, Iam, OrganizationId, RequestContext};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use crate::app::TestApp;
 use crate::factor::set_policy;
 use crate::people::{PASSWORD, Person};
 
-on_every_store![
+in_memory![
     the_router_answers_under_the_prefix_of_its_host,
     the_hosts_routes_know_their_caller,
     the_guard_requires_a_permission_of_the_host,
@@ -406,8 +406,8 @@ fn a_merge_with_a_name_clash_is_refused() {
     for (id, schema, names) in [("createUser", "Refund", "createUser"), ("refund", "User", "User")] {
         let mut document = shop(id, schema);
         let before = document.clone();
-        let clash = iam_axum::merge_openapi(&mut document, "/iam", &Settings::default()).unwrap_err();
-        assert!(clash.to_string().contains(names), "{clash}");
+        let conflict = iam_axum::merge_openapi(&mut document, "/iam", &Settings::default()).unwrap_err();
+        assert!(conflict.to_string().contains(names), "{conflict}");
         assert!(document == before);
     }
     let mut document = shop("refund", "Refund");
@@ -419,7 +419,7 @@ fn a_merge_with_a_name_clash_is_refused() {
 async fn an_unmounted_part_has_no_routes_and_no_description() {
     let everything = merged(&Settings::default());
     let mut described = BTreeSet::new();
-    for part in Part::ALL {
+    for part in ApiPart::ALL {
         let mut app = TestApp::on(TestStore::memory()).await;
         let only = with_parts([part]);
         let document = merged(&only);
@@ -437,7 +437,7 @@ async fn an_unmounted_part_has_no_routes_and_no_description() {
     assert_eq!(all, paths(&everything));
 }
 
-fn with_parts(parts: impl Into<BTreeSet<Part>>) -> Settings {
+fn with_parts(parts: impl Into<BTreeSet<ApiPart>>) -> Settings {
     let mut settings = Settings::default();
     settings.rate_limiter = None;
     settings.parts = parts.into();

@@ -1,4 +1,4 @@
-//! The OpenAPI document (decisions §7).
+//! The OpenAPI document (`docs/http-api.md#http-api`).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::app::TestApp;
 
-on_every_store![
+in_memory![
     the_service_serves_the_document,
     the_links_of_the_document_lead_into_the_book,
     without_the_book_the_document_has_no_links_into_it,

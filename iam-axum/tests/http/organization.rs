@@ -1,5 +1,5 @@
-//! `/organizations` and `/organizations/:id`: creating, reading, changing and deleting (interface §2.4, decisions §5,
-//! §6). Lists, trees and moves have their own files.
+//! `/organizations` and `/organizations/:id`: creating, reading, changing and deleting
+//! (`docs/http-api.md#organizations`). Lists, trees and moves have their own files.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::app::TestApp;
 use crate::people::{Person, says, with};
 use crate::request::{Response, each};
 
-on_every_store![
+in_memory![
     create_answers_201_with_the_full_organization,
     a_child_is_one_level_deeper_than_its_parent,
     a_slug_is_made_from_the_name,
@@ -48,6 +48,7 @@ on_every_store![
     restoring_deeper_than_the_maximum_is_a_conflict,
     changes_are_recorded_with_their_values,
     a_refused_change_writes_and_records_nothing,
+    an_organization_with_too_many_assignments_is_not_deleted,
 ];
 
 async fn create(app: &TestApp, by: &Person, body: &Value) -> Response {
@@ -528,4 +529,18 @@ async fn a_refused_change_writes_and_records_nothing(app: TestApp) {
     assert_eq!(get(&app, &ada, north).await.ok(), before);
     assert_eq!(app.audit(&ada, &[]).await, entries);
     assert_eq!(app.get("/organizations").by(&ada).send().await.ok()["pagination"]["total"], 1);
+}
+
+async fn an_organization_with_too_many_assignments_is_not_deleted(app: TestApp) {
+    let app = app.with_settings(|settings| settings.max_revocations = 1).await;
+    let ada = app.register("ada@example.com").await;
+    let north = app.organization(&ada, "north").await;
+    let bob = app.add_user(&ada, "bob@example.com").await;
+    app.assign(&ada, &bob, "MEMBER", Some(north), None).await;
+    let second = app.assign(&ada, &bob, "ORGANIZATION_ADMIN", Some(north), None).await;
+    for refused in [delete(&app, &ada, north).await, patch(&app, &ada, north, &json!({ "status": "INACTIVE" })).await] {
+        assert!(refused.detail("conflict").contains("more than 1 role assignments"), "{}", refused.text());
+    }
+    app.delete(&format!("/role-assignments/{second}")).by(&ada).send().await.no_content();
+    delete(&app, &ada, north).await.no_content();
 }

@@ -1,4 +1,4 @@
-//! `GET /organizations` (interface §2.7, §4.3, decisions §3, §5).
+//! `GET /organizations` (`docs/http-api.md#lists`).
 
 use chrono::TimeDelta;
 use iam_core::OrganizationId;
@@ -9,6 +9,7 @@ use crate::people::Person;
 use crate::request::{Request, each, each_sorted, members};
 
 on_every_store![
+    "filters, orders and pages are statements of the store";
     items_are_full_organizations,
     roots_are_organizations_without_a_parent,
     parent_id_shows_only_direct_children,

@@ -1,4 +1,4 @@
-//! Moving organizations by `PATCH {parentId}` (interface §4.3, decisions §5).
+//! Moving organizations by `PATCH {parentId}` (`docs/http-api.md#moves-of-organizations`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -10,6 +10,7 @@ use crate::people::{Person, says};
 use crate::request::{Response, each};
 
 on_every_store![
+    "the store reads and locks the tree";
     a_move_answers_200_with_the_new_parent_and_depth,
     all_descendants_move_with_an_organization,
     a_null_parent_makes_a_root,

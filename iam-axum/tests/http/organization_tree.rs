@@ -1,4 +1,4 @@
-//! `GET /organizations/:id/tree`, `/children` and `/ancestors` (interface §2.4, §4.3, decisions §5).
+//! `GET /organizations/:id/tree`, `/children` and `/ancestors` (`docs/http-api.md#trees-of-organizations`).
 
 use chrono::TimeDelta;
 use iam_core::OrganizationId;
@@ -8,7 +8,7 @@ use crate::app::TestApp;
 use crate::people::Person;
 use crate::request::{Response, each};
 
-on_every_store![
+in_memory![
     a_tree_nests_id_name_slug_status_depth_and_children,
     a_subtree_counts_depth_from_the_root_of_the_hierarchy,
     a_tree_shows_every_branch_newest_first,

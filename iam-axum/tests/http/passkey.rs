@@ -1,4 +1,4 @@
-//! Passkeys: registration, logins and step-ups (`factors.md`).
+//! Passkeys: registration, logins and step-ups (`docs/http-api.md#second-factors`).
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -15,7 +15,7 @@ use crate::people::{PASSWORD, Person, claims, says};
 use crate::request::{Response, members};
 use crate::webauthn::{Authentication, BE, BS, Key, RP_ID, Registration, encode};
 
-on_every_store![
+in_memory![
     a_passkey_is_registered_and_listed,
     the_options_of_a_registration_ask_for_a_passkey_that_verifies_its_user,
     a_later_passkey_comes_without_recovery_codes,
@@ -134,7 +134,7 @@ async fn a_passkey_is_registered_and_listed(app: TestApp) {
     assert_eq!(list, json!({ "data": [factor], "recoveryCodesLeft": 10 }));
     let entry = &app.history(&ada, &laptop.factor).await[0];
     says(entry, &ada, "CREATE", "FACTOR", &laptop.factor);
-    assert_eq!(entry["newValue"], json!({ "type": "passkey", "displayName": "Laptop" }));
+    assert_eq!(entry["newValue"], json!({ "type": "passkey", "name": "Laptop" }));
 }
 
 async fn the_options_of_a_registration_ask_for_a_passkey_that_verifies_its_user(app: TestApp) {

@@ -1,4 +1,4 @@
-//! `POST /auth/password` (decisions §2).
+//! `POST /auth/password` (`docs/http-api.md#the-own-password`).
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 use crate::request::{Request, Response};
 
-on_every_store![
+in_memory![
     the_new_password_replaces_the_old_one,
     a_change_ends_all_other_sessions_of_the_caller,
     a_change_is_recorded_with_the_sessions_that_it_ends,

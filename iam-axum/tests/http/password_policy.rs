@@ -1,4 +1,4 @@
-//! The password policy of a tenant (`accounts.md`, "Password policies").
+//! The password policy of a tenant (`docs/operating.md#password-policies`).
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, Person, profile, with};
 use crate::request::Response;
 
-on_every_store_with_mail![
+in_memory_with_mail![
     a_new_tenant_has_the_policy_seed,
     an_administrator_chooses_the_policy,
     an_unknown_policy_is_400_and_named,
@@ -34,7 +34,7 @@ async fn choose(app: &TestApp, by: &Person, policy: &str) -> Response {
 
 /// What `POST /users` says of a password, if it refuses it.
 async fn complaint(app: &TestApp, by: &Person, password: &str) -> Option<String> {
-    let body = with(profile(&crate::table::fresh_email()), &json!({ "password": password }));
+    let body = with(profile(&crate::access_table::fresh_email()), &json!({ "password": password }));
     let answer = app.post("/users").by(by).json(&body).send().await;
     if answer.status() == 201 {
         return None;

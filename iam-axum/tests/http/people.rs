@@ -101,7 +101,7 @@ impl TestApp {
 
     /// Creates another administrator of the same tenant and logs it in.
     pub(crate) async fn administrator_beside(&self, administrator: &Person) -> Person {
-        let other = self.colleague(administrator, &crate::table::fresh_email()).await;
+        let other = self.colleague(administrator, &crate::access_table::fresh_email()).await;
         self.assign(administrator, &other.user, "TENANT_ADMIN", None, None).await;
         other
     }

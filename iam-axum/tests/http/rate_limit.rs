@@ -1,4 +1,4 @@
-//! Rate limits (interface §8, decisions §7).
+//! Rate limits (`docs/http-api.md#rate-limits`).
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::limiter::limits;
 use crate::people::{PASSWORD, Person};
 use crate::request::Response;
 
-on_every_store![
+in_memory![
     every_answer_says_how_many_requests_remain,
     a_request_over_the_limit_is_429_until_the_limit_has_room,
     the_public_operations_of_authentication_share_a_limit,

@@ -1,4 +1,4 @@
-//! New passwords by mail (`accounts.md`, "Recovery").
+//! New passwords by mail (`docs/http-api.md#links-by-mail`).
 
 use chrono::TimeDelta;
 use iam_core::mail::MailKind;
@@ -9,7 +9,7 @@ use crate::mail::{kinds, tokens};
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile, with};
 use crate::request::Response;
 
-on_every_store_with_mail![
+in_memory_with_mail![
     the_link_sets_a_new_password_and_logs_nobody_in,
     a_reset_ends_every_session_and_the_lockout,
     a_reset_verifies_the_address,

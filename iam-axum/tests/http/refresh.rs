@@ -1,14 +1,15 @@
-//! `POST /auth/refresh` (decisions §2).
+//! `POST /auth/refresh` (`docs/http-api.md#tokens`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-use crate::people::Person;
+use crate::people::{PASSWORD, Person};
 use crate::request::{Request, members};
 
 on_every_store![
+    "refreshes race for the lock of the store";
     answers_200_with_a_new_token_pair,
     reuse_of_a_spent_token_ends_the_whole_session,
     reuse_is_recorded_as_the_end_of_the_session,
@@ -194,6 +195,10 @@ async fn an_access_token_does_not_outlive_its_session(app: TestApp) {
     assert!(app.knows(&ada).await);
     app.pass(INSTANT);
     assert!(!app.knows(&ada).await);
+    // Nor a session that ends sooner than the token because it is not refreshed.
+    let brief = app.with_settings(|settings| settings.session_idle = TimeDelta::minutes(2)).await;
+    let body = brief.attempt("ada@example.com", PASSWORD).send().await.ok();
+    assert_eq!(body["expiresIn"], 120);
 }
 
 async fn each_refresh_is_recorded(app: TestApp) {

@@ -107,9 +107,14 @@ impl<'a> Request<'a> {
 
     /// The body of a 200, piece by piece.
     pub(crate) async fn stream(self) -> BodyDataStream {
+        self.streamed().await.1
+    }
+
+    /// The head of a 200, and its body piece by piece.
+    pub(crate) async fn streamed(self) -> (HeaderMap, BodyDataStream) {
         let (parts, body) = self.begin().await;
         assert_eq!(parts.status, StatusCode::OK);
-        body.into_data_stream()
+        (parts.headers, body.into_data_stream())
     }
 
     async fn exchange(self) -> Response {

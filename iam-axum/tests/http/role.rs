@@ -1,4 +1,4 @@
-//! `/roles` (decisions §4, §6).
+//! `/roles` (`docs/http-api.md#roles-and-permissions`).
 
 use chrono::TimeDelta;
 use iam_core::role::RoleScope;
@@ -8,7 +8,7 @@ use crate::app::{TestApp, shown};
 use crate::people::{Person, says, with};
 use crate::request::{Response, each, each_sorted, members};
 
-on_every_store![
+in_memory![
     a_new_tenant_has_the_built_in_roles,
     create_answers_201_with_the_full_role,
     description_scope_and_permissions_may_be_absent,
@@ -16,6 +16,7 @@ on_every_store![
     create_names_every_invalid_field,
     a_name_is_unique_in_the_tenant,
     a_400_names_the_index_of_an_unregistered_permission,
+    a_role_has_at_most_500_permissions,
     a_role_can_hold_wildcards_and_registered_permissions,
     get_shows_the_role,
     an_unknown_role_is_not_found,
@@ -40,6 +41,17 @@ on_every_store![
     changes_are_recorded_with_their_values,
     a_refused_change_writes_and_records_nothing,
 ];
+
+async fn a_role_has_at_most_500_permissions(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let many = |count: usize| vec!["users:read"; count];
+    let role = create(&app, &ada, &json!({ "name": "WIDE", "permissions": many(500) })).await.created();
+    let refused = create(&app, &ada, &json!({ "name": "WIDER", "permissions": many(501) })).await;
+    assert_eq!(refused.invalid_fields(), ["permissions"]);
+    let path = format!("/roles/{}", role["id"].as_str().unwrap());
+    let refused = app.patch(&path).by(&ada).json(&json!({ "permissions": many(501) })).send().await;
+    assert_eq!(refused.invalid_fields(), ["permissions"]);
+}
 
 async fn create(app: &TestApp, by: &Person, body: &Value) -> Response {
     app.post("/roles").by(by).json(body).send().await

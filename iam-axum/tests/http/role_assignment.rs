@@ -1,4 +1,4 @@
-//! `/role-assignments`, one assignment at a time (interface §2.2, §4.2, decisions §4, §6).
+//! `/role-assignments`, one assignment at a time (`docs/http-api.md#role-assignments`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -9,7 +9,7 @@ use crate::app::{TestApp, shown};
 use crate::people::{Person, says, with};
 use crate::request::{Response, members};
 
-on_every_store![
+in_memory![
     create_answers_201_with_the_full_assignment,
     create_in_an_organization_with_an_expiry,
     null_means_tenant_wide_or_without_expiry,
@@ -68,7 +68,7 @@ async fn held(app: &TestApp, by: &Person, user: &str) -> Vec<Value> {
 }
 
 /// An administrator, a user without roles, and the body that makes the user a MEMBER.
-async fn scene(app: &TestApp) -> (Person, String, Value) {
+async fn fixture(app: &TestApp) -> (Person, String, Value) {
     let ada = app.register("ada@example.com").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     let body = json!({ "userId": bob, "roleId": app.role_id(&ada, "MEMBER").await });
@@ -76,7 +76,7 @@ async fn scene(app: &TestApp) -> (Person, String, Value) {
 }
 
 async fn create_answers_201_with_the_full_assignment(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let created = create(&app, &ada, &body).await.created();
     let expected = json!({
         "id": created["id"], "userId": bob, "roleId": body["roleId"], "organizationId": null, "expiresAt": null,
@@ -87,7 +87,7 @@ async fn create_answers_201_with_the_full_assignment(app: TestApp) {
 }
 
 async fn create_in_an_organization_with_an_expiry(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let sales = app.organization(&ada, "sales").await;
     let expiry = app.iam.now() + TimeDelta::days(1);
     let fields =
@@ -98,14 +98,14 @@ async fn create_in_an_organization_with_an_expiry(app: TestApp) {
 }
 
 async fn null_means_tenant_wide_or_without_expiry(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let nulls = json!({ "organizationId": null, "expiresAt": null });
     let created = create(&app, &ada, &with(body, &nulls)).await.created();
     assert_eq!((&created["organizationId"], &created["expiresAt"]), (&Value::Null, &Value::Null));
 }
 
 async fn create_names_every_invalid_field(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     assert_eq!(create(&app, &ada, &json!({})).await.invalid_fields(), ["userId", "roleId"]);
     let wrong = json!({ "userId": "bob", "roleId": "MEMBER", "organizationId": "sales", "expiresAt": "tomorrow" });
     let expected = ["userId", "roleId", "organizationId", "expiresAt"];
@@ -127,7 +127,7 @@ async fn create_names_every_invalid_field(app: TestApp) {
 }
 
 async fn a_misspelt_expiry_is_refused(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     for field in ["expires_at", "expiresat", "expiry", "createdBy", "id"] {
         let wrong = with(body.clone(), &json!({ field: "2030-01-01T00:00:00Z" }));
         assert_eq!(create(&app, &ada, &wrong).await.invalid_fields(), [field]);
@@ -136,7 +136,7 @@ async fn a_misspelt_expiry_is_refused(app: TestApp) {
 }
 
 async fn a_404_names_the_field_of_an_unknown_or_foreign_id(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let eve = app.register("eve@example.com").await;
     let foreign = [
         ("userId", eve.user.clone()),
@@ -152,7 +152,7 @@ async fn a_404_names_the_field_of_an_unknown_or_foreign_id(app: TestApp) {
 }
 
 async fn an_organization_scoped_role_without_organization_is_400(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let sales = app.organization(&ada, "sales").await;
     app.role_of_scope(&ada, "CLERK", RoleScope::Organization, &[]).await;
     for role in ["ORGANIZATION_ADMIN", "CLERK"] {
@@ -164,7 +164,7 @@ async fn an_organization_scoped_role_without_organization_is_400(app: TestApp) {
 }
 
 async fn a_tenant_scoped_role_with_an_organization_is_400(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let sales = app.organization(&ada, "sales").await;
     app.role_of_scope(&ada, "CLERK", RoleScope::Tenant, &[]).await;
     for role in ["TENANT_ADMIN", "AUDITOR", "CLERK"] {
@@ -177,7 +177,7 @@ async fn a_tenant_scoped_role_with_an_organization_is_400(app: TestApp) {
 }
 
 async fn the_same_role_in_the_same_scope_is_a_conflict(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
     let organizations = [json!(null), json!(sales), json!(other)];
     for organization in &organizations {
@@ -195,7 +195,7 @@ async fn the_same_role_in_the_same_scope_is_a_conflict(app: TestApp) {
 }
 
 async fn one_of_several_equal_concurrent_assignments_succeeds(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let answers = join_all((0..6).map(|_| create(&app, &ada, &body))).await;
     let refused: Vec<&Response> = answers.iter().filter(|answer| answer.status() != 201).collect();
     assert_eq!(refused.len(), 5);
@@ -205,7 +205,7 @@ async fn one_of_several_equal_concurrent_assignments_succeeds(app: TestApp) {
 }
 
 async fn a_revoked_role_can_be_assigned_again(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let first = create(&app, &ada, &body).await.created();
     delete(&app, &ada, first["id"].as_str().unwrap()).await.no_content();
     let second = create(&app, &ada, &body).await.created();
@@ -213,14 +213,14 @@ async fn a_revoked_role_can_be_assigned_again(app: TestApp) {
 }
 
 async fn an_inactive_user_cannot_be_assigned_a_role(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     app.set_status(&ada, &bob, "INACTIVE").await;
     app.unrecorded(&ada, create(&app, &ada, &body)).await.problem("conflict");
     assert!(held(&app, &ada, &bob).await.is_empty());
 }
 
 async fn a_suspended_user_can_be_assigned_a_role(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     app.set_status(&ada, &bob, "SUSPENDED").await;
     create(&app, &ada, &body).await.created();
 }
@@ -239,7 +239,7 @@ async fn a_caller_cannot_assign_itself_a_role_beyond_its_rights(app: TestApp) {
 }
 
 async fn a_caller_cannot_assign_others_a_role_beyond_its_rights(app: TestApp) {
-    let (ada, eve, body) = scene(&app).await;
+    let (ada, eve, body) = fixture(&app).await;
     let bob = app.colleague_who_may(&ada, "grantor@example.com", &["role-assignments:create", "users:read"]).await;
     app.unrecorded(&ada, create(&app, &bob, &body)).await.escalates();
     assert!(held(&app, &ada, &eve).await.is_empty());
@@ -248,7 +248,7 @@ async fn a_caller_cannot_assign_others_a_role_beyond_its_rights(app: TestApp) {
 }
 
 async fn a_wildcard_is_more_than_all_existing_actions(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let four = ["users:create", "users:read", "users:update", "users:delete"];
     let bob = app.colleague_who_may(&ada, "grantor@example.com", &four).await;
     app.permit(&bob, &["role-assignments:create"]).await;
@@ -260,7 +260,7 @@ async fn a_wildcard_is_more_than_all_existing_actions(app: TestApp) {
 }
 
 async fn rights_in_one_organization_cannot_be_granted_in_another(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
     let bob = app.colleague_who_may(&ada, "grantor@example.com", &["role-assignments:create"]).await;
     app.permit_in(&bob, sales, &["users:read", "organizations:read"]).await;
@@ -271,7 +271,7 @@ async fn rights_in_one_organization_cannot_be_granted_in_another(app: TestApp) {
 }
 
 async fn rights_in_an_organization_can_be_granted_below_it(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let [above, middle, below] = app.chain(&ada, "level").await;
     let may = ["role-assignments:create", "users:read", "organizations:read"];
     let bob = app.colleague_in(&ada, middle, "grantor@example.com", &may).await;
@@ -286,7 +286,7 @@ async fn rights_in_an_organization_can_be_granted_below_it(app: TestApp) {
 }
 
 async fn assigning_needs_the_permission_where_the_role_applies(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
     let bob = app.colleague(&ada, "grantor@example.com").await;
     create(&app, &bob, &body).await.lacks("role-assignments:create");
@@ -299,7 +299,7 @@ async fn assigning_needs_the_permission_where_the_role_applies(app: TestApp) {
 }
 
 async fn an_expiry_must_be_in_the_future(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     for millis in [-86_400_000, -1, 0] {
         let expiry = shown(app.iam.now() + TimeDelta::milliseconds(millis));
         let wrong = with(body.clone(), &json!({ "expiresAt": expiry }));
@@ -311,7 +311,7 @@ async fn an_expiry_must_be_in_the_future(app: TestApp) {
 }
 
 async fn patch_answers_200_with_the_full_assignment(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let created = create(&app, &ada, &body).await.created();
     let id = created["id"].as_str().unwrap();
     for hours in [5, 2, 9] {
@@ -323,7 +323,7 @@ async fn patch_answers_200_with_the_full_assignment(app: TestApp) {
 }
 
 async fn patch_takes_null_as_never_and_absent_as_unchanged(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let expiry = shown(app.iam.now() + TimeDelta::hours(1));
     let created = create(&app, &ada, &with(body, &json!({ "expiresAt": expiry }))).await.created();
     let id = created["id"].as_str().unwrap();
@@ -338,7 +338,7 @@ async fn patch_takes_null_as_never_and_absent_as_unchanged(app: TestApp) {
 }
 
 async fn patch_names_every_invalid_field(app: TestApp) {
-    let (ada, _, body) = scene(&app).await;
+    let (ada, _, body) = fixture(&app).await;
     let created = create(&app, &ada, &body).await.created();
     let id = created["id"].as_str().unwrap();
     for field in ["userId", "roleId", "organizationId", "createdBy", "expires_at"] {
@@ -351,7 +351,7 @@ async fn patch_names_every_invalid_field(app: TestApp) {
 }
 
 async fn patch_refuses_an_expiry_in_the_past(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let created = create(&app, &ada, &body).await.created();
     let id = created["id"].as_str().unwrap();
     for millis in [-1_000, -1, 0] {
@@ -363,7 +363,7 @@ async fn patch_refuses_an_expiry_in_the_past(app: TestApp) {
 }
 
 async fn extending_beyond_the_callers_own_rights_is_forbidden(app: TestApp) {
-    let (ada, bob, _) = scene(&app).await;
+    let (ada, bob, _) = fixture(&app).await;
     let [soon, later, latest] = [1, 2, 3].map(|minutes| app.iam.now() + TimeDelta::minutes(minutes));
     let id = app.assign(&ada, &bob, "MEMBER", None, Some(soon)).await;
     let carl = app.colleague_who_may(&ada, "carl@example.com", &["role-assignments:update"]).await;
@@ -377,7 +377,7 @@ async fn extending_beyond_the_callers_own_rights_is_forbidden(app: TestApp) {
 }
 
 async fn shortening_needs_only_the_permission_to_update(app: TestApp) {
-    let (ada, bob, _) = scene(&app).await;
+    let (ada, bob, _) = fixture(&app).await;
     let id = app.assign(&ada, &bob, "AUDITOR", None, None).await;
     let carl = app.colleague(&ada, "carl@example.com").await;
     let body = json!({ "expiresAt": shown(app.iam.now() + TimeDelta::minutes(5)) });
@@ -398,7 +398,7 @@ async fn delete_answers_204_and_takes_the_role_away_at_once(app: TestApp) {
 }
 
 async fn revoking_needs_only_the_permission_to_delete(app: TestApp) {
-    let (ada, bob, _) = scene(&app).await;
+    let (ada, bob, _) = fixture(&app).await;
     app.assign(&ada, &bob, "TENANT_ADMIN", None, None).await;
     let id = app.assign(&ada, &bob, "AUDITOR", None, None).await;
     let carl = app.colleague(&ada, "carl@example.com").await;
@@ -420,7 +420,7 @@ async fn an_unknown_assignment_is_not_found(app: TestApp) {
 }
 
 async fn an_assignment_is_recorded_as_role_assigned(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let sales = app.organization(&ada, "sales").await;
     for organization in [Value::Null, json!(sales)] {
         let created =
@@ -437,7 +437,7 @@ async fn an_assignment_is_recorded_as_role_assigned(app: TestApp) {
 }
 
 async fn a_change_of_expiry_is_recorded_as_an_update(app: TestApp) {
-    let (ada, bob, _) = scene(&app).await;
+    let (ada, bob, _) = fixture(&app).await;
     let id = app.assign(&ada, &bob, "MEMBER", None, None).await;
     let expiry = shown(app.iam.now() + TimeDelta::hours(1));
     for (before, after) in [(Value::Null, json!(expiry)), (json!(expiry), Value::Null)] {
@@ -451,7 +451,7 @@ async fn a_change_of_expiry_is_recorded_as_an_update(app: TestApp) {
 }
 
 async fn a_revocation_is_recorded_as_role_revoked(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let sales = app.organization(&ada, "sales").await;
     for organization in [None, Some(sales)] {
         let id = app.assign(&ada, &bob, "MEMBER", organization, None).await;
@@ -466,7 +466,7 @@ async fn a_revocation_is_recorded_as_role_revoked(app: TestApp) {
 }
 
 async fn a_refused_assignment_writes_and_records_nothing(app: TestApp) {
-    let (ada, bob, body) = scene(&app).await;
+    let (ada, bob, body) = fixture(&app).await;
     let carl = app.colleague_who_may(&ada, "carl@example.com", &["role-assignments:create"]).await;
     let before = app.get("/role-assignments").by(&ada).send().await.ok();
     app.unrecorded(&ada, create(&app, &carl, &body)).await.escalates();

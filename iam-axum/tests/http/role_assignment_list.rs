@@ -1,4 +1,4 @@
-//! `GET /role-assignments` (interface §2.2, §2.7, §4.2, decisions §3, §4).
+//! `GET /role-assignments` (`docs/http-api.md#role-assignments`).
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use crate::people::Person;
 use crate::request::{Request, each, each_sorted, members};
 
 on_every_store![
+    "filters, orders and pages are statements of the store";
     items_embed_user_role_and_organization,
     every_filter_finds_the_matching_items,
     filters_are_combined_and_counted,

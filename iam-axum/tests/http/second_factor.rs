@@ -1,4 +1,4 @@
-//! Logins with a second factor (`factors.md`).
+//! Logins with a second factor (`docs/http-api.md#a-login-with-a-factor`).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -14,7 +14,7 @@ use crate::mail::kinds;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD, claims, profile};
 use crate::request::members;
 
-on_every_store![
+in_memory![
     a_right_password_gets_a_challenge_and_no_session,
     the_debug_text_of_the_answer_has_no_challenge,
     the_methods_are_those_that_the_user_has,
@@ -22,6 +22,9 @@ on_every_store![
     a_recovery_code_finishes_a_login_once,
     a_recovery_code_may_be_typed_in_any_form,
     a_wrong_password_is_answered_as_without_a_factor,
+    a_code_may_be_typed_with_blanks_and_dashes,
+    what_is_not_six_digits_names_code_and_does_not_count,
+    the_user_is_told_of_recovery_codes,
     a_code_is_accepted_one_step_early_or_late,
     the_same_code_is_refused_in_another_login,
     the_same_code_raced_on_two_replicas_logs_in_once,
@@ -148,6 +151,51 @@ async fn a_wrong_password_is_answered_as_without_a_factor(app: TestApp) {
         problem
     };
     assert_eq!(shape(&ada).await, shape(&grace).await);
+}
+
+async fn a_code_may_be_typed_with_blanks_and_dashes(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let pending = app.set_up(&ada).await;
+    let typed = |steps| {
+        let code = pending.code(&app, steps);
+        [format!("{} {}", &code[..3], &code[3..]), format!(" {}-{}\u{a0}", &code[..3], &code[3..])]
+    };
+    let [spaced, _] = typed(-1);
+    app.confirm(&ada, &pending.id, &spaced).await.ok();
+    let challenge = app.challenge(&ada).await;
+    let [_, dashed] = typed(0);
+    app.answer(&challenge, &dashed).await.ok();
+    let [spaced, _] = typed(1);
+    app.post("/auth/step-up").by(&ada).json(&json!({ "code": spaced })).send().await.no_content();
+}
+
+async fn what_is_not_six_digits_names_code_and_does_not_count(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let authenticator = app.enrol(&ada).await;
+    let pending = app.set_up(&ada).await;
+    let challenge = app.challenge(&ada).await;
+    let attempts = async || {
+        for typed in ["", "12345", "1234567", "12 34 5", "abcdef", "123x456", "１２３４５６"] {
+            assert_eq!(app.answer(&challenge, typed).await.invalid_fields(), ["code"], "{typed}");
+            let step_up = app.post("/auth/step-up").by(&ada).json(&json!({ "code": typed })).send().await;
+            assert_eq!(step_up.invalid_fields(), ["code"], "{typed}");
+            assert_eq!(app.confirm(&ada, &pending.id, typed).await.invalid_fields(), ["code"], "{typed}");
+        }
+    };
+    app.unrecorded(&ada, attempts()).await;
+    app.answer(&challenge, &authenticator.code(&app, 0)).await.ok();
+}
+
+async fn the_user_is_told_of_recovery_codes(app: TestApp) {
+    let app = app.with_mail().await;
+    let ada = app.register("ada@example.com").await;
+    let authenticator = app.enrol(&ada).await;
+    app.mails().await;
+    let challenge = app.challenge(&ada).await;
+    app.recover(&challenge, &authenticator.recovery_codes[0]).await.ok();
+    assert_eq!(kinds(&app.mails().await), [(MailKind::RecoveryCodeUsed, "ada@example.com")]);
+    app.post("/auth/factors/recovery-codes").by(&ada).send().await.ok();
+    assert_eq!(kinds(&app.mails().await), [(MailKind::RecoveryCodesReplaced, "ada@example.com")]);
 }
 
 async fn a_code_is_accepted_one_step_early_or_late(app: TestApp) {
@@ -386,6 +434,9 @@ async fn a_suspended_user_cannot_finish_a_login(app: TestApp) {
     app.answer(&challenge, &authenticator.code(&app, 0)).await.problem("forbidden");
     let failure = &app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await[0];
     assert_eq!(failure["metadata"]["reason"], "USER_SUSPENDED");
+    // A login that began before the suspension is not finished after it.
+    app.set_status(&ada, &grace.user, "ACTIVE").await;
+    app.answer(&challenge, &authenticator.code(&app, 0)).await.problem("unauthorized");
 }
 
 async fn a_deleted_user_cannot_finish_a_login(app: TestApp) {

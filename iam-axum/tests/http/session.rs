@@ -1,4 +1,4 @@
-//! `/auth/logout`, `/auth/logout-all`, `/auth/me` and sessions (decisions §2).
+//! `/auth/logout`, `/auth/logout-all`, `/auth/me` and sessions (`docs/http-api.md#sessions`).
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::app::{TestApp, shown};
 use crate::people::Person;
 use crate::request::{ADDRESS, members};
 
-on_every_store![
+in_memory![
     logout_ends_only_the_callers_session,
     logout_is_recorded,
     logout_all_ends_all_of_the_callers_sessions,
@@ -24,6 +24,7 @@ on_every_store![
     an_ended_session_is_recorded_as_terminated,
     sessions_of_an_unknown_user_are_not_found,
     an_unknown_or_ended_session_is_not_found,
+    a_login_beyond_the_limit_ends_the_session_that_was_used_least_recently,
 ];
 
 async fn logout_ends_only_the_callers_session(app: TestApp) {
@@ -224,4 +225,24 @@ async fn an_unknown_or_ended_session_is_not_found(app: TestApp) {
         app.delete(&format!("/sessions/{id}")).by(&ada).send().await.problem("not-found");
     }
     assert_eq!(app.delete("/sessions/17").by(&ada).send().await.invalid_fields(), ["id"]);
+}
+
+async fn a_login_beyond_the_limit_ends_the_session_that_was_used_least_recently(app: TestApp) {
+    let app = app.with_settings(|settings| settings.max_sessions_of_user = 2).await;
+    let first = app.register("ada@example.com").await;
+    app.pass(TimeDelta::minutes(1));
+    let second = app.login(&first).await;
+    app.pass(TimeDelta::minutes(1));
+    app.post("/auth/refresh").json(&json!({ "refreshToken": first.refresh })).send().await.ok();
+    let third = app.login(&first).await;
+    assert!(app.knows(&first).await && !app.knows(&second).await && app.knows(&third).await);
+    let entries = app.audit(&third, &[("action", "LOGOUT")]).await;
+    assert_eq!(entries.len(), 1);
+    assert_eq!(
+        (&entries[0]["resourceId"], &entries[0]["metadata"]["reason"]),
+        (&json!(second.session), &json!("TERMINATED"))
+    );
+    // Other users have their own.
+    let bob = app.colleague(&third, "bob@example.com").await;
+    assert!(app.knows(&bob).await && app.knows(&third).await);
 }

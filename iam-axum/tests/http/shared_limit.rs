@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use iam_axum::rate_limit::{Limited, RateLimiter, RateLimits, RedisRateLimiter, Taken};
+use iam_axum::rate_limit::{Limited, RateLimitOutcome, RateLimiter, RateLimits, RedisRateLimiter};
 use iam_core::clock::testing::FixedClock;
 use redis::AsyncCommands as _;
 use test_support::redis::{address, url};
@@ -59,10 +59,10 @@ async fn concurrent_requests_are_answered_up_to_the_limit() {
         let limiter = Arc::clone(&limiters[number % 2]);
         racing.spawn(async move { limiter.take(who).await });
     }
-    let taken = racing.join_all().await;
-    let answered: Vec<&Taken> = taken.iter().filter(|taken| taken.retry_after.is_none()).collect();
+    let outcome = racing.join_all().await;
+    let answered: Vec<&RateLimitOutcome> = outcome.iter().filter(|outcome| outcome.retry_after.is_none()).collect();
     assert_eq!(answered.len(), LIMIT as usize);
-    let mut remaining: Vec<u32> = answered.iter().map(|taken| taken.remaining).collect();
+    let mut remaining: Vec<u32> = answered.iter().map(|outcome| outcome.remaining).collect();
     remaining.sort_unstable();
     assert_eq!(remaining, Vec::from_iter(0..LIMIT), "each request was counted once");
 }

@@ -1,4 +1,4 @@
-//! The states of a user and the changes between them (interface §3, decisions §3).
+//! The states of a user and the changes between them (`docs/http-api.md#the-status-of-a-user`).
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, Person};
 use crate::request::Response;
 
-on_every_store![
+in_memory![
     patch_moves_between_any_two_states,
     patch_records_an_update_and_a_suspension_or_reactivation,
     suspend_and_reactivate_answer_200_with_the_update_shape,

@@ -1,28 +1,37 @@
-//! Step-up: operations that need a recent authentication (`factors.md`, RFC 9470).
+//! Step-up: operations that need a recent authentication (`docs/http-api.md#step-up`, RFC 9470).
 
 use axum::http::Method;
 use chrono::TimeDelta;
 use iam_core::factor::AuthenticationMethod;
+use iam_core::federation::code_challenge;
 use iam_core::random::SystemRandom;
 use iam_core::session::{Session, SessionChange};
 use iam_core::{AuditBatch, Caller, Change};
+use iam_model::clock::shown;
 use iam_model::id::IdGenerator;
 use serde_json::{Value, json};
 
-use crate::app::TestApp;
+use crate::app::{REDIRECT, TestApp};
 use crate::authenticator::STEP;
+use crate::federation::VERIFIER;
 use crate::openapi::{document, operations};
-use crate::people::{PASSWORD, Person, WRONG_PASSWORD, claims, says};
+use crate::people::{PASSWORD, Person, WRONG_PASSWORD, claims, says, with};
+use crate::provider::ISSUER;
 use crate::request::Response;
 
-on_every_store![
+in_memory![
     a_session_tells_how_and_when_it_has_authenticated,
     after_ten_minutes_changes_of_credentials_are_refused,
     the_document_names_the_operations_that_need_it,
     other_operations_need_none,
+    a_role_that_changes_no_protections_is_given_without,
+    a_key_gives_no_role_that_changes_protections,
+    permissions_for_an_offered_role_are_given,
+    an_administrator_becomes_active_again_by_a_recent_authentication,
     the_password_of_a_user_without_a_factor_is_enough,
     a_user_with_a_factor_authenticates_by_it,
     a_wrong_proof_counts_like_a_failed_login,
+    a_factor_alone_clears_no_failure,
     the_same_code_does_not_work_twice,
     another_replica_knows_at_once,
     only_the_own_session_is_renewed,
@@ -71,9 +80,29 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         let key = app.key(ada, &ada.user, &json!({})).await;
         keys.push(format!("/api-keys/{}", key["id"].as_str().unwrap()));
     }
+    let key_of_grace = app.key(ada, &grace.user, &json!({ "permissions": [] })).await;
     let [changed, rotated, revoked] = [0, 1, 2].map(|number: usize| keys[number].clone());
+    let (bob, admin) = (app.add_user(ada, "bob@example.com").await, app.role_id(ada, "TENANT_ADMIN").await);
+    let give = json!({ "userId": bob, "roleId": admin });
+    let until = shown(app.iam.now() + TimeDelta::days(1));
+    let of_grace = with(give.clone(), &json!({ "userId": grace.user, "expiresAt": until }));
+    let ends = app.post("/role-assignments").by(ada).json(&of_grace).send().await.created();
+    let eve = app.add_user(ada, "suspended@example.com").await;
+    app.assign(ada, &eve, "TENANT_ADMIN", None, None).await;
+    app.set_status(ada, &eve, "SUSPENDED").await;
+    let held = app.role(ada, "HELD", &["users:read"]).await;
+    app.assign(ada, &bob, "HELD", None, None).await;
+    let invitation = json!({ "email": "eve@example.com", "roles": [{ "roleId": admin }] });
     let password = json!({ "currentPassword": PASSWORD, "newPassword": "N3w&Password" });
     let email = json!({ "newEmail": "new@example.com", "currentPassword": PASSWORD });
+    let [changed_provider, removed_provider] =
+        [app.provider(ada, &json!({})).await, app.provider(ada, &json!({})).await]
+            .map(|provider| format!("/identity-providers/{}", provider["id"].as_str().unwrap()));
+    let provider = json!({ "name": "Acme", "issuer": ISSUER, "clientId": "iam" });
+    let social = app.social_provider(&ada.tenant).await;
+    let challenge = code_challenge(VERIFIER);
+    let start = json!({ "providerId": social, "redirectUri": REDIRECT, "codeChallenge": challenge });
+    let identity = format!("/identities/{}", app.linked(&social, ada).await);
     let post = |path: &str, body: Option<Value>| (Method::POST, path.to_owned(), body);
     let delete = |path: String| (Method::DELETE, path, None);
     vec![
@@ -94,6 +123,27 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         post(&format!("/users/{}/api-keys", ada.user), Some(json!({ "name": "key" }))),
         post(&format!("{rotated}/rotate"), Some(json!({}))),
         delete(revoked),
+        post(&format!("/users/{}/api-keys", grace.user), Some(json!({ "name": "key", "permissions": [] }))),
+        post(&format!("/api-keys/{}/rotate", key_of_grace["id"].as_str().unwrap()), Some(json!({}))),
+        (Method::PATCH, format!("/tenants/{}", ada.tenant), Some(json!({ "secondFactor": "REQUIRED" }))),
+        (Method::PUT, "/audit-logs/retention".to_owned(), Some(json!({ "retentionDays": 365 }))),
+        post("/audit-logs/retention/apply", None),
+        post(&format!("/users/{eve}/reactivate"), None),
+        post("/role-assignments", Some(give.clone())),
+        post("/role-assignments/bulk", Some(json!({ "assignments": [give] }))),
+        (
+            Method::PATCH,
+            format!("/role-assignments/{}", ends["id"].as_str().unwrap()),
+            Some(json!({ "expiresAt": null })),
+        ),
+        (Method::PATCH, format!("/roles/{held}"), Some(json!({ "permissions": ["users:read", "tenants:update"] }))),
+        post("/invitations", Some(invitation)),
+        post("/audit-logs/erasures", Some(json!({ "userId": grace.user }))),
+        post("/identity-providers", Some(provider)),
+        post("/auth/identities/start", Some(start)),
+        delete(identity),
+        (Method::PATCH, changed_provider, Some(json!({ "enabled": false }))),
+        delete(removed_provider),
         (Method::PATCH, changed, Some(json!({ "name": "changed" }))),
         (Method::PATCH, format!("/users/{}", grace.user), Some(json!({ "email": "hopper@example.com" }))),
     ]
@@ -159,6 +209,90 @@ async fn other_operations_need_none(app: TestApp) {
     app.get("/auth/factors").by(&ada).send().await.ok();
 }
 
+/// In an organization, or without the rights to change what protects everybody, a role needs no recent authentication.
+async fn a_role_that_changes_no_protections_is_given_without(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.add_user(&ada, "bob@example.com").await;
+    let sales = app.organization(&ada, "sales").await;
+    let all = app.role(&ada, "ALL", &["*"]).await;
+    wait(&app);
+    let give = async |members: Value| {
+        let body = with(json!({ "userId": bob }), &members);
+        app.post("/role-assignments").by(&ada).json(&body).send().await
+    };
+    give(json!({ "roleId": app.role_id(&ada, "MEMBER").await })).await.created();
+    give(json!({ "roleId": all, "organizationId": sales })).await.created();
+    give(json!({ "roleId": all })).await.problem("insufficient-authentication");
+    // A role that no user holds gives nothing yet.
+    let role = json!({ "name": "PROTECTOR", "permissions": ["tenants:update"] });
+    app.post("/roles").by(&ada).json(&role).send().await.created();
+}
+
+/// The key could be given to an account whose password its holder has chosen.
+async fn a_key_gives_no_role_that_changes_protections(app: TestApp) {
+    let app = app.with_mail().await;
+    let ada = app.register("ada@example.com").await;
+    let (bob, admin) = (app.add_user(&ada, "bob@example.com").await, app.role_id(&ada, "TENANT_ADMIN").await);
+    let key = app.key(&ada, &ada.user, &json!({})).await;
+    let send =
+        async |path: &str, body: Value| app.post(path).bearer(key["key"].as_str().unwrap()).json(&body).send().await;
+    // A key gives nothing that outlives it.
+    let until = shown(app.iam.now() + TimeDelta::days(1));
+    let give = json!({ "userId": bob, "roleId": admin, "expiresAt": until });
+    let invitation = json!({ "email": "eve@example.com", "roles": [{ "roleId": admin, "expiresAt": until }] });
+    for (path, body) in [
+        ("/role-assignments", give.clone()),
+        ("/role-assignments/bulk", json!({ "assignments": [give] })),
+        ("/invitations", invitation),
+    ] {
+        assert!(send(path, body).await.detail("forbidden").contains("api key"), "{path}");
+    }
+    let member = json!({ "userId": bob, "roleId": app.role_id(&ada, "MEMBER").await, "expiresAt": until });
+    send("/role-assignments", member).await.created();
+}
+
+/// An empty role needs nothing when an invitation offers it, so what is added before the acceptance does.
+async fn permissions_for_an_offered_role_are_given(app: TestApp) {
+    let app = app.with_mail().await;
+    let ada = app.register("ada@example.com").await;
+    let key = app.key(&ada, &ada.user, &json!({})).await;
+    let key = key["key"].as_str().unwrap();
+    let until = shown(app.iam.now() + TimeDelta::days(1));
+    let role = app.role(&ada, "EMPTY", &[]).await;
+    let path = format!("/roles/{role}");
+    let invitation = json!({ "email": "eve@example.com", "roles": [{ "roleId": role, "expiresAt": until }] });
+    let made = app.post("/invitations").bearer(key).json(&invitation).send().await.created();
+    wait(&app);
+    let widen = json!({ "permissions": ["*"] });
+    assert!(app.patch(&path).bearer(key).json(&widen).send().await.detail("forbidden").contains("api key"));
+    app.patch(&path).by(&ada).json(&widen).send().await.problem("insufficient-authentication");
+    // An invitation that was revoked gives no role.
+    app.delete(&format!("/invitations/{}", made["id"].as_str().unwrap())).by(&ada).send().await.no_content();
+    app.patch(&path).by(&ada).json(&widen).send().await.ok();
+}
+
+/// Its former administrators are accounts that a thief of a key may know.
+async fn an_administrator_becomes_active_again_by_a_recent_authentication(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.assign(&ada, &bob.user, "TENANT_ADMIN", None, None).await;
+    app.set_status(&ada, &bob.user, "SUSPENDED").await;
+    let key = app.key(&ada, &ada.user, &json!({})).await;
+    let path = format!("/users/{}", bob.user);
+    let active = json!({ "status": "ACTIVE" });
+    let requests = || [app.post(&format!("{path}/reactivate")), app.patch(&path).json(&active)];
+    for request in requests() {
+        let refused = request.bearer(key["key"].as_str().unwrap()).send().await;
+        assert!(refused.detail("forbidden").contains("api key"));
+    }
+    wait(&app);
+    for request in requests() {
+        request.by(&ada).send().await.problem("insufficient-authentication");
+    }
+    step_up(&app, &ada, &json!({ "password": PASSWORD })).await.no_content();
+    app.post(&format!("{path}/reactivate")).by(&ada).send().await.ok();
+}
+
 async fn the_password_of_a_user_without_a_factor_is_enough(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let second = app.login(&ada).await;
@@ -206,6 +340,22 @@ async fn a_wrong_proof_counts_like_a_failed_login(app: TestApp) {
     assert_eq!(failures[0]["metadata"]["reason"], "ACCOUNT_LOCKED");
 }
 
+/// A thief of a session may have added the factor, and must not guess the password forever.
+async fn a_factor_alone_clears_no_failure(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let authenticator = app.enrol(&ada).await;
+    let guess = async || {
+        let body = json!({ "currentPassword": WRONG_PASSWORD, "newPassword": "N3w&Password" });
+        app.post("/auth/password").by(&ada).json(&body).send().await
+    };
+    for _ in 0..4 {
+        guess().await.problem("validation-error");
+    }
+    step_up(&app, &ada, &json!({ "code": authenticator.code(&app, 0) })).await.no_content();
+    guess().await.problem("validation-error");
+    guess().await.problem("account-locked");
+}
+
 async fn the_same_code_does_not_work_twice(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let authenticator = app.enrol(&ada).await;
@@ -241,7 +391,8 @@ async fn a_step_up_is_recorded(app: TestApp) {
     let authenticator = app.enrol(&ada).await;
     step_up(&app, &ada, &json!({ "code": authenticator.code(&app, 0) })).await.no_content();
     let entries = app.history(&ada, &ada.session).await;
-    for (entry, method) in entries.iter().zip(["totp", "password"]) {
+    // The session that has set up the first factor has authenticated by it.
+    for (entry, method) in entries.iter().zip(["totp", "totp", "password"]) {
         says(entry, &ada, "UPDATE", "SESSION", &ada.session);
         assert_eq!(entry["metadata"], json!({ "method": method }));
     }

@@ -1,4 +1,4 @@
-//! `/tenants/:id` (decisions §2, §3).
+//! `/tenants/:id` (`docs/http-api.md#the-tenant`).
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, Person, with};
 use crate::request::{Response, members};
 
-on_every_store![
+in_memory![
     get_shows_the_callers_tenant,
     patch_changes_name_and_slug,
     patch_records_only_the_changed_fields,

@@ -1,4 +1,4 @@
-//! Access tokens and the keys that verify them (interface §5, decisions §2).
+//! Access tokens and the keys that verify them (`docs/http-api.md#tokens`).
 
 use axum::http::Method;
 use base64::Engine as _;
@@ -11,13 +11,14 @@ use crate::app::TestApp;
 use crate::people::claims;
 use crate::request::members;
 
-on_every_store![
+in_memory![
     the_header_names_the_key_and_its_algorithm,
     the_claims_are_those_of_the_contract,
     the_published_keys_verify_the_token,
     the_published_keys_are_public,
     a_token_is_valid_for_exactly_fifteen_minutes,
     a_missing_or_malformed_token_is_401,
+    several_tokens_are_401,
     the_scheme_is_matched_in_any_letter_case,
     a_tampered_token_is_401,
     a_token_that_chooses_its_own_algorithm_is_401,
@@ -118,6 +119,15 @@ async fn a_missing_or_malformed_token_is_401(app: TestApp) {
     }
 }
 
+/// A proxy in front may have checked the other one.
+async fn several_tokens_are_401(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for other in ["", "Basic YWRhOng=", &format!("Bearer {}", ada.access)] {
+        let request = app.get("/auth/me").by(&ada).header("authorization", other);
+        request.send().await.problem("unauthorized");
+    }
+}
+
 async fn the_scheme_is_matched_in_any_letter_case(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for scheme in ["bearer", "BEARER"] {
@@ -151,7 +161,7 @@ async fn a_token_that_chooses_its_own_algorithm_is_401(app: TestApp) {
     let x = key_of(&app, &ada.access).await["x"].as_str().unwrap().to_owned();
     for secret in [x.as_bytes(), &URL_SAFE_NO_PAD.decode(&x).unwrap()] {
         let head = Header { kid: Some(kid.clone()), ..Header::new(Algorithm::HS256) };
-        let key = EncodingKey::from_secret(secret);
+        let key = EncodingKey::from_secret(secret).unwrap();
         is_refused(&app, &jsonwebtoken::encode(&head, &claims(&ada.access), &key).unwrap()).await;
     }
 }

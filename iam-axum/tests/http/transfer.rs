@@ -9,14 +9,22 @@ use serde_json::json;
 
 use crate::app::TestApp;
 use crate::people::PASSWORD;
+use crate::request::Response;
 
-on_every_store![
+in_memory![
     large_answers_are_compressed_on_demand,
+    public_files_have_a_tag_for_each_encoding,
     answers_with_tokens_are_never_compressed,
     a_request_that_takes_too_long_is_503,
     by_default_no_web_page_of_another_origin_may_use_the_api,
     web_pages_of_configured_origins_may_use_the_api,
 ];
+
+fn unpacked(packed: &Response) -> String {
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(packed.bytes()).read_to_string(&mut text).unwrap();
+    text
+}
 
 async fn large_answers_are_compressed_on_demand(app: TestApp) {
     let ada = app.register("ada@example.com").await;
@@ -25,12 +33,39 @@ async fn large_answers_are_compressed_on_demand(app: TestApp) {
     let packed =
         app.get("/permissions").query("limit", "100").by(&ada).header("accept-encoding", "gzip").send_packed().await;
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(packed.bytes()).read_to_string(&mut text).unwrap();
+    let text = unpacked(&packed);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), list.ok());
     assert!(packed.bytes().len() < text.len() / 2);
     let small = app.get("/health").header("accept-encoding", "gzip").send().await;
     assert_eq!(small.header("content-encoding"), None);
+}
+
+/// They need no token and have no rate limit, so they are made and compressed once.
+async fn public_files_have_a_tag_for_each_encoding(app: TestApp) {
+    for path in [
+        "/openapi.json",
+        "/docs/",
+        "/docs/swagger-ui-bundle.js",
+        "/docs/swagger-initializer.js",
+        "/docs/book/http-api",
+        "/docs/book/style.css",
+    ] {
+        let get = || app.request(Method::GET, path);
+        let (plain, packed) = (get().send().await, get().header("accept-encoding", "gzip").send_packed().await);
+        assert_eq!((plain.status(), plain.header("content-encoding")), (200, None), "{path}");
+        assert_eq!((packed.status(), packed.header("content-encoding")), (200, Some("gzip")), "{path}");
+        assert_eq!(unpacked(&packed), plain.text(), "{path}");
+        assert_ne!(plain.header("etag").unwrap(), packed.header("etag").unwrap(), "{path}");
+        for answer in [&plain, &packed] {
+            assert_eq!(
+                (answer.header("vary"), answer.header("cache-control")),
+                (Some("accept-encoding"), Some("no-cache"))
+            );
+        }
+        let kept = get().header("accept-encoding", "gzip").header("if-none-match", packed.header("etag").unwrap());
+        assert_eq!(kept.send().await.status(), 304, "{path}");
+    }
+    app.request(Method::GET, "/docs/unknown.js").send().await.problem("not-found");
 }
 
 async fn answers_with_tokens_are_never_compressed(app: TestApp) {

@@ -1,24 +1,28 @@
-//! `POST /users`, `GET /users/:id` and `PATCH /users/:id` (interface §2.1, §4.1, decisions §3). The effects of a
-//! status are in `status.rs`.
+//! `POST /users`, `GET /users/:id` and `PATCH /users/:id` (`docs/http-api.md#users`). The effects of a status
+//! are in `status.rs`.
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-use crate::people::{PASSWORD, Person, profile, with};
+use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile, with};
 use crate::request::{Response, members};
 
-on_every_store![
+in_memory![
     create_answers_201_with_the_full_user,
     a_new_user_can_log_in_and_has_no_permissions,
     create_is_recorded_with_the_password_redacted,
     create_names_every_invalid_field,
     a_taken_email_is_a_conflict_in_any_letter_case,
     the_email_of_a_deleted_user_stays_taken,
+    a_caller_who_may_read_a_deleted_user_learns_that_its_email_is_that_of_a_deleted_user,
     one_of_several_concurrent_creations_gets_the_email,
     an_email_is_free_in_another_tenant,
+    an_email_is_a_dot_atom_at_a_domain,
+    the_spellings_of_an_email_are_one_account,
     names_are_stored_trimmed,
+    names_are_composed_visible_and_cannot_turn_text_around,
     get_shows_the_full_user,
     get_of_an_unknown_user_is_not_found,
     patch_answers_200_with_the_update_shape,
@@ -46,8 +50,10 @@ async fn create_answers_201_with_the_full_user(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let user = create(&app, &ada, &json!({ "email": "Bob@Example.com" })).await.created();
     let expected = json!({
-        "id": user["id"], "kind": "HUMAN", "email": "Bob@Example.com", "emailVerifiedAt": null, "firstName": "Ada", "lastName": "Lovelace",
-        "tenantId": ada.tenant, "status": "ACTIVE", "lastLoginAt": null, "createdAt": app.now(), "updatedAt": app.now(),
+        "id": user["id"], "kind": "HUMAN", "email": "Bob@Example.com", "emailVerifiedAt": null,
+        "firstName": "Ada", "lastName": "Lovelace",
+        "homeOrganizationId": null, "tenantId": ada.tenant, "status": "ACTIVE", "lastLoginAt": null,
+        "createdAt": app.now(), "updatedAt": app.now(),
     });
     assert_eq!(user, expected);
     let id: uuid::Uuid = user["id"].as_str().unwrap().parse().unwrap();
@@ -104,6 +110,34 @@ async fn the_email_of_a_deleted_user_stays_taken(app: TestApp) {
     patch(&app, &ada, &ada.user, &json!({ "email": "bob@example.com" })).await.problem("conflict");
 }
 
+async fn a_caller_who_may_read_a_deleted_user_learns_that_its_email_is_that_of_a_deleted_user(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = create(&app, &ada, &json!({})).await.created()["id"].as_str().unwrap().to_owned();
+    let other = app.add_user(&ada, "carol@example.com").await;
+    let blind = app.colleague_who_may(&ada, "blind@example.com", &["users:create", "users:update"]).await;
+    let seeing = app.colleague_who_may(&ada, "seeing@example.com", &["users:create", "users:*"]).await;
+    let taken = json!({ "email": "BOB@example.com" });
+    let details = async |by: &Person| {
+        let created = create(&app, by, &taken).await.detail("conflict");
+        let changed = patch(&app, by, &other, &taken).await.detail("conflict");
+        [created, changed]
+    };
+    for person in [&ada, &seeing, &blind] {
+        for detail in details(person).await {
+            assert!(!detail.contains("deleted"), "{detail}");
+        }
+    }
+    app.delete(&format!("/users/{bob}")).by(&ada).send().await.no_content();
+    for person in [&ada, &seeing] {
+        for detail in details(person).await {
+            assert!(detail.contains("deleted") && detail.contains("restore"), "{detail}");
+        }
+    }
+    for detail in details(&blind).await {
+        assert!(!detail.contains("deleted"), "{detail}");
+    }
+}
+
 async fn one_of_several_concurrent_creations_gets_the_email(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = json!({});
@@ -118,6 +152,47 @@ async fn an_email_is_free_in_another_tenant(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     create(&app, &ada, &json!({ "email": "eve@example.com" })).await.created();
     patch(&app, &eve, &eve.user, &json!({ "email": "ada@example.com" })).await.ok();
+}
+
+async fn an_email_is_a_dot_atom_at_a_domain(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for email in ["राम@example.in", "u\u{308}n@exa\u{308}mple.de", "o'neil+x@mail.example.co", "用户@例子.公司"]
+    {
+        let user = create(&app, &ada, &json!({ "email": email })).await.created();
+        assert_eq!(user["email"], email.replace("u\u{308}", "ü").replace("a\u{308}", "ä"));
+    }
+    for email in
+        ["\"ada\"@example.com", "x@1.2.3.4", "x@[127.0.0.1]", "x@localhost", "x\u{202e}@example.com", "x@a..com"]
+    {
+        assert_eq!(create(&app, &ada, &json!({ "email": email })).await.invalid_fields(), ["email"], "{email}");
+    }
+}
+
+/// Uniqueness, logins and lockouts have one key.
+async fn the_spellings_of_an_email_are_one_account(app: TestApp) {
+    let ada = app.register("νικοσ@exämple.de").await;
+    for email in ["ΝΙΚΟΣ@exämple.de", "νικος@XN--EXMPLE-CUA.de"] {
+        create(&app, &ada, &json!({ "email": email })).await.problem("conflict");
+        app.attempt(email, PASSWORD).send().await.ok();
+    }
+    for email in ["νικοσ@exämple.de", "ΝΙΚΟΣ@exämple.de", "νικος@xn--exmple-cua.de"].iter().cycle().take(5)
+    {
+        app.attempt(email, WRONG_PASSWORD).send().await.problem("unauthorized");
+    }
+    app.attempt("Νικος@exämple.de", PASSWORD).send().await.problem("account-locked");
+}
+
+async fn names_are_composed_visible_and_cannot_turn_text_around(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let names = json!({ "firstName": " Rene\u{301}\u{a0}", "lastName": "Ō" });
+    let user = create(&app, &ada, &names).await.created();
+    assert_eq!((&user["firstName"], &user["lastName"]), (&json!("René"), &json!("Ō")));
+    for name in ["\u{200b}", "A\u{202e}da", "A\u{2028}da", "A\u{2067}da", "\u{3164}", "A\u{85}da"] {
+        let refused = create(&app, &ada, &json!({ "firstName": name, "lastName": name })).await;
+        assert_eq!(refused.invalid_fields(), ["firstName", "lastName"], "{name:?}");
+        let organization = app.post("/organizations").by(&ada).json(&json!({ "name": name })).send().await;
+        assert_eq!(organization.invalid_fields(), ["name"], "{name:?}");
+    }
 }
 
 async fn names_are_stored_trimmed(app: TestApp) {

@@ -1,4 +1,4 @@
-//! `/auth/email` (`accounts.md`, "Verification").
+//! `/auth/email` (`docs/http-api.md#links-by-mail`).
 
 use chrono::TimeDelta;
 use iam_core::Caller;
@@ -10,7 +10,7 @@ use crate::mail::{kinds, tokens};
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 use crate::request::Response;
 
-on_every_store_with_mail![
+in_memory_with_mail![
     registering_and_creating_a_user_send_a_link,
     the_link_verifies_the_address,
     the_verification_is_recorded_as_the_users_own,
@@ -26,6 +26,7 @@ on_every_store_with_mail![
     a_wrong_current_password_is_400_and_counts_like_a_failed_login,
     missing_and_invalid_fields_are_named,
     a_changed_address_is_told_to_the_former_one_and_ends_its_links,
+    the_own_address_is_not_changed_without_the_password,
     a_user_who_is_not_active_cannot_verify,
     the_users_of_a_suspended_tenant_cannot_verify,
     an_address_can_change_its_letter_case,
@@ -221,6 +222,17 @@ async fn a_changed_address_is_told_to_the_former_one_and_ends_its_links(app: Tes
     assert!(app.mails().await.is_empty(), "the address is the same in another letter case");
 }
 
+async fn the_own_address_is_not_changed_without_the_password(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let path = format!("/users/{}", ada.user);
+    let patch = async |body: Value| app.patch(&path).by(&ada).json(&body).send().await;
+    for email in ["eve@example.com", "Ada@example.com"] {
+        let refused = app.unrecorded(&ada, patch(json!({ "email": email }))).await;
+        assert!(refused.detail("forbidden").contains("`post /auth/email`"), "{}", refused.text());
+    }
+    patch(json!({ "email": "ada@example.com", "firstName": "Augusta" })).await.ok();
+}
+
 async fn a_user_who_is_not_active_cannot_verify(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for status in ["SUSPENDED", "INACTIVE"] {
@@ -240,7 +252,10 @@ async fn the_users_of_a_suspended_tenant_cannot_verify(app: TestApp) {
     app.iam.tenants().suspend(&system).await.unwrap();
     assert_eq!(verify(&app, &token).await.invalid_fields(), ["token"]);
     app.iam.tenants().reactivate(&system).await.unwrap();
-    verify(&app, &token).await.no_content();
+    assert_eq!(verify(&app, &token).await.invalid_fields(), ["token"], "links have ended with the sessions");
+    let ada = app.login(&ada).await;
+    app.post("/auth/email/verification").by(&ada).send().await.accepted();
+    verify(&app, &app.token(MailKind::Verify, "ada@example.com").await).await.no_content();
 }
 
 async fn an_address_can_change_its_letter_case(app: TestApp) {

@@ -1,4 +1,4 @@
-//! What the receivers of webhooks get, and when (`events.md`).
+//! What the receivers of webhooks get, and when (`docs/integrating.md#a-program-is-told-what-happens`).
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, TimeDelta};
 use iam_core::clock::SystemClock;
-use iam_core::webhook::{Reach, SendError, WebhookRequest, WebhookSender};
+use iam_core::webhook::{AddressPolicy, SendError, WebhookRequest, WebhookSender};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -20,6 +20,7 @@ use crate::request::{each, members};
 use crate::webhook::{Answer, URL, body, id, is_signed, secret, statuses, system};
 
 on_every_store![
+    "replicas take turns by the store";
     events_are_sent_as_the_log_shows_them,
     requests_are_verified_by_the_reference_library,
     events_of_other_types_and_from_before_are_not_sent,
@@ -128,8 +129,9 @@ async fn the_events_of_another_tenant_are_not_sent(app: TestApp) {
     app.get(&path).by(&eve).send().await.problem("not-found");
     app.get(&format!("{path}/deliveries")).by(&eve).send().await.problem("not-found");
     app.patch_webhook(&eve, &made, &json!({ "url": "https://eve.example" })).await.problem("not-found");
-    for operation in ["rotate-secret", "test", "replay"] {
-        app.call(&eve, &made, operation, &json!({ "fromSequence": 1 })).await.problem("not-found");
+    let from = json!({ "fromSequence": 1 });
+    for (operation, body) in [("rotate-secret", json!({})), ("test", json!({})), ("replay", from)] {
+        app.call(&eve, &made, operation, &body).await.problem("not-found");
     }
     app.delete(&path).by(&eve).send().await.problem("not-found");
     assert_eq!(each(&app.get("/webhooks").by(&eve).send().await.ok(), "id"), [""; 0]);
@@ -259,8 +261,8 @@ struct Gone {
 
 #[async_trait]
 impl WebhookSender for Gone {
-    fn reach(&self) -> Reach {
-        Reach::Public
+    fn address_policy(&self) -> AddressPolicy {
+        AddressPolicy::Public
     }
 
     async fn send(&self, request: WebhookRequest) -> Result<u16, SendError> {
@@ -391,6 +393,10 @@ async fn a_replay_sends_the_same_events_again(app: TestApp) {
 async fn a_replay_of_what_is_not_in_the_log_is_refused(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let made = app.webhook(&ada, &json!({})).await;
+    // Nothing is sequenced yet, so no number is right.
+    let early = app.call(&ada, &made, "replay", &json!({ "fromSequence": 1 })).await;
+    assert_eq!(early.invalid_fields(), ["fromSequence"]);
+    assert!(early.text().contains("no events yet") && !early.text().contains("1 to 0"), "{}", early.text());
     app.write_and_deliver(&ada, 2).await;
     let end = app.get("/events").by(&ada).query("limit", "500").send().await.ok()["next"].as_u64().unwrap();
     for body in [

@@ -46,7 +46,7 @@ impl Reason {
     }
 }
 
-/// Returns the permission that a person has typed: its name, or what it lets a user do, such as "See users".
+/// Returns the permission that a person has typed: its name, or its meaning, such as "See users".
 fn permission(text: &str) -> Result<Permission, Error> {
     let text = text.trim();
     let is_named = |described: &str| described.trim_end_matches('.').eq_ignore_ascii_case(text.trim_end_matches('.'));

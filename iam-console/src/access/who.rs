@@ -2,7 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::access::Holder;
 use iam_core::page::{Page, PageRequest};
 use iam_core::{Caller, Error, FieldError, RoleId, UserId};
@@ -16,6 +16,7 @@ use crate::names::{Names, label_of};
 use crate::paging::{self, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, refused_in_place};
+use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -24,7 +25,7 @@ use crate::view::{Field, Frame, page, query};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     permission: String,
     organization: String,
     at: String,
@@ -54,11 +55,11 @@ struct Answer {
 }
 
 impl Answer {
-    async fn find(console: &Console, caller: &Caller, wanted: &Wanted, request: PageRequest) -> Result<Self, Error> {
+    async fn find(console: &Console, caller: &Caller, params: &Params, request: PageRequest) -> Result<Self, Error> {
         let (iam, base) = (&console.iam, console.base());
-        let permission = permission(&wanted.permission)?;
-        let organization = picker::organization(iam, caller, "organization", &wanted.organization).await?;
-        let at = typed("at", &wanted.at)?;
+        let permission = permission(&params.permission)?;
+        let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
+        let at = typed("at", &params.at)?;
         let roles = if organization.is_none() && at.is_none() {
             if_allowed(roles::all(iam, caller).await)?.unwrap_or_default()
         } else {
@@ -71,13 +72,13 @@ impl Answer {
         let names = Names::read(iam, caller, [], places).await?;
         let address = |page: u64| {
             let page = page.to_string();
-            let wanted = [
-                ("permission", &*wanted.permission),
-                ("organization", &*wanted.organization),
-                ("at", &*wanted.at),
+            let params = [
+                ("permission", &*params.permission),
+                ("organization", &*params.organization),
+                ("at", &*params.at),
                 ("page", &*page),
             ];
-            format!("{base}/access/who?{}", query(&wanted))
+            format!("{base}/access/who?{}", query(&params))
         };
         let (summary, pages) = (english::users_found(found.total), Pages::of(&found, address));
         let holders = found.items.into_iter().map(|holder| {
@@ -91,7 +92,7 @@ impl Answer {
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
-    wanted: &Wanted,
+    params: &Params,
     errors: &[FieldError],
 ) -> Result<WhoPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
@@ -100,10 +101,10 @@ async fn page_of(
     Ok(WhoPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
-        permission: permission.filled(&wanted.permission).judged(errors),
+        permission: permission.filled(&params.permission).with_errors(errors),
         permissions: described_permissions(iam, caller).await?,
-        organization: picker::of_place(console, caller, &wanted.organization, errors).await?,
-        moment: moment.filled(&wanted.at).judged(errors),
+        organization: picker::of_place(console, caller, &params.organization, errors).await?,
+        moment: moment.filled(&params.at).with_errors(errors),
         answer: None,
     })
 }
@@ -111,18 +112,18 @@ async fn page_of(
 pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    if wanted.permission.is_empty() {
-        return page(StatusCode::OK, &page_of(&console, &signed_in, &wanted, &[]).await?);
+    if params.permission.is_empty() {
+        return page(StatusCode::OK, &page_of(&console, &signed_in, &params, &[]).await?);
     }
-    match Answer::find(&console, &signed_in.caller, &wanted, paging::request(wanted.page)?).await {
+    match Answer::find(&console, &signed_in.caller, &params, paging::request(params.page)?).await {
         Ok(answer) => {
-            let shown = page_of(&console, &signed_in, &wanted, &[]).await?;
+            let shown = page_of(&console, &signed_in, &params, &[]).await?;
             page(StatusCode::OK, &WhoPage { answer: Some(answer), ..shown })
         }
         Err(error) => {
-            let shown = page_of(&console, &signed_in, &wanted, &at_fields(&error)).await?;
+            let shown = page_of(&console, &signed_in, &params, &at_fields(&error)).await?;
             let text = text_above(&error);
             refused_in_place(error, |_| WhoPage { error: text, ..shown })
         }

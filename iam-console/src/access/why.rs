@@ -2,7 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::access::{Decision, Denial, Question};
 use iam_core::assignment::GrantOrganization;
 use iam_core::{Caller, Error, FieldError, UserId};
@@ -15,6 +15,7 @@ use crate::english;
 use crate::names::Names;
 use crate::picker;
 use crate::problem::{if_allowed, refused_in_place};
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::{Time, typed};
@@ -22,7 +23,7 @@ use crate::view::{Field, Frame, page, query};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     user: String,
     permission: String,
     organization: String,
@@ -49,11 +50,11 @@ struct Answer {
     sentence: String,
     reasons: Vec<Reason>,
     /// Where else a role of the user has the permission. Empty if the caller may not see it.
-    elsewhere: Vec<Elsewhere>,
+    elsewhere: Vec<OtherOrganization>,
 }
 
 /// An organization in which a role has the permission of the question.
-struct Elsewhere {
+struct OtherOrganization {
     organization: String,
     role: String,
     /// The address of the same question about this organization.
@@ -61,17 +62,17 @@ struct Elsewhere {
 }
 
 impl Answer {
-    async fn find(console: &Console, caller: &Caller, wanted: &Wanted) -> Result<Self, Error> {
+    async fn find(console: &Console, caller: &Caller, params: &Params) -> Result<Self, Error> {
         let iam = &console.iam;
-        let user = match wanted.user.trim() {
+        let user = match params.user.trim() {
             "" => caller.require_user()?.0,
             text => picker::user(iam, caller, text).await?,
         };
         let question = Question {
-            permission: permission(&wanted.permission)?,
-            organization: picker::organization(iam, caller, "organization", &wanted.organization).await?,
+            permission: permission(&params.permission)?,
+            organization: picker::organization(iam, caller, "organization", &params.organization).await?,
             user: Some(user),
-            at: typed("at", &wanted.at)?,
+            at: typed("at", &params.at)?,
         };
         let is_present = question.at.is_none();
         let permission = question.permission.clone();
@@ -87,9 +88,9 @@ impl Answer {
             let (user, organization) = (user.to_string(), id.to_string());
             let same = [("user", &*user), ("permission", permission.as_str()), ("organization", &organization)];
             let address = format!("{}/access?{}", console.base(), query(&same));
-            Some(Elsewhere { organization: name.to_string(), role: grant.role.name.to_string(), address })
+            Some(OtherOrganization { organization: name.to_string(), role: grant.role.name.to_string(), address })
         });
-        let elsewhere: Vec<Elsewhere> = elsewhere.collect();
+        let elsewhere: Vec<OtherOrganization> = elsewhere.collect();
         let people: Vec<UserId> = grants.iter().filter_map(|grant| grant.granted_by).collect();
         let names = Names::read(iam, caller, people, places(&grants)).await?;
         let sentence = denial.as_ref().map_or_else(|| english::ALLOWED_BECAUSE.to_owned(), english::denial);
@@ -101,22 +102,22 @@ impl Answer {
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
-    wanted: &Wanted,
+    params: &Params,
     errors: &[FieldError],
 ) -> Result<WhyPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let user = Field::text("user", english::USER_OR_YOU).optional();
-    let user = user.filled(&picker::shown_user(iam, caller, &wanted.user).await?).judged(errors);
+    let user = user.filled(&picker::shown_user(iam, caller, &params.user).await?).with_errors(errors);
     let permission = Field::text("permission", english::PERMISSION).with_hint(english::PERMISSION_HINT);
     let moment = Field::text("at", english::AT_MOMENT).with_hint(english::AS_OF_HINT);
     Ok(WhyPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         user: picker::of_user(console, user),
-        permission: permission.filled(&wanted.permission).judged(errors),
+        permission: permission.filled(&params.permission).with_errors(errors),
         permissions: described_permissions(iam, caller).await?,
-        organization: picker::of_place(console, caller, &wanted.organization, errors).await?,
-        moment: moment.filled(&wanted.at).judged(errors),
+        organization: picker::of_place(console, caller, &params.organization, errors).await?,
+        moment: moment.filled(&params.at).with_errors(errors),
         answer: None,
     })
 }
@@ -124,18 +125,18 @@ async fn page_of(
 pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    if wanted.permission.is_empty() {
-        return page(StatusCode::OK, &page_of(&console, &signed_in, &wanted, &[]).await?);
+    if params.permission.is_empty() {
+        return page(StatusCode::OK, &page_of(&console, &signed_in, &params, &[]).await?);
     }
-    match Answer::find(&console, &signed_in.caller, &wanted).await {
+    match Answer::find(&console, &signed_in.caller, &params).await {
         Ok(answer) => {
-            let shown = page_of(&console, &signed_in, &wanted, &[]).await?;
+            let shown = page_of(&console, &signed_in, &params, &[]).await?;
             page(StatusCode::OK, &WhyPage { answer: Some(answer), ..shown })
         }
         Err(error) => {
-            let shown = page_of(&console, &signed_in, &wanted, &at_fields(&error)).await?;
+            let shown = page_of(&console, &signed_in, &params, &at_fields(&error)).await?;
             let text = text_above(&error);
             refused_in_place(error, |_| WhyPage { error: text, ..shown })
         }

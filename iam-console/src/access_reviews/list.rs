@@ -2,7 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::access_review::{AccessReviewFilter, AccessReviewStatus, ListedAccessReview};
 use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
@@ -10,6 +10,7 @@ use iam_core::{Error, InvalidFields};
 use serde::Deserialize;
 
 use crate::english;
+use crate::query::{Query, filter};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -23,7 +24,7 @@ const STATUSES: [AccessReviewStatus; 3] =
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     status: String,
     page: Option<u64>,
 }
@@ -58,12 +59,11 @@ impl ReviewsPage {
 pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    // Another word is a mistake in the address, and shows all reviews.
-    let status: Option<AccessReviewStatus> = wanted.status.parse().ok();
+    let status: Option<AccessReviewStatus> = filter("status", &params.status)?;
     let request =
-        PageRequest::new(wanted.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
+        PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
     let filter = AccessReviewFilter { status };
     let reviews = console.iam.access_reviews().list(&signed_in.caller, &filter, request).await?;
     let frame = signed_in.frame(&console).await?;

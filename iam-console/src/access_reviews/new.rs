@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chrono::{NaiveDate, NaiveTime, TimeDelta};
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::access_review::NewAccessReview;
 use iam_core::clock::Timestamp;
 use iam_core::organization::{OrganizationFilter, OrganizationWithDepth};
@@ -17,6 +17,7 @@ use crate::english;
 use crate::form::Form;
 use crate::picker::by_name;
 use crate::problem::{if_allowed, refused_form};
+use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -119,9 +120,9 @@ pub(super) struct Search {
 pub(super) async fn organizations(
     State(console): State<Console>,
     signed_in: SignedIn,
-    Query(wanted): Query<Search>,
+    Query(params): Query<Search>,
 ) -> Result<Response, Problem> {
-    let organizations = Organizations::read(&console.iam, &signed_in.caller, &wanted.search, &wanted.chosen).await?;
+    let organizations = Organizations::read(&console.iam, &signed_in.caller, &params.search, &params.chosen).await?;
     let found = organizations.found.as_ref().map_or(0, |found| found.total);
     part(&organizations, &english::organizations_found(found))
 }

@@ -5,7 +5,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{Kind, PathId, Problem, Query, access_review_file};
+use iam_axum::{Kind, PathId, Problem, access_review_file};
 use iam_core::access_review::{
     AccessReview, AccessReviewStatus, ListedAccessReview, ListedReviewItem, NewDecision, ReviewDecision,
     ReviewItemFilter, ReviewOutcome, ReviewProgress,
@@ -19,6 +19,7 @@ use crate::english;
 use crate::form::Form;
 use crate::names::Names;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
+use crate::query::{Query, filter};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -32,21 +33,20 @@ const ROLES: u32 = 100;
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     decision: String,
     page: Option<u64>,
     done: String,
 }
 
-impl Wanted {
+impl Params {
     /// Reads which items the page showed when its form was sent.
     fn shown_by(form: &Form) -> Self {
         Self { decision: form.get("shown").to_owned(), page: form.get("page").parse().ok(), done: String::new() }
     }
 
-    /// Another word is a mistake in the address, and shows all items.
-    fn filter(&self) -> Option<ReviewItemFilter> {
-        self.decision.parse().ok()
+    fn filter(&self) -> Result<Option<ReviewItemFilter>, Error> {
+        filter("decision", &self.decision)
     }
 
     fn notice(&self) -> &'static str {
@@ -64,7 +64,7 @@ impl Wanted {
 #[template(path = "access-review.html")]
 struct ReviewPage {
     frame: Frame,
-    wanted: Wanted,
+    params: Params,
     error: String,
     state: ReviewState,
     is_late: bool,
@@ -82,7 +82,7 @@ impl ReviewPage {
     /// Returns the address of another page of the same items.
     fn address(&self, page: u64) -> String {
         let page = page.to_string();
-        let query = query(&[("decision", &*self.wanted.decision), ("page", &page)]);
+        let query = query(&[("decision", &*self.params.decision), ("page", &page)]);
         format!("{}/access-reviews/{}?{query}", self.frame.base, self.state.review.id)
     }
 }
@@ -122,7 +122,7 @@ impl ReviewState {
         filter == self.shown
     }
 
-    /// The text about what a completion does.
+    /// The text about the effects of a completion.
     fn completion(&self) -> String {
         english::completion(self.progress.undecided, self.progress.keep, self.progress.revoke)
     }
@@ -138,13 +138,13 @@ impl ReviewState {
 struct ItemRow {
     base: String,
     form_token: String,
-    wanted: Wanted,
+    params: Params,
     listed: ListedReviewItem,
     granted_by: Option<String>,
     decided_by: Option<String>,
     can_decide: bool,
     is_own: bool,
-    /// What was typed into a form that was refused, and why it was.
+    /// The values of a form that was refused, and the reason.
     refused: Option<(String, String)>,
 }
 
@@ -159,7 +159,7 @@ impl ItemRow {
     }
 
     fn page(&self) -> u64 {
-        self.wanted.page.unwrap_or(1)
+        self.params.page.unwrap_or(1)
     }
 
     fn reason(&self) -> &str {
@@ -202,12 +202,12 @@ fn outcome_of(outcome: &ReviewOutcome) -> &'static str {
     }
 }
 
-/// What the page of a review and its parts have in common.
+/// The state that the page of a review and its parts share.
 struct Shown<'a> {
     console: &'a Console,
     signed_in: &'a SignedIn,
     form_token: String,
-    wanted: Wanted,
+    params: Params,
     can_decide: bool,
 }
 
@@ -216,20 +216,20 @@ impl<'a> Shown<'a> {
         console: &'a Console,
         signed_in: &'a SignedIn,
         form_token: &str,
-        wanted: Wanted,
+        params: Params,
         review: &AccessReview,
     ) -> Result<Self, Error> {
         let permission = ACCESS_REVIEWS_UPDATE.clone();
         let may = console.iam.access().require(&signed_in.caller, permission, review.organization_id).await;
         let can_decide = review.status == AccessReviewStatus::Open && if_allowed(may)?.is_some();
-        Ok(Self { console, signed_in, form_token: form_token.to_owned(), wanted, can_decide })
+        Ok(Self { console, signed_in, form_token: form_token.to_owned(), params, can_decide })
     }
 
     fn state(&self, ListedAccessReview { review, progress }: ListedAccessReview, is_beside: bool) -> ReviewState {
         ReviewState {
             base: self.console.base().to_owned(),
             form_token: self.form_token.clone(),
-            shown: self.wanted.decision.clone(),
+            shown: self.params.decision.clone(),
             is_beside,
             review,
             progress,
@@ -242,7 +242,7 @@ impl<'a> Shown<'a> {
         ItemRow {
             base: self.console.base().to_owned(),
             form_token: self.form_token.clone(),
-            wanted: self.wanted.clone(),
+            params: self.params.clone(),
             granted_by: listed.item.granted_by.map(|id| names.user(id)),
             decided_by: decided.and_then(|decided| decided.decided_by).map(|id| names.user(id)),
             can_decide: self.can_decide,
@@ -263,25 +263,25 @@ fn users_of(listed: &ListedReviewItem) -> impl Iterator<Item = UserId> {
     listed.item.granted_by.into_iter().chain(decided_by)
 }
 
-/// A form about an item that was refused: the item, what was typed, and why.
+/// A form about an item that was refused: the item, the typed values, and the reason.
 type Refused = (AssignmentId, String, String);
 
-/// Returns the page of a review, with what was typed into a form that was refused.
+/// Returns the page of a review, with the values of a form that was refused.
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
     id: AccessReviewId,
-    wanted: Wanted,
+    params: Params,
     refused: Option<Refused>,
 ) -> Result<ReviewPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let listed = iam.access_reviews().get(caller, id).await?;
     let frame = signed_in.frame(console).await?;
     let request =
-        PageRequest::new(wanted.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
-    let mut items = iam.access_reviews().items(caller, id, wanted.filter(), request).await?;
+        PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
+    let mut items = iam.access_reviews().items(caller, id, params.filter()?, request).await?;
     let review = &listed.review;
-    let shown = Shown::of(console, signed_in, frame.form_token(), wanted.clone(), review).await?;
+    let shown = Shown::of(console, signed_in, frame.form_token(), params.clone(), review).await?;
     let about = review.user_ids.iter().copied().chain(review.created_by).chain(review.closed_by);
     let names = shown.names(items.items.iter().flat_map(users_of).chain(about)).await?;
     let refusal = |item: &ListedReviewItem| {
@@ -309,7 +309,7 @@ async fn page_of(
         roles: role_names(console, signed_in, &review.role_ids).await?,
         users: review.user_ids.iter().map(|id| names.user(*id)).collect(),
         state: shown.state(listed, false),
-        wanted,
+        params,
         items,
         rows,
     })
@@ -331,9 +331,9 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<AccessReviewId>,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    page(StatusCode::OK, &page_of(&console, &signed_in, id, wanted, None).await?)
+    page(StatusCode::OK, &page_of(&console, &signed_in, id, params, None).await?)
 }
 
 /// Returns the items that pass the filter as CSV.
@@ -341,9 +341,10 @@ pub(super) async fn file(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<AccessReviewId>,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    access_review_file(console.iam.access_reviews().all_items(&signed_in.caller, id, wanted.filter()).await?)
+    let items = console.iam.access_reviews().all_items(&signed_in.caller, id, params.filter()?).await?;
+    console.iam.compute(&signed_in.caller, move || access_review_file(items)).await?
 }
 
 pub(super) async fn decide(
@@ -356,7 +357,7 @@ pub(super) async fn decide(
     let (Ok(id), Ok(item)) = (id.parse::<AccessReviewId>(), item.parse::<AssignmentId>()) else {
         return Err(Problem::new(Kind::NotFound));
     };
-    let wanted = Wanted::shown_by(&form);
+    let params = Params::shown_by(&form);
     let reason = form.get("reason");
     let decided = match form.get("decision").parse::<ReviewDecision>() {
         Ok(decision) => {
@@ -368,7 +369,7 @@ pub(super) async fn decide(
     match decided {
         Ok(listed) if is_for_part(&headers) => {
             let review = console.iam.access_reviews().get(&signed_in.caller, id).await?;
-            let shown = Shown::of(&console, &signed_in, &signed_in.form_token, wanted, &review.review).await?;
+            let shown = Shown::of(&console, &signed_in, &signed_in.form_token, params, &review.review).await?;
             let names = shown.names(users_of(&listed)).await?;
             let row = shown.row(listed, &names, None);
             let decision = row.listed.item.decision().map_or("", |decision| text_of(&decision));
@@ -376,7 +377,7 @@ pub(super) async fn decide(
                 format!("{} {decision}, {}, {}", english::DECISION_SAVED, row.user(), row.listed.item.role.name);
             part(&DecidedPart { row, state: shown.state(review, true) }, &saved)
         }
-        Ok(_) => Ok(back(&console, id, &wanted, "decided")),
+        Ok(_) => Ok(back(&console, id, &params, "decided")),
         Err(error) if is_for_part(&headers) => Err(error.into()),
         Err(Error::Validation(errors)) => {
             let named = |error: &FieldError| {
@@ -385,11 +386,11 @@ pub(super) async fn decide(
             };
             let error = errors.iter().map(named).collect::<Vec<_>>().join(" ");
             let refused = Some((item, reason.to_owned(), error));
-            page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, id, wanted, refused).await?)
+            page(StatusCode::BAD_REQUEST, &page_of(&console, &signed_in, id, params, refused).await?)
         }
         Err(error) => {
             let refused = Some((item, reason.to_owned(), String::new()));
-            let shown = page_of(&console, &signed_in, id, wanted, refused).await?;
+            let shown = page_of(&console, &signed_in, id, params, refused).await?;
             refused_in_place(error, |error| ReviewPage { error, ..shown })
         }
     }
@@ -423,12 +424,12 @@ async fn answer(
     form: &Form,
     result: Result<&'static str, Error>,
 ) -> Result<Response, Problem> {
-    let wanted = Wanted::shown_by(form);
+    let params = Params::shown_by(form);
     match result {
-        Ok(done) => Ok(back(console, id, &Wanted::default(), done)),
+        Ok(done) => Ok(back(console, id, &Params::default(), done)),
         Err(error) => {
             let item = refused_item(console, signed_in, id, &error).await?;
-            let shown = page_of(console, signed_in, id, wanted, None).await?;
+            let shown = page_of(console, signed_in, id, params, None).await?;
             refused_in_place(error, |error| {
                 let error = item.map_or_else(|| error.clone(), |item| format!("{item}: {error}"));
                 ReviewPage { error, ..shown }
@@ -456,8 +457,8 @@ async fn refused_item(
     }))
 }
 
-fn back(console: &Console, id: AccessReviewId, wanted: &Wanted, done: &str) -> Response {
-    let page = wanted.page.map(|page| page.to_string()).unwrap_or_default();
-    let query = query(&[("decision", &*wanted.decision), ("page", &page), ("done", done)]);
+fn back(console: &Console, id: AccessReviewId, params: &Params, done: &str) -> Response {
+    let page = params.page.map(|page| page.to_string()).unwrap_or_default();
+    let query = query(&[("decision", &*params.decision), ("page", &page), ("done", done)]);
     Redirect::to(&format!("{}/access-reviews/{id}?{query}", console.base())).into_response()
 }

@@ -13,7 +13,7 @@ use qrcode::QrCode;
 use qrcode::render::svg;
 
 use super::{answer, back};
-use crate::cookie::{Brief, with_cookie};
+use crate::cookie::{TemporaryCookie, with_cookie};
 use crate::english;
 use crate::form::Form;
 use crate::once::{self, Once};
@@ -30,7 +30,7 @@ struct Setup {
 
 impl Setup {
     fn read(console: &Console, parts: &Parts) -> Option<Self> {
-        let texts = Brief::Authenticator.read(parts, console.settings.cookie(parts))?;
+        let texts = TemporaryCookie::Authenticator.read(parts, console.settings.cookie(parts))?;
         let [id, uri] = texts.as_slice() else { return None };
         Some(Self { id: id.parse().ok()?, uri: uri.clone() })
     }
@@ -133,7 +133,7 @@ pub(super) async fn add_authenticator(
     match console.iam.factors().add_totp(&signed_in.caller, name.as_deref()).await {
         Ok(setup) => {
             let (id, kind) = (setup.id.to_string(), console.settings.cookie(&parts));
-            let cookie = Brief::Authenticator.keep(&signed_in.form_token, &[&id, setup.uri.expose()], kind);
+            let cookie = TemporaryCookie::Authenticator.keep(&signed_in.form_token, &[&id, setup.uri.expose()], kind);
             Ok(with_cookie(cookie, Redirect::to(&format!("{}/account/authenticator", console.base()))))
         }
         Err(error) => {
@@ -151,10 +151,9 @@ pub(super) async fn confirm_authenticator(
     let Some(setup) = Setup::read(&console, &parts) else {
         return Ok(Redirect::to(&format!("{}/account/authenticator", console.base())).into_response());
     };
-    let digits: String = form.get("code").chars().filter(|char| !char.is_whitespace()).collect();
-    match console.iam.factors().confirm_totp(&signed_in.caller, setup.id, &digits.into()).await {
+    match console.iam.factors().confirm_totp(&signed_in.caller, setup.id, &form.get("code").into()).await {
         Ok(codes) => {
-            let forgotten = Brief::Authenticator.forgotten(console.settings.cookie(&parts));
+            let forgotten = TemporaryCookie::Authenticator.forgotten(console.settings.cookie(&parts));
             Ok(with_cookie(forgotten, after_new_factor(&console, &signed_in, &parts, &codes)))
         }
         Err(error) => {
@@ -178,7 +177,7 @@ pub(super) fn after_new_factor(
 
 fn to_recovery_codes(console: &Console, signed_in: &SignedIn, parts: &Parts, codes: &[RecoveryCode]) -> Response {
     let texts: Vec<&str> = codes.iter().map(RecoveryCode::expose).collect();
-    once::lead_to(console, signed_in, parts, (Brief::RecoveryCodes, &texts), "/account/recovery-codes")
+    once::lead_to(console, signed_in, parts, (TemporaryCookie::RecoveryCodes, &texts), "/account/recovery-codes")
 }
 
 /// Shows new recovery codes, once.
@@ -188,7 +187,7 @@ pub(super) async fn show_recovery_codes(
     parts: Parts,
 ) -> Result<Response, Problem> {
     let (title, intro, file) = (english::RECOVERY_CODES, english::RECOVERY_CODES_ONCE, "recovery-codes.txt");
-    let once = Once { brief: Brief::RecoveryCodes, title, intro, file, back: "/account".to_owned() };
+    let once = Once { temporary: TemporaryCookie::RecoveryCodes, title, intro, file, back: "/account".to_owned() };
     once::show(&console, &signed_in, &parts, once).await
 }
 
@@ -219,7 +218,7 @@ async fn rename_page(
         notice: "",
         intro: "",
         error,
-        fields: vec![Field::text("name", english::NAME).filled(typed).judged(errors)],
+        fields: vec![Field::text("name", english::NAME).filled(typed).with_errors(errors)],
         button: english::SAVE,
         back: "/account".to_owned(),
     })

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::factor::{Factor, FactorKind, FactorList};
 use iam_core::session::{Me, Session};
 use iam_core::{Error, SessionId};
@@ -20,6 +20,7 @@ use crate::english;
 use crate::form::Form;
 use crate::keys::{self, Keys};
 use crate::problem::refused_in_place;
+use crate::query::Query;
 use crate::session::{SignedIn, WithoutFactor};
 use crate::state::Console;
 use crate::time::Time;
@@ -30,6 +31,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/account", get(show))
         .route("/account/password", get(profile::show_password).post(profile::change_password))
         .route("/account/email", get(profile::show_email).post(profile::change_email))
+        .route("/account/second-factor", post(use_factor))
         .route("/account/verification", post(profile::send_verification))
         .route("/account/end-session", post(end_session))
         .route("/account/end-other-sessions", post(end_other_sessions))
@@ -63,6 +65,11 @@ struct AccountPage {
 }
 
 impl AccountPage {
+    /// Whether the session is restricted until the person authenticates by a factor that it has.
+    fn has_unused_factor(&self) -> bool {
+        self.is_restricted && !self.factors.factors.is_empty()
+    }
+
     fn is_current(&self, session: &Session) -> bool {
         self.current == Some(session.id)
     }
@@ -130,6 +137,11 @@ async fn show(
     Query(done): Query<Done>,
 ) -> Result<Response, Problem> {
     page(StatusCode::OK, &AccountPage { notice: done.notice(), ..page_of(&console, &person).await? })
+}
+
+/// The guard of forms asks for the second factor, before this leads on.
+async fn use_factor(State(console): State<Console>, _: SignedIn) -> Response {
+    Redirect::to(console.home()).into_response()
 }
 
 async fn end_session(

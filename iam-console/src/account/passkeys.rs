@@ -35,7 +35,7 @@ async fn page_of(
     error: String,
 ) -> Result<PasskeyPage, Problem> {
     let typed = if form.has("name") { form.get("name") } else { english::PASSKEY_NAME };
-    let field = Field::text("name", english::NAME).filled(typed).judged(errors);
+    let field = Field::text("name", english::NAME).filled(typed).with_errors(errors);
     Ok(PasskeyPage { frame: signed_in.frame(console).await?, notice: "", error, field })
 }
 

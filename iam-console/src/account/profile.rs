@@ -33,7 +33,7 @@ async fn password_page(
         notice: "",
         intro: english::CHANGE_PASSWORD_WHAT,
         error,
-        fields: fields.map(|field| field.judged(errors)).into(),
+        fields: fields.map(|field| field.with_errors(errors)).into(),
         button: english::CHANGE_PASSWORD,
         back: "/account".to_owned(),
     })

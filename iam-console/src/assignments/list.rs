@@ -2,7 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::page::{Page, PageRequest};
 use iam_core::role::Role;
@@ -14,6 +14,7 @@ use crate::english;
 use crate::paging::{self, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
+use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -22,7 +23,7 @@ use crate::view::{Field, Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     user: String,
     role: String,
     organization: String,
@@ -30,7 +31,7 @@ pub(super) struct Wanted {
     page: Option<u64>,
 }
 
-impl Wanted {
+impl Params {
     fn is_filtered(&self) -> bool {
         [&self.user, &self.role, &self.organization, &self.at].iter().any(|text| !text.is_empty())
     }
@@ -50,7 +51,7 @@ impl Wanted {
 #[template(path = "assignments.html")]
 struct AssignmentsPage {
     frame: Frame,
-    wanted: Wanted,
+    params: Params,
     error: String,
     user: Field,
     organization: Field,
@@ -68,7 +69,7 @@ struct AssignmentsPage {
 struct AssignmentList {
     base: String,
     is_filtered: bool,
-    /// Whether the list shows what is held now, and not at another moment.
+    /// Whether the list shows the assignments of now, and not of another moment.
     is_present: bool,
     assignments: Vec<ListedAssignment>,
     pages: Pages,
@@ -77,20 +78,20 @@ struct AssignmentList {
 async fn find(
     iam: &Iam,
     caller: &Caller,
-    wanted: &Wanted,
+    params: &Params,
     request: PageRequest,
 ) -> Result<Page<ListedAssignment>, Error> {
-    let user = match wanted.user.trim() {
+    let user = match params.user.trim() {
         "" => None,
         text => Some(picker::user(iam, caller, text).await?),
     };
-    let role = match wanted.role.trim() {
+    let role = match params.role.trim() {
         "" => None,
         text => Some(text.parse().map_err(|_| Error::field("role", english::ONE_OF_THE_LIST))?),
     };
-    let organization = picker::organization(iam, caller, "organization", &wanted.organization).await?;
+    let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
     let filter = AssignmentFilter { user, role, organization, include_expired: false };
-    match typed("at", &wanted.at)? {
+    match typed("at", &params.at)? {
         None => iam.assignments().list(caller, &filter, request).await,
         Some(at) => iam.assignments().list_at(caller, &filter, at, request).await,
     }
@@ -100,17 +101,17 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let base = console.base().to_owned();
     let list = |found: Page<ListedAssignment>| AssignmentList {
-        is_filtered: wanted.is_filtered(),
-        is_present: wanted.at.is_empty(),
-        pages: Pages::of(&found, |page| format!("{base}/assignments?{}", wanted.query(page))),
+        is_filtered: params.is_filtered(),
+        is_present: params.at.is_empty(),
+        pages: Pages::of(&found, |page| format!("{base}/assignments?{}", params.query(page))),
         assignments: found.items,
         base: base.clone(),
     };
-    let found = find(&console.iam, &signed_in.caller, &wanted, paging::request(wanted.page)?).await;
+    let found = find(&console.iam, &signed_in.caller, &params, paging::request(params.page)?).await;
     if is_for_part(&headers) {
         let found = found?;
         let summary = english::assignments_found(found.total);
@@ -118,14 +119,14 @@ pub(super) async fn show(
     }
     match found {
         Ok(found) => {
-            let shown = page_of(&console, &signed_in, &wanted, &[]).await?;
+            let shown = page_of(&console, &signed_in, &params, &[]).await?;
             let summary = english::assignments_found(found.total);
             page(StatusCode::OK, &AssignmentsPage { found: summary, list: Some(list(found)), ..shown })
         }
         // Without the permission, there is nothing to see with another filter.
-        Err(error @ Error::Forbidden(_)) if wanted.at.is_empty() => Err(error.into()),
+        Err(error @ Error::Forbidden(_)) if params.at.is_empty() => Err(error.into()),
         Err(error) => {
-            let shown = page_of(&console, &signed_in, &wanted, &at_fields(&error)).await?;
+            let shown = page_of(&console, &signed_in, &params, &at_fields(&error)).await?;
             let text = text_above(&error);
             refused_in_place(error, |_| AssignmentsPage { error: text, ..shown })
         }
@@ -135,24 +136,24 @@ pub(super) async fn show(
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
-    wanted: &Wanted,
+    params: &Params,
     errors: &[FieldError],
 ) -> Result<AssignmentsPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let user = Field::text("user", english::USER).optional();
-    let user = user.filled(&picker::shown_user(iam, caller, &wanted.user).await?).judged(errors);
+    let user = user.filled(&picker::shown_user(iam, caller, &params.user).await?).with_errors(errors);
     let organization = Field::text("organization", english::ORGANIZATION).optional();
-    let shown = picker::shown_organization(iam, caller, &wanted.organization).await?;
-    let organization = organization.with_hint(english::PICK_ORGANIZATION).filled(&shown).judged(errors);
+    let shown = picker::shown_organization(iam, caller, &params.organization).await?;
+    let organization = organization.with_hint(english::PICK_ORGANIZATION).filled(&shown).with_errors(errors);
     let moment = Field::text("at", english::AS_OF).with_hint(english::AS_OF_HINT);
     Ok(AssignmentsPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         user: picker::of_user(console, user),
         organization: picker::of_organization(console, organization),
-        moment: moment.filled(&wanted.at).judged(errors),
+        moment: moment.filled(&params.at).with_errors(errors),
         roles: if_allowed(roles::all(iam, caller).await)?.unwrap_or_default(),
-        wanted: wanted.clone(),
+        params: params.clone(),
         found: String::new(),
         list: None,
     })
@@ -160,6 +161,6 @@ async fn page_of(
 
 impl AssignmentsPage {
     fn is_wanted(&self, role: &Role) -> bool {
-        self.wanted.role == role.id.to_string()
+        self.params.role == role.id.to_string()
     }
 }

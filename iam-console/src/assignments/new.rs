@@ -3,7 +3,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::assignment::NewAssignment;
 use iam_core::role::{Role, RoleScope};
 use iam_core::{Caller, Error, FieldError, Iam};
@@ -15,6 +15,7 @@ use crate::form::Form;
 use crate::names::Names;
 use crate::picker;
 use crate::problem::{collected, if_allowed, refused_in_place};
+use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -34,7 +35,7 @@ struct NewPage {
     roles: Option<Vec<Role>>,
 }
 
-/// What a link suggests, or what was typed.
+/// The values of a link, or the typed ones.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Values {
@@ -50,7 +51,7 @@ impl Values {
         Self { user: value("user"), role: value("role"), organization: value("organization"), until: value("until") }
     }
 
-    /// Finds what the values name.
+    /// Finds the resources that the values name.
     async fn find(&self, iam: &Iam, caller: &Caller) -> Result<NewAssignment, Error> {
         let mut errors = Vec::new();
         let user = collected(picker::user(iam, caller, &self.user).await, &mut errors)?;
@@ -91,15 +92,15 @@ async fn page_of(
 ) -> Result<NewPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let user = Field::text("user", english::USER);
-    let user = user.filled(&picker::shown_user(iam, caller, &values.user).await?).judged(errors);
+    let user = user.filled(&picker::shown_user(iam, caller, &values.user).await?).with_errors(errors);
     let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::UNTIL_HINT);
     Ok(NewPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         user: picker::of_user(console, user),
-        role: Field::text("role", english::ROLE).filled(&values.role).judged(errors),
+        role: Field::text("role", english::ROLE).filled(&values.role).with_errors(errors),
         organization: picker::of_place(console, caller, &values.organization, errors).await?,
-        moment: moment.filled(&values.until).judged(errors),
+        moment: moment.filled(&values.until).with_errors(errors),
         roles: if_allowed(roles::all(iam, caller).await)?,
     })
 }

@@ -3,7 +3,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{PathId, Problem, Query};
+use iam_axum::{PathId, Problem};
 use iam_core::assignment::{AssignmentPatch, Grant};
 use iam_core::audit::ResourceType;
 use iam_core::{AssignmentId, Caller, Error, FieldError, Iam, UserId};
@@ -14,6 +14,7 @@ use crate::english;
 use crate::form::Form;
 use crate::names::Names;
 use crate::problem::refused_in_place;
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::{Time, typeable, typed};
@@ -32,7 +33,7 @@ struct AssignmentPage {
     frame: Frame,
     error: String,
     grant: Grant,
-    /// What the page calls the user.
+    /// The name of the user on the page.
     user: String,
     /// Who has assigned the role. `None` for the service itself.
     granted_by: Option<String>,
@@ -63,7 +64,7 @@ async fn page_of(
         error: String::new(),
         user: names.user(user),
         granted_by: granted_by.map(|id| names.user(id)),
-        moment: moment.filled(typed.unwrap_or(&end)).judged(errors),
+        moment: moment.filled(typed.unwrap_or(&end)).with_errors(errors),
         grant,
     })
 }

@@ -6,14 +6,15 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::Error;
 use iam_core::audit::AuditEntry;
 use serde::Deserialize;
 
 use crate::audit::sentence::names_of;
-use crate::audit::{Entry, LIMIT, Wanted};
+use crate::audit::{Entry, LIMIT, Params};
 use crate::english;
+use crate::query::Queries;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -24,13 +25,13 @@ const LOOKED_AT: u32 = 100;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Place {
+pub(super) struct FollowQuery {
     after: Option<u64>,
 }
 
 #[derive(Template)]
 #[template(path = "audit-news.html")]
-struct News {
+struct NewEntries {
     base: String,
     entries: Vec<Entry>,
     /// From which number in the sequence on the next answer looks.
@@ -39,16 +40,15 @@ struct News {
 }
 
 /// Returns the entries that match the filter and were sequenced after a number, newest first. Without a number, it
-/// returns the newest entries: what came after a page was loaded is among them, or the page is reloaded.
+/// returns the newest entries: those that came after a page was loaded are among them, or the page is reloaded.
 pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
-    Query(wanted): Query<Wanted>,
-    Query(place): Query<Place>,
+    Queries(params, follow): Queries<Params, FollowQuery>,
 ) -> Result<Response, Problem> {
     let (audit, caller) = (console.iam.audit(), &signed_in.caller);
-    let filter = wanted.filter(&console.iam, caller).await?.by_stored_names();
-    let (entries, after, has_more): (Vec<AuditEntry>, u64, bool) = match place.after {
+    let filter = params.filter(&console.iam, caller).await?.by_stored_names();
+    let (entries, after, has_more): (Vec<AuditEntry>, u64, bool) = match follow.after {
         None => {
             // The state comes first, so that an entry that is sequenced meanwhile is not missed.
             let after = audit.checkpoint(caller).await?.signed.checkpoint.size;
@@ -67,5 +67,5 @@ pub(super) async fn show(
     };
     let names = names_of(&console.iam, caller, &entries).await?;
     let entries = entries.into_iter().map(|entry| Entry::of(entry, &names)).collect();
-    page(StatusCode::OK, &News { base: console.base().to_owned(), entries, after, has_more })
+    page(StatusCode::OK, &NewEntries { base: console.base().to_owned(), entries, after, has_more })
 }

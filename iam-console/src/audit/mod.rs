@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Router, routing::get};
 use chrono::{NaiveDate, NaiveTime, SecondsFormat, TimeDelta};
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::audit::{AuditEntry, AuditFilter, Cursor, ResourceType};
 use iam_core::clock::Timestamp;
 use iam_core::{Caller, Error, FieldError, Iam, TenantId, UserId};
@@ -25,6 +25,7 @@ use crate::english;
 use crate::names::Names;
 use crate::picker::{self, shown_organization, shown_user};
 use crate::problem::is_for_part;
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -44,7 +45,7 @@ pub(crate) fn routes() -> Router<Console> {
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct Params {
     resource: String,
     action: String,
     id: String,
@@ -56,7 +57,7 @@ struct Wanted {
     cursor: String,
 }
 
-impl Wanted {
+impl Params {
     /// Returns the filter, or an error that names every field that is wrong.
     async fn filter(&self, iam: &Iam, caller: &Caller) -> Result<AuditFilter, Error> {
         let mut errors = Vec::new();
@@ -163,20 +164,20 @@ struct FilterFields {
 }
 
 impl FilterFields {
-    async fn of(wanted: &Wanted, console: &Console, caller: &Caller, errors: &[FieldError]) -> Result<Self, Error> {
-        let field = |field: Field, text: &str| field.optional().filled(text).judged(errors);
+    async fn of(params: &Params, console: &Console, caller: &Caller, errors: &[FieldError]) -> Result<Self, Error> {
+        let field = |field: Field, text: &str| field.optional().filled(text).with_errors(errors);
         let day = |name, label| Field { kind: "date", ..Field::text(name, label) };
         let organization = Field::text("organization", english::ORGANIZATION).with_hint(english::PICK_ORGANIZATION);
         let mut others = vec![
-            field(Field::text("id", english::ABOUT_WHICH).with_hint(english::ABOUT_WHICH_HINT), &wanted.id),
-            field(day("from", english::FROM_DAY), &wanted.from),
-            field(day("until", english::UNTIL_DAY), &wanted.until),
+            field(Field::text("id", english::ABOUT_WHICH).with_hint(english::ABOUT_WHICH_HINT), &params.id),
+            field(day("from", english::FROM_DAY), &params.from),
+            field(day("until", english::UNTIL_DAY), &params.until),
         ];
-        if !wanted.correlation.is_empty() {
-            others.push(field(Field::text("correlation", english::CORRELATION), &wanted.correlation));
+        if !params.correlation.is_empty() {
+            others.push(field(Field::text("correlation", english::CORRELATION), &params.correlation));
         }
-        let user = shown_user(&console.iam, caller, &wanted.user).await?;
-        let place = shown_organization(&console.iam, caller, &wanted.organization).await?;
+        let user = shown_user(&console.iam, caller, &params.user).await?;
+        let place = shown_organization(&console.iam, caller, &params.organization).await?;
         Ok(Self {
             first: vec![
                 picker::of_user(console, field(Field::text("user", english::ACTING_USER), &user)),
@@ -192,7 +193,7 @@ impl FilterFields {
 struct AuditPage {
     frame: Frame,
     tenant: TenantId,
-    wanted: Wanted,
+    params: Params,
     resources: Vec<String>,
     actions: Vec<&'static str>,
     filter: FilterFields,
@@ -207,7 +208,7 @@ impl AuditPage {
     }
 }
 
-/// What replaces the list if the filter is wrong, with the fields that are wrong.
+/// The replacement of the list if the filter is wrong, with the fields that are wrong.
 #[derive(Template)]
 #[template(path = "audit-invalid.html")]
 struct InvalidFilter {
@@ -219,7 +220,7 @@ struct InvalidFilter {
 #[template(path = "audit-list.html")]
 struct EntryList {
     base: String,
-    wanted: Wanted,
+    params: Params,
     entries: Vec<Entry>,
     next: Option<String>,
 }
@@ -281,22 +282,22 @@ async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let (audit, caller) = (console.iam.audit(), &signed_in.caller);
     let catalogue = audit.catalogue(caller)?;
-    let cursor: Option<Cursor> = match given(&wanted.cursor) {
+    let cursor: Option<Cursor> = match given(&params.cursor) {
         Some(text) => Some(text.parse().map_err(|_| Error::field("cursor", "must be that of an earlier page"))?),
         None => None,
     };
-    let (list, errors) = match wanted.filter(&console.iam, caller).await {
+    let (list, errors) = match params.filter(&console.iam, caller).await {
         Ok(filter) => {
             let found = audit.list(caller, filter, cursor, LIMIT).await?;
             let names = names_of(&console.iam, caller, &found.entries).await?;
             let list = EntryList {
                 base: console.base().to_owned(),
-                wanted: wanted.clone(),
-                next: found.next.map(|cursor| wanted.query(&cursor.to_string())),
+                params: params.clone(),
+                next: found.next.map(|cursor| params.query(&cursor.to_string())),
                 entries: found.entries.into_iter().map(|entry| Entry::of(entry, &names)).collect(),
             };
             (Some(list), Vec::new())
@@ -306,7 +307,7 @@ async fn show(
     };
     let found = list.as_ref().map(|list| english::entries_shown(list.entries.len()));
     let found = found.unwrap_or_else(|| english::CORRECT_FIELDS.to_owned());
-    let filter = FilterFields::of(&wanted, &console, caller, &errors).await?;
+    let filter = FilterFields::of(&params, &console, caller, &errors).await?;
     if is_for_part(&headers) {
         return match list {
             Some(list) => part(&list, &found),
@@ -319,7 +320,7 @@ async fn show(
     let frame = signed_in.frame(&console).await?;
     let tenant = caller.tenant();
     let status = if list.is_some() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    page(status, &AuditPage { frame, tenant, wanted, resources, actions, filter, found, list })
+    page(status, &AuditPage { frame, tenant, params, resources, actions, filter, found, list })
 }
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
-//! What a script needs to check the log itself: the signed checkpoint, and proofs.
+//! The data with which a script checks the log itself: the signed checkpoint, and proofs.
 
 use axum::Json;
 use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use iam_axum::{PathId, Problem, Query};
+use iam_axum::{PathId, Problem};
 use iam_core::AuditEntryId;
 use iam_core::audit::{Opening, TreeHash, canonical_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 
@@ -40,7 +41,7 @@ pub(super) struct InclusionJson {
     size: u64,
     hashes: Vec<String>,
     statement: String,
-    /// What the statement withholds, by the name of its commitment.
+    /// The values that the statement withholds, by the name of their commitment.
     openings: Vec<OpeningJson>,
 }
 

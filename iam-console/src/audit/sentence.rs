@@ -1,10 +1,10 @@
-//! What an entry of the log says, in one sentence.
+//! An entry of the log, in one sentence.
 
 use iam_core::audit::{AuditEntry, ResourceType};
 use iam_core::{Caller, Error, Iam, RoleId, UserId};
 use serde_json::{Map, Value};
 
-use crate::english::{self, Happening};
+use crate::english::{self, EntryFacts};
 use crate::names::Names;
 
 /// The fields of old and new values that name a resource, the most exact one first.
@@ -33,7 +33,7 @@ pub(crate) fn sentence(entry: &AuditEntry, names: &Names) -> String {
         None => english::ANONYMOUS_ACTED.to_owned(),
     };
     let fields = entry.metadata.get("changedFields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    english::what_happened(&Happening {
+    english::entry_sentence(&EntryFacts {
         resource_type: entry.resource_type.as_str(),
         action: &entry.action,
         actor: &actor,
@@ -86,8 +86,8 @@ mod tests {
 
     use super::*;
 
-    fn happening<'a>(resource_type: &'a str, action: &'a str) -> Happening<'a> {
-        Happening {
+    fn facts<'a>(resource_type: &'a str, action: &'a str) -> EntryFacts<'a> {
+        EntryFacts {
             resource_type,
             action,
             actor: "ada",
@@ -108,18 +108,18 @@ mod tests {
         let mut sentences = std::collections::BTreeSet::new();
         for recorded in CATALOGUE {
             for action in recorded.actions {
-                let said = english::what_happened(&happening(recorded.resource_type.as_str(), action));
+                let said = english::entry_sentence(&facts(recorded.resource_type.as_str(), action));
                 assert!(!said.contains(recorded.resource_type.as_str()) && !said.contains(action), "{said}");
                 assert!(sentences.insert(said.clone()), "{said}");
             }
         }
-        assert_eq!(english::what_happened(&happening("INVOICE", "SENT")), "ada recorded INVOICE SENT");
+        assert_eq!(english::entry_sentence(&facts("INVOICE", "SENT")), "ada recorded INVOICE SENT");
     }
 
     #[test]
     fn the_roles_of_an_invitation_are_not_granted_by_whom_accepts_it() {
         let assigned =
-            |is_own| english::what_happened(&Happening { is_own, ..happening("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") });
+            |is_own| english::entry_sentence(&EntryFacts { is_own, ..facts("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") });
         assert_eq!(assigned(true), "kate got the role MEMBER in Sales");
         assert_eq!(assigned(false), "ada assigned the role MEMBER to kate in Sales");
     }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_end_of_a_session_says_who_ended_it() {
         let ended =
-            |is_own, reason| english::what_happened(&Happening { is_own, reason, ..happening("SESSION", "LOGOUT") });
+            |is_own, reason| english::entry_sentence(&EntryFacts { is_own, reason, ..facts("SESSION", "LOGOUT") });
         assert_eq!(ended(true, ""), "ada signed out");
         assert_eq!(ended(true, "LOGOUT_ALL"), "ada signed out everywhere");
         assert_eq!(ended(true, "TERMINATED"), "ada ended a session of its own");

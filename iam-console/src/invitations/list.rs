@@ -2,7 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::Error;
 use iam_core::invitation::{Invitation, InvitationFilter};
 use iam_core::page::{Page, PageRequest};
@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::problem::is_for_part;
+use crate::query::{Query, filter};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -20,7 +21,7 @@ const LIMIT: u32 = 25;
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     status: String,
     page: Option<u64>,
 }
@@ -29,7 +30,7 @@ pub(super) struct Wanted {
 #[template(path = "invitations.html")]
 struct InvitationsPage {
     frame: Frame,
-    wanted: Wanted,
+    params: Params,
     list: InvitationList,
 }
 
@@ -38,7 +39,7 @@ struct InvitationsPage {
 #[template(path = "invitation-list.html")]
 struct InvitationList {
     base: String,
-    wanted: Wanted,
+    params: Params,
     invitations: Page<Invitation>,
 }
 
@@ -46,7 +47,7 @@ impl InvitationList {
     /// Returns the address of another page of the same list.
     fn address(&self, page: u64) -> String {
         let page = page.to_string();
-        format!("{}/invitations?{}", self.base, query(&[("status", &*self.wanted.status), ("page", &*page)]))
+        format!("{}/invitations?{}", self.base, query(&[("status", &*self.params.status), ("page", &*page)]))
     }
 }
 
@@ -54,16 +55,15 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    // Another word is a mistake in the address, and shows all invitations.
-    let filter = InvitationFilter { status: wanted.status.parse().ok(), ..InvitationFilter::default() };
-    let request = PageRequest::new(wanted.page.unwrap_or(1), LIMIT).map_err(Error::from)?;
+    let filter = InvitationFilter { status: filter("status", &params.status)?, ..InvitationFilter::default() };
+    let request = PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(Error::from)?;
     let invitations = console.iam.invitations().list(&signed_in.caller, &filter, request).await?;
-    let list = InvitationList { base: console.base().to_owned(), wanted: wanted.clone(), invitations };
+    let list = InvitationList { base: console.base().to_owned(), params: params.clone(), invitations };
     if is_for_part(&headers) {
         return page(StatusCode::OK, &list);
     }
     let frame = signed_in.frame(&console).await?;
-    page(StatusCode::OK, &InvitationsPage { frame, wanted, list })
+    page(StatusCode::OK, &InvitationsPage { frame, params, list })
 }

@@ -2,7 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{PathId, Problem, Query};
+use iam_axum::{PathId, Problem};
 use iam_core::clock::Timestamp;
 use iam_core::invitation::{Invitation, InvitationStatus};
 use iam_core::{Error, InvitationId, OrganizationId, RoleId};
@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::problem::{if_allowed, refused_in_place};
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;

@@ -46,7 +46,7 @@ async fn page_of(
         error: String::new(),
         version: form.map_or_else(|| organization.version().to_string(), |form| form.get("version").to_owned()),
         is_to_top: form.is_some_and(|form| form.get("place") == TOP),
-        parent: picker::of_organization(console, field.filled(&parent).judged(errors)),
+        parent: picker::of_organization(console, field.filled(&parent).with_errors(errors)),
         organization,
     })
 }

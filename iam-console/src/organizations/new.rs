@@ -3,7 +3,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::organization::{NewOrganization, OrganizationWithDepth};
 use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use crate::english;
 use crate::form::Form;
 use crate::picker;
 use crate::problem::refused_in_place;
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, Frame, page};
@@ -25,7 +26,7 @@ struct NewPage {
     fields: Vec<Field>,
 }
 
-/// What a link suggests, or what was typed.
+/// The values of a link, or the typed ones.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Values {
@@ -47,9 +48,9 @@ async fn page_of(
         frame: signed_in.frame(console).await?,
         error: String::new(),
         fields: vec![
-            Field::text("name", english::NAME).filled(&values.name).judged(errors),
-            slug.filled(&values.slug).judged(errors),
-            picker::of_organization(console, parent.filled(&shown).judged(errors)),
+            Field::text("name", english::NAME).filled(&values.name).with_errors(errors),
+            slug.filled(&values.slug).with_errors(errors),
+            picker::of_organization(console, parent.filled(&shown).with_errors(errors)),
         ],
     })
 }

@@ -3,7 +3,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{PathId, Problem, Query};
+use iam_axum::{PathId, Problem};
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::audit::{AuditEntry, AuditFilter};
 use iam_core::clock::Timestamp;
@@ -21,6 +21,7 @@ use crate::form::Form;
 use crate::organizations::tree::below;
 use crate::paging::Pages;
 use crate::problem::{if_allowed, refused_in_place};
+use crate::query::Query;
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -45,7 +46,7 @@ struct OrganizationPage {
     pages: Pages,
     /// `None` if the caller may not see them.
     members: Option<Page<ListedAssignment>>,
-    /// What the audit log says, and when it happened. `None` if the caller may not read it.
+    /// The sentences of the audit log, and their moments. `None` if the caller may not read it.
     entries: Option<Vec<(String, Timestamp)>>,
     may_create: bool,
     may_update: bool,
@@ -54,12 +55,12 @@ struct OrganizationPage {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     page: Option<u64>,
     done: String,
 }
 
-impl Wanted {
+impl Params {
     fn notice(&self) -> &'static str {
         match &*self.done {
             "created" => english::ORGANIZATION_CREATED,
@@ -83,7 +84,7 @@ async fn page_of(
     let id = organization.organization.id;
     let field = |field: Field, value: &str| {
         let typed = form.map_or(value, |form| form.get(&field.name)).to_owned();
-        field.filled(&typed).judged(errors)
+        field.filled(&typed).with_errors(errors)
     };
     let children = below(iam, caller, id, number).await?;
     let address = format!("{}/organizations/{id}", console.base());
@@ -121,7 +122,7 @@ async fn page_of(
     })
 }
 
-/// Returns what each entry says, with its moment.
+/// Returns the sentence of each entry, with its moment.
 async fn said(iam: &Iam, caller: &Caller, entries: &[AuditEntry]) -> Result<Vec<(String, Timestamp)>, Error> {
     let names = names_of(iam, caller, entries).await?;
     Ok(entries.iter().map(|entry| (sentence(entry, &names), entry.created_at)).collect())
@@ -131,11 +132,11 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<OrganizationId>,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let organization = console.iam.organizations().get(&signed_in.caller, id).await?;
-    let shown = page_of(&console, &signed_in, organization, wanted.page, (None, &[])).await?;
-    page(StatusCode::OK, &OrganizationPage { notice: wanted.notice(), ..shown })
+    let shown = page_of(&console, &signed_in, organization, params.page, (None, &[])).await?;
+    page(StatusCode::OK, &OrganizationPage { notice: params.notice(), ..shown })
 }
 
 pub(super) async fn update(

@@ -2,7 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use iam_axum::{PathId, Problem, Query};
+use iam_axum::{PathId, Problem};
 use iam_core::organization::{OrganizationFilter, OrganizationStatus, OrganizationWithDepth, ParentFilter};
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_READ, ORGANIZATIONS_UPDATE};
@@ -14,6 +14,7 @@ use crate::english;
 use crate::paging::{self, Pages};
 use crate::picker::by_name;
 use crate::problem::{if_allowed, is_for_part};
+use crate::query::{Query, filter};
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -21,14 +22,14 @@ use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     search: String,
     status: String,
     page: Option<u64>,
     done: String,
 }
 
-impl Wanted {
+impl Params {
     fn is_filtered(&self) -> bool {
         !self.search.trim().is_empty() || !self.status.is_empty()
     }
@@ -38,7 +39,7 @@ impl Wanted {
 #[template(path = "organizations.html")]
 struct OrganizationsPage {
     frame: Frame,
-    wanted: Wanted,
+    params: Params,
     notice: &'static str,
     may_create: bool,
     script: String,
@@ -69,7 +70,7 @@ struct Tree {
     may_move: bool,
 }
 
-/// What a search finds.
+/// The result of a search.
 #[derive(Template)]
 #[template(path = "organization-list.html")]
 struct Found {
@@ -83,17 +84,17 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let caller = &signed_in.caller;
     let [may_create, may_move] = held(&console.iam, caller, None, [ORGANIZATIONS_CREATE, ORGANIZATIONS_UPDATE]).await?;
-    if wanted.is_filtered() {
-        let (list, found) = search(&console, caller, &wanted).await?;
-        return respond(&console, &signed_in, &headers, wanted, may_create, (list, found)).await;
+    if params.is_filtered() {
+        let (list, found) = search(&console, caller, &params).await?;
+        return respond(&console, &signed_in, &headers, params, may_create, (list, found)).await;
     }
-    let (branch, pages) = top(&console, caller, wanted.page).await?;
+    let (branch, pages) = top(&console, caller, params.page).await?;
     let tree = Tree { base: console.base().to_owned(), branch, pages, may_create, may_move };
-    respond(&console, &signed_in, &headers, wanted, may_create, (tree, String::new())).await
+    respond(&console, &signed_in, &headers, params, may_create, (tree, String::new())).await
 }
 
 /// Returns a list, within the page or without it.
@@ -101,7 +102,7 @@ async fn respond(
     console: &Console,
     signed_in: &SignedIn,
     headers: &HeaderMap,
-    wanted: Wanted,
+    params: Params,
     may_create: bool,
     (list, found): (impl Template, String),
 ) -> Result<Response, Problem> {
@@ -111,11 +112,11 @@ async fn respond(
     let list = list.render().map_err(|error| Error::internal("the list of organizations", error))?;
     let frame = signed_in.frame(console).await?;
     let script = format!("{}{}", frame.base, ASSETS.tree.path);
-    let notice = if wanted.done == "deleted" { english::ORGANIZATION_DELETED } else { "" };
-    page(StatusCode::OK, &OrganizationsPage { frame, wanted, notice, may_create, script, found, list })
+    let notice = if params.done == "deleted" { english::ORGANIZATION_DELETED } else { "" };
+    page(StatusCode::OK, &OrganizationsPage { frame, params, notice, may_create, script, found, list })
 }
 
-/// Returns the organizations at the top of what the caller may see.
+/// Returns the topmost organizations that the caller may see.
 async fn top(console: &Console, caller: &Caller, number: Option<u64>) -> Result<(Branch, Pages), Error> {
     let iam = &console.iam;
     let request = paging::request(number)?;
@@ -171,17 +172,15 @@ async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWithDepth>, E
     Ok(found)
 }
 
-async fn search(console: &Console, caller: &Caller, wanted: &Wanted) -> Result<(Found, String), Error> {
+async fn search(console: &Console, caller: &Caller, params: &Params) -> Result<(Found, String), Error> {
     let organizations = console.iam.organizations();
-    let search = Some(wanted.search.trim().to_owned()).filter(|search| !search.is_empty());
-    // Another word is a mistake in the address, and shows all organizations.
-    let status: Option<OrganizationStatus> = wanted.status.parse().ok();
-    let filter = OrganizationFilter { search, status, parent: None };
-    let found = organizations.list(caller, &filter, by_name(), paging::request(wanted.page)?).await?;
+    let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
+    let filter = OrganizationFilter { search, status: filter("status", &params.status)?, parent: None };
+    let found = organizations.list(caller, &filter, by_name(), paging::request(params.page)?).await?;
     let base = console.base().to_owned();
     let pages = Pages::of(&found, |page| {
         let page = page.to_string();
-        let fields = [("search", &*wanted.search), ("status", &*wanted.status), ("page", &*page)];
+        let fields = [("search", &*params.search), ("status", &*params.status), ("page", &*page)];
         format!("{base}/organizations?{}", query(&fields))
     });
     let (total, mut shown) = (found.total, Vec::new());

@@ -5,7 +5,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{PathId, Problem, Query};
+use iam_axum::{PathId, Problem};
 use iam_core::role::{NewRole, Role, RolePatch, RoleScope};
 use iam_core::version::Precondition;
 use iam_core::{Error, FieldError, RoleId};
@@ -16,6 +16,7 @@ use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::english;
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_in_place};
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, Frame, page};
@@ -38,7 +39,7 @@ struct EditPage {
     permissions_error: String,
 }
 
-/// What the form shows at first, or what was typed.
+/// The first values of the form, or the typed ones.
 struct Values {
     name: String,
     description: String,
@@ -100,10 +101,10 @@ async fn page_of(
         role,
         version,
         error: String::new(),
-        name: name.filled(&values.name).judged(errors),
-        description: description.filled(&values.description).judged(errors),
+        name: name.filled(&values.name).with_errors(errors),
+        description: description.filled(&values.description).with_errors(errors),
         groups: Catalogue::read(&console.iam, &signed_in.caller).await?.choices(&values.permissions),
-        scope: Field::text("scope", english::HELD_WHERE).filled(&values.scope).judged(errors),
+        scope: Field::text("scope", english::HELD_WHERE).filled(&values.scope).with_errors(errors),
         permissions_error: permissions_error.join(" "),
     })
 }

@@ -2,16 +2,19 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::page::Page;
 use iam_core::permission::ROLES_CREATE;
 use iam_core::role::Role;
-use iam_core::{Caller, Error, Iam, folded};
+use iam_core::search::SearchWord;
+use iam_core::text::folded;
+use iam_core::{Caller, Error, Iam};
 use serde::Deserialize;
 
 use crate::english;
 use crate::paging::{self, Pages};
 use crate::problem::is_for_part;
+use crate::query::Query;
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -19,7 +22,7 @@ use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     search: String,
     page: Option<u64>,
     done: String,
@@ -29,7 +32,7 @@ pub(super) struct Wanted {
 #[template(path = "roles.html")]
 struct RolesPage {
     frame: Frame,
-    wanted: Wanted,
+    params: Params,
     notice: &'static str,
     may_create: bool,
     found: String,
@@ -47,14 +50,16 @@ struct RoleList {
 }
 
 /// Returns a page of the roles whose name or description has a text.
-async fn find(iam: &Iam, caller: &Caller, wanted: &Wanted) -> Result<Page<Role>, Error> {
-    let request = paging::request(wanted.page)?;
-    let search = folded(wanted.search.trim());
+async fn find(iam: &Iam, caller: &Caller, params: &Params) -> Result<Page<Role>, Error> {
+    let request = paging::request(params.page)?;
+    SearchWord::check(Some(&params.search))?;
+    let search = SearchWord::all(&params.search);
     if search.is_empty() {
         return iam.roles().list(caller, request).await;
     }
     let matches = |role: &Role| {
-        folded(role.name.as_str()).contains(&search) || folded(role.description.as_str()).contains(&search)
+        let texts = [folded(role.name.as_str()), folded(role.description.as_str())];
+        search.iter().all(|word| texts.iter().any(|text| word.is_in(text)))
     };
     Ok(paging::page(super::all(iam, caller).await?.into_iter().filter(matches).collect(), request))
 }
@@ -63,17 +68,17 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    let found = find(&console.iam, &signed_in.caller, &wanted).await?;
+    let found = find(&console.iam, &signed_in.caller, &params).await?;
     let base = console.base().to_owned();
     let address = |page: u64| {
         let page = page.to_string();
-        format!("{base}/roles?{}", query(&[("search", &*wanted.search), ("page", &*page)]))
+        format!("{base}/roles?{}", query(&[("search", &*params.search), ("page", &*page)]))
     };
     let summary = english::roles_found(found.total);
     let list = RoleList {
-        is_filtered: !wanted.search.is_empty(),
+        is_filtered: !params.search.is_empty(),
         pages: Pages::of(&found, address),
         roles: found.items,
         base: base.clone(),
@@ -83,6 +88,6 @@ pub(super) async fn show(
     }
     let [may_create] = held(&console.iam, &signed_in.caller, None, [ROLES_CREATE]).await?;
     let frame = signed_in.frame(&console).await?;
-    let notice = if wanted.done == "deleted" { english::ROLE_DELETED } else { "" };
-    page(StatusCode::OK, &RolesPage { frame, wanted, notice, may_create, found: summary, list })
+    let notice = if params.done == "deleted" { english::ROLE_DELETED } else { "" };
+    page(StatusCode::OK, &RolesPage { frame, params, notice, may_create, found: summary, list })
 }

@@ -9,10 +9,9 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use csv::{Position, ReaderBuilder, StringRecord};
 use iam_axum::Problem;
 use iam_core::invitation::NewInvitation;
-use iam_core::user::{Import, ImportedUser, UserStatus};
+use iam_core::user::{Import, ImportedUser, UserFile, UserRow, UserStatus};
 use iam_core::{Caller, Conflict, Error, FieldError, Iam, InvitationId, UserId};
 
 use crate::assets::ASSETS;
@@ -25,12 +24,6 @@ use crate::view::{Frame, page};
 
 /// How many rows a request can have: it must end within the time limit of requests.
 const MAX_ROWS: usize = 500;
-
-const REQUIRED: [&str; 3] = ["email", "firstName", "lastName"];
-const OPTIONAL: [&str; 2] = ["passwordHash", "status"];
-
-/// What separates the fields of a file: Excel writes the separator of the country.
-const DELIMITERS: [char; 3] = [',', ';', '\t'];
 
 /// A hash of no password, with which the dry run of an import checks the other fields of a row.
 const ANY_HASH: &str = "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I";
@@ -53,14 +46,14 @@ impl ImportPage {
     }
 }
 
-/// What a script gets in place of rows if the file is wrong.
+/// The answer to a script in place of rows if the file is wrong.
 #[derive(Template)]
 #[template(path = "import-refused.html")]
 struct Refused {
     text: String,
 }
 
-/// What became of the rows of a request.
+/// The results of the rows of a request.
 #[derive(Template)]
 #[template(path = "import-rows.html")]
 struct Done {
@@ -109,54 +102,6 @@ impl Done {
     }
 }
 
-/// The positions of the columns.
-struct Columns {
-    required: [usize; 3],
-    optional: [Option<usize>; 2],
-}
-
-impl Columns {
-    fn of(header: &StringRecord) -> Result<Self, Error> {
-        let position = |name: &str| header.iter().position(|found| found.trim() == name);
-        let is_known = |name: &str| REQUIRED.contains(&name) || OPTIONAL.contains(&name);
-        let unknown = header.iter().map(str::trim).find(|name| !is_known(name));
-        let missing = REQUIRED.iter().find(|name| position(name).is_none());
-        match (missing, unknown) {
-            (Some(missing), _) => Err(Error::field("csv", format!("{} {missing}", english::COLUMN_MISSING))),
-            (None, Some(unknown)) => Err(Error::field("csv", format!("{} {unknown}", english::COLUMN_UNKNOWN))),
-            (None, None) => Ok(Self {
-                required: REQUIRED.map(|name| position(name).unwrap_or_default()),
-                optional: OPTIONAL.map(position),
-            }),
-        }
-    }
-
-    fn person(&self, record: &StringRecord) -> Result<Person, FieldError> {
-        let text = |position: usize| record.get(position).unwrap_or_default().trim().to_owned();
-        let [hash, status] = self.optional.map(|position| position.map(text).filter(|text| !text.is_empty()));
-        let status = match status {
-            Some(status) => {
-                status.parse().map_err(|error: iam_core::Invalid| FieldError::new("status", error.to_string()))?
-            }
-            None => UserStatus::Active,
-        };
-        let [email, first_name, last_name] = self.required.map(text);
-        let is_invited = hash.is_none();
-        if is_invited && status != UserStatus::Active {
-            return Err(FieldError::new("status", english::ROW_ONLY_ACTIVE));
-        }
-        let password_hash = hash.unwrap_or_else(|| ANY_HASH.to_owned()).into();
-        Ok(Person { user: ImportedUser { email, first_name, last_name, password_hash, status }, is_invited })
-    }
-}
-
-/// A row that can be read.
-struct Person {
-    user: ImportedUser,
-    /// Whether the row has no hash.
-    is_invited: bool,
-}
-
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
@@ -174,7 +119,7 @@ async fn page_of(
     })
 }
 
-/// Says what is wrong with the whole file; empty if nothing is.
+/// The error of the whole file; empty if there is none.
 fn file_error(errors: &[FieldError]) -> String {
     let error = errors.iter().find(|error| error.field == "csv");
     error.map_or_else(String::new, |error| format!("{} {}.", english::THE_FILE, error.message))
@@ -190,7 +135,15 @@ pub(super) async fn run(
     headers: HeaderMap,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let done = import(&console, &signed_in, &form).await;
+    let is_dry_run = form.get("run") != "import";
+    let done = match rows_of(&form) {
+        Ok(rows) => {
+            // Each row is as much work as a request.
+            console.count_rows(&signed_in.caller, rows.len()).await?;
+            import(&console, &signed_in, is_dry_run, rows).await
+        }
+        Err(error) => Err(error),
+    };
     if is_for_part(&headers) {
         return match done {
             Ok(done) => page(StatusCode::OK, &done),
@@ -211,58 +164,38 @@ pub(super) async fn run(
     }
 }
 
-/// Imports the rows of a form, or only checks them.
-async fn import(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<Done, Error> {
-    let (is_dry_run, csv) = (form.get("run") != "import", form.get("csv"));
-    let csv = csv.strip_prefix('\u{feff}').unwrap_or(csv);
-    // The line of the first row in the file, of which this may be a part.
-    let first_line: u64 = form.get("firstLine").parse().unwrap_or(2);
-    // The names of columns contain no delimiter.
-    let delimiter = csv.lines().next().unwrap_or_default().chars().find(|char| DELIMITERS.contains(char));
-    let delimiter = delimiter.and_then(|char| u8::try_from(char).ok()).unwrap_or(b',');
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(csv.as_bytes());
-    let header = reader.headers().map_err(|_| Error::field("csv", english::NO_HEADER))?.clone();
-    if csv.trim().is_empty() {
-        return Err(Error::field("csv", english::NO_HEADER));
-    }
-    let columns = Columns::of(&header)?;
-    let records: Vec<_> = reader.records().take(MAX_ROWS + 1).collect();
-    if records.len() > MAX_ROWS {
+/// Reads the rows of a form.
+fn rows_of(form: &Form) -> Result<Vec<UserRow>, Error> {
+    let file = UserFile::read(form.get("csv").as_bytes()).map_err(|error| Error::field("csv", error.to_string()))?;
+    let mut rows: Vec<UserRow> = file.take(MAX_ROWS + 1).collect();
+    if rows.len() > MAX_ROWS {
         return Err(Error::field("csv", format!("{} {MAX_ROWS}", english::TOO_MANY_ROWS)));
     }
+    // The line of the first row in the file, of which this may be a part.
+    let first_line: u64 = form.get("firstLine").parse().unwrap_or(2);
+    for row in &mut rows {
+        row.line = row.line.saturating_sub(2).saturating_add(first_line);
+    }
+    Ok(rows)
+}
+
+/// Imports rows, or only checks them.
+async fn import(console: &Console, signed_in: &SignedIn, is_dry_run: bool, file: Vec<UserRow>) -> Result<Done, Error> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let mut check = iam.users().import(caller)?.dry_run();
     let mut import = iam.users().import(caller)?;
-    let mut refusal = None;
+    if is_dry_run {
+        import = import.dry_run();
+    }
     let (mut rows, mut stopped) = (Vec::new(), String::new());
-    for record in records {
-        let position = match &record {
-            Ok(record) => record.position(),
-            Err(error) => error.position(),
-        };
-        let line = position.map_or(0, |position| line_of(csv, position)).saturating_sub(2).saturating_add(first_line);
-        let (email, outcome) = match record {
-            Ok(record) => match columns.person(&record) {
-                Ok(Person { user, is_invited: false }) => {
-                    let import = if is_dry_run { &mut check } else { &mut import };
-                    (user.email.clone(), add(import, user).await)
-                }
-                Ok(Person { user, is_invited: true }) => {
-                    let refusal = match &mut refusal {
-                        Some(known) => known,
-                        unknown => unknown.insert(invitation_refusal(iam, caller).await?),
-                    };
-                    let email = user.email.clone();
-                    let outcome = match refusal {
-                        Some(text) => Ok(Err(text.clone())),
-                        None if is_dry_run => check_invitation(&mut check, user).await,
-                        None => invite(iam, caller, user).await,
-                    };
-                    (email, outcome)
-                }
-                Err(error) => (String::new(), Ok(Err(text_of(&[error])))),
-            },
-            Err(_) => (String::new(), Ok(Err(english::ROW_BROKEN.to_owned()))),
+    for UserRow { line, email, user } in file {
+        let outcome = match user {
+            Ok(user) if !user.password_hash.expose().is_empty() => add(&mut import, user).await,
+            Ok(user) if user.status != UserStatus::Active => {
+                Ok(Err(text_of(&[FieldError::new("status", english::ROW_ONLY_ACTIVE)])))
+            }
+            Ok(user) if is_dry_run => check_invitation(iam, caller, &mut import, user).await,
+            Ok(user) => invite(iam, caller, user).await,
+            Err(error) => Ok(Err(text_of(&[error]))),
         };
         match outcome {
             Ok(outcome) => rows.push(Row { line, email, outcome }),
@@ -277,14 +210,7 @@ async fn import(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<
     Ok(Done { base: console.base().to_owned(), is_dry_run, rows, stopped })
 }
 
-/// Returns the line of a record. Its position is before the empty lines above it.
-fn line_of(csv: &str, position: &Position) -> u64 {
-    let rest = usize::try_from(position.byte()).ok().and_then(|start| csv.as_bytes().get(start..)).unwrap_or_default();
-    let above = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
-    above.fold(position.line(), |line, byte| line + u64::from(*byte == b'\n'))
-}
-
-/// What is done with a row. The inner result says whether this row is refused; an error holds for the rows after it, too.
+/// The outcome of a row. The inner result says whether this row is refused; an error holds for the rows after it, too.
 type Outcome = Result<Result<Accepted, String>, Error>;
 
 /// Adds a user.
@@ -293,8 +219,26 @@ async fn add(import: &mut Import<'_>, user: ImportedUser) -> Outcome {
 }
 
 /// Checks whether a person can be invited.
-async fn check_invitation(check: &mut Import<'_>, user: ImportedUser) -> Outcome {
+async fn check_invitation(iam: &Iam, caller: &Caller, check: &mut Import<'_>, user: ImportedUser) -> Outcome {
+    // No invitation is made without an address, so the answer to one says whether the caller can invite.
+    let refused = match iam.invitations().create(caller, NewInvitation::default()).await {
+        Ok(_) | Err(Error::Validation(_)) => None,
+        Err(error) => why_not_invited(&error),
+    };
+    if let Some(text) = refused {
+        return Ok(Err(text));
+    }
+    let user = ImportedUser { password_hash: ANY_HASH.into(), ..user };
     outcome_of(check.add(user).await.map(|_| Accepted::Invitable))
+}
+
+/// Says why the caller cannot invite the person of a row; `None` for another error.
+fn why_not_invited(error: &Error) -> Option<String> {
+    match error {
+        Error::MailOff => Some(english::ROW_NEEDS_MAIL.to_owned()),
+        Error::Forbidden(_) => Some(error.to_string()),
+        _ => None,
+    }
 }
 
 async fn invite(iam: &Iam, caller: &Caller, user: ImportedUser) -> Outcome {
@@ -304,7 +248,11 @@ async fn invite(iam: &Iam, caller: &Caller, user: ImportedUser) -> Outcome {
         last_name: Some(user.last_name),
         roles: Vec::new(),
     };
-    outcome_of(iam.invitations().create(caller, new).await.map(|invitation| Accepted::Invited(invitation.id)))
+    let made = iam.invitations().create(caller, new).await;
+    match made.as_ref().err().and_then(why_not_invited) {
+        Some(text) => Ok(Err(text)),
+        None => outcome_of(made.map(|invitation| Accepted::Invited(invitation.id))),
+    }
 }
 
 fn outcome_of(result: Result<Accepted, Error>) -> Outcome {
@@ -312,18 +260,9 @@ fn outcome_of(result: Result<Accepted, Error>) -> Outcome {
         Ok(accepted) => Ok(Ok(accepted)),
         Err(Error::Validation(errors)) => Ok(Err(text_of(&errors))),
         Err(Error::About { error, .. }) => outcome_of(Err(*error)),
-        Err(error @ Error::Conflict(Conflict::EmailTaken | Conflict::AlreadyInvited)) => Ok(Err(error.to_string())),
-        Err(error) => Err(error),
-    }
-}
-
-/// Says why the caller cannot invite anybody; `None` if it can. No invitation is made without an address, so the answer
-/// to one tells.
-async fn invitation_refusal(iam: &Iam, caller: &Caller) -> Result<Option<String>, Error> {
-    match iam.invitations().create(caller, NewInvitation::default()).await {
-        Ok(_) | Err(Error::Validation(_)) => Ok(None),
-        Err(Error::MailOff) => Ok(Some(english::ROW_NEEDS_MAIL.to_owned())),
-        Err(error @ Error::Forbidden(_)) => Ok(Some(error.to_string())),
+        Err(
+            error @ Error::Conflict(Conflict::EmailTaken | Conflict::EmailOfDeletedUser | Conflict::AlreadyInvited),
+        ) => Ok(Err(error.to_string())),
         Err(error) => Err(error),
     }
 }

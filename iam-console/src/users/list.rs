@@ -2,7 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use iam_axum::{Problem, Query};
+use iam_axum::Problem;
 use iam_core::page::{Page, PageRequest};
 use iam_core::user::{User, UserFilter, UserSort, UserStatus};
 use iam_core::{Error, InvalidFields};
@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::problem::is_for_part;
+use crate::query::{Query, filter};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -20,7 +21,7 @@ const LIMIT: u32 = 25;
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     search: String,
     status: String,
     page: Option<u64>,
@@ -31,7 +32,7 @@ pub(super) struct Wanted {
 #[template(path = "users.html")]
 struct UsersPage {
     frame: Frame,
-    wanted: Wanted,
+    params: Params,
     notice: &'static str,
     found: String,
     list: UserList,
@@ -42,19 +43,19 @@ struct UsersPage {
 #[template(path = "user-list.html")]
 struct UserList {
     base: String,
-    wanted: Wanted,
+    params: Params,
     users: Page<User>,
 }
 
 impl UserList {
     fn is_filtered(&self) -> bool {
-        !self.wanted.search.is_empty() || !self.wanted.status.is_empty()
+        !self.params.search.is_empty() || !self.params.status.is_empty()
     }
 
     /// Returns the address of another page of the same list.
     fn address(&self, page: u64) -> String {
         let page = page.to_string();
-        let query = query(&[("search", &*self.wanted.search), ("status", &*self.wanted.status), ("page", &*page)]);
+        let query = query(&[("search", &*self.params.search), ("status", &*self.params.status), ("page", &*page)]);
         format!("{}/users?{query}", self.base)
     }
 }
@@ -63,21 +64,19 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    let search = Some(wanted.search.trim().to_owned()).filter(|search| !search.is_empty());
-    // Another word is a mistake in the address, and shows all users.
-    let status: Option<UserStatus> = wanted.status.parse().ok();
-    let filter = UserFilter { search, status, ..UserFilter::default() };
+    let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
+    let filter = UserFilter { search, status: filter("status", &params.status)?, ..UserFilter::default() };
     let request =
-        PageRequest::new(wanted.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
+        PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
     let users = console.iam.users().list(&signed_in.caller, &filter, UserSort::default(), request).await?;
-    let list = UserList { base: console.base().to_owned(), wanted: wanted.clone(), users };
+    let list = UserList { base: console.base().to_owned(), params: params.clone(), users };
     let found = english::users_found(list.users.total);
     if is_for_part(&headers) {
         return part(&list, &found);
     }
     let frame = signed_in.frame(&console).await?;
-    let notice = if wanted.done == "created" { english::USER_CREATED } else { "" };
-    page(StatusCode::OK, &UsersPage { frame, wanted, notice, found, list })
+    let notice = if params.done == "created" { english::USER_CREATED } else { "" };
+    page(StatusCode::OK, &UsersPage { frame, params, notice, found, list })
 }

@@ -12,6 +12,9 @@ use iam_core::user::{User, UserStatus};
 use crate::english;
 use crate::state::Console;
 
+/// The field of forms with the home of a user.
+const HOME: &str = "homeOrganizationId";
+
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/users", get(list::show))
@@ -37,7 +40,7 @@ fn name_of(user: &User) -> String {
     }
 }
 
-/// Returns the e-mail of a person, or what a service account has in its place.
+/// Returns the e-mail of a person, or its replacement for a service account.
 fn address_of(user: &User) -> String {
     if user.service_name().is_some() { english::SERVICE_ACCOUNT.to_owned() } else { user.email.as_str().to_owned() }
 }

@@ -8,9 +8,11 @@ use iam_core::FieldError;
 
 use crate::english;
 use crate::form::Form;
+use crate::picker;
 use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::users::HOME;
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -29,11 +31,13 @@ async fn page_of(
 ) -> Result<NewUserPage, Problem> {
     let me = console.iam.sessions().me(&signed_in.caller).await?;
     let rule = english::password_hint(me.tenant.password_policy, me.tenant.min_password_length());
+    let home = Field::text(HOME, english::HOME).optional().with_hint(english::HOME_OR_TENANT);
     let fields = [
         Field::text("firstName", english::FIRST_NAME),
         Field::text("lastName", english::LAST_NAME),
         Field::email().completed_as("off"),
         Field::password("new-password").with_hint(rule),
+        picker::of_organization(console, home),
     ];
     let fields = fields.map(|field| field.shown(form, errors));
     let frame = signed_in.frame_for(console, &me);
@@ -49,7 +53,11 @@ pub(super) async fn create(
     signed_in: SignedIn,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    match console.iam.users().create(&signed_in.caller, form.new_user()).await {
+    let attempt = async {
+        let home = picker::organization(&console.iam, &signed_in.caller, HOME, form.get(HOME)).await?;
+        console.iam.users().create_once(&signed_in.caller, form.new_user(), home, None).await
+    };
+    match attempt.await {
         Ok(user) => Ok(Redirect::to(&format!("{}/users/{}?done=created", console.base(), user.id)).into_response()),
         Err(error) => {
             refused_form(error, async |errors, error| {

@@ -3,22 +3,25 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{PathId, Problem, Query};
+use iam_axum::{PathId, Problem};
 use iam_core::assignment::Grant;
 use iam_core::permission;
 use iam_core::session::Session;
 use iam_core::user::{User, UserPatch, UserStatus};
 use iam_core::version::Precondition;
-use iam_core::{Error, FieldError, SessionId, UserId};
+use iam_core::{Caller, Error, FieldError, Iam, OrganizationId, SessionId, UserId};
 use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
 use crate::keys::{self, Keys};
+use crate::picker;
 use crate::problem::{if_allowed, refused_form, refused_in_place};
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
+use crate::users::HOME;
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -28,8 +31,10 @@ struct UserPage {
     notice: &'static str,
     error: String,
     user: User,
-    /// The version that the person has seen: a form that is shown again must not replace what it does not show.
+    /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
     version: String,
+    /// The short name of the home; `None` for the tenant.
+    home: Option<String>,
     fields: Vec<Field>,
     /// `None` if the caller may not see them.
     roles: Option<Vec<Grant>>,
@@ -83,7 +88,7 @@ impl UserPage {
     }
 }
 
-/// Returns the page of a user, with what was typed instead of the names and the e-mail that the user has.
+/// Returns the page of a user, with the typed values instead of the names and the e-mail that the user has.
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
@@ -94,9 +99,11 @@ async fn page_of(
     let user = iam.users().get(caller, id).await?;
     let field = |field: Field, value: &str| {
         let typed = form.map_or(value, |form| form.get(&field.name)).to_owned();
-        field.filled(&typed).judged(errors)
+        field.filled(&typed).with_errors(errors)
     };
-    let fields = if user.service_name().is_some() {
+    let frame = signed_in.frame(console).await?;
+    let home = home_of(&console.iam, caller, &user).await?;
+    let mut fields = if user.service_name().is_some() {
         vec![field(Field::text("name", english::NAME), user.first_name.as_str())]
     } else {
         vec![
@@ -105,13 +112,17 @@ async fn page_of(
             field(Field::email().completed_as("off"), user.email.as_str()),
         ]
     };
-    let frame = signed_in.frame(console).await?;
+    if frame.may_everywhere(&permission::USERS_UPDATE) {
+        let home = field(Field::text(HOME, english::HOME).optional().with_hint(english::HOME_OR_TENANT), &home);
+        fields.push(picker::of_organization(console, home));
+    }
     let (is_self, is_deleted) = (caller.user() == Some(id), user.status == UserStatus::Inactive);
     let may_update = frame.may(&permission::USERS_UPDATE);
     let keys = Keys::of(console, signed_in, &frame, id).await?;
     Ok(UserPage {
         notice: "",
         error: String::new(),
+        home: Some(home).filter(|home| !home.is_empty()),
         fields,
         roles: if_allowed(iam.assignments().of_user(caller, id).await)?,
         sessions: if_allowed(iam.sessions().list(caller, id).await)?,
@@ -150,15 +161,19 @@ pub(super) async fn update(
     // Only what differs: a call that names the e-mail needs more rights.
     let changed =
         |name: &str, value: &str| form.given(name).filter(|typed| typed != value).or_else(|| emptied(&form, name));
-    let patch = UserPatch {
-        email: changed("email", user.email.as_str()),
-        first_name: changed("firstName", user.first_name.as_str()),
-        last_name: changed("lastName", user.last_name.as_str()),
-        name: changed("name", user.first_name.as_str()),
-        status: None,
-    };
     let precondition = Precondition::OneOf(form.get("version").parse().into_iter().collect());
-    match console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await {
+    let attempt = async {
+        let patch = UserPatch {
+            email: changed("email", user.email.as_str()),
+            first_name: changed("firstName", user.first_name.as_str()),
+            last_name: changed("lastName", user.last_name.as_str()),
+            name: changed("name", user.first_name.as_str()),
+            home: new_home(&console.iam, &signed_in.caller, &user, &form).await?,
+            status: None,
+        };
+        console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await
+    };
+    match attempt.await {
         Ok(_) => Ok(back(&console, id, "saved")),
         Err(error) => {
             let is_late = matches!(error, Error::PreconditionFailed);
@@ -171,7 +186,28 @@ pub(super) async fn update(
     }
 }
 
-/// Returns an empty text for a field that the person has emptied, so that the service says what is wrong with it.
+/// Returns how the page names the home of a user: by its short name, or by its id if the person may not see it. Empty
+/// for the tenant.
+async fn home_of(iam: &Iam, caller: &Caller, user: &User) -> Result<String, Error> {
+    let home = user.home_organization_id.map(|home| home.to_string()).unwrap_or_default();
+    picker::shown_organization(iam, caller, &home).await
+}
+
+/// Returns the home that a person has chosen, if it differs from the one that the page has shown.
+async fn new_home(
+    iam: &Iam,
+    caller: &Caller,
+    user: &User,
+    form: &Form,
+) -> Result<Option<Option<OrganizationId>>, Error> {
+    let typed = form.get(HOME).trim();
+    if !form.has(HOME) || typed == home_of(iam, caller, user).await? {
+        return Ok(None);
+    }
+    picker::organization(iam, caller, HOME, typed).await.map(Some)
+}
+
+/// Returns an empty text for a field that the person has emptied, so that the service returns its error.
 fn emptied(form: &Form, name: &str) -> Option<String> {
     (form.has(name) && form.given(name).is_none()).then(String::new)
 }

@@ -37,12 +37,13 @@ struct Fields {
     enabled: bool,
     /// The types of the webhook that the service records for nothing.
     unknown: String,
-    /// What the service records: `None` if the caller may not read the audit log, whose entries a webhook sends.
+    /// The event types that the service records: `None` if the caller may not read the audit log, whose entries a
+    /// webhook sends.
     catalogue: Option<Vec<Recorded>>,
 }
 
 impl Fields {
-    /// Returns the fields with what was typed or, without a form, with what the webhook has.
+    /// Returns the fields with the typed values or, without a form, with those of the webhook.
     fn of(
         console: &Console,
         signed_in: &SignedIn,
@@ -51,7 +52,7 @@ impl Fields {
     ) -> Self {
         let shown = |field: Field, stored: String| {
             let typed = form.map_or(stored, |form| form.get(&field.name).to_owned());
-            field.filled(&typed).judged(errors)
+            field.filled(&typed).with_errors(errors)
         };
         let (url, types, description) = match webhook {
             Some(webhook) => (webhook.url.to_string(), lines(webhook), webhook.description.as_str().to_owned()),
@@ -96,7 +97,7 @@ fn typed_types(form: &Form) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns what is wrong with the types of a form. An error about one type names it.
+/// Returns the errors of the types of a form. An error about one type names it.
 fn types_error(form: Option<&Form>, errors: &[FieldError]) -> String {
     let typed = form.map(typed_types).unwrap_or_default();
     let texts = errors.iter().filter_map(|error| {

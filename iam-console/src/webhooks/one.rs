@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use iam_axum::{PathId, Problem, Query};
+use iam_axum::{PathId, Problem};
 use iam_core::version::Precondition;
 use iam_core::webhook::{Delivery, DeliveryStatus, Webhook, WebhookPatch};
 use iam_core::{Error, FieldError, WebhookId};
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use crate::english;
 use crate::form::Form;
 use crate::problem::{refused_form, refused_in_place};
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -29,7 +30,7 @@ struct WebhookPage {
     notice: String,
     error: String,
     webhook: Webhook,
-    /// The version that the person has seen: a form that is shown again must not replace what it does not show.
+    /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
     version: String,
     fields: Fields,
     from_sequence: Field,
@@ -45,9 +46,9 @@ struct Deliveries {
 }
 
 impl Deliveries {
-    fn of(all: Vec<Delivery>, wanted: usize) -> Self {
+    fn of(all: Vec<Delivery>, params: usize) -> Self {
         let pages = all.len().div_ceil(LIMIT).max(1);
-        let page = wanted.clamp(1, pages);
+        let page = params.clamp(1, pages);
         let shown = all.into_iter().skip((page - 1) * LIMIT).take(LIMIT).collect();
         Self { shown, page, pages }
     }
@@ -55,12 +56,12 @@ impl Deliveries {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     done: String,
     page: Option<usize>,
 }
 
-impl Wanted {
+impl Params {
     fn notice(&self) -> &'static str {
         match &*self.done {
             "saved" => english::SAVED,
@@ -70,13 +71,13 @@ impl Wanted {
     }
 }
 
-/// Returns the page of a webhook, with what was typed instead of what the webhook has.
+/// Returns the page of a webhook, with the typed values instead of those of the webhook.
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
     webhook: Webhook,
     (form, errors): (Option<&Form>, &[FieldError]),
-    wanted: usize,
+    params: usize,
 ) -> Result<WebhookPage, Problem> {
     let deliveries = console.iam.webhooks().deliveries(&signed_in.caller, webhook.id).await?;
     Ok(WebhookPage {
@@ -87,7 +88,7 @@ async fn page_of(
         fields: Fields::of(console, signed_in, Some(&webhook), (form, errors)),
         from_sequence: Field { kind: "number", ..Field::text("fromSequence", english::FROM_SEQUENCE) }
             .with_hint(english::FROM_SEQUENCE_HINT),
-        deliveries: Deliveries::of(deliveries, wanted),
+        deliveries: Deliveries::of(deliveries, params),
         webhook,
     })
 }
@@ -100,11 +101,11 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<WebhookId>,
-    Query(wanted): Query<Wanted>,
+    Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let webhook = find(&console, &signed_in, id).await?;
-    let shown = page_of(&console, &signed_in, webhook, (None, &[]), wanted.page.unwrap_or(1)).await?;
-    page(StatusCode::OK, &WebhookPage { notice: wanted.notice().to_owned(), ..shown })
+    let shown = page_of(&console, &signed_in, webhook, (None, &[]), params.page.unwrap_or(1)).await?;
+    page(StatusCode::OK, &WebhookPage { notice: params.notice().to_owned(), ..shown })
 }
 
 pub(super) async fn update(
@@ -154,7 +155,7 @@ pub(super) async fn rotate_secret(
     }
 }
 
-/// Sends a test. The answer is no redirect: nothing keeps what the receiver has answered.
+/// Sends a test. The answer is no redirect: nothing keeps the answer of the receiver.
 pub(super) async fn test(
     State(console): State<Console>,
     signed_in: SignedIn,
@@ -190,7 +191,7 @@ pub(super) async fn replay(
             let webhook = find(&console, &signed_in, id).await?;
             refused_form(error, async |errors, error| {
                 let shown = page_of(&console, &signed_in, webhook, (None, &[]), 1).await?;
-                let from_sequence = shown.from_sequence.filled(&typed).judged(&errors);
+                let from_sequence = shown.from_sequence.filled(&typed).with_errors(&errors);
                 Ok(WebhookPage { error, from_sequence, ..shown })
             })
             .await

@@ -7,7 +7,7 @@ use iam_axum::{PathId, Problem};
 use iam_core::WebhookId;
 use iam_core::webhook::IssuedWebhook;
 
-use crate::cookie::Brief;
+use crate::cookie::TemporaryCookie;
 use crate::english;
 use crate::once::{self, Once};
 use crate::session::SignedIn;
@@ -16,7 +16,7 @@ use crate::state::Console;
 /// Leads to the page that shows the secret.
 pub(super) fn lead_to(console: &Console, signed_in: &SignedIn, parts: &Parts, issued: &IssuedWebhook) -> Response {
     let path = format!("/webhooks/{}/secret", issued.webhook.id);
-    once::lead_to(console, signed_in, parts, (Brief::WebhookSecret, &[issued.secret.expose()]), &path)
+    once::lead_to(console, signed_in, parts, (TemporaryCookie::WebhookSecret, &[issued.secret.expose()]), &path)
 }
 
 pub(super) async fn show(
@@ -26,6 +26,7 @@ pub(super) async fn show(
     parts: Parts,
 ) -> Result<Response, Problem> {
     let (title, intro) = (english::WEBHOOK_SECRET, english::SECRET_ONCE);
-    let once = Once { brief: Brief::WebhookSecret, title, intro, file: "", back: format!("/webhooks/{id}") };
+    let once =
+        Once { temporary: TemporaryCookie::WebhookSecret, title, intro, file: "", back: format!("/webhooks/{id}") };
     once::show(&console, &signed_in, &parts, once).await
 }

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::http::StatusCode;
 use chrono::TimeDelta;
-use iam_core::access_review::{NewAccessReview, NewDecision, ReviewDecision};
+use iam_core::access_review::{AccessReviewFilter, AccessReviewStatus, NewAccessReview, NewDecision, ReviewDecision};
 use iam_core::api_key::NewApiKey;
 use iam_core::assignment::{Assignment, NewAssignment};
 use iam_core::audit::AuditFilter;
 use iam_core::invitation::{Invitation, InvitedRole, NewInvitation};
 use iam_core::organization::{NewOrganization, Organization};
+use iam_core::page::PageRequest;
 use iam_core::role::{NewRole, Role};
 use iam_core::user::{User, UserPatch, UserStatus};
 use iam_core::webhook::{NewWebhook, Webhook};
@@ -242,6 +243,11 @@ impl World {
     /// A review with one item: a user with the role MEMBER at the target.
     async fn review(&self, target: &str, is_decided: bool) -> (AccessReviewId, AssignmentId) {
         let (owner, reviews) = (self.owner_of(target), self.app.iam.access_reviews());
+        // A tenant may have a limited number of open reviews.
+        let all = reviews.list(owner, &AccessReviewFilter::default(), PageRequest::default()).await.unwrap();
+        for listed in all.items.into_iter().filter(|listed| listed.review.status == AccessReviewStatus::Open) {
+            reviews.cancel(&Caller::system(owner.tenant(), "test"), listed.review.id).await.unwrap();
+        }
         let (user, item) = self.assignment(target, None).await;
         let due_at = self.app.iam.now() + TimeDelta::days(1);
         let (organization, users) = (self.place_of(target), vec![user.id]);

@@ -166,7 +166,7 @@ async fn a_person_who_must_set_up_a_factor_does_so_and_then_sees_the_other_pages
     let patch = TenantPatch { second_factor, second_factor_grace_days, ..TenantPatch::default() };
     app.iam.tenants().update(&Caller::system(ada.tenant(), "test"), ada.tenant(), patch).await.unwrap();
     let cookie = app.sign_in(EMAIL).await;
-    assert!(app.get(ACCOUNT, &cookie).await.body.contains("Set one up before"));
+    assert!(app.get(ACCOUNT, &cookie).await.body.contains("requires a second factor. Set one up"));
     app.clock.advance(TimeDelta::days(2));
 
     let cookie = app.sign_in(EMAIL).await;
@@ -186,6 +186,41 @@ async fn a_person_who_must_set_up_a_factor_does_so_and_then_sees_the_other_pages
     let answer = app.post_signed(AUTHENTICATOR, &cookie, &[("proof-password", PASSWORD)]).await;
     assert_eq!(answer.location(), AUTHENTICATOR, "{}", answer.body);
     with_app(&app, &cookie).await;
+    assert_eq!(app.get("/console/users", &cookie).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_person_whose_factor_is_unused_in_the_session_uses_it_and_goes_on() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let (cookie, other) = (app.sign_in(EMAIL).await, app.sign_in(EMAIL).await);
+    let answer = app.post_signed(AUTHENTICATOR, &other, &[("name", "Phone")]).await;
+    let cookies = answer.cookies(&other);
+    let page = app.get(AUTHENTICATOR, &cookies).await.body;
+    let confirm = format!("{AUTHENTICATOR}/confirm");
+    app.post_signed(&confirm, &cookies, &[("code", &code_of(&app, &page))]).await;
+    let (second_factor, second_factor_grace_days) = (Some(SecondFactorPolicy::Required), Some(0));
+    let patch = TenantPatch { second_factor, second_factor_grace_days, ..TenantPatch::default() };
+    app.iam.tenants().update(&Caller::system(ada.tenant(), "test"), ada.tenant(), patch).await.unwrap();
+
+    assert_eq!(app.get("/console/users", &other).await.status, StatusCode::OK);
+    assert_eq!(app.get("/console/users", &cookie).await.location(), ACCOUNT);
+    let account = app.get(ACCOUNT, &cookie).await.body;
+    assert!(account.contains("/account/second-factor") && account.contains("Phone"), "{account}");
+    for hidden in ["/remove", "/account/authenticator", "/account/recovery-codes"] {
+        assert!(!account.contains(hidden), "{hidden}: {account}");
+    }
+    // A form that was open before waits for the proof, too.
+    for path in ["/account/second-factor", "/account/recovery-codes", "/users/new"] {
+        let answer = app.post_signed(&format!("/console{path}"), &cookie, &[("email", "grace@example.com")]).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
+        assert!(answer.body.contains("proof-code") && !answer.body.contains("proof-password"), "{}", answer.body);
+        assert!(answer.body.contains("not used yours in this session"), "{}", answer.body);
+    }
+    app.clock.advance(TimeDelta::seconds(30));
+    let code = code_of(&app, &page);
+    let answer = app.post_signed(&format!("{ACCOUNT}/second-factor"), &cookie, &[("proof-code", &code)]).await;
+    assert_eq!(answer.location(), "/console", "{}", answer.body);
     assert_eq!(app.get("/console/users", &cookie).await.status, StatusCode::OK);
 }
 

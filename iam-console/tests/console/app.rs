@@ -1,6 +1,7 @@
 #![cfg(test)]
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -9,13 +10,14 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
+use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
 use iam_console::Settings;
 use iam_core::clock::testing::FixedClock;
 use iam_core::factor::webauthn::RelyingParty;
 use iam_core::mail::{LinkPages, Mail, MailError, Mailer};
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
-use iam_core::webhook::{Reach, SendError, WebhookRequest, WebhookSender};
+use iam_core::webhook::{AddressPolicy, SendError, WebhookRequest, WebhookSender};
 use iam_core::{Builder, Caller, Iam, RequestContext};
 use iam_store_memory::MemoryStore;
 use tower::ServiceExt as _;
@@ -47,8 +49,8 @@ struct Receiver;
 
 #[async_trait]
 impl WebhookSender for Receiver {
-    fn reach(&self) -> Reach {
-        Reach::Public
+    fn address_policy(&self) -> AddressPolicy {
+        AddressPolicy::Public
     }
 
     async fn send(&self, request: WebhookRequest) -> Result<u16, SendError> {
@@ -102,6 +104,16 @@ impl App {
         settings.path = path.to_owned();
         let router = axum::Router::new().merge(iam_console::router(iam.clone(), settings));
         Self { iam, clock, router }
+    }
+
+    /// Returns the same console with a limit of requests of a user.
+    pub(crate) fn limited(self, requests: u32) -> Self {
+        let limits = RateLimits { user: NonZeroU32::new(requests).unwrap(), ..RateLimits::default() };
+        let mut settings = Settings::default();
+        "/console".clone_into(&mut settings.path);
+        settings.api.rate_limiter = Some(Arc::new(MemoryRateLimiter::new(limits)));
+        let router = axum::Router::new().merge(iam_console::router(self.iam.clone(), settings));
+        Self { router, ..self }
     }
 
     /// Returns the console of an installation with a tenant, whose administrator is Ada.
@@ -220,10 +232,15 @@ pub(crate) fn request(method: Method, path: &str, cookie: &str) -> axum::http::r
     if cookie.is_empty() { builder } else { builder.header(header::COOKIE, cookie) }
 }
 
+/// Returns the fields as a browser sends them.
+pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
 pub(crate) fn form(path: &str, cookie: &str, fields: &[(&str, &str)]) -> Request<Body> {
     let builder = request(Method::POST, path, cookie)
         .header(header::ORIGIN, ORIGIN)
         .header("sec-fetch-site", "same-origin")
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-    builder.body(Body::from(serde_urlencoded::to_string(fields).unwrap())).unwrap()
+    builder.body(Body::from(encoded(fields))).unwrap()
 }

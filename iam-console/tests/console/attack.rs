@@ -304,3 +304,48 @@ async fn every_path_is_limited_whatever_its_name() {
         assert!(answer.headers.contains_key("x-ratelimit-limit"), "{path}: {answer:?}");
     }
 }
+
+#[tokio::test]
+async fn a_wrong_parameter_of_a_page_is_400_and_named() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    for (path, name) in [
+        ("/users?stauts=SUSPENDED", "stauts"),
+        ("/users?status=suspended", "status"),
+        ("/organizations?status=foo", "status"),
+        ("/invitations?status=pending", "status"),
+        ("/access-reviews?status=open", "status"),
+        ("/users?Search=x", "Search"),
+        ("/users?search=x&search=y", "search"),
+        ("/audit?acton=LOGIN", "acton"),
+        ("/audit/news?resource=USER&afer=1", "afer"),
+        ("/audit/news?after=1&after=2", "after"),
+        ("/pick/users?user=a&other=b", "other"),
+        ("/tenant?nonsense", "nonsense"),
+        ("/users/new?nonsense=1", "nonsense"),
+        ("?nonsense=1", "nonsense"),
+    ] {
+        let answer = app.get(&format!("/console{path}"), &cookie).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}: {}", answer.body);
+        assert!(answer.body.contains(name), "{path}: {}", answer.body);
+    }
+    for path in ["", "/users?search=x", "/users?", "/audit/news?resource=USER&after=0", "/pick/users?user=a"] {
+        assert_eq!(app.get(&format!("/console{path}"), &cookie).await.status, StatusCode::OK, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_has_a_field_twice_or_an_unknown_one_changes_nothing() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    let role = [("name", "CLERK"), ("description", ""), ("scope", "ANY"), ("permission", "users:read")];
+    let twice = [&role[..], &[("name", "SELLER")]].concat();
+    let misspelt = [&role[..], &[("premission", "users:delete")]].concat();
+    for form in [twice, misspelt] {
+        let refused = app.post_signed("/console/roles/new", &cookie, &form).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.body);
+    }
+    // A list can have several values.
+    let list = [&role[..], &[("permission", "roles:read")]].concat();
+    assert_eq!(app.post_signed("/console/roles/new", &cookie, &list).await.status, StatusCode::SEE_OTHER);
+}

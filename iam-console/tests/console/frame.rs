@@ -8,7 +8,7 @@ use iam_core::factor::SecondFactorPolicy;
 use iam_core::organization::NewOrganization;
 use iam_core::tenant::TenantPatch;
 
-use crate::app::{App, EMAIL, ORIGIN, PASSWORD, person, request};
+use crate::app::{App, EMAIL, ORIGIN, PASSWORD, encoded, person, request};
 
 #[tokio::test]
 async fn the_menu_marks_the_present_page() {
@@ -62,7 +62,7 @@ async fn a_session_names_the_browser_and_keeps_what_the_browser_sends() {
     let app = App::empty().await;
     let ada = app.register(EMAIL).await;
     let agent = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0";
-    let form = serde_urlencoded::to_string([("email", EMAIL), ("password", PASSWORD)]).unwrap();
+    let form = encoded(&[("email", EMAIL), ("password", PASSWORD)]);
     let sign_in = request(Method::POST, "/console/sign-in", "")
         .header(header::ORIGIN, ORIGIN)
         .header(header::USER_AGENT, agent)
@@ -85,17 +85,20 @@ async fn every_page_says_until_when_a_second_factor_is_needed() {
     let cookie = app.sign_in(EMAIL).await;
     let paths = ["/console", "/console/users", "/console/account", "/console/account/password", "/console/roles/new"];
     for path in paths {
-        assert!(!app.get(path, &cookie).await.body.contains("Set one up before"), "{path}");
+        assert!(!app.get(path, &cookie).await.body.contains("Set one up, or sign in again"), "{path}");
     }
     let (second_factor, second_factor_grace_days) = (Some(SecondFactorPolicy::Required), Some(10));
     let patch = TenantPatch { second_factor, second_factor_grace_days, ..TenantPatch::default() };
     app.iam.tenants().update(&Caller::system(ada.tenant(), "test"), ada.tenant(), patch).await.unwrap();
     for path in paths {
         let body = app.get(path, &cookie).await.body;
-        assert!(body.contains("Set one up before") && body.contains("2026-02-10"), "{path}: {body}");
+        assert!(body.contains("Set one up, or sign in again") && body.contains("2026-02-10"), "{path}: {body}");
     }
     app.clock.advance(TimeDelta::days(11));
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get("/console/account", &cookie).await.body;
-    assert!(body.contains("Set one up to use the other pages") && !body.contains("Set one up before"), "{body}");
+    assert!(
+        body.contains("Set one up to use the other pages") && !body.contains("Set one up, or sign in again"),
+        "{body}"
+    );
 }

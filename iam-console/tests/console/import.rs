@@ -79,7 +79,7 @@ async fn a_check_says_what_would_happen_to_each_row_and_saves_nothing() {
         ("2", "grace@example.com", "can be created"),
         ("3", "alan", "email "),
         ("4", EMAIL, "already exists"),
-        ("6", "", "status "),
+        ("6", "x@example.com", "status "),
         ("8", "", "as many fields"),
         ("9", "GRACE@example.com", "already exists"),
         ("10", "z@example.com", "passwordHash "),
@@ -188,6 +188,22 @@ async fn only_callers_who_may_create_users_import_them() {
 }
 
 #[tokio::test]
+async fn a_hash_that_costs_too_much_is_refused() {
+    let (app, _, cookie) = signed().await;
+    let rest = "$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng";
+    let row = |number: usize, hash: &str| format!("user-{number}@example.com,Ada,X,\"{hash}{rest}\",");
+    let hashes = ["$argon2id$v=19$m=262144,t=4,p=1", "$argon2id$v=19$m=19456,t=2,p=1", "$pbkdf2-sha256$600000"];
+    let rows_of_file = hashes.iter().enumerate().map(|(number, hash)| row(number, hash));
+    let csv = [HEADER.to_owned()].into_iter().chain(rows_of_file).collect::<Vec<_>>().join("\n");
+    for run in ["check", "import"] {
+        let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", run)]).await;
+        let results: Vec<bool> =
+            rows(&answer).iter().map(|[.., result]| result.contains("only its operator")).collect();
+        assert_eq!(results, [true, false, true], "{}", answer.body);
+    }
+}
+
+#[tokio::test]
 async fn a_quota_stops_the_import_and_the_rows_before_stay() {
     let app = App::with(|settings| settings.quota.users = 2).await;
     let ada = app.register(EMAIL).await;
@@ -201,6 +217,26 @@ async fn a_quota_stops_the_import_and_the_rows_before_stay() {
     assert_eq!((&*found[0][2], &*found[1][2]), ("created", "not imported"));
     assert!(answer.body.contains("data-stopped") && answer.body.contains("quota"), "{}", answer.body);
     assert_eq!(count(&app, &ada).await, 2);
+}
+
+#[tokio::test]
+async fn each_row_counts_against_the_rate_limit_of_its_user() {
+    let app = App::empty().await.limited(200);
+    let ada = app.register(EMAIL).await;
+    let cookie = app.sign_in(EMAIL).await;
+    let rows_of = |first: u32| {
+        let rows = (first..first + 150).map(|number| format!("\nu{number}@example.com,A,B,{HASH},"));
+        format!("{HEADER}{}", rows.collect::<String>())
+    };
+    assert_eq!(app.post_signed(PATH, &cookie, &[("csv", &rows_of(0)), ("run", "import")]).await.status, StatusCode::OK);
+    let token = app.form_token(&cookie).await;
+    let second = rows_of(150);
+    let mut sent = form(PATH, &cookie, &[("csv", &second), ("run", "import"), ("form-token", &token)]);
+    sent.headers_mut().insert("hx-request", HeaderValue::from_static("true"));
+    let answer = app.send(sent).await;
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{}", answer.body);
+    assert!(answer.headers.contains_key("retry-after"));
+    assert_eq!(count(&app, &ada).await, 151, "nothing of a refused part is imported");
 }
 
 /// Returns the addresses and the numbers of roles of the invitations.
@@ -265,7 +301,7 @@ async fn the_columns_and_the_delimiter_are_those_of_an_office_program() {
     let page = app.get(PATH, &cookie).await.body;
     let template = page.split('"').find(|text| text.ends_with("/users.csv")).expect("a file to begin with");
     let file = app.get(template, "").await;
-    assert_eq!((file.status, &*file.body), (StatusCode::OK, "email,firstName,lastName\r\n"));
+    assert_eq!((file.status, &*file.body), (StatusCode::OK, "\u{feff}email,firstName,lastName\r\n"));
 }
 
 #[tokio::test]

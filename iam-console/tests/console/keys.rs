@@ -114,6 +114,10 @@ async fn keys_of_a_user_are_for_callers_with_the_permission() {
     let page = format!("/console/users/{}", grace.id);
     let path = format!("{page}/api-keys/new");
     let answer = app.post_signed(&path, &cookie, &[("name", "<u>batch</u>")]).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.body.contains(r#"aria-describedby="permissions-error "#), "{}", answer.body);
+    let fields = [("name", "<u>batch</u>"), ("permissions", "users:read")];
+    let answer = app.post_signed(&path, &cookie, &fields).await;
     assert_eq!(answer.location(), format!("{page}/api-keys/created"), "{}", answer.body);
     let shown = app.get(&page, &cookie).await;
     assert!(shown.body.contains("&#60;u&#62;batch") && !shown.body.contains("<u>batch"), "{}", shown.body);

@@ -153,8 +153,8 @@ async fn changes_ask_for_a_recent_proof_in_place() {
     let answer = signed.save(&version, &changed).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     assert_eq!(answer.hidden("secondFactor"), "REQUIRED");
-    for path in [RETENTION, "/console/tenant/retention/apply"] {
-        let answer = signed.app.post_signed(path, &signed.cookie, &[("retentionDays", "9")]).await;
+    for (path, fields) in [(RETENTION, &[("retentionDays", "365")][..]), ("/console/tenant/retention/apply", &[])] {
+        let answer = signed.app.post_signed(path, &signed.cookie, fields).await;
         assert!(answer.status == StatusCode::FORBIDDEN && answer.body.contains("proof-password"), "{path}");
     }
     assert_eq!(signed.stored().await.second_factor, SecondFactorPolicy::Optional);

@@ -4,6 +4,8 @@ use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
 use iam_core::assignment::NewAssignment;
+use iam_core::organization::NewOrganization;
+use iam_core::role::NewRole;
 use iam_core::user::{User, UserPatch, UserStatus};
 use iam_core::{Caller, RequestContext};
 
@@ -127,6 +129,59 @@ async fn a_profile_is_changed_unless_another_change_came_first() {
     let answer = app.post_signed(&signed.path(""), cookie, &empty).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     assert!(answer.body.contains("firstName-error"), "{}", answer.body);
+}
+
+/// The home is a field for people who may change it, and a line of the page for all others.
+#[tokio::test]
+async fn a_home_is_given_and_taken_where_the_permission_is_for_the_whole_tenant() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace } = &signed;
+    let new = |name: &str| NewOrganization { name: name.to_owned(), ..NewOrganization::default() };
+    let north = app.iam.organizations().create(ada, new("North")).await.unwrap().organization.id;
+    let home = async || app.iam.users().get(ada, grace.id).await.unwrap().home_organization_id;
+    let save = async |home: &str| {
+        let page = app.get(&signed.path(""), cookie).await;
+        assert!(page.body.contains(r#"name="homeOrganizationId""#), "{}", page.body);
+        let names = [("firstName", "Grace"), ("lastName", "Lovelace"), ("email", "grace@example.com")];
+        let (version, mut typed) = (page.hidden("version"), names.to_vec());
+        typed.extend([("version", &*version), ("homeOrganizationId", home)]);
+        app.post_signed(&signed.path(""), cookie, &typed).await
+    };
+    let answer = save("nowhere").await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.body.contains("homeOrganizationId-error") && answer.body.contains(r#"value="nowhere""#));
+    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home: the whole tenant"));
+    assert_eq!(save("North").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(home().await, Some(north));
+    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home: north"));
+    // What the page shows is no change.
+    assert_eq!(save("north").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(home().await, Some(north));
+    assert_eq!(save("").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(home().await, None);
+
+    let typed = [("firstName", "Alan"), ("lastName", "Turing"), ("email", "alan@example.com"), ("password", PASSWORD)];
+    let mut typed = typed.to_vec();
+    typed.push(("homeOrganizationId", "north"));
+    let answer = app.post_signed("/console/users/new", cookie, &typed).await;
+    let alan = answer.location().split(['/', '?']).find_map(|part| part.parse().ok()).unwrap();
+    assert_eq!(app.iam.users().get(ada, alan).await.unwrap().home_organization_id, Some(north));
+
+    // An administrator of the organization sees the home, and cannot change it.
+    let role = NewRole { name: "KEEPER".to_owned(), permissions: vec!["users:*".to_owned()], ..NewRole::default() };
+    let role = app.iam.roles().create(ada, role).await.unwrap().id;
+    let item = NewAssignment { user: grace.id, role, organization: Some(north), expires_at: None };
+    app.iam.assignments().create(ada, item).await.unwrap();
+    let keeper = app.sign_in("grace@example.com").await;
+    let path = format!("/console/users/{alan}");
+    let page = app.get(&path, &keeper).await;
+    assert!(page.body.contains("Home: ") && !page.body.contains(r#"name="homeOrganizationId""#), "{}", page.body);
+    let version = page.hidden("version");
+    let names = [("firstName", "Al"), ("lastName", "Turing"), ("email", "alan@example.com"), ("version", &*version)];
+    let mut stolen = names.to_vec();
+    stolen.push(("homeOrganizationId", ""));
+    assert_eq!(app.post_signed(&path, &keeper, &stolen).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(app.post_signed(&path, &keeper, &names).await.status, StatusCode::SEE_OTHER);
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
-//! Access control: the questions that callers ask, and the escalation check (`decisions.md` §4).
+//! Access control: the questions that callers ask, and the escalation check (`docs/http-api.md#access`).
 //!
 //! The rules are in the model: an [`Authority`] answers whether a permission is held in a [`ResourceScope`] at a
-//! moment. A change says by [`Change::granted_rights`](iam_model::change::Change::granted_rights) what it gives. The
-//! [unit of work](crate::engine::UnitOfWork) checks that the caller holds these rights.
+//! moment. A change says by [`Change::granted_rights`](iam_model::change::Change::granted_rights) the rights that it
+//! gives. The [unit of work](crate::engine::UnitOfWork) checks that the caller holds these rights.
 
 mod service;
-mod sight;
+mod subject;
+mod visibility;
 mod who;
 
 pub use crate::access::service::{Access, MAX_QUESTIONS, Question};
@@ -16,4 +17,5 @@ pub use iam_model::access::{
 pub use iam_model::error::Shortfall;
 pub use iam_model::permission::{Permission, PermissionPattern, PermissionSet};
 
-pub(crate) use crate::access::sight::{require_sight, require_visible_scope_over};
+pub(crate) use crate::access::subject::Subject;
+pub(crate) use crate::access::visibility::{require_for_user, require_visible};

@@ -17,10 +17,15 @@ use iam_model::user::User;
 use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::Engine;
+use crate::grouped::grouped;
 use crate::history;
 
-/// The maximum number of questions in one call (`decisions.md` §4).
+/// The maximum number of questions in one call (`docs/http-api.md#checks`).
 pub const MAX_QUESTIONS: usize = 100;
+
+/// The number of questions that are answered before other tasks get their turn: a user may hold a thousand roles, and
+/// each answer reads all of them.
+const ANSWERED_AT_ONCE: usize = 10;
 
 /// Answers which user may do what; see [`Iam::access`](crate::iam::Iam::access).
 ///
@@ -49,7 +54,7 @@ pub struct Question {
     pub organization: Option<OrganizationId>,
     /// The user; `None` for the caller.
     pub user: Option<UserId>,
-    /// The moment; `None` for now. A future moment asks what the answer will be as things stand now.
+    /// The moment; `None` for now. For a future moment, the answer holds if nothing changes until then.
     pub at: Option<Timestamp>,
 }
 
@@ -90,9 +95,9 @@ impl Access<'_> {
 
     /// Decides whether a user may do something, and why.
     ///
-    /// A question without a user is about the caller; for an API key, about what the key may do. A question about
+    /// A question without a user is about the caller; for an API key, about the rights of the key. A question about
     /// another user needs `role-assignments:read` in the same resource scope; so does one by a key about its own user.
-    /// A caller that holds this permission in organizations only is not told what the user holds elsewhere. It is told
+    /// A caller that holds this permission in organizations only is not told of the user's roles elsewhere. It is told
     /// that the user is not ACTIVE only if the user holds the permission of the question in that scope.
     ///
     /// A question about an earlier moment also needs `audit-logs:read` tenant-wide. It is answered from
@@ -147,7 +152,8 @@ impl Access<'_> {
             let Some(user) = past_at.map_or_else(|| other(question), |_| question.user.or(caller.user())) else {
                 let missing = || Error::NotFound(ResourceType::ORGANIZATION).about(field(number, "organizationId"));
                 let scope = present.scope(*organization).ok_or_else(missing)?;
-                return Ok(Rights::new(caller.authority(), at).explain(permission, scope));
+                let own = Rights::new(caller.authority(), at);
+                return Ok::<_, Error>(own.explain(permission, scope));
             };
             let no_user = || Error::NotFound(ResourceType::USER).about(field(number, "userId"));
             let snapshot = match past_at {
@@ -163,7 +169,14 @@ impl Access<'_> {
             let is_held_here = snapshot.holds(user, permission, *organization, at);
             Ok(if knows_all || is_held_here { decision } else { decision.without_outside_facts() })
         };
-        questions.iter().enumerate().map(answer).collect()
+        let mut decisions = Vec::with_capacity(questions.len());
+        for (number, question) in questions.iter().enumerate() {
+            if number % ANSWERED_AT_ONCE == ANSWERED_AT_ONCE - 1 {
+                tokio::task::yield_now().await;
+            }
+            decisions.push(answer((number, question))?);
+        }
+        Ok(decisions)
     }
 
     /// Reads the state at each past moment of the questions, if the caller may look back.
@@ -186,6 +199,7 @@ impl Access<'_> {
             return Err(Error::field(field(number, "userId"), reason));
         }
         history::require_kept(self.0, caller.tenant(), &field(first, "at"), earliest).await?;
+        let _turn = self.0.long_read(caller).await?;
         let users = distinct(past().filter_map(|(.., question)| question.user.or(caller.user())));
         let organizations = distinct(past().filter_map(|(.., question)| question.organization));
         let history = history::read(self.0, caller.tenant(), &users, &organizations, earliest).await?;
@@ -200,11 +214,17 @@ impl Access<'_> {
         if users.is_empty() {
             return Ok(snapshot);
         }
+        // A question about one user is asked often, and reads at most what its quota allows.
+        let _turn = if users.len() > 1 { Some(self.0.long_read(caller).await?) } else { None };
         let found: Vec<User> = self.0.store.users_by_id(caller.tenant(), users).await?;
-        let mut grants = by_user(self.0.store.grants_of(caller.tenant(), users).await?);
+        let mut authorities = HashMap::new();
+        for users in grouped(self.0, caller.tenant(), users).await? {
+            let grants = by_user(self.0.store.grants_of(caller.tenant(), users).await?);
+            authorities.extend(grants.into_iter().map(|(user, grants)| (user, Authority::of(&grants))));
+        }
         for user in found {
-            let held = grants.remove(&user.id).unwrap_or_default();
-            snapshot.insert(user.id, user.status, Authority::of(&held));
+            let authority = authorities.remove(&user.id).unwrap_or_else(|| Authority::of([]));
+            snapshot.insert(user.id, user.status, authority);
         }
         Ok(snapshot)
     }

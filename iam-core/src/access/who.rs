@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use iam_model::access::{Authority, DecidingGrant, ResourceScope};
+use iam_model::access::{Authority, DecidingGrant, Decision, ResourceScope};
 use iam_model::assignment::{Grant, by_user};
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
@@ -16,6 +16,7 @@ use iam_model::user::User;
 
 use crate::access::service::{Access, require_there};
 use crate::caller::Caller;
+use crate::grouped::grouped;
 use crate::history;
 
 /// A user who holds a permission.
@@ -26,6 +27,8 @@ pub struct Holder {
     pub user: User,
     /// The assignments that grant the permission. Each of them is enough by itself.
     pub grants: Vec<DecidingGrant>,
+    /// Whether more assignments grant it than [`Decision::MAX_GRANTS`], so that some are not named.
+    pub truncated: bool,
 }
 
 impl Access<'_> {
@@ -64,6 +67,7 @@ impl Access<'_> {
             at => Moment::Present(at.unwrap_or(now)),
         };
         let ancestry = self.may_list_holders(caller, organization, moment).await?;
+        let _turn = self.0.long_read(caller).await?;
         let position = organization.map(|id| ancestry.position(id));
         // The organization did not exist at that moment.
         let Some(position) = position.map_or(Some(None), |position| position.map(Some)) else {
@@ -73,14 +77,18 @@ impl Access<'_> {
         let query = HolderQuery { roles, organizations: counting_in(position), at: moment.at() };
         let Page { items: ids, total, request } = self.0.store.holders(caller.tenant(), &query, page, now).await?;
         let scope = position.map_or(ResourceScope::Tenant, Position::scope);
-        let mut grants = self.grants_of(caller.tenant(), &ids, moment).await?;
+        let mut decisions = HashMap::new();
+        for users in grouped(self.0, caller.tenant(), &ids).await? {
+            for (user, held) in self.grants_of(caller.tenant(), users, &query, moment).await? {
+                decisions.insert(user, Authority::of(&held).explain(&permission, scope, moment.at()));
+            }
+        }
         let users = self.0.store.users_by_id(caller.tenant(), &ids).await?;
         let mut users: HashMap<UserId, User> = users.into_iter().map(|user| (user.id, user)).collect();
         let holder = |id: UserId| {
-            let held = Authority::of(&grants.remove(&id)?);
-            let grants = held.explain(&permission, scope, moment.at()).grants;
+            let Decision { grants, truncated, .. } = decisions.remove(&id)?;
             // Empty if the user has lost the permission since the page was read.
-            (!grants.is_empty()).then_some(Holder { user: users.remove(&id)?, grants })
+            (!grants.is_empty()).then_some(Holder { user: users.remove(&id)?, grants, truncated })
         };
         Ok(Page { items: ids.into_iter().filter_map(holder).collect(), total, request })
     }
@@ -115,15 +123,16 @@ impl Access<'_> {
         Ok(roles.map(|role| role.id).collect())
     }
 
-    /// Returns the assignments of users.
+    /// Returns the assignments of users, or only those that can decide: a user may have a thousand others.
     async fn grants_of(
         &self,
         tenant: TenantId,
         users: &[UserId],
+        query: &HolderQuery,
         moment: Moment,
     ) -> Result<HashMap<UserId, Vec<Grant>>> {
         let held = match moment {
-            Moment::Present(_) => self.0.store.grants_of(tenant, users).await?,
+            Moment::Present(_) => self.0.store.deciding_grants(tenant, users, query).await?,
             Moment::Past(at) => history::read(self.0, tenant, users, &[], at).await?.grants_at(at),
         };
         Ok(by_user(held))
@@ -150,5 +159,5 @@ impl Moment {
 /// The organizations in which an assignment counts at a position. Tenant-wide assignments count everywhere.
 fn counting_in(position: Option<Position<'_>>) -> Vec<OrganizationId> {
     let Some(position) = position.filter(|position| !position.is_inactive()) else { return Vec::new() };
-    position.upwards().filter(|above| above.is_awake()).map(Position::id).collect()
+    position.upwards().filter(|above| above.is_lineage_active()).map(Position::id).collect()
 }

@@ -1,5 +1,5 @@
-//! Access reviews: people decide about role assignments, one by one, whether they stay (`foresight.md`, "Access
-//! reviews").
+//! Access reviews: people decide about role assignments, one by one, whether they stay
+//! (`docs/http-api.md#access-reviews`).
 //!
 //! A review freezes the assignments that it is about when it begins. Decisions have no effect until the review is
 //! completed, which revokes all assignments that are to be revoked, or none.

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use iam_model::access::{ResourceScope, Rights};
+use iam_model::access::{ResourceScope, Rights, VisibleScope};
 use iam_model::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, Decided, ListedAccessReview,
     ListedReviewItem, MAX_ITEMS, ReviewItemFilter, ReviewProgress,
@@ -16,11 +16,19 @@ use iam_model::permission::Permission;
 use iam_model::store::GrantQuery;
 
 use crate::access_review::{NewAccessReview, NewDecision};
-use crate::assignment::{Known, check_revocation, revoke};
+use crate::assignment::{References, check_revocation, revoke};
 use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::{Engine, LockedRights, UnitOfWork};
 use crate::idempotency::Idempotency;
+
+/// How many completed reviews of a tenant are kept. The audit log keeps the decisions of all of them. To complete a
+/// review takes a decision about each item, so completed ones do not become large without work.
+const KEPT_COMPLETED: u32 = 1_000;
+
+/// How many cancelled reviews of a tenant are kept. They are counted apart, because many of them can be made without a
+/// decision, and would remove the completed ones.
+const KEPT_CANCELLED: u32 = 100;
 
 /// Reviews who holds which role; see [`Iam::access_reviews`](crate::iam::Iam::access_reviews).
 ///
@@ -81,26 +89,30 @@ impl AccessReviews<'_> {
         const NEEDED: [&Permission; 2] = [&permission::ACCESS_REVIEWS_CREATE, &permission::ROLE_ASSIGNMENTS_READ];
         let iam = self.0;
         for permission in NEEDED {
-            iam.rights(caller).visible_scope(permission)?;
+            iam.rights(caller).require_anywhere(permission)?;
         }
+        let (open, most) = (self.open(caller).await?, iam.settings.max_open_access_reviews);
         let once = iam.once(caller, idempotency, &ResourceType::ACCESS_REVIEW);
         let mut work = iam.begin(caller).await?;
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
+        if open >= most {
+            return Err(Conflict::TooManyAccessReviews(most).into());
+        }
         let reviewer = work.lock_rights().await?;
         let organization_id = new.organization;
         let now = work.now();
         let new = new.validate(now)?;
-        let known = Known::load(&mut work, new.roles.iter().copied(), organization_id.into_iter()).await?;
+        let references = References::load(&mut work, new.roles.iter().copied(), organization_id.into_iter()).await?;
         for permission in NEEDED {
-            let node = known.node(reviewer.rights(), permission, organization_id, &str::to_owned)?;
+            let node = references.node(reviewer.rights(), permission, organization_id, &str::to_owned)?;
             if node.is_some_and(|node| node.organization.status.is_inactive()) {
                 return Err(Conflict::OrganizationInactive.into());
             }
         }
         for (number, role) in new.roles.iter().enumerate() {
-            known.role(*role, &|_: &str| format!("roleIds[{number}]"))?;
+            references.role(*role, &|_: &str| format!("roleIds[{number}]"))?;
         }
         check_users(&mut work, &new.users).await?;
         let review = AccessReview {
@@ -117,7 +129,7 @@ impl AccessReviews<'_> {
             closed_at: None,
             closed_by: None,
         };
-        let items = work.locks().count_items_of(&review, MAX_ITEMS + 1).await?;
+        let items = work.reads().count_items_of(&review, MAX_ITEMS + 1).await?;
         if items > MAX_ITEMS {
             return Err(Rule::TooManyReviewItems(MAX_ITEMS).into());
         }
@@ -126,6 +138,13 @@ impl AccessReviews<'_> {
         once.keep(&mut work, &made).await?;
         work.commit().await?;
         Ok(made)
+    }
+
+    /// The number of reviews of the tenant that are OPEN. A few more may begin until the next one has the lock.
+    async fn open(&self, caller: &Caller) -> Result<u64> {
+        let filter = AccessReviewFilter { status: Some(AccessReviewStatus::Open) };
+        let page = PageRequest::new(1, 1)?;
+        Ok(self.0.store.access_reviews(caller.tenant(), &filter, &VisibleScope::Tenant, page).await?.total)
     }
 
     /// Returns a page of the reviews that pass a filter, newest first. Needs `access-reviews:read`. If the permission is
@@ -141,6 +160,7 @@ impl AccessReviews<'_> {
         page: PageRequest,
     ) -> Result<Page<ListedAccessReview>> {
         let scope = self.0.rights(caller).visible_scope(&permission::ACCESS_REVIEWS_READ)?;
+        let _turn = self.0.long_read(caller).await?;
         let Page { items, total, request } = self.0.store.access_reviews(caller.tenant(), filter, &scope, page).await?;
         let ids: Vec<AccessReviewId> = items.iter().map(|review| review.id).collect();
         let progress = self.0.store.access_review_progress(caller.tenant(), &ids).await?;
@@ -177,6 +197,7 @@ impl AccessReviews<'_> {
         page: PageRequest,
     ) -> Result<Page<ListedReviewItem>> {
         self.find(caller, id).await?;
+        let _turn = self.0.long_read(caller).await?;
         Ok(self.0.store.access_review_items(caller.tenant(), id, filter, page).await?)
     }
 
@@ -192,17 +213,19 @@ impl AccessReviews<'_> {
         filter: Option<ReviewItemFilter>,
     ) -> Result<Vec<ListedReviewItem>> {
         self.find(caller, id).await?;
+        let _turn = self.0.long_read(caller).await?;
         Ok(self.0.store.all_access_review_items(caller.tenant(), id, filter).await?)
     }
 
     /// Decides about an item of an OPEN review, in place of an earlier decision. This has no effect on the assignment
-    /// before the review is completed. Needs `access-reviews:update`. A user cannot decide about its own roles. A
-    /// decision that changes nothing records nothing.
+    /// before the review is completed. Needs `access-reviews:update`, also where the assignment is now. A user cannot
+    /// decide about its own roles, and an API key decides about none: the user may have made a key of another account
+    /// for that. A decision that changes nothing records nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Forbidden::OwnAccess`], [`Error::NotFound`], [`Error::Validation`] for a reason that is
-    /// too long, [`Conflict::AccessReviewNotOpen`].
+    /// [`Error::Forbidden`], [`Forbidden::OwnAccess`], [`Forbidden::ApiKey`], [`Error::NotFound`],
+    /// [`Error::Validation`] for a reason that is too long, [`Conflict::AccessReviewNotOpen`].
     pub async fn decide(
         &self,
         caller: &Caller,
@@ -210,17 +233,23 @@ impl AccessReviews<'_> {
         item: AssignmentId,
         decision: NewDecision,
     ) -> Result<ListedReviewItem> {
-        self.0.rights(caller).visible_scope(&permission::ACCESS_REVIEWS_UPDATE)?;
+        self.0.rights(caller).require_anywhere(&permission::ACCESS_REVIEWS_UPDATE)?;
+        caller.refuse_api_key()?;
         let reason = decision.valid_reason()?;
         let mut work = self.0.begin(caller).await?;
-        let (_, review) = lock(&mut work, id).await?;
-        let before = work.locks().lock_access_review_item(id, item).await?;
+        let (reviewer, review) = lock(&mut work, id).await?;
+        let before = work.reads().lock_access_review_item(id, item).await?;
         let before = before.ok_or(Error::NotFound(ResourceType::ACCESS_REVIEW_ITEM))?;
         if caller.user() == Some(before.user_id) {
             return Err(Forbidden::OwnAccess.into());
         }
         require_open(&review)?;
-        let user = work.locks().users_by_id(&[before.user_id]).await?.pop();
+        // Its organization may have been moved out of that of the review.
+        for grant in work.reads().grants(GrantQuery::One(item)).await? {
+            let (permission, unseen) = (&permission::ACCESS_REVIEWS_UPDATE, ResourceType::ACCESS_REVIEW_ITEM);
+            reviewer.rights().require_at(permission, grant.scope(), unseen)?;
+        }
+        let user = work.reads().users_by_id(&[before.user_id]).await?.pop();
         let user = user.ok_or_else(|| Error::internal("access review item", "its user is missing"))?.summary();
         let is_decided = |decided: &Decided| (decided.decision, &decided.reason) == (decision.decision, &reason);
         if before.decided.as_ref().is_some_and(is_decided) {
@@ -237,42 +266,52 @@ impl AccessReviews<'_> {
 
     /// Completes an OPEN review of which every item is decided: revokes all assignments that are to be revoked, or none.
     /// Assignments that have ended meanwhile are skipped. Needs `access-reviews:update`, and `role-assignments:delete`
-    /// in the resource scope of each assignment that is revoked.
+    /// in the resource scope of each assignment that is revoked. A user cannot complete a review that revokes an
+    /// assignment of its own.
+    /// Of the completed reviews of a tenant, the 1,000 that began last are kept.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::AccessReviewNotOpen`],
+    /// [`Error::Forbidden`], [`Forbidden::OwnAccess`], [`Error::NotFound`], [`Conflict::AccessReviewNotOpen`],
     /// [`Conflict::AccessReviewUndecided`]; [`Error::About`] that names the item (`items[…]`) with
     /// [`Error::Forbidden`] or [`Conflict::LastAdministrator`] for an assignment that cannot be revoked.
     pub async fn complete(&self, caller: &Caller, id: AccessReviewId) -> Result<ListedAccessReview> {
-        self.0.rights(caller).visible_scope(&permission::ACCESS_REVIEWS_UPDATE)?;
+        self.0.rights(caller).require_anywhere(&permission::ACCESS_REVIEWS_UPDATE)?;
+        caller.refuse_api_key()?;
         let mut work = self.0.begin(caller).await?;
         let (reviewer, before) = lock(&mut work, id).await?;
         require_open(&before)?;
-        let progress = work.locks().progress_of(id).await?;
+        let decided = work.reads().items_to_revoke(id).await?;
+        require_no_own(caller, &decided)?;
+        let progress = work.reads().progress_of(id).await?;
         if progress.undecided > 0 {
             return Err(Conflict::AccessReviewUndecided(progress.undecided).into());
         }
-        let gone = revoke_decided(&mut work, id, reviewer.rights()).await?;
+        let gone = revoke_decided(&mut work, decided, reviewer.rights()).await?;
         let review = before.closed(AccessReviewStatus::Completed, work.now(), caller.user());
         work.apply(AccessReviewChange::Complete { before, after: review.clone(), progress, gone }).await?;
+        work.apply(AccessReviewChange::RemoveOldest { status: review.status, kept: KEPT_COMPLETED }).await?;
         work.commit().await?;
         Ok(ListedAccessReview { review, progress })
     }
 
-    /// Gives up an OPEN review. Nothing is revoked. Needs `access-reviews:update`.
+    /// Gives up an OPEN review. Nothing is revoked. Needs `access-reviews:update`. A user cannot cancel a review that
+    /// would revoke an assignment of its own. Of the cancelled reviews of a tenant, the 100 that began last are kept.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::AccessReviewNotOpen`].
+    /// [`Error::Forbidden`], [`Forbidden::OwnAccess`], [`Error::NotFound`], [`Conflict::AccessReviewNotOpen`].
     pub async fn cancel(&self, caller: &Caller, id: AccessReviewId) -> Result<ListedAccessReview> {
-        self.0.rights(caller).visible_scope(&permission::ACCESS_REVIEWS_UPDATE)?;
+        self.0.rights(caller).require_anywhere(&permission::ACCESS_REVIEWS_UPDATE)?;
+        caller.refuse_api_key()?;
         let mut work = self.0.begin(caller).await?;
         let (_, before) = lock(&mut work, id).await?;
         require_open(&before)?;
-        let progress = work.locks().progress_of(id).await?;
+        require_no_own(caller, &work.reads().items_to_revoke(id).await?)?;
+        let progress = work.reads().progress_of(id).await?;
         let review = before.closed(AccessReviewStatus::Cancelled, work.now(), caller.user());
         work.apply(AccessReviewChange::Cancel { before, after: review.clone(), progress }).await?;
+        work.apply(AccessReviewChange::RemoveOldest { status: review.status, kept: KEPT_CANCELLED }).await?;
         work.commit().await?;
         Ok(ListedAccessReview { review, progress })
     }
@@ -280,7 +319,7 @@ impl AccessReviews<'_> {
     /// Returns a review that the caller may see.
     async fn find(&self, caller: &Caller, id: AccessReviewId) -> Result<AccessReview> {
         let rights = self.0.rights(caller);
-        rights.visible_scope(&permission::ACCESS_REVIEWS_READ)?;
+        rights.require_anywhere(&permission::ACCESS_REVIEWS_READ)?;
         let review = self.0.store.access_review(caller.tenant(), id).await?.ok_or_else(not_found)?;
         let ancestry = self.0.lineages(caller.tenant(), review.organization_id).await?;
         let scope = match review.organization_id {
@@ -295,8 +334,8 @@ impl AccessReviews<'_> {
 /// Locks a review that the caller may change, under the tenant's lock.
 async fn lock(work: &mut UnitOfWork<'_>, id: AccessReviewId) -> Result<(LockedRights, AccessReview)> {
     let locked = work.lock_rights().await?;
-    locked.rights().visible_scope(&permission::ACCESS_REVIEWS_UPDATE)?;
-    let review = work.locks().lock_access_review(id).await?.ok_or_else(not_found)?;
+    locked.rights().require_anywhere(&permission::ACCESS_REVIEWS_UPDATE)?;
+    let review = work.reads().lock_access_review(id).await?.ok_or_else(not_found)?;
     let hierarchy = work.hierarchy_of(review.organization_id.as_slice()).await?;
     let scope = match review.organization_id {
         None => ResourceScope::Tenant,
@@ -309,11 +348,11 @@ async fn lock(work: &mut UnitOfWork<'_>, id: AccessReviewId) -> Result<(LockedRi
 /// Revokes the assignments that are to be revoked. Returns those that have ended before.
 async fn revoke_decided(
     work: &mut UnitOfWork<'_>,
-    review: AccessReviewId,
+    decided: Vec<(AssignmentId, UserId)>,
     rights: Rights<'_>,
 ) -> Result<Vec<AssignmentId>> {
-    let decided = work.locks().items_to_revoke(review).await?;
-    let found = work.locks().grants(GrantQuery::Each(&decided)).await?;
+    let decided: Vec<AssignmentId> = decided.into_iter().map(|(id, _)| id).collect();
+    let found = work.reads().grants(GrantQuery::Each(&decided)).await?;
     let mut found: HashMap<AssignmentId, Grant> = found.into_iter().map(|grant| (grant.assignment.id, grant)).collect();
     let (mut gone, mut others) = (Vec::new(), Vec::with_capacity(found.len()));
     for id in decided {
@@ -352,11 +391,19 @@ async fn check_users(work: &mut UnitOfWork<'_>, users: &[UserId]) -> Result<()> 
     if users.is_empty() {
         return Ok(());
     }
-    let found = work.locks().users_by_id(&distinct(users.iter().copied())).await?;
+    let found = work.reads().users_by_id(&distinct(users.iter().copied())).await?;
     match users.iter().position(|id| !found.iter().any(|user| user.id == *id)) {
         Some(number) => Err(Error::NotFound(ResourceType::USER).about(format!("userIds[{number}]"))),
         None => Ok(()),
     }
+}
+
+/// Refuses a caller about whose own assignment it was decided to revoke it: it must not choose when, or whether.
+fn require_no_own(caller: &Caller, to_revoke: &[(AssignmentId, UserId)]) -> Result<()> {
+    if to_revoke.iter().any(|(_, user)| caller.user() == Some(*user)) {
+        return Err(Forbidden::OwnAccess.into());
+    }
+    Ok(())
 }
 
 fn require_open(review: &AccessReview) -> Result<()> {

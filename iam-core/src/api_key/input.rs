@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use iam_model::api_key::{ApiKey, ApiKeySecret};
 use iam_model::clock::Timestamp;
-use iam_model::error::Result;
+use iam_model::error::{Error, Result};
 use iam_model::id::{ApiKeyId, OrganizationId, TenantId, UserId};
 use iam_model::permission::PermissionSet;
 use iam_model::validate::{Fields, Name};
@@ -9,13 +9,16 @@ use iam_model::version::Version;
 
 use crate::permission::check_patterns;
 
+/// The maximum number of permissions of a key.
+const MAX_PERMISSIONS: usize = 1_000;
+
 /// The input for a new API key, as typed; see [`ApiKeys::create`](crate::api_key::ApiKeys::create).
 #[derive(Clone, Debug, Default)]
 pub struct NewApiKey {
     /// 1–120 characters.
     pub name: String,
     /// The only permissions of the key, at most 1,000: permissions, `<resource>:*`, or `*`. `None` for all permissions
-    /// of its user.
+    /// that its user holds, now or later; only the user itself and trusted code can make such a key.
     pub permissions: Option<Vec<String>>,
     /// The organization in which, and below which, the key has its permissions. `None` for everywhere.
     pub organization: Option<OrganizationId>,
@@ -35,7 +38,8 @@ impl NewApiKey {
     pub(super) fn validate(self, now: Timestamp) -> Result<ValidApiKey> {
         let mut fields = Fields::default();
         let name = fields.check("name", self.name.parse());
-        let permissions = self.permissions.map(|texts| check_patterns(&mut fields, &texts).into_iter().collect());
+        let permissions =
+            self.permissions.map(|texts| check_patterns(&mut fields, &texts, MAX_PERMISSIONS).into_iter().collect());
         let expires_at = self.expires_at.unwrap_or(now + ApiKey::DEFAULT_LIFETIME);
         if expires_at <= now {
             fields.reject("expiresAt", "must be in the future");
@@ -52,6 +56,14 @@ impl NewApiKey {
 }
 
 impl ValidApiKey {
+    /// Checks that the permissions are named.
+    pub(super) fn require_permissions(&self) -> Result<()> {
+        match self.permissions {
+            Some(_) => Ok(()),
+            None => Err(Error::field("permissions", "is required for the key of another user")),
+        }
+    }
+
     pub(super) fn key(
         self,
         id: ApiKeyId,
@@ -70,6 +82,7 @@ impl ValidApiKey {
             expires_at: self.expires_at,
             created_at,
             created_by,
+            rotated_by_owner: false,
             last_used_at: None,
             version: Version::FIRST,
         }
@@ -98,7 +111,8 @@ impl ApiKeyPatch {
     pub(super) fn validate(self) -> Result<ValidPatch> {
         let mut fields = Fields::default();
         let name = fields.check_optional("name", self.name.as_deref());
-        let permissions = self.permissions.map(|texts| check_patterns(&mut fields, &texts).into_iter().collect());
+        let permissions =
+            self.permissions.map(|texts| check_patterns(&mut fields, &texts, MAX_PERMISSIONS).into_iter().collect());
         fields.finish()?;
         Ok(ValidPatch { name, permissions, expires_at: self.expires_at })
     }

@@ -1,4 +1,4 @@
-//! API keys: how programs act as a user (`machines.md`).
+//! API keys: how programs act as a user (`docs/http-api.md#api-keys`).
 
 mod input;
 mod service;

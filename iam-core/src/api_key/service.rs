@@ -1,32 +1,35 @@
 use chrono::TimeDelta;
 use iam_model::access::{Coverage, Rights};
 use iam_model::api_key::{ApiKey, ApiKeySecret, FormerSecret};
-use iam_model::assignment::{Grant, GrantOrganization};
+use iam_model::assignment::GrantOrganization;
 use iam_model::audit::ResourceType;
 use iam_model::change::ApiKeyChange;
+use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{ApiKeyId, OrganizationId, UserId};
+use iam_model::mail::MailKind;
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::secret::ApiKeyToken;
-use iam_model::user::{User, UserStatus};
+use iam_model::user::{User, UserKind, UserStatus};
 use iam_model::version::Precondition;
 
-use crate::access::require_sight;
+use crate::access::{Subject, require_visible};
 use crate::api_key::input::check_overlap;
 use crate::api_key::{ApiKeyPatch, NewApiKey};
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, require_version};
+use crate::idempotency::Idempotency;
 use crate::token::{api_key_prefix, new_api_key};
-use crate::user::Subject;
 
 /// Makes, reads, changes and revokes API keys; see [`Iam::api_keys`](crate::iam::Iam::api_keys).
 ///
-/// A key acts as its user. At each request it may do what its user may do at that moment, but no more than its
+/// A key acts as its user. At each request it has the rights of its user at that moment, but no more than its
 /// [permissions](NewApiKey::permissions), and only in its [organization](NewApiKey::organization). A user manages its
 /// own keys without a permission, by a session that has authenticated within the last ten minutes. For the keys of
-/// another user, a caller needs a permission over that user. A caller that makes, rotates or changes a key must hold
-/// what the key may do, because it could use the key.
+/// another user, a caller needs a permission over that user, and to make or rotate them also such a session. A caller
+/// that makes, rotates or changes the key of another user could use it. So it must hold the permissions of the key,
+/// there and for as long, whether or not the user holds them.
 ///
 /// ```
 #[doc = doctest_setup!()]
@@ -34,7 +37,8 @@ use crate::user::Subject;
 /// use iam_core::user::NewServiceAccount;
 ///
 /// let robot = iam.users().create_service_account(&ada, NewServiceAccount { name: "Importer".into() }).await?;
-/// let new = NewApiKey { name: "nightly".into(), ..NewApiKey::default() };
+/// let permissions = Some(vec!["users:create".to_owned()]);
+/// let new = NewApiKey { name: "nightly".into(), permissions, ..NewApiKey::default() };
 /// let issued = iam.api_keys().create(&ada, robot.id, new).await?;
 ///
 /// let caller = iam.authenticate(issued.token.expose(), RequestContext::default()).await?;
@@ -56,7 +60,8 @@ pub struct IssuedApiKey {
 }
 
 impl ApiKeys<'_> {
-    /// Makes a key of a user. For another user, it needs `api-keys:create` over all of that user's roles.
+    /// Makes a key of a user, and tells a person of its new key by mail. For another user, it needs `api-keys:create`
+    /// over the whole of that user, and names the permissions of the key.
     ///
     /// # Errors
     ///
@@ -65,37 +70,66 @@ impl ApiKeys<'_> {
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh), [`Error::Validation`] which names
     /// every invalid field, [`Error::NotFound`], [`Conflict::UserNotActive`], [`Conflict::TooManyApiKeys`].
     pub async fn create(&self, caller: &Caller, user: UserId, new: NewApiKey) -> Result<IssuedApiKey> {
+        self.create_once(caller, user, new, None).await.and_then(issued)
+    }
+
+    /// Makes a key as [`create`](Self::create) does, at most once for an [idempotency key](crate::idempotency). `None`
+    /// is for clients that may leave out the key. The text is `None` in the answer to a repeated request: only the first
+    /// answer has it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn create_once(
+        &self,
+        caller: &Caller,
+        user: UserId,
+        new: NewApiKey,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<(ApiKey, Option<ApiKeyToken>)> {
         caller.refuse_api_key()?;
         let iam = self.0;
         let new = new.validate(iam.now())?;
         self.admit(caller, Some(user), &permission::API_KEYS_CREATE)?;
+        let once = iam.once(caller, idempotency, &ResourceType::API_KEY);
         let mut work = iam.begin(caller).await?;
-        let Owner { user, grants } = Owner::lock(iam, &mut work, user, &permission::API_KEYS_CREATE).await?;
+        if let Some(key) = once.find(&mut work).await? {
+            return Ok((key, None));
+        }
+        let user = lock_owner(&mut work, user, &permission::API_KEYS_CREATE).await?;
+        if !matches!(caller.actor(), Actor::System { .. }) && !caller.is_in_session_of(user.id) {
+            new.require_permissions()?;
+        }
+        work.require_fresh().await?;
         if user.status != UserStatus::Active {
             return Err(Conflict::UserNotActive.into());
         }
         let organization = organization(&mut work, new.organization).await?;
-        if work.locks().lock_api_keys_of(user.id).await?.len() >= ApiKey::MAX {
+        if work.reads().lock_api_keys_of(user.id).await?.len() >= ApiKey::MAX {
             return Err(Conflict::TooManyApiKeys.into());
         }
         let id = iam.next_id();
         let (token, secret_hash) = new_api_key(caller.tenant(), id, &*iam.random);
         let made = (work.now(), caller.user());
         let key = new.key(id, (caller.tenant(), user.id), secret_hash, made);
-        let grants = grants.map(|grants| key.narrowed(&grants, organization.as_ref()));
-        work.apply(ApiKeyChange::Create { key: key.clone(), grants }).await?;
+        work.apply(ApiKeyChange::Create { key: key.clone(), organization }).await?;
+        once.keep(&mut work, &key).await?;
+        if user.kind == UserKind::Human {
+            iam.queue_notice(&mut work, MailKind::ApiKeyCreated, &user).await?;
+        }
         work.commit().await?;
-        Ok(IssuedApiKey { key, token })
+        Ok((key, Some(token)))
     }
 
     /// Returns the keys of a user, also expired ones, newest first. For another user, it needs `api-keys:read`; a
-    /// permission that is held in organizations is for their members only.
+    /// permission that is held in organizations is for users who have their home there or below, and hold no role
+    /// elsewhere.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn list(&self, caller: &Caller, user: UserId) -> Result<Vec<ApiKey>> {
-        require_sight(self.0, caller, user, &permission::API_KEYS_READ, Coverage::Part).await?;
+        require_visible(self.0, caller, user, &permission::API_KEYS_READ, Coverage::Whole).await?;
         Ok(self.0.store.api_keys_of(caller.tenant(), user).await?)
     }
 
@@ -107,13 +141,13 @@ impl ApiKeys<'_> {
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn get(&self, caller: &Caller, id: ApiKeyId) -> Result<ApiKey> {
         let key = self.find(caller, id, &permission::API_KEYS_READ).await?;
-        let sight = require_sight(self.0, caller, key.user_id, &permission::API_KEYS_READ, Coverage::Part).await;
-        sight.map_err(of_key)?;
+        let visible = require_visible(self.0, caller, key.user_id, &permission::API_KEYS_READ, Coverage::Whole).await;
+        visible.map_err(of_key)?;
         Ok(key)
     }
 
     /// Changes a key: its name, to fewer permissions, or to an earlier expiry. For the key of another user, it needs
-    /// `api-keys:update` over all of that user's roles.
+    /// `api-keys:update` over the whole of that user.
     ///
     /// # Errors
     ///
@@ -139,42 +173,76 @@ impl ApiKeys<'_> {
     ) -> Result<ApiKey> {
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let (before, grants) = self.lock(&mut work, id, &permission::API_KEYS_UPDATE).await?;
+        let (_, before) = self.lock(&mut work, id, &permission::API_KEYS_UPDATE).await?;
+        if caller.is_in_session_of(before.user_id) {
+            work.require_fresh().await?;
+        }
         require_version(precondition, before.version)?;
         let after = patch.apply(&before)?;
         if after == before {
             return Ok(before);
         }
-        let grants = narrowed(&mut work, &before, grants).await?;
+        let organization = organization_of(&mut work, &before).await?;
         let before = Box::new(before);
-        work.apply(ApiKeyChange::Update { before, after: after.clone(), grants }).await?;
+        work.apply(ApiKeyChange::Update { before, after: after.clone(), organization }).await?;
         work.commit().await?;
         Ok(after)
     }
 
     /// Gives a key a new secret, and returns its new text. The former secret stays valid for the overlap, at most one
-    /// day. For the key of another user, it needs `api-keys:update` as [`update`](Self::update) does.
+    /// day, and a person is told by mail. For the key of another user, it needs `api-keys:update` as
+    /// [`update`](Self::update) does. A reset of the password by mail revokes the keys that their user has rotated.
     ///
     /// # Errors
     ///
     /// Those of [`update`](Self::update), [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) for a caller by an
-    /// API key.
+    /// API key, [`Conflict::ApiKeyExpired`].
     pub async fn rotate(&self, caller: &Caller, id: ApiKeyId, overlap: TimeDelta) -> Result<IssuedApiKey> {
+        self.rotate_once(caller, id, overlap, None).await.and_then(issued)
+    }
+
+    /// Gives a key a new secret as [`rotate`](Self::rotate) does, at most once for an
+    /// [idempotency key](crate::idempotency). The text is `None` in the answer to a repeated request.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rotate`](Self::rotate), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn rotate_once(
+        &self,
+        caller: &Caller,
+        id: ApiKeyId,
+        overlap: TimeDelta,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<(ApiKey, Option<ApiKeyToken>)> {
         caller.refuse_api_key()?;
         check_overlap(overlap)?;
+        let once = self.0.once(caller, idempotency, &ResourceType::API_KEY);
         let mut work = self.0.begin(caller).await?;
-        let (before, grants) = self.lock(&mut work, id, &permission::API_KEYS_UPDATE).await?;
-        let grants = narrowed(&mut work, &before, grants).await?;
+        if let Some(key) = once.find(&mut work).await? {
+            return Ok((key, None));
+        }
+        let (user, before) = self.lock(&mut work, id, &permission::API_KEYS_UPDATE).await?;
+        work.require_fresh().await?;
+        if before.expires_at <= work.now() {
+            return Err(Conflict::ApiKeyExpired.into());
+        }
+        let organization = organization_of(&mut work, &before).await?;
         let (token, hash) = new_api_key(caller.tenant(), id, &*self.0.random);
         let until = work.now() + overlap;
         let former = (overlap > TimeDelta::zero()).then_some(FormerSecret { hash: before.secret.hash, until });
-        let key = ApiKey { secret: ApiKeySecret { hash, former }, ..before }.changed();
-        work.apply(ApiKeyChange::Rotate { after: key.clone(), grants }).await?;
+        let rotated_by_owner = before.rotated_by_owner || caller.is_in_session_of(user.id);
+        let key = ApiKey { secret: ApiKeySecret { hash, former }, rotated_by_owner, ..before }.changed();
+        work.apply(ApiKeyChange::Rotate { after: key.clone(), organization }).await?;
+        once.keep(&mut work, &key).await?;
+        // A thief of the session, or another user, may know a secret that acts as the person, as after the creation.
+        if user.kind == UserKind::Human {
+            self.0.queue_notice(&mut work, MailKind::ApiKeyCreated, &user).await?;
+        }
         work.commit().await?;
-        Ok(IssuedApiKey { key, token })
+        Ok((key, Some(token)))
     }
 
-    /// Revokes a key. For the key of another user, it needs `api-keys:delete` over all of that user's roles.
+    /// Revokes a key. For the key of another user, it needs `api-keys:delete` over the whole of that user.
     ///
     /// # Errors
     ///
@@ -182,7 +250,10 @@ impl ApiKeys<'_> {
     /// [`Error::NotFound`].
     pub async fn delete(&self, caller: &Caller, id: ApiKeyId) -> Result<()> {
         let mut work = self.0.begin(caller).await?;
-        let (key, _) = self.lock(&mut work, id, &permission::API_KEYS_DELETE).await?;
+        let (_, key) = self.lock(&mut work, id, &permission::API_KEYS_DELETE).await?;
+        if caller.is_in_session_of(key.user_id) {
+            work.require_fresh().await?;
+        }
         work.apply(ApiKeyChange::Delete(vec![key])).await?;
         work.commit().await
     }
@@ -207,41 +278,23 @@ impl ApiKeys<'_> {
         found.ok_or_else(not_found)
     }
 
-    /// Locks a key of a user that the caller may manage. Returns it with the grants of an [`Owner`].
-    async fn lock(
-        &self,
-        work: &mut UnitOfWork<'_>,
-        id: ApiKeyId,
-        permission: &Permission,
-    ) -> Result<(ApiKey, Option<Vec<Grant>>)> {
+    /// Locks a key and its user, whose keys the caller may manage.
+    async fn lock(&self, work: &mut UnitOfWork<'_>, id: ApiKeyId, permission: &Permission) -> Result<(User, ApiKey)> {
         let user = self.find(work.caller(), id, permission).await?.user_id;
-        let owner = Owner::lock(self.0, work, user, permission).await.map_err(of_key)?;
-        let key = work.locks().lock_api_key(id).await?.ok_or_else(not_found)?;
-        Ok((key, owner.grants))
+        let user = lock_owner(work, user, permission).await.map_err(of_key)?;
+        let key = work.reads().lock_api_key(id).await?.ok_or_else(not_found)?;
+        Ok((user, key))
     }
 }
 
-/// A user whose keys change.
-struct Owner {
-    user: User,
-    /// Its role assignments. `None` if the caller is this user, because its keys give it no rights.
-    grants: Option<Vec<Grant>>,
-}
-
-impl Owner {
-    /// Locks the tenant and a user. The caller is this user, in a session that has authenticated a moment ago, or holds
-    /// a permission over all of the user's roles.
-    async fn lock(iam: &Engine, work: &mut UnitOfWork<'_>, user: UserId, permission: &Permission) -> Result<Self> {
-        let caller = work.caller();
-        if !caller.is_in_session_of(user) {
-            let Subject { user, grants, .. } = Subject::lock(work, user, permission, true).await?;
-            return Ok(Self { user, grants: Some(grants) });
-        }
-        iam.require_fresh(caller).await?;
-        work.lock_rights().await?;
-        let locked = work.locks().lock_user(user).await?;
-        Ok(Self { user: locked.ok_or(Error::NotFound(ResourceType::USER))?, grants: None })
+/// Locks the tenant and a user whose keys change. The caller is this user, or holds a permission over the whole of the
+/// user.
+async fn lock_owner(work: &mut UnitOfWork<'_>, user: UserId, permission: &Permission) -> Result<User> {
+    if !work.caller().is_in_session_of(user) {
+        return Ok(Subject::lock(work, user, permission, true).await?.user);
     }
+    work.lock_rights().await?;
+    work.reads().lock_user(user).await?.ok_or(Error::NotFound(ResourceType::USER))
 }
 
 /// Returns the organization of a new key, which the caller must see.
@@ -254,20 +307,26 @@ async fn organization(work: &mut UnitOfWork<'_>, id: Option<OrganizationId>) -> 
     Ok(Some(node.ok_or_else(unknown)?.into()))
 }
 
-/// Returns what a key has of the grants of its user, if they were read.
-async fn narrowed(work: &mut UnitOfWork<'_>, key: &ApiKey, grants: Option<Vec<Grant>>) -> Result<Option<Vec<Grant>>> {
-    let Some(grants) = grants else { return Ok(None) };
-    Ok(Some(work.narrowed(key, &grants).await?))
+/// Returns the organization of a key that exists.
+async fn organization_of(work: &mut UnitOfWork<'_>, key: &ApiKey) -> Result<Option<GrantOrganization>> {
+    let hierarchy = work.hierarchy_of(key.organization_id.as_slice()).await?;
+    Ok(key.organization_id.and_then(|id| hierarchy.node(id)).map(GrantOrganization::from))
+}
+
+/// Returns the result of a request without an idempotency key.
+fn issued((key, token): (ApiKey, Option<ApiKeyToken>)) -> Result<IssuedApiKey> {
+    let token = token.ok_or_else(|| Error::internal("API key", "a request that is not repeated has no text"))?;
+    Ok(IssuedApiKey { key, token })
 }
 
 fn not_found() -> Error {
     Error::NotFound(ResourceType::API_KEY)
 }
 
-/// A caller that does not see the user of a key does not see the key either.
+/// A caller that does not see the user of a key does not see the key either, and the keys of a deleted user have ended.
 fn of_key(error: Error) -> Error {
     match error {
-        Error::NotFound(_) => not_found(),
+        Error::NotFound(_) | Error::Conflict(Conflict::UserInactive) => not_found(),
         other => other,
     }
 }

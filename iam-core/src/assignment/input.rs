@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use chrono::Datelike as _;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
@@ -58,4 +60,26 @@ pub(crate) fn check_expiries(
         }
     }
     Ok(fields.finish()?)
+}
+
+/// Checks the roles of an input that offers them: at most so many, each once in an organization or tenant-wide.
+pub(crate) fn check_places(
+    fields: &mut Fields,
+    places: impl ExactSizeIterator<Item = (RoleId, Option<OrganizationId>)>,
+    max: usize,
+) {
+    if places.len() > max {
+        fields.reject("roles", format!("must have at most {max} items"));
+    }
+    let mut seen = HashSet::new();
+    for (number, place) in places.enumerate() {
+        if !seen.insert(place) {
+            fields.reject(&role_field(number, "roleId"), "is the same as in an item before it");
+        }
+    }
+}
+
+/// Returns the name of a field of an offered role in errors.
+pub(crate) fn role_field(number: usize, name: &str) -> String {
+    format!("roles[{number}].{name}")
 }

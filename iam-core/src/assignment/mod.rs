@@ -1,8 +1,9 @@
-//! Role assignments: which user holds which role, in which resource scope, until when (`interface.md` §2.2).
+//! Role assignments: which user holds which role, in which resource scope, until when
+//! (`docs/http-api.md#role-assignments`).
 
 mod input;
-mod known;
 mod past;
+mod references;
 mod service;
 mod sweep;
 
@@ -15,6 +16,6 @@ pub use iam_model::assignment::{
 pub use iam_model::change::AssignmentChange;
 pub use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 
-pub(crate) use crate::assignment::input::check_expiries;
-pub(crate) use crate::assignment::known::Known;
+pub(crate) use crate::assignment::input::{check_expiries, check_places, role_field};
+pub(crate) use crate::assignment::references::References;
 pub(crate) use crate::assignment::service::{check_revocation, keep_an_administrator, revoke};

@@ -8,12 +8,12 @@ use iam_model::clock::{Timestamp, cut};
 use iam_model::error::Error;
 use iam_model::error::Result;
 use iam_model::id::{OrganizationId, TenantId, UserId};
-use iam_model::organization::OrganizationSummary;
+use iam_model::organization::{OrganizationSummary, Position};
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::user::User;
 
-use crate::access::require_sight;
+use crate::access::require_visible;
 use crate::assignment::Assignments;
 use crate::caller::Caller;
 use crate::distinct::distinct;
@@ -24,7 +24,8 @@ impl Assignments<'_> {
     /// organizations have the names of that moment. An earlier moment also needs `audit-logs:read` tenant-wide. For a
     /// future moment, the current assignments are listed that will not have expired by then.
     ///
-    /// If `role-assignments:read` is held in organizations, the list is limited to what is within them now.
+    /// If `role-assignments:read` is held in organizations, the list is limited to the assignments that are within them
+    /// now.
     ///
     /// # Errors
     ///
@@ -39,9 +40,11 @@ impl Assignments<'_> {
         let (tenant, at) = (caller.tenant(), cut(at));
         let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ)?;
         if at >= self.0.now() {
+            let _turn = self.0.long_read(caller).await?;
             return Ok(self.0.store.assignments(tenant, filter, &visible_scope, page, at).await?);
         }
         history::may_look_back(self.0, caller, "asOf", at).await?;
+        let _turn = self.0.long_read(caller).await?;
         let Page { items, total, request } =
             self.0.store.assignments_at(tenant, filter, &visible_scope, page, at).await?;
         Ok(Page { items: self.listed(tenant, items, at).await?, total, request })
@@ -57,7 +60,8 @@ impl Assignments<'_> {
     pub async fn of_user_at(&self, caller: &Caller, user: UserId, at: Timestamp) -> Result<Vec<Grant>> {
         let (tenant, at) = (caller.tenant(), cut(at));
         let visible_scope =
-            require_sight(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ, Coverage::Part).await?;
+            require_visible(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ, Coverage::Part).await?;
+        let _turn = self.0.long_read(caller).await?;
         let mut grants = if at >= self.0.now() {
             self.0.store.grants_of(tenant, &[user]).await?
         } else {
@@ -70,7 +74,8 @@ impl Assignments<'_> {
             let held_in = grants.iter().filter_map(|grant| grant.assignment.organization_id);
             let ancestry = self.0.lineages(tenant, held_in).await?;
             let is_within = |id: OrganizationId| {
-                ancestry.position(id).is_some_and(|position| covered.iter().any(|above| position.is_within(*above)))
+                let mut above = ancestry.position(id).into_iter().flat_map(Position::lineage);
+                above.any(|id| covered.binary_search(&id).is_ok())
             };
             grants.retain(|grant| grant.assignment.organization_id.is_some_and(is_within));
         }
@@ -78,7 +83,7 @@ impl Assignments<'_> {
         Ok(grants)
     }
 
-    /// Adds what a list shows of the users, roles and organizations of assignments at a moment.
+    /// Adds the summaries of the users, roles and organizations of assignments at a moment.
     async fn listed(
         &self,
         tenant: TenantId,

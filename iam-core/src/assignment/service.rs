@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use iam_model::access::{Coverage, GrantedRights, Rights, Until, VisibleScope};
+use iam_model::access::{Coverage, Rights, Until, VisibleScope};
 use iam_model::assignment::{
     Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment, MAX_BULK, RevokeReason,
 };
@@ -19,13 +19,13 @@ use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Fields;
 
-use crate::access::require_sight;
+use crate::access::require_visible;
 use crate::assignment::NewAssignment;
 use crate::assignment::input::{Naming, check_expiries};
-use crate::assignment::known::{Known, check_place};
+use crate::assignment::references::{References, check_place};
 use crate::caller::Caller;
 use crate::distinct::distinct;
-use crate::engine::{Engine, UnitOfWork, hold_quota};
+use crate::engine::{Engine, UnitOfWork, hold_quota, hold_user_quota};
 use crate::idempotency::Idempotency;
 
 /// Assigns roles to users, and revokes them; see [`Iam::assignments`](crate::iam::Iam::assignments).
@@ -111,7 +111,7 @@ impl Assignments<'_> {
         naming: Naming,
         idempotency: Option<&Idempotency>,
     ) -> Result<Vec<Assignment>> {
-        self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_CREATE)?;
+        self.0.rights(caller).require_anywhere(&permission::ROLE_ASSIGNMENTS_CREATE)?;
         if !(1..=MAX_BULK).contains(&new.len()) {
             return Err(Error::field("assignments", format!("must have 1 to {MAX_BULK} items")));
         }
@@ -122,24 +122,31 @@ impl Assignments<'_> {
             return Ok(made);
         }
         let grantor = work.lock_rights().await?;
-        grantor.rights().visible_scope(&permission::ROLE_ASSIGNMENTS_CREATE)?;
+        grantor.rights().require_anywhere(&permission::ROLE_ASSIGNMENTS_CREATE)?;
         let now = work.now();
         let new: Vec<NewAssignment> =
             new.iter().map(|new| NewAssignment { expires_at: new.expires_at.map(cut), ..*new }).collect();
         let expiries = new.iter().enumerate().map(|(number, new)| (naming.field(number, "expiresAt"), new.expires_at));
         check_expiries(expiries, now)?;
         let roles = new.iter().map(|new| new.role);
-        let known = Known::load(&mut work, roles, new.iter().filter_map(|new| new.organization)).await?;
-        let users = work.locks().users_by_id(&distinct(new.iter().map(|new| new.user))).await?;
+        let references = References::load(&mut work, roles, new.iter().filter_map(|new| new.organization)).await?;
+        let users = work.reads().users_by_id(&distinct(new.iter().map(|new| new.user))).await?;
         let users: HashMap<UserId, User> = users.into_iter().map(|user| (user.id, user)).collect();
         let mut grants = Vec::with_capacity(new.len());
         for (number, new) in new.iter().enumerate() {
             let assignment = self.assignment(caller, new, now);
-            let grant = grant(&known, &users, grantor.rights(), assignment, |name| naming.field(number, name))
+            let grant = grant(&references, &users, grantor.rights(), assignment, |name| naming.field(number, name))
                 .map_err(|error| naming.in_item(number, error))?;
             grants.push(grant);
         }
+        // The unit of work checks all grants together. Here, the error names the item.
+        let (grants, refused) = work.check_grants(grants).await?;
+        if let Some((number, error)) = refused {
+            return Err(naming.in_item(number, error));
+        }
         check_not_held(&mut work, &grants, naming).await?;
+        hold_user_quota(&self.0.settings.quota, &mut work, &grants, |number, error| naming.in_item(number, error))
+            .await?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Assignments, grants.len()).await?;
         let made: Vec<Assignment> = grants.iter().map(|grant| grant.assignment.clone()).collect();
         work.apply(AssignmentChange::Create(grants)).await?;
@@ -174,6 +181,8 @@ impl Assignments<'_> {
         page: PageRequest,
     ) -> Result<Page<ListedAssignment>> {
         let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ)?;
+        let is_filtered = filter.user.is_some() || filter.role.is_some() || filter.organization.is_some();
+        let _turn = self.0.long_list(caller, is_filtered, &visible_scope, page).await?;
         Ok(self.0.store.assignments(caller.tenant(), filter, &visible_scope, page, self.0.now()).await?)
     }
 
@@ -202,7 +211,8 @@ impl Assignments<'_> {
     /// [`Error::Forbidden`], [`Error::NotFound`] for a user who does not exist or is outside the visible scope.
     pub async fn of_user(&self, caller: &Caller, user: UserId) -> Result<Vec<Grant>> {
         let visible_scope =
-            require_sight(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ, Coverage::Part).await?;
+            require_visible(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ, Coverage::Part).await?;
+        let _turn = self.0.long_read(caller).await?;
         let now = self.0.now();
         let mut grants = self.0.store.grants_of(caller.tenant(), &[user]).await?;
         grants.retain(|grant| {
@@ -225,7 +235,7 @@ impl Assignments<'_> {
     /// [`Error::Validation`] for an expiry that is not in the future, [`Error::Rule`] for an expired assignment whose
     /// role has got another scope, [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
-        self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
+        self.0.rights(caller).require_anywhere(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         let grant = locate(&mut work, id).await?;
@@ -244,6 +254,11 @@ impl Assignments<'_> {
             // The role may have got another scope while the assignment was expired.
             grant.role.scope.check(before.organization_id.is_some())?;
         }
+        if !before.is_live(work.now()) {
+            // It has not counted for the quota of the user.
+            let renewed = Grant { assignment: after.clone(), ..grant.clone() };
+            hold_user_quota(&self.0.settings.quota, &mut work, &[renewed], |_, error| error).await?;
+        }
         let expires_at = after.expires_at;
         work.apply(AssignmentChange::ChangeExpiry { grant, expires_at }).await?;
         work.commit().await?;
@@ -256,7 +271,7 @@ impl Assignments<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`].
     pub async fn delete(&self, caller: &Caller, id: AssignmentId) -> Result<()> {
-        self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_DELETE)?;
+        self.0.rights(caller).require_anywhere(&permission::ROLE_ASSIGNMENTS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         let grant = locate(&mut work, id).await?;
@@ -274,25 +289,23 @@ pub struct AssignmentPatch {
     pub expires_at: Option<Option<Timestamp>>,
 }
 
-/// Returns the grant of a new assignment, if the caller may make it. `field` returns the name of a field in errors.
+/// Returns the grant of a new assignment, if the caller may make assignments there. `field` returns the name of a field
+/// in errors.
 fn grant(
-    known: &Known,
+    references: &References,
     users: &HashMap<UserId, User>,
     rights: Rights<'_>,
     new: Assignment,
     field: impl Fn(&str) -> String,
 ) -> Result<Grant> {
-    let node = known.node(rights, &permission::ROLE_ASSIGNMENTS_CREATE, new.organization_id, &field)?;
-    let role = known.role(new.role_id, &field)?;
+    let node = references.node(rights, &permission::ROLE_ASSIGNMENTS_CREATE, new.organization_id, &field)?;
+    let role = references.role(new.role_id, &field)?;
     let user = users.get(&new.user_id).ok_or_else(|| Error::NotFound(ResourceType::USER).about(field("userId")))?;
     check_place(role, node, &field)?;
     if user.status == UserStatus::Inactive {
         return Err(Conflict::UserInactive.into());
     }
-    let grant = Grant { assignment: new, role: Arc::clone(role), organization: node.map(GrantOrganization::from) };
-    // The unit of work checks all grants together. Here, the error names the item.
-    rights.check_escalation([GrantedRights::of(&grant)])?;
-    Ok(grant)
+    Ok(Grant { assignment: new, role: Arc::clone(role), organization: node.map(GrantOrganization::from) })
 }
 
 /// Refuses a role that the user already holds there, or that the input contains twice. Then removes the expired
@@ -300,7 +313,7 @@ fn grant(
 async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[Grant], naming: Naming) -> Result<()> {
     let contexts: Vec<GrantContext> = grants.iter().map(|grant| grant.assignment.context()).collect();
     let now = work.now();
-    let existing = work.locks().grants(GrantQuery::At(&contexts)).await?;
+    let existing = work.reads().grants(GrantQuery::At(&contexts)).await?;
     let (held, expired): (Vec<_>, Vec<_>) = existing.into_iter().partition(|grant| grant.assignment.is_live(now));
     let mut taken: HashSet<GrantContext> = held.iter().map(|grant| grant.assignment.context()).collect();
     if let Some(number) = contexts.iter().position(|context| !taken.insert(*context)) {
@@ -311,7 +324,7 @@ async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[Grant], naming: Nam
 
 async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Grant> {
     work.invalidate(id);
-    work.locks().grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)
+    work.reads().grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)
 }
 
 /// Requires the permission in the resource scope of a grant.
@@ -330,18 +343,21 @@ pub(crate) async fn revoke(work: &mut UnitOfWork<'_>, grants: Vec<Grant>, reason
     let now = work.now();
     let (live, expired): (Vec<_>, Vec<_>) = grants.into_iter().partition(|grant| grant.assignment.is_live(now));
     for (grants, reason) in [(live, reason), (expired, RevokeReason::Expired)] {
-        if !grants.is_empty() {
-            work.apply(AssignmentChange::Revoke { grants, reason: Some(reason) }).await?;
+        for grants in grants.chunks(REVOKED_AT_ONCE) {
+            work.apply(AssignmentChange::Revoke { grants: grants.to_vec(), reason: Some(reason) }).await?;
         }
     }
     Ok(())
 }
 
+/// How many assignments one change ends: the audit entries of a change are made in one step, which must not take long.
+const REVOKED_AT_ONCE: usize = 200;
+
 /// Fails if the tenant would lose its last administrator with these assignments of a user. A tenant always keeps an
-/// ACTIVE user who holds `TENANT_ADMIN` tenant-wide without expiry (`decisions.md` §3).
+/// ACTIVE person who holds `TENANT_ADMIN` tenant-wide without expiry (`docs/http-api.md#the-last-administrator`).
 pub(crate) async fn keep_an_administrator(work: &mut UnitOfWork<'_>, user: UserId, losing: &[Grant]) -> Result<()> {
     let is_administrator = losing.iter().any(Grant::is_lasting_administration);
-    if is_administrator && !work.locks().has_other_administrator(user).await? {
+    if is_administrator && !work.reads().has_other_administrator(user).await? {
         return Err(Conflict::LastAdministrator.into());
     }
     Ok(())

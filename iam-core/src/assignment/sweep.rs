@@ -50,9 +50,9 @@ async fn sweep_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
     let mut removed = 0;
     loop {
         let mut work = iam.begin(&caller).await?;
-        work.locks().lock_tenant().await?;
+        work.reads().lock_tenant().await?;
         let at = work.now();
-        let expired = work.locks().grants(GrantQuery::Expired { at, limit: BATCH }).await?;
+        let expired = work.reads().grants(GrantQuery::Expired { at, limit: BATCH }).await?;
         let count = expired.len() as u64;
         if count == 0 {
             return Ok(removed);

@@ -9,6 +9,7 @@ use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::UserId;
 use iam_model::permission;
 use iam_model::user::{User, UserStatus};
+use iam_model::validate::{Email, EmailKey, StoredText as _};
 use serde_json::{Map, Value};
 
 use crate::audit::Audit;
@@ -23,12 +24,12 @@ const BATCH: usize = 200;
 impl Audit<'_> {
     /// Makes the personal fields of an INACTIVE user unreadable in the whole log, and records the erasure. Returns
     /// the number of changed entries. Needs `audit-logs:delete` tenant-wide until the erasure ends. A user cannot
-    /// erase its own entries.
+    /// erase its own entries. Begins only in a session that has authenticated within the last ten minutes.
     ///
     /// These entries lose the personal fields in their values and metadata:
     ///
-    /// - entries about the user, and about the invitation that the user accepted;
-    /// - failed logins with an e-mail address that was the user's at that time;
+    /// - entries about the user, about its factors and API keys, and about the invitation that the user accepted;
+    /// - failed logins with an e-mail address that was the user's at that time, or earlier if no other user has it now;
     /// - other entries about no user that contain the user's full name, or an e-mail address that was the user's at
     ///   that time or earlier.
     ///
@@ -39,12 +40,14 @@ impl Audit<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Forbidden::OwnEntries`], [`Error::NotFound`], [`Conflict::UserNotInactive`].
+    /// [`Error::Forbidden`], also for a caller by an API key, [`Forbidden::OwnEntries`], [`Error::NotFound`],
+    /// [`Conflict::UserNotInactive`], [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh).
     pub async fn erase(&self, caller: &Caller, user: UserId) -> Result<u64> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_DELETE)?;
         if caller.user() == Some(user) {
             return Err(Forbidden::OwnEntries.into());
         }
+        self.0.require_fresh(caller).await?;
         let user = self.0.store.user(caller.tenant(), user).await?;
         let user = user.ok_or(Error::NotFound(ResourceType::USER))?;
         if user.status != UserStatus::Inactive {
@@ -55,6 +58,10 @@ impl Audit<'_> {
         let mut pages = Pages::of(about.clone());
         while let Some(entries) = pages.next(self, caller).await? {
             entries.iter().for_each(|entry| person.learn(entry));
+        }
+        for address in person.addresses.iter_mut().filter(|address| address.until.is_some()) {
+            let account = self.0.store.guarded_account(caller.tenant(), &address.email).await?.account;
+            address.is_of_another = account.is_some_and(|account| account.user.id != person.user);
         }
         let mut erased = 0;
         // The entries about the user come last: they hold the names and addresses by which the other entries are
@@ -83,12 +90,12 @@ impl Audit<'_> {
             }
             let details = details.into_iter().map(ErasedDetails::of).collect();
             let origins = origins.into_iter().map(ErasedOrigin::of).collect();
-            let change = self.0.log_key.erase(caller.tenant(), person.user, details, origins);
+            let change = self.0.keys.log.erase(caller.tenant(), person.user, details, origins);
             // The whole erasure may take minutes. The session, permission and status may have changed since its start.
             let caller = self.0.renewed(caller).await?;
             self.0.rights(&caller).require(&permission::AUDIT_LOGS_DELETE)?;
             let mut work = self.0.begin(&caller).await?;
-            let user = work.locks().lock_user(person.user).await?;
+            let user = work.reads().lock_user(person.user).await?;
             if user.is_none_or(|user| user.status != UserStatus::Inactive) {
                 return Err(Conflict::UserNotInactive.into());
             }
@@ -133,25 +140,26 @@ struct Person {
 
 /// An e-mail address, and the time in which it was the person's.
 ///
-/// At other times it belonged to another person, or to no person. Without this limit, a person who takes an address
-/// and is then erased could choose whose failed logins are erased.
+/// Before, it belonged to another person, or to no person; and so it did later, if another user has it now. Without
+/// this limit, a person who takes an address and is then erased could choose whose failed logins are erased.
 struct Address {
-    /// In lower case.
-    email: String,
+    email: EmailKey,
     /// When the person got the address; `None` if no entry shows it.
     from: Option<Timestamp>,
     /// When the person changed to another address; `None` for the current address.
     until: Option<Timestamp>,
+    /// Whether another user has the address now.
+    is_of_another: bool,
 }
 
 impl Address {
     /// Returns whether a text is this address and the moment is not before the person got it.
     fn matches(&self, text: &str, at: Timestamp) -> bool {
-        self.from.is_none_or(|from| from <= at) && self.email == text.to_lowercase()
+        self.from.is_none_or(|from| from <= at) && self.email == key_of(text)
     }
 
     fn is_not_replaced(&self, at: Timestamp) -> bool {
-        self.until.is_none_or(|until| at <= until)
+        !self.is_of_another || self.until.is_none_or(|until| at <= until)
     }
 }
 
@@ -160,7 +168,7 @@ impl Person {
         Self {
             user: user.id,
             invitation: None,
-            addresses: vec![Address { email: user.email.key().as_str().to_owned(), from: None, until: None }],
+            addresses: vec![Address { email: user.email.key(), from: None, until: None, is_of_another: false }],
             earliest_address_change: None,
             first_names: BTreeSet::from([words(user.first_name.as_str())]),
             last_names: BTreeSet::from([words(user.last_name.as_str())]),
@@ -177,6 +185,10 @@ impl Person {
 
     /// Adds the names and addresses in an entry about the user. Must be called with the newest entry first.
     fn learn(&mut self, entry: &AuditEntry) {
+        // What an application writes about a user proves nothing: it could lead to the entries about another person.
+        if !entry.is_of_service() {
+            return;
+        }
         for values in [&entry.old_value, &entry.new_value].into_iter().flatten() {
             self.first_names.extend(known(values, "firstName").map(words));
             self.last_names.extend(known(values, "lastName").map(words));
@@ -190,7 +202,7 @@ impl Person {
                 address.from = at;
             }
             let old = entry.old_value.as_ref().and_then(|old| known(old, "email"));
-            let had = |email: &str, from, until| Address { email: email.to_lowercase(), from, until };
+            let had = |email: &str, from, until| Address { email: key_of(email), from, until, is_of_another: false };
             self.addresses.extend(known(new, "email").map(|email| had(email, at, self.earliest_address_change)));
             self.addresses.extend(old.map(|email| had(email, None, at)));
             self.earliest_address_change = at;
@@ -199,7 +211,8 @@ impl Person {
 
     /// Returns the user that an entry is about.
     fn subject_of(entry: &AuditEntry) -> Option<UserId> {
-        if entry.resource_type == ResourceType::FACTOR {
+        let is_of_user = [ResourceType::FACTOR, ResourceType::API_KEY].contains(&entry.resource_type);
+        if is_of_user && entry.is_of_service() {
             return known(&entry.metadata, "targetUserId")?.parse().ok();
         }
         let id = entry.resource_id.as_deref().filter(|_| entry.resource_type == ResourceType::USER)?;
@@ -258,6 +271,11 @@ impl Person {
     }
 }
 
+/// Returns the key of an address in the log, which an earlier release may have accepted.
+fn key_of(email: &str) -> EmailKey {
+    Email::stored(email.to_owned()).key()
+}
+
 /// Returns the text in a field of an entry, if it exists and was not erased.
 fn known<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     fields.get(name).and_then(Value::as_str).filter(|text| *text != ERASED)
@@ -301,6 +319,7 @@ mod tests {
             email_verified_at: None,
             first_name: first.parse().unwrap(),
             last_name: last.parse().unwrap(),
+            home_organization_id: None,
             status: UserStatus::Active,
             last_login_at: None,
             created_at: at,
@@ -402,8 +421,9 @@ mod tests {
         assert!(!ada().has_details_in(&attempt(&json!({ "email": "b@example.com", "fullName": "Ada Lovelace" }))));
     }
 
-    /// The user is created, and then changes its address twice. A failed login matches only while the address is the
-    /// user's. Other events match after that time, too.
+    /// The user is created, and then changes its address twice. A failed login with a former address that another user
+    /// has now matches only while the address was the user's. Other events, and failed logins with an address that no
+    /// other user has, match after that time, too.
     #[test]
     fn an_address_names_a_person_only_after_the_person_got_it() {
         let at = |minute: i64| testing::entry(Value::Null).created_at + chrono::TimeDelta::minutes(minute);
@@ -421,20 +441,23 @@ mod tests {
         ] {
             person.learn(&entry);
         }
-        let named = |action: &'static str, email: &str| -> Vec<i64> {
+        let named = |person: &Person, action: &'static str, email: &str| -> Vec<i64> {
             let named = |minute: &i64| {
                 let event = event(&json!({ "email": email }));
                 person.has_details_in(&AuditEntry { created_at: at(*minute), action: action.into(), ..event })
             };
             (0..=40).step_by(5).filter(named).collect()
         };
-        for (email, failures, events) in [
+        for (email, failures_of_shared, events) in [
             ("FIRST@example.com", &[10, 15, 20][..], &[10, 15, 20, 25, 30, 35, 40][..]),
             ("second@example.com", &[20, 25, 30], &[20, 25, 30, 35, 40]),
             ("third@example.com", &[30, 35, 40], &[30, 35, 40]),
         ] {
-            assert_eq!(named(action::LOGIN_FAILURE, email), failures, "{email}");
-            assert_eq!(named("SENT", email), events, "{email}");
+            for (is_of_another, failures) in [(true, failures_of_shared), (false, events)] {
+                person.addresses.iter_mut().for_each(|address| address.is_of_another = is_of_another);
+                assert_eq!(named(&person, action::LOGIN_FAILURE, email), failures, "{email}");
+                assert_eq!(named(&person, "SENT", email), events, "{email}");
+            }
         }
     }
 

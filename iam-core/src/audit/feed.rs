@@ -1,4 +1,4 @@
-//! The feed: the entries of a log in the order of its leaves (`events.md`).
+//! The feed: the entries of a log in the order of its leaves (`docs/integrating.md#a-program-learns-what-happens`).
 //!
 //! Nothing is written for it. Its order is that of the sequencer, so a reader that keeps the number of the last entry
 //! misses no entry and sees none twice.
@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::audit::Audit;
 use crate::caller::Caller;
-use crate::engine::Engine;
+use crate::engine::{Engine, OpenStream};
 
 /// An entry of the log with its number in the sequence.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,9 @@ pub(crate) const MAX_EVENTS: u32 = 500;
 /// How many entries are read at once. An entry has some 50 KiB at most.
 const CHUNK: u32 = 100;
 
+/// How many bytes the events of a page have, approximately: a page ends with the event that exceeds them.
+const MAX_BYTES: usize = 4 << 20;
+
 /// How many entries one page skips at most, because they match no pattern.
 const SKIPPED: u64 = 10_000;
 
@@ -63,7 +66,8 @@ const POLL: Duration = Duration::from_secs(1);
 
 impl<'a> Audit<'a> {
     /// Follows the log of the caller's tenant: its entries in the order of the sequence, from after the number `after`
-    /// on, or from the first one that retention has left. A page has at most `limit` (1–500) events.
+    /// on, or from the first one that retention has left. A page has at most `limit` (1–500) events, and fewer if they are
+    /// large.
     ///
     /// An entry appears in the feed when it is [sequenced](crate::Iam::sequence_audit_logs), which some task must do. A
     /// waiting feed makes no query while nothing happens, if this process
@@ -88,6 +92,17 @@ impl<'a> Audit<'a> {
     #[must_use]
     pub fn follow(&self, caller: &Caller, after: Option<u64>, limit: u32) -> EventFeed<'a> {
         EventFeed { iam: self.0, caller: caller.clone(), after, patterns: Vec::new(), limit }
+    }
+
+    /// Counts an open stream of events of the caller's user, until the returned value is dropped. An API key counts for
+    /// its user; trusted code is not counted. A host program that lets users [`follow`](Self::follow) their log holds
+    /// one for as long as such a feed waits or its events are sent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyStreams`] if the user has ten open streams in this process, or its tenant a hundred.
+    pub fn open_stream(&self, caller: &Caller) -> Result<OpenStream> {
+        self.0.event_streams.open(caller.user().map(|user| (caller.tenant(), user)))
     }
 }
 
@@ -118,7 +133,8 @@ impl EventFeed<'_> {
     /// # Errors
     ///
     /// [`Error::Forbidden`]; [`Error::Unauthenticated`] when the caller's session has ended or its API key was revoked;
-    /// [`Error::EventsRemoved`] when retention has removed the next entries; [`Error::Validation`] which names `limit`.
+    /// [`Error::EventsRemoved`] when retention has removed the next entries; [`Error::Validation`] which names `limit`, or
+    /// `after` if it is beyond the newest entry: the log was restored from a backup that is older than the reader.
     pub async fn next_within(&mut self, wait: Duration) -> Result<EventPage> {
         let mut fields = Fields::default();
         if !(1..=MAX_EVENTS).contains(&self.limit) {
@@ -164,13 +180,17 @@ impl EventFeed<'_> {
     async fn read(&self, scanned: Option<u64>) -> Result<Page> {
         let head = self.iam.log_head(self.caller.tenant()).await?;
         let start = self.after.unwrap_or(head.removed);
+        if start > head.leaves {
+            let message = format!("must not be after {}, the newest sequence", head.leaves);
+            return Err(Error::field("after", message));
+        }
         let mut from = scanned.unwrap_or(start).max(start);
         if from < head.removed {
             return Err(Error::EventsRemoved { first: head.removed + 1 });
         }
-        let (first, mut events) = (from, Vec::new());
+        let (first, mut events, mut bytes) = (from, Vec::new(), 0);
         loop {
-            let mut chunk = self.iam.store.sequenced_entries(self.caller.tenant(), from, CHUNK).await?;
+            let mut chunk = self.chunk(from).await?;
             // A replica may have entries that are not safe on the primary yet.
             chunk.retain(|read| read.leaf.sequence < head.leaves);
             let is_last = chunk.len() < CHUNK as usize;
@@ -178,9 +198,10 @@ impl EventFeed<'_> {
                 let Some(entry) = entry else { return Err(self.missing(leaf.sequence).await?) };
                 from = leaf.sequence + 1;
                 if self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(&entry)) {
+                    bytes += entry.size();
                     events.push(LogEvent { sequence: from, entry });
                 }
-                if events.len() == self.limit as usize {
+                if events.len() == self.limit as usize || bytes > MAX_BYTES {
                     return Ok(Page { events, next: from, scanned: from, has_more: false });
                 }
             }
@@ -193,6 +214,13 @@ impl EventFeed<'_> {
         }
     }
 
+    /// Reads the next entries. Each chunk waits for a turn, so that a page of many chunks does not hold up other reads
+    /// of the tenant.
+    async fn chunk(&self, from: u64) -> Result<Vec<SequencedEntry>> {
+        let _turn = self.iam.long_read(&self.caller).await?;
+        Ok(self.iam.store.sequenced_entries(self.caller.tenant(), from, CHUNK).await?)
+    }
+
     /// Returns why an entry with a leaf is missing: retention has removed it a moment ago, or the log was changed.
     async fn missing(&self, sequence: u64) -> Result<Error> {
         let head = self.iam.log_head(self.caller.tenant()).await?;
@@ -203,7 +231,7 @@ impl EventFeed<'_> {
     }
 }
 
-/// What one attempt has read.
+/// The result of one read.
 struct Page {
     events: Vec<LogEvent>,
     next: u64,
@@ -211,4 +239,49 @@ struct Page {
     scanned: u64,
     /// Whether the attempt has skipped so much that it stopped before the end.
     has_more: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use iam_model::audit::NewEvent;
+    use iam_model::context::RequestContext;
+    use iam_store_memory::MemoryStore;
+    use serde_json::json;
+
+    use super::MAX_BYTES;
+    use crate::caller::Caller;
+    use crate::iam::Iam;
+    use crate::tenant::Registration;
+    use crate::user::NewUser;
+
+    #[tokio::test]
+    async fn a_page_of_large_events_has_fewer_and_the_next_one_continues() {
+        const EVENT: usize = 15_000;
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
+        let user = NewUser {
+            email: "ada@example.com".into(),
+            password: "Passw0rd!".into(),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+        };
+        let registration = Registration { user, tenant_name: None };
+        let registered = iam.tenants().register(&RequestContext::default(), registration).await.unwrap();
+        let caller = Caller::system(registered.tenant.id, "test");
+        let metadata = json!({ "text": "x".repeat(EVENT) }).as_object().cloned().unwrap_or_default();
+        let count = MAX_BYTES / EVENT + 10;
+        for _ in 0..count {
+            let (action, resource_type, metadata) = ("SENT".to_owned(), "LETTER".to_owned(), metadata.clone());
+            let event = NewEvent { action, resource_type, metadata, ..NewEvent::default() };
+            iam.audit().log(&caller, event).await.unwrap();
+        }
+        while iam.sequence_audit_logs().await.unwrap().more {}
+        let mut feed = iam.audit().follow(&caller, None, 500);
+        let (first, second) = (feed.next().await.unwrap(), feed.next().await.unwrap());
+        assert!(first.events.len() < count, "{}", first.events.len());
+        assert_eq!(first.next, first.events.len() as u64);
+        let sequences = first.events.iter().chain(&second.events).map(|event| event.sequence);
+        assert!(sequences.eq(1..=second.next) && second.next > count as u64);
+    }
 }

@@ -1,4 +1,5 @@
-//! The audit log: what happened, to what, by whom, with the values before and after (`interface.md` §2.6, §6).
+//! The audit log: actions, with their actors, their resources, and the values before and after
+//! (`docs/audit.md#what-is-recorded`).
 //!
 //! No caller writes the service's own entries. A [`Change`](iam_model::change::Change) defines the entries that record
 //! it, and [`UnitOfWork`](crate::engine::UnitOfWork) commits both or neither. Each tenant's entries become the leaves
@@ -16,6 +17,7 @@ pub use crate::audit::feed::{EventFeed, EventPage, LogEvent};
 pub use crate::audit::proof::{ConsistencyProof, InclusionProof, LogState};
 pub use crate::audit::sequence::Sequenced;
 pub use crate::audit::service::{Audit, AuditExport, DayCounts};
+pub use crate::engine::OpenStream;
 pub use iam_audit_proof::{Checkpoint, CheckpointError, Finding, SignedCheckpoint, Tampering, Verification, tenant_of};
 pub use iam_model::audit::{
     ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Digest, Event, EventPattern, Export, Frontier,

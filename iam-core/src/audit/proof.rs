@@ -67,15 +67,15 @@ impl Audit<'_> {
         let tenant = caller.tenant();
         let pending = self.0.store.pending_entries(tenant, None, PENDING_SHOWN).await?;
         let head = self.0.log_head(tenant).await?;
-        if !self.0.log_key.verifier().has_signed(&head) {
+        if !self.0.keys.log.verifier().has_signed(&head) {
             return Err(Error::internal(
                 "audit log",
                 format!("the log of tenant {tenant} does not match its own checkpoint"),
             ));
         }
         Ok(LogState {
-            signed: self.0.log_key.sign(tenant, &head.frontier),
-            verifier_key: self.0.log_key.verifier().for_tenant(tenant),
+            signed: self.0.keys.log.sign(tenant, &head.frontier),
+            verifier_key: self.0.keys.log.verifier().for_tenant(tenant),
             pending_since: pending.first().map(|entry| entry.pending.created_at),
             pending: pending.into_iter().map(|entry| entry.pending.entry_id).collect(),
         })

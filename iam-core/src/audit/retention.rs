@@ -21,7 +21,7 @@ impl Audit<'_> {
     /// [`Error::Forbidden`].
     pub async fn retention(&self, caller: &Caller) -> Result<Retention> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
-        Ok(self.0.log_head(caller.tenant()).await?.retention.settled(self.0.now()))
+        Ok(self.0.log_head(caller.tenant()).await?.retention.effective_at(self.0.now()))
     }
 
     /// Sets for how many days (at most 36,500) the tenant keeps its entries, or that it keeps them forever. Returns
@@ -30,11 +30,13 @@ impl Audit<'_> {
     ///
     /// An administrator cannot shorten the retention of entries about itself at once: a retention that is shorter
     /// than the current one takes effect after 30 days.
-    /// [`Settings::audit_min_retention`](crate::settings::Settings::audit_min_retention) is the minimum.
+    /// [`Settings::audit_min_retention`](crate::settings::Settings::audit_min_retention) is the minimum. Needs
+    /// a session that has authenticated within the last ten minutes.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::Validation`] naming `retentionDays`.
+    /// [`Error::Forbidden`], also for a caller by an API key, [`Error::Validation`] naming `retentionDays`,
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh).
     pub async fn set_retention(&self, caller: &Caller, days: Option<u32>) -> Result<Retention> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_UPDATE)?;
         let least = self.0.settings.least_retention_days();
@@ -63,9 +65,10 @@ impl Audit<'_> {
     ) -> Result<Retention> {
         let tenant = caller.tenant();
         let mut work = self.0.begin(caller).await?;
-        work.locks().lock_tenant().await?;
-        let before = work.locks().log_head().await?.map(|head| head.retention).unwrap_or_default();
-        let before = before.settled(work.now());
+        work.reads().lock_tenant().await?;
+        work.require_fresh().await?;
+        let before = work.reads().log_head().await?.map(|head| head.retention).unwrap_or_default();
+        let before = before.effective_at(work.now());
         let after = change(before, work.now());
         if after != before {
             work.apply(AuditChange::SetRetention { tenant, before, after }).await?;
@@ -78,11 +81,13 @@ impl Audit<'_> {
     /// removed entries. Does nothing without a retention. Needs `audit-logs:delete` tenant-wide.
     ///
     /// Removes only sequenced entries, in the order of the sequence, up to the first entry that is not too old. Their
-    /// leaves stay, so that all other entries can still be proven.
+    /// leaves stay, so that all other entries can still be proven. Needs a session that has authenticated within the last
+    /// ten minutes.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`].
+    /// [`Error::Forbidden`], also for a caller by an API key,
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh).
     pub async fn apply_retention(&self, caller: &Caller) -> Result<u64> {
         let removed = self.give_up(caller).await?;
         if removed > 0 {
@@ -96,18 +101,19 @@ impl Audit<'_> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_DELETE)?;
         let tenant = caller.tenant();
         let mut work = self.0.begin(caller).await?;
-        work.locks().lock_tenant().await?;
-        let head = work.locks().log_head().await?.unwrap_or_else(|| LogHead::empty(tenant));
+        work.reads().lock_tenant().await?;
+        work.require_fresh().await?;
+        let head = work.reads().log_head().await?.unwrap_or_else(|| LogHead::empty(tenant));
         // The operator may have raised the minimum after the retention was set.
         let Some(days) = head.retention.days_at(work.now()) else { return Ok(0) };
         let days = days.max(self.0.settings.least_retention_days());
         let Some(before) = work.now().checked_sub_signed(TimeDelta::days(days.into())) else { return Ok(0) };
         let (from, sequenced) = (head.removed, head.frontier.size());
-        let until = work.locks().first_sequenced_since(from, before).await?.unwrap_or(sequenced);
+        let until = work.reads().first_sequenced_since(from, before).await?.unwrap_or(sequenced);
         if until <= from {
             return Ok(0);
         }
-        work.apply(self.0.log_key.give_up(tenant, from..until, before)).await?;
+        work.apply(self.0.keys.log.give_up(tenant, from..until, before)).await?;
         work.commit().await?;
         Ok(until - from)
     }

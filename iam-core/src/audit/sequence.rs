@@ -59,14 +59,14 @@ impl Iam {
             let oldest = pending.first().map(|entry| entry.created_at);
             let logs = iam.logs_of(pending).await?;
             let is_whole =
-                |head: &LogHead| head.leaves == head.frontier.size() && iam.log_key.verifier().has_signed(head);
+                |head: &LogHead| head.leaves == head.frontier.size() && iam.keys.log.verifier().has_signed(head);
             let changed: Vec<_> = logs.iter().map(|(head, _)| head).filter(|head| !is_whole(head)).collect();
             if !changed.is_empty() {
                 broken.extend(changed.into_iter().map(|head| head.tenant_id));
                 continue;
             }
             let batches: Vec<SequencedBatch> =
-                logs.into_iter().map(|(head, entries)| sequence(head, entries, &iam.log_key)).collect();
+                logs.into_iter().map(|(head, entries)| sequence(head, entries, &iam.keys.log)).collect();
             let all = batches.iter().map(|batch| batch.leaves.len()).sum();
             let is_late = oldest.is_some_and(|since| iam.now() - since > PATIENCE);
             let entries = match iam.sequence_all(&batches).await {

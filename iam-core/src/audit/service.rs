@@ -41,7 +41,8 @@ use crate::idempotency::Idempotency;
 pub struct Audit<'a>(pub(crate) &'a Engine);
 
 impl Audit<'_> {
-    /// Records an event of the application (`interface.md` §6 rule 4). Needs `audit-logs:create` tenant-wide.
+    /// Records an event of the application (`docs/audit.md#events-of-an-application`). Needs `audit-logs:create`
+    /// tenant-wide.
     ///
     /// ```
     /// use iam_core::{Caller, Iam, TenantId};
@@ -90,7 +91,7 @@ impl Audit<'_> {
             let entry = self.0.store.audit_entry(caller.tenant(), id).await?;
             return entry.ok_or(Error::NotFound(ResourceType::AUDIT_ENTRY));
         }
-        let entries = work.apply_and_tell(AuditChange::Log(event)).await?;
+        let entries = work.apply_returning_entries(AuditChange::Log(event)).await?;
         let entry = entries.into_iter().next();
         let entry = entry.ok_or_else(|| Error::internal("audit log", "the caller's tenant has no log"))?;
         once.keep(&mut work, &entry.id).await?;
@@ -118,6 +119,7 @@ impl Audit<'_> {
         check_limit(&mut fields, limit);
         fields.finish()?;
         let filter = filter.by_stored_names();
+        let _turn = self.0.long_read(caller).await?;
         // One entry more than requested shows whether another page follows.
         let mut entries = self.0.store.audit_entries(caller.tenant(), &filter, after, limit + 1).await?;
         let has_next = entries.len() > limit as usize;
@@ -134,6 +136,7 @@ impl Audit<'_> {
     pub async fn count_by_day(&self, caller: &Caller, action: &str, from: Day) -> Result<DayCounts> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let moment = from.and_time(NaiveTime::MIN).and_utc();
+        let _turn = self.0.long_read(caller).await?;
         let days = self.0.store.audit_entries_by_day(caller.tenant(), action, moment, MAX_COUNTED).await?;
         Ok(DayCounts::of(days, from, MAX_COUNTED))
     }
@@ -247,6 +250,7 @@ impl AuditExport {
         }
         let caller = iam.0.renewed(&self.caller).await?;
         iam.0.rights(&caller).require(&permission::AUDIT_LOGS_READ)?;
+        let _turn = iam.0.long_read(&caller).await?;
         let entries = iam.0.store.audit_entries(caller.tenant(), &self.filter, self.after, EXPORTED).await?;
         self.is_over = entries.len() < EXPORTED as usize;
         self.after = entries.last().map(Cursor::after);

@@ -51,11 +51,11 @@ impl Audit<'_> {
     ) -> Result<Verification> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
-        let open = |note: &String| self.0.log_key.verifier().open(tenant, note);
+        let open = |note: &String| self.0.keys.log.verifier().open(tenant, note);
         let kept: Result<Vec<Checkpoint>, CheckpointError> = kept.iter().map(open).collect();
         let mut kept = kept.map_err(|error| Error::field("checkpoint", error.to_string()))?;
         kept.sort_by_key(|checkpoint| checkpoint.size);
-        let mut verifier = Verifier::new(tenant, kept, self.0.log_key.verifier());
+        let mut verifier = Verifier::new(tenant, kept, self.0.keys.log.verifier());
         let mut head = self.verify_sequenced(&mut verifier, &watch).await?;
         for _ in 0..ROUNDS {
             self.verify_pending(&mut verifier).await?;
@@ -67,7 +67,7 @@ impl Audit<'_> {
         }
         self.verify_erased(&mut verifier).await?;
         let stray = self.0.store.stray_entry(tenant).await?;
-        Ok(verifier.finish(&head, self.0.log_key.verifier().has_signed(&head), stray))
+        Ok(verifier.finish(&head, self.0.keys.log.verifier().has_signed(&head), stray))
     }
 
     /// Reads the sequenced entries from the verifier's position to the end.
@@ -79,7 +79,7 @@ impl Audit<'_> {
         let (store, tenant) = (&self.0.store, verifier.tenant());
         let head = self.0.log_head(tenant).await?;
         // A head that is missing or forged must not prevent the verification of the entries.
-        let is_known = head.frontier.size() > 0 && self.0.log_key.verifier().has_signed(&head);
+        let is_known = head.frontier.size() > 0 && self.0.keys.log.verifier().has_signed(&head);
         let end = if is_known { head.frontier.size() } else { head.leaves };
         let mut page = self.sequenced_page(&head, verifier.size()).await?;
         while verifier.size() < end && !verifier.is_broken_off() {

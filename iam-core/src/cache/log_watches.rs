@@ -16,7 +16,7 @@ pub(crate) struct LogWatches {
 }
 
 impl LogWatches {
-    /// Returns what is notified when the log of a tenant continues.
+    /// Returns the signal that is given when the log of a tenant continues.
     pub(crate) fn of(&self, tenant: TenantId) -> Arc<Notify> {
         let mut watches = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let log = log_id(tenant);

@@ -1,4 +1,4 @@
-//! The cache of sessions and of positions of organizations. It avoids a query for each request.
+//! The cache of sessions, API keys and positions of organizations. It avoids a query for each request.
 
 mod ended;
 mod log_watches;
@@ -17,14 +17,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use iam_model::access::Authority;
-use iam_model::api_key::ApiKey;
+use iam_model::api_key::{ApiKey, ApiKeySecret};
 use iam_model::assignment::{Grant, GrantOrganization};
 use iam_model::clock::Timestamp;
 use iam_model::error::Forbidden;
 use iam_model::id::{ApiKeyId, OrganizationId, SessionId, TenantId, UserId};
 use iam_model::organization::{Ancestry, Position};
 use iam_model::permission::PermissionSet;
-use iam_model::store::{ApiKeySnapshot, ChangeFeed, News, SessionSnapshot};
+use iam_model::store::{ApiKeySnapshot, ChangeFeed, FeedNotification, SessionSnapshot};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::TenantStatus;
 use iam_model::user::UserStatus;
@@ -56,11 +56,12 @@ const ITEMS: usize = 1 << 14;
 /// is larger than a shard is never cached, and users with hundreds of roles are the most expensive to query.
 const SHARDS: usize = 8;
 
-/// The cache of sessions and of positions of organizations. It returns an entry only while the entry is known to be
+/// The cache of sessions, API keys and positions of organizations. It returns an entry only while the entry is known to be
 /// current.
 ///
-/// This process [invalidates](Self::invalidate) what it changes itself. A change feed notifies it of the changes of
-/// other replicas. While no feed is [followed](Self::follow), or its notifications are late, the cache returns nothing.
+/// This process [invalidates](Self::invalidate) the entries that it changes itself. A change feed notifies it of the
+/// changes of other replicas. While no feed is [followed](Self::follow), or its notifications are late, the cache
+/// returns nothing.
 pub(crate) struct SessionCache {
     sessions: Entries<SessionId, CachedSession>,
     api_keys: Entries<ApiKeyId, CachedApiKey>,
@@ -85,7 +86,7 @@ pub(crate) struct CachedSession {
     pub(crate) user_status: UserStatus,
     pub(crate) tenant_status: TenantStatus,
     pub(crate) expires_at: Timestamp,
-    /// Until when the user must set up a second factor, if it must.
+    /// From when on the session is restricted, if it is.
     pub(crate) enrol_by: Option<Timestamp>,
     pub(crate) authority: Arc<Authority>,
     /// All role assignments of the user, including expired ones.
@@ -97,8 +98,10 @@ pub(crate) struct CachedApiKey {
     pub(crate) key: ApiKey,
     pub(crate) user_status: UserStatus,
     pub(crate) tenant_status: TenantStatus,
+    /// From when on the key is refused because its user has no second factor, if it is.
+    enrol_by: Option<Timestamp>,
     pub(crate) authority: Arc<Authority>,
-    /// What the key has of the role assignments of its user, including expired ones.
+    /// The role assignments of the user that the key has, including expired ones.
     pub(crate) grants: Box<[Grant]>,
     /// When this process has last written the use of the key, in milliseconds since 1970.
     last_use: AtomicI64,
@@ -194,7 +197,7 @@ impl SessionCache {
         as_of: ReadVersion,
         asked: Instant,
     ) -> Arc<CachedApiKey> {
-        let ApiKeySnapshot { key, user_status, tenant_status, grants } = read;
+        let ApiKeySnapshot { key, user_status, tenant_status, enrol_by, grants } = read;
         let (tenant, id) = (key.tenant_id, key.id);
         let own = [tenant.as_uuid(), id.as_uuid(), key.user_id.as_uuid()];
         let above = organization.into_iter().flat_map(|organization| &organization.lineage);
@@ -204,6 +207,7 @@ impl SessionCache {
         let snapshot = CachedApiKey {
             user_status,
             tenant_status,
+            enrol_by,
             authority: Arc::new(Authority::of(&grants)),
             grants: grants.into(),
             last_use: AtomicI64::new(key.last_used_at.map_or(i64::MIN, |last| last.timestamp_millis())),
@@ -269,7 +273,7 @@ impl SessionCache {
         let following = self.start_following();
         loop {
             match feed.next().await {
-                Ok(news) => following.receive(&news),
+                Ok(notification) => following.receive(&notification),
                 Err(error) => return error,
             }
         }
@@ -277,8 +281,8 @@ impl SessionCache {
 
     /// Starts to follow a feed that is already connected. Entries that were read before this are not used: a change
     /// that was committed between such a read and the beginning of the feed is never notified.
-    fn start_following(&self) -> Following<'_> {
-        Following { snapshots: self, since: self.versions.advance() }
+    fn start_following(&self) -> FollowedFeed<'_> {
+        FollowedFeed { snapshots: self, since: self.versions.advance() }
     }
 
     fn lease(&self) -> Option<Lease> {
@@ -291,22 +295,22 @@ impl SessionCache {
 }
 
 /// A feed that is being followed. Dropping it ends the lease.
-struct Following<'a> {
+struct FollowedFeed<'a> {
     snapshots: &'a SessionCache,
     since: ReadVersion,
 }
 
-impl Following<'_> {
-    fn receive(&self, news: &News) {
+impl FollowedFeed<'_> {
+    fn receive(&self, notification: &FeedNotification) {
         // Before the lease is extended: a lease means that all changes are invalidated.
-        self.snapshots.invalidate(&news.changed);
-        if let Some(complete_at) = news.complete_at {
+        self.snapshots.invalidate(&notification.changed);
+        if let Some(complete_at) = notification.complete_at {
             self.snapshots.set_lease(Some(Lease { since: self.since, until: complete_at + LEASE }));
         }
     }
 }
 
-impl Drop for Following<'_> {
+impl Drop for FollowedFeed<'_> {
     fn drop(&mut self) {
         self.snapshots.set_lease(None);
     }
@@ -315,16 +319,32 @@ impl Drop for Following<'_> {
 impl CachedApiKey {
     /// Whether a secret with this digest is accepted at `now`.
     pub(crate) fn admits(&self, secret_hash: &[u8; 32], now: Timestamp) -> bool {
-        let secret = &self.key.secret;
-        let is_current = bool::from(secret.hash.ct_eq(secret_hash));
-        let is_former =
-            || secret.former.as_ref().is_some_and(|former| now < former.until && former.hash.ct_eq(secret_hash).into());
-        self.is_valid(now) && (is_current || is_former())
+        self.is_valid(now) && self.accepts_until(secret_hash).is_some_and(|end| now < end)
+    }
+
+    /// Returns the instant from which on a secret with this digest is refused: the expiry of the key, or for the former
+    /// secret the end of the overlap, if that is earlier. `None` if it is no secret of the key.
+    pub(crate) fn accepts_until(&self, secret_hash: &[u8; 32]) -> Option<Timestamp> {
+        let ApiKeySecret { hash, former } = &self.key.secret;
+        if hash.ct_eq(secret_hash).into() {
+            return Some(self.key.expires_at);
+        }
+        let former = former.as_ref().filter(|former| former.hash.ct_eq(secret_hash).into())?;
+        Some(former.until.min(self.key.expires_at))
     }
 
     /// Whether the key has not expired, and its user and tenant are ACTIVE.
     pub(crate) fn is_valid(&self, now: Timestamp) -> bool {
         self.user_status == UserStatus::Active && self.tenant_status == TenantStatus::Active && self.key.is_live(now)
+    }
+
+    /// Checks that the user has set up a second factor, if it must.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::SecondFactorRequired`].
+    pub(crate) fn require_factor(&self, now: Timestamp) -> Result<(), Forbidden> {
+        require_factor(self.enrol_by, now)
     }
 
     /// Whether the use at `now` is to be written. Of several concurrent callers, one is told to.
@@ -352,16 +372,13 @@ impl CachedSession {
             && now < self.expires_at
     }
 
-    /// Checks that the user has set up a second factor, if it must.
+    /// Checks that the session is not restricted.
     ///
     /// # Errors
     ///
     /// [`Forbidden::SecondFactorRequired`].
     pub(crate) fn require_factor(&self, now: Timestamp) -> Result<(), Forbidden> {
-        match self.enrol_by {
-            Some(end) if end <= now => Err(Forbidden::SecondFactorRequired),
-            _ => Ok(()),
-        }
+        require_factor(self.enrol_by, now)
     }
 
     /// Returns the approximate size in bytes.
@@ -378,6 +395,13 @@ impl From<SessionSnapshot> for CachedSession {
     }
 }
 
+fn require_factor(enrol_by: Option<Timestamp>, now: Timestamp) -> Result<(), Forbidden> {
+    match enrol_by {
+        Some(end) if end <= now => Err(Forbidden::SecondFactorRequired),
+        _ => Ok(()),
+    }
+}
+
 impl<T> Entry<T> {
     fn new(value: T, depends_on: Vec<Uuid>, as_of: ReadVersion, asked: Instant, size: usize) -> Self {
         let size = size_of::<Self>() + size_of_val(&*depends_on) + size;
@@ -385,8 +409,8 @@ impl<T> Entry<T> {
     }
 }
 
-/// Returns what a grant depends on besides its user: its assignment, its role, its organization and the ancestors of
-/// that.
+/// Returns the ids that a grant depends on besides its user: its assignment, its role, its organization and the
+/// ancestors of that.
 fn identifiers(grant: &Grant) -> impl Iterator<Item = Uuid> {
     let lineage = grant.organization.iter().flat_map(|organization| &organization.lineage);
     let organizations = grant.assignment.organization_id.iter().chain(lineage);

@@ -1,8 +1,8 @@
-//! Interleaves all events that affect the cache, over a store of two sessions, and checks what the cache returns.
+//! Interleaves all events that affect the cache, over a store of two sessions, and checks the answers of the cache.
 
 use std::collections::VecDeque;
 
-use iam_model::access::testing::{Scene, at, id};
+use iam_model::access::testing::{TestTree, at, id};
 use iam_model::clock::monotonic_now;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -79,14 +79,14 @@ struct Reading {
 
 struct World<'a> {
     snapshots: &'a SessionCache,
-    scene: Scene,
+    test_tree: TestTree,
     now: Instant,
     commits: Vec<Commit>,
     unacknowledged: Vec<usize>,
     is_connected: bool,
-    following: Option<Following<'a>>,
+    following: Option<FollowedFeed<'a>>,
     unsent: VecDeque<usize>,
-    sent: VecDeque<(News, Vec<usize>)>,
+    sent: VecDeque<(FeedNotification, Vec<usize>)>,
     readings: Vec<Reading>,
     /// For each session, the last change that readers must see, because this process has acknowledged or received it.
     known: [usize; SESSIONS],
@@ -96,7 +96,7 @@ impl<'a> World<'a> {
     fn new(snapshots: &'a SessionCache) -> Self {
         Self {
             snapshots,
-            scene: Scene::new(),
+            test_tree: TestTree::new(),
             now: monotonic_now(),
             // The initial state.
             commits: vec![Commit { name: NAMES.len(), at: monotonic_now() }],
@@ -181,14 +181,14 @@ impl<'a> World<'a> {
         let numbers: Vec<usize> = self.unsent.drain(..count.min(self.unsent.len())).collect();
         let changed = numbers.iter().map(|number| id(NAMES[self.commits[*number].name])).collect();
         let complete_at = self.unsent.is_empty().then_some(self.now);
-        self.sent.push_back((News { changed, complete_at }, numbers));
+        self.sent.push_back((FeedNotification { changed, complete_at }, numbers));
     }
 
     fn receive(&mut self) {
         if let Some(following) = &self.following
-            && let Some((news, numbers)) = self.sent.pop_front()
+            && let Some((notification, numbers)) = self.sent.pop_front()
         {
-            following.receive(&news);
+            following.receive(&notification);
             numbers.into_iter().for_each(|number| self.know(number));
         }
     }
@@ -216,7 +216,7 @@ impl<'a> World<'a> {
             tenant_status: TenantStatus::Active,
             expires_at: at(seen as i64),
             enrol_by: None,
-            grants: vec![self.scene.grant("users:read", organization, None)],
+            grants: vec![self.test_tree.grant("users:read", organization, None)],
         };
         self.snapshots.keep_session(tenant(), session_id(session), read, read_version, self.now);
     }
@@ -234,7 +234,7 @@ impl<'a> World<'a> {
     }
 
     /// Checks that a cached session is returned while a feed is followed, and not after the lease.
-    fn settle(&mut self) {
+    fn check_lease(&mut self) {
         self.step(Step::Connect);
         self.step(Step::Follow);
         self.step(Step::Notify(0));
@@ -276,7 +276,7 @@ proptest! {
         let snapshots = SessionCache::default();
         let mut world = World::new(&snapshots);
         steps.into_iter().for_each(|step| world.step(step));
-        world.settle();
+        world.check_lease();
     }
 }
 
@@ -286,11 +286,11 @@ fn an_entry_of_the_maximum_age_is_read_again() {
     let mut world = World::new(&snapshots);
     let following = snapshots.start_following();
     let read = world.now;
-    following.receive(&News { changed: Vec::new(), complete_at: Some(read) });
+    following.receive(&FeedNotification { changed: Vec::new(), complete_at: Some(read) });
     world.keep(0, snapshots.read_version(), 0);
     for (age, is_returned) in [(Duration::ZERO, true), (MAX_AGE - Duration::from_millis(1), true), (MAX_AGE, false)] {
         world.now = read + age;
-        following.receive(&News { changed: Vec::new(), complete_at: Some(world.now) });
+        following.receive(&FeedNotification { changed: Vec::new(), complete_at: Some(world.now) });
         assert_eq!(world.ask(0), is_returned, "{age:?}");
     }
 }

@@ -72,22 +72,22 @@ impl Observer for QueryCounter {
 
 /// A feed that sends the notifications of a test. It ends when the test drops the other end.
 struct Feed {
-    news: UnboundedReceiver<News>,
+    notifications: UnboundedReceiver<FeedNotification>,
     /// How often the next notification was requested. A request means that all earlier ones were received.
     asked: watch::Sender<usize>,
 }
 
 #[async_trait]
 impl ChangeFeed for Feed {
-    async fn next(&mut self) -> Result<News, StoreError> {
+    async fn next(&mut self) -> Result<FeedNotification, StoreError> {
         self.asked.send_modify(|times| *times += 1);
-        self.news.recv().await.ok_or_else(|| StoreError::Unavailable("cut".into()))
+        self.notifications.recv().await.ok_or_else(|| StoreError::Unavailable("cut".into()))
     }
 }
 
 /// The test's end of a feed.
 struct FeedControl {
-    news: UnboundedSender<News>,
+    notifications: UnboundedSender<FeedNotification>,
     asked: watch::Receiver<usize>,
     notified: usize,
     following: JoinHandle<StoreError>,
@@ -98,14 +98,14 @@ impl FeedControl {
     /// the follower has received that.
     async fn notify(&mut self, changed: &[Uuid]) {
         let complete_at = Some(monotonic_now() + Duration::from_secs(3_600));
-        self.news.send(News { changed: changed.to_vec(), complete_at }).unwrap();
+        self.notifications.send(FeedNotification { changed: changed.to_vec(), complete_at }).unwrap();
         self.notified += 1;
         let notified = self.notified;
         self.asked.wait_for(|times| *times > notified).await.unwrap();
     }
 
     async fn cut(self) {
-        drop(self.news);
+        drop(self.notifications);
         self.following.await.unwrap();
     }
 }
@@ -165,8 +165,8 @@ impl World {
         let elsewhere = iam(Arc::clone(&memory) as Arc<dyn Store>).await;
         let here = iam(Arc::new(Observed::new(memory, Arc::clone(&counter) as Arc<dyn Observer>))).await;
         let registration = Registration { user: person("grace@example.com"), tenant_name: None };
-        let founded = here.tenants().register(&RequestContext::default(), registration).await.unwrap();
-        let admin_token = founded.login.tokens.access.expose().to_owned();
+        let created = here.tenants().register(&RequestContext::default(), registration).await.unwrap();
+        let admin_token = created.login.tokens.access.expose().to_owned();
         let admin = here.authenticate(&admin_token, RequestContext::default()).await.unwrap();
         let user = here.users().create(&admin, person("ada@example.com")).await.unwrap();
         let root = organization(&here, &admin, "root", None).await;
@@ -182,11 +182,11 @@ impl World {
 
     /// Follows a feed that is complete until the test sends a notification.
     async fn follow(&self) -> FeedControl {
-        let ((news, receiver), (asks, asked)) = (unbounded_channel(), watch::channel(0));
+        let ((notifications, receiver), (asks, asked)) = (unbounded_channel(), watch::channel(0));
         let here = self.here.clone();
-        let feed = Feed { news: receiver, asked: asks };
+        let feed = Feed { notifications: receiver, asked: asks };
         let following = tokio::spawn(async move { here.0.snapshots().follow(Box::new(feed)).await });
-        let mut feed_control = FeedControl { news, asked, notified: 0, following };
+        let mut feed_control = FeedControl { notifications, asked, notified: 0, following };
         feed_control.notify(&[]).await;
         feed_control
     }
@@ -371,7 +371,7 @@ async fn every_request_queries_its_session_without_a_feed() {
     let world = World::new().await;
     world.here.follow_changes().await.unwrap();
     assert_eq!((world.queries().await, world.queries().await), (1, 1));
-    assert!(!world.here.hears_changes());
+    assert!(!world.here.receives_changes());
 }
 
 #[tokio::test]
@@ -528,11 +528,11 @@ async fn entries_from_before_a_lost_feed_are_stale() {
     let feed_control = world.follow().await;
     world.fill_cache().await;
     feed_control.cut().await;
-    assert!(!world.here.hears_changes());
+    assert!(!world.here.receives_changes());
     assert_eq!((world.queries().await, world.queries().await), (1, 1));
     world.permit(&world.elsewhere, "roles:read").await;
     let _feed_control = world.follow().await;
-    assert!(world.here.hears_changes() && !world.may_read().await);
+    assert!(world.here.receives_changes() && !world.may_read().await);
     world.fill_cache().await;
 }
 
@@ -542,11 +542,11 @@ async fn the_cache_is_not_used_after_a_late_notification() {
     let mut feed_control = world.follow().await;
     world.fill_cache().await;
     let complete_at = monotonic_now().checked_sub(LEASE);
-    feed_control.news.send(News { changed: Vec::new(), complete_at }).unwrap();
+    feed_control.notifications.send(FeedNotification { changed: Vec::new(), complete_at }).unwrap();
     feed_control.notified += 1;
     let notified = feed_control.notified;
     feed_control.asked.wait_for(|times| *times > notified).await.unwrap();
-    assert!(!world.here.hears_changes());
+    assert!(!world.here.receives_changes());
     assert_eq!((world.queries().await, world.queries().await), (1, 1));
     feed_control.notify(&[]).await;
     assert_eq!(world.queries().await, 0, "the feed has missed no change");
@@ -554,12 +554,13 @@ async fn the_cache_is_not_used_after_a_late_notification() {
 
 #[tokio::test]
 async fn a_session_that_was_refreshed_elsewhere_does_not_expire() {
-    let world = World::new().await;
+    let mut world = World::new().await;
     let _feed_control = world.follow().await;
     world.fill_cache().await;
     world.clock.advance(IDLE - TimeDelta::seconds(1));
     let context = RequestContext::default();
-    world.elsewhere.sessions().refresh(&context, &world.ada.tokens.refresh).await.unwrap();
+    let refreshed = world.elsewhere.sessions().refresh(&context, &world.ada.tokens.refresh).await.unwrap();
+    world.ada.tokens = refreshed;
     world.clock.advance(TimeDelta::seconds(2));
     assert_eq!((world.queries().await, world.queries().await), (1, 0));
 }
@@ -650,13 +651,13 @@ fn changes_are_complete_from_the_start_of_a_feed_to_the_end_of_its_lease() {
     let following = snapshots.start_following();
     let after = snapshots.read_version();
     assert!(!snapshots.has_received_all(after, now), "no notification was received yet");
-    following.receive(&News { changed: Vec::new(), complete_at: Some(now) });
+    following.receive(&FeedNotification { changed: Vec::new(), complete_at: Some(now) });
     assert!(snapshots.has_received_all(after, now + LEASE - Duration::from_nanos(1)));
     assert!(!snapshots.has_received_all(after, now + LEASE));
     assert!(!snapshots.has_received_all(before, now), "the feed began later");
     let changed = Uuid::from_u128(7);
     assert!(!snapshots.has_changed(changed, after));
-    following.receive(&News { changed: vec![changed], complete_at: None });
+    following.receive(&FeedNotification { changed: vec![changed], complete_at: None });
     assert!(snapshots.has_changed(changed, after) && !snapshots.has_changed(changed, snapshots.read_version()));
     drop(following);
     assert!(!snapshots.has_received_all(after, now));
@@ -684,7 +685,7 @@ fn the_weight_of_an_entry_is_about_its_size() {
             id: lineage[0],
             name: "x".repeat(100),
             lineage: lineage.clone(),
-            is_awake: true,
+            is_lineage_active: true,
         }),
     };
     let weight = |grants: u128| {
@@ -711,7 +712,8 @@ fn the_weight_of_an_entry_is_about_its_size() {
 
 /// A key of Ada, and how many queries for it an accepted request makes.
 async fn key_of_ada(world: &World) -> (IssuedApiKey, u32) {
-    let new = NewApiKey { name: "key".into(), organization: Some(world.branch), ..NewApiKey::default() };
+    let permissions = Some(vec!["*".into()]);
+    let new = NewApiKey { name: "key".into(), permissions, organization: Some(world.branch), expires_at: None };
     let key = world.here.api_keys().create(&world.admin, world.ada.user.id, new).await.unwrap();
     let queries = key_queries(world, &key).await;
     (key, queries)
@@ -731,7 +733,8 @@ async fn a_key_is_read_by_one_query_more_than_a_session_and_then_cached() {
     let (key, queries) = key_of_ada(&world).await;
     assert_eq!(queries, 2, "the key with the grants, and its organization");
     assert_eq!(key_queries(&world, &key).await, 0);
-    let everywhere = NewApiKey { name: "key".into(), ..NewApiKey::default() };
+    let permissions = Some(vec!["*".into()]);
+    let everywhere = NewApiKey { name: "key".into(), permissions, ..NewApiKey::default() };
     let key = world.here.api_keys().create(&world.admin, world.ada.user.id, everywhere).await.unwrap();
     assert_eq!(key_queries(&world, &key).await, 1);
 }

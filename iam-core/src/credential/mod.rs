@@ -1,4 +1,4 @@
-//! Credentials: passwords, and the lockout that limits guesses (`interface.md` §2.1, §5.4, `decisions.md` §2).
+//! Credentials: passwords, and the lockout that limits guesses (`docs/http-api.md#locks`).
 
 mod service;
 

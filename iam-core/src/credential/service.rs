@@ -1,5 +1,5 @@
 use iam_model::audit::ResourceType;
-use iam_model::change::{ChallengeChange, CredentialChange, LinkChange};
+use iam_model::change::{CredentialChange, LinkChange};
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::SessionId;
@@ -12,11 +12,11 @@ use iam_model::validate::{Email, Fields};
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
-use crate::guard::{Attempt, Claim, Proven, in_time};
+use crate::guard::{PasswordAttempt, PasswordCredentials, VerifiedPassword, delay_refusal};
 use crate::hashing::Share;
 use crate::own_password::own_user;
 use crate::password::{Owner, make_password};
-use crate::session::end_sessions;
+use crate::session::end_sessions_of;
 
 /// Changes and resets passwords; see [`Iam::credentials`](crate::iam::Iam::credentials).
 ///
@@ -57,24 +57,24 @@ impl Credentials<'_> {
         };
         let new = iam.password_rules.accept("newPassword", &new).await?;
         let share = Share::of(caller);
-        let claim = Claim { email: &user.email, password: &current, share };
-        let attempt = Attempt::by_caller(iam, caller, claim).await?;
-        let left = attempt.left();
+        let credentials = PasswordCredentials { email: &user.email, password: &current, share };
+        let attempt = PasswordAttempt::verify_caller(iam, caller, credentials).await?;
+        let delay = attempt.refusal_delay();
         if attempt.reveals_lock() {
-            let (proven, work) = attempt.settle(iam, caller).await?;
+            let (verified, work) = attempt.apply_under_lock(iam, caller).await?;
             work.commit().await?;
-            return Err(proven.err().map_or_else(not_found, Error::from));
+            return Err(verified.err().map_or_else(not_found, Error::from));
         }
         // The new password is hashed even when the current one is wrong. Otherwise the time would reveal a right
         // password that is refused.
         let password = iam.passwords.hash(share, &new).await?;
-        in_time(self.replace(caller, attempt, password).await, left).await
+        delay_refusal(self.replace(caller, attempt, password).await, delay).await
     }
 
     /// Replaces the caller's password if the attempt proves the current one, and ends the caller's other sessions.
-    async fn replace(&self, caller: &Caller, attempt: Attempt<'_>, password: PasswordHash) -> Result<()> {
+    async fn replace(&self, caller: &Caller, attempt: PasswordAttempt<'_>, password: PasswordHash) -> Result<()> {
         let (_, session_id) = caller.require_user()?;
-        let (Proven { account, .. }, mut work) = attempt.settle_by_caller(self.0, caller).await?;
+        let (VerifiedPassword { account, .. }, mut work) = attempt.apply_for_caller(self.0, caller).await?;
         let change = CredentialChange::ChangePassword { user: account.user.id, password };
         replace_password(self.0, &mut work, &account.user, change, Some(session_id)).await?;
         work.commit().await
@@ -98,7 +98,7 @@ impl Credentials<'_> {
         }
         let tenant = iam.store.tenant(caller.tenant()).await?.ok_or_else(not_found)?;
         let mut fields = Fields::default();
-        let email = fields.check("email", email.parse::<Email>());
+        let email = fields.check("email", Email::for_lookup(email));
         let found = match &email {
             Some(email) => iam.store.guarded_account(tenant.id, &email.key()).await?.account,
             None => None,
@@ -114,7 +114,7 @@ impl Credentials<'_> {
 
         let mut work = iam.begin(caller).await?;
         // The lock order of a login, which prevents deadlocks: the failed logins, the account, the sessions.
-        let account = work.locks().lock_guarded_account(&key, Some(user_id)).await?.account;
+        let account = work.reads().lock_guarded_account(&key, Some(user_id)).await?.account;
         let account = account.filter(|account| account.user.email.key() == key).ok_or_else(not_found)?;
         if account.user.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());
@@ -147,18 +147,9 @@ pub(crate) async fn replace_password(
     work.apply(change).await?;
     let subject = user.id.as_uuid();
     work.apply(LinkChange::End { purpose: LinkPurpose::Reset, subject }).await?;
-    // A person who knew the former password may have asked for a link to another address. With it, that person could
-    // take the account over again.
-    let pending = work.locks().lock_link(LinkPurpose::Verify, subject).await?;
-    if pending.is_some_and(|link| link.email.key() != user.email.key()) {
-        work.apply(LinkChange::End { purpose: LinkPurpose::Verify, subject }).await?;
-    }
-    work.apply(ChallengeChange::EndAll(user.id)).await?;
     work.invalidate(user.id);
-    let mut sessions = work.locks().lock_sessions_of(user.id).await?;
-    sessions.retain(|session| Some(session.id) != except);
-    end_sessions(work, sessions, EndReason::PasswordChange).await?;
-    iam.queue_notice(work, MailKind::PasswordChanged, &user.email, Some(user.id)).await
+    end_sessions_of(work, user.id, EndReason::PasswordChange, |session| Some(session.id) != except).await?;
+    iam.queue_notice(work, MailKind::PasswordChanged, user).await
 }
 
 fn not_found() -> Error {

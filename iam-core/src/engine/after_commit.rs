@@ -7,7 +7,7 @@ use iam_model::audit::AuditEntry;
 use uuid::Uuid;
 
 use crate::cache::SessionCache;
-use crate::engine::post::Post;
+use crate::engine::outgoing_mail::OutgoingMail;
 
 /// A function of the host program; see [`Builder::after_commit`](crate::iam::Builder::after_commit).
 pub(crate) type Hook = Box<dyn Fn(&[AuditEntry]) + Send + Sync>;
@@ -18,7 +18,7 @@ pub(crate) struct Subscribers {
     pub(crate) snapshots: SessionCache,
     pub(crate) hooks: Vec<Hook>,
     /// Waits for queued messages. `None` if mail is off.
-    pub(crate) post: Option<Arc<Post>>,
+    pub(crate) mail: Option<Arc<OutgoingMail>>,
 }
 
 /// Passes the effects of units of work to the subscribers: directly after each commit, or, for units of work inside a
@@ -42,8 +42,8 @@ struct Recorded {
 }
 
 impl AfterCommit {
-    pub(crate) fn immediate(hooks: Vec<Hook>, post: Option<Arc<Post>>) -> Self {
-        let subscribers = Subscribers { snapshots: SessionCache::default(), hooks, post };
+    pub(crate) fn immediate(hooks: Vec<Hook>, mail: Option<Arc<OutgoingMail>>) -> Self {
+        let subscribers = Subscribers { snapshots: SessionCache::default(), hooks, mail };
         Self { subscribers: Arc::new(subscribers), deferred: None }
     }
 
@@ -85,8 +85,8 @@ impl Subscribers {
         if !entries.is_empty() {
             self.hooks.iter().for_each(|hook| hook(entries));
         }
-        if let Some(post) = self.post.as_ref().filter(|_| *has_mail) {
-            post.queued.notify_one();
+        if let Some(mail) = self.mail.as_ref().filter(|_| *has_mail) {
+            mail.queued.notify_one();
         }
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use iam_model::access::{Authority, Rights};
 use iam_model::clock::Timestamp;
 
-/// The rights of the caller under the tenant's lock: what it may grant to others at this moment.
+/// The rights of the caller under the tenant's lock, which it may grant to others at this moment.
 ///
 /// It comes from [`UnitOfWork::lock_rights`](crate::engine::UnitOfWork::lock_rights).
 #[derive(Clone)]
@@ -15,6 +15,11 @@ pub(crate) struct LockedRights {
 impl LockedRights {
     pub(super) fn new(authority: Authority, now: Timestamp) -> Self {
         Self { authority: Arc::new(authority), now }
+    }
+
+    /// The number of patterns in all roles of the caller.
+    pub(super) fn patterns(&self) -> usize {
+        self.authority.patterns()
     }
 
     /// The caller's rights.

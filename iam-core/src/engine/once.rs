@@ -92,7 +92,7 @@ impl<'a> Once<'a> {
     /// the unit of work ends.
     pub(crate) async fn find<T: DeserializeOwned>(&self, work: &mut UnitOfWork<'_>) -> Result<Option<T>> {
         let Some(Request { idempotency, tenant, id, fingerprint }) = &self.0 else { return Ok(None) };
-        let record = work.locks().lock_idempotency_record(*tenant, id).await?;
+        let record = work.reads().lock_idempotency_record(*tenant, id).await?;
         let oldest = work.clock_now() - KEPT;
         let Some(record) = record.filter(|record| record.created_at >= oldest) else { return Ok(None) };
         if record.request != *fingerprint {
@@ -117,7 +117,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::tenant::Founded;
+    use crate::tenant::TenantWithUser;
+    use iam_model::api_key::ApiKey;
     use iam_model::assignment::Assignment;
     use iam_model::id::AuditEntryId;
     use iam_model::organization::OrganizationWithDepth;
@@ -156,7 +157,7 @@ mod tests {
                 "version": 1,
             });
             assert_round_trip::<User>(user.clone());
-            assert_round_trip::<Founded>(json!({ "tenant": tenant, "user": user }));
+            assert_round_trip::<TenantWithUser>(json!({ "tenant": tenant, "user": user }));
         }
         assert_round_trip::<RegisteredPermission>(json!({
             "id": other, "tenantId": id, "name": "orders:refund", "description": "Refund", "system": false,
@@ -182,6 +183,19 @@ mod tests {
             }]));
         }
         assert_round_trip::<AuditEntryId>(json!(id));
+    }
+
+    #[test]
+    fn a_stored_key_has_no_secret() {
+        let (id, other) = ("01a2029f-9b32-7000-8000-45f2b9876ce2", "01a2029f-9b75-7000-8000-2b54b05e2175");
+        let stored = json!({
+            "id": id, "tenantId": other, "userId": other, "name": "nightly", "permissions": ["users:read"],
+            "organizationId": null, "expiresAt": "2030-01-01T00:00:00Z", "createdAt": "2026-11-22T09:39:04.121Z",
+            "createdBy": other, "lastUsedAt": null, "version": 1,
+        });
+        let mut key: ApiKey = serde_json::from_value(stored.clone()).unwrap();
+        key.secret.hash = [7; 32];
+        assert_eq!(serde_json::to_value(&key).unwrap(), stored);
     }
 
     #[test]

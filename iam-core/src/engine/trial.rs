@@ -5,7 +5,7 @@ use iam_model::change::{Change, OrganizationChange, RoleChange};
 use iam_model::error::Result;
 use iam_model::organization::Organization;
 use iam_model::role::Role;
-use iam_model::store::Locks;
+use iam_model::store::TransactionReads;
 use iam_model::store_error::{Constraint, StoreError};
 
 /// The changes that units of work would have written.
@@ -14,8 +14,8 @@ pub(crate) struct TrialChanges(Mutex<Vec<Change>>);
 
 impl TrialChanges {
     /// Takes a change that is not written. Fails as the write would: a store refuses names that are taken.
-    pub(super) async fn take(&self, change: &Change, locks: &mut dyn Locks) -> Result<()> {
-        if let Some(constraint) = violated(change, locks).await? {
+    pub(super) async fn take(&self, change: &Change, reads: &mut dyn TransactionReads) -> Result<()> {
+        if let Some(constraint) = violated(change, reads).await? {
             return Err(StoreError::Conflict(constraint).into());
         }
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(change.clone());
@@ -28,8 +28,9 @@ impl TrialChanges {
     }
 }
 
-/// The constraint that the store would find violated. The service itself checks everything else before it writes.
-async fn violated(change: &Change, locks: &mut dyn Locks) -> Result<Option<Constraint>> {
+/// The constraint that the store would find violated, but for the e-mails of users
+/// ([`Trial`](crate::Trial) compares these). The service itself checks everything else before it writes.
+async fn violated(change: &Change, reads: &mut dyn TransactionReads) -> Result<Option<Constraint>> {
     let new_name = |before: Option<&Role>, after: &Role| before.is_none_or(|before| before.name != after.name);
     let new_slug = |before: Option<&Organization>, after: &Organization| {
         let is_kept = before.is_some_and(|before| before.slug == after.slug && !before.status.is_inactive());
@@ -43,12 +44,12 @@ async fn violated(change: &Change, locks: &mut dyn Locks) -> Result<Option<Const
         _ => (None, None),
     };
     if let Some((_, after)) = role.filter(|(before, after)| new_name(*before, after))
-        && locks.is_role_name_taken(&after.name).await?
+        && reads.is_role_name_taken(&after.name).await?
     {
         return Ok(Some(Constraint::RoleName));
     }
     if let Some((_, after)) = organization.filter(|(before, after)| new_slug(*before, after))
-        && locks.is_organization_slug_taken(&after.slug).await?
+        && reads.is_organization_slug_taken(&after.slug).await?
     {
         return Ok(Some(Constraint::OrganizationSlug));
     }

@@ -1,8 +1,8 @@
-//! Second factors: users set them up, and remove them (`factors.md`).
+//! Second factors: users set them up, and remove them (`docs/http-api.md#second-factors`).
 
 mod service;
 
-pub use crate::factor::service::{FactorList, Factors, TotpSetup};
+pub use crate::factor::service::{FactorList, Factors, IssuedCodes, TotpSetup};
 pub use iam_model::challenge::{Ceremony, Challenge, ChallengePurpose};
 pub use iam_model::change::{ChallengeChange, FactorChange};
 pub use iam_model::error::PendingLogin;

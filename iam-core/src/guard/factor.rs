@@ -6,6 +6,7 @@ use iam_model::credential::{GuardedAccount, LoginAttempts};
 use iam_model::error::Result;
 use iam_model::factor::{AuthenticationMethod, Factor, FactorKind};
 use iam_model::id::UserId;
+use iam_model::mail::MailKind;
 use iam_model::secret::{OneTimeCode, RecoveryCode};
 use iam_model::tenant::TenantStatus;
 use iam_model::user::{User, UserStatus};
@@ -15,7 +16,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::engine::{Engine, UnitOfWork};
 use crate::guard::{Refusal, count};
-use crate::one_time::{hash_of, step_of};
+use crate::one_time::{hash_of, six_digits, step_of};
 #[cfg(feature = "passkeys")]
 use crate::passkey;
 
@@ -44,25 +45,39 @@ impl FactorProof {
 
 /// Returns the confirmed factors of a user, whose account is locked.
 pub(crate) async fn confirmed_factors(work: &mut UnitOfWork<'_>, user: UserId) -> Result<Vec<Factor>> {
-    let mut factors = work.locks().factors(user).await?;
+    let mut factors = work.reads().factors(user).await?;
     factors.retain(Factor::is_confirmed);
     Ok(factors)
 }
 
-/// An account whose failed logins are locked, and which can be proven by a second factor.
-pub(crate) struct LockedAccount {
+/// Tells a user by mail that a recovery code was used, if a proof was made by one. To be called last, like
+/// [`Engine::queue_notice`].
+pub(crate) async fn tell_of_recovery_code(
+    iam: &Engine,
+    work: &mut UnitOfWork<'_>,
+    user: &User,
+    method: AuthenticationMethod,
+) -> Result<()> {
+    if method != AuthenticationMethod::RecoveryCode {
+        return Ok(());
+    }
+    iam.queue_notice(work, MailKind::RecoveryCodeUsed, user).await
+}
+
+/// An account whose row and whose failed logins are locked, for the check of a second factor.
+pub(crate) struct AccountUnderLock {
     pub(crate) user: User,
     attempts: LoginAttempts,
     has_unnamed_failures: bool,
     factors: Vec<Factor>,
 }
 
-impl LockedAccount {
+impl AccountUnderLock {
     /// Locks the account of a user as it was read. `None` if its address has changed meanwhile: the failures are
     /// counted under another one.
     pub(crate) async fn lock(work: &mut UnitOfWork<'_>, user: &User) -> Result<Option<Self>> {
         let key = user.email.key();
-        let guarded = work.locks().lock_guarded_account(&key, Some(user.id)).await?;
+        let guarded = work.reads().lock_guarded_account(&key, Some(user.id)).await?;
         let GuardedAccount { account, attempts, has_unnamed_failures } = guarded;
         let account = account.filter(|account| account.user.email.key() == key);
         let Some(user) = account.map(|account| account.user) else { return Ok(None) };
@@ -70,16 +85,29 @@ impl LockedAccount {
         Ok(Some(Self { user, attempts, has_unnamed_failures, factors }))
     }
 
-    /// Records the refusal of an account that nothing can prove now: it is locked, or its user or tenant is not active.
+    /// Refuses an account that is locked out, and records that.
     ///
     /// The caller must commit the unit of work, also after a refusal.
-    async fn admit(&self, work: &mut UnitOfWork<'_>, tenant: TenantStatus) -> Result<Result<(), Refusal>> {
-        let (reason, refusal) = match (self.attempts.locked_for(work.now()), self.user.status) {
-            (Some(retry_after), _) => (LoginFailure::AccountLocked, Refusal::Locked(retry_after)),
-            (None, UserStatus::Inactive) => (LoginFailure::UserInactive, Refusal::WrongFactor),
-            (None, _) if tenant != TenantStatus::Active => (LoginFailure::TenantSuspended, Refusal::TenantSuspended),
-            (None, UserStatus::Suspended) => (LoginFailure::UserSuspended, Refusal::Suspended),
-            (None, UserStatus::Active) => return Ok(Ok(())),
+    async fn refuse_during_lockout(&self, work: &mut UnitOfWork<'_>) -> Result<Result<(), Refusal>> {
+        let Some(retry_after) = self.attempts.locked_for(work.now()) else { return Ok(Ok(())) };
+        self.refuse(work, LoginFailure::AccountLocked).await?;
+        Ok(Err(Refusal::Locked(retry_after)))
+    }
+
+    /// The confirmed second factors of the user.
+    pub(crate) fn factors(&self) -> &[Factor] {
+        &self.factors
+    }
+
+    /// Refuses an account whose user or tenant is not active, and records that.
+    ///
+    /// The caller must commit the unit of work, also after a refusal.
+    pub(crate) async fn admit(&self, work: &mut UnitOfWork<'_>, tenant: TenantStatus) -> Result<Result<(), Refusal>> {
+        let (reason, refusal) = match self.user.status {
+            UserStatus::Inactive => (LoginFailure::UserInactive, Refusal::WrongFactor),
+            _ if tenant != TenantStatus::Active => (LoginFailure::TenantSuspended, Refusal::TenantSuspended),
+            UserStatus::Suspended => (LoginFailure::UserSuspended, Refusal::Suspended),
+            UserStatus::Active => return Ok(Ok(())),
         };
         self.refuse(work, reason).await?;
         Ok(Err(refusal))
@@ -91,11 +119,12 @@ impl LockedAccount {
         work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await
     }
 
-    /// Judges a proof. A right one uses up its code and clears the failures; a wrong one counts as a failure.
+    /// Verifies a proof. A right one uses up its code; a wrong one counts as a failure.
     /// `ceremony` is that of the challenge which the proof answers, if it has one.
     ///
-    /// The caller must commit the unit of work, also after a refusal.
-    pub(crate) async fn judge(
+    /// The caller must commit the unit of work, also after a refusal. A text that can be no code of an app is an error,
+    /// and counts as nothing.
+    pub(crate) async fn verify_factor(
         &self,
         iam: &Engine,
         work: &mut UnitOfWork<'_>,
@@ -103,41 +132,44 @@ impl LockedAccount {
         #[cfg_attr(not(feature = "passkeys"), expect(unused_variables, reason = "only passkeys have ceremonies"))]
         ceremony: Option<&Ceremony>,
     ) -> Result<Result<AuthenticationMethod, Refusal>> {
-        // A suspended tenant has no callers and no challenges.
+        if let Err(refusal) = self.refuse_during_lockout(work).await? {
+            return Ok(Err(refusal));
+        }
+        // The callers have checked the tenant before the lock.
         if let Err(refusal) = self.admit(work, TenantStatus::Active).await? {
             return Ok(Err(refusal));
         }
         let used = match proof {
-            FactorProof::Code(code) => self.by_code(iam, work, code)?,
+            FactorProof::Code(code) => self.by_code(iam, work, &six_digits(code)?)?,
             FactorProof::RecoveryCode(code) => self.by_recovery_code(work, code).await?,
             #[cfg(feature = "passkeys")]
             FactorProof::Passkey(response) => self.by_passkey(iam, work, ceremony, response)?,
         };
         let Some((method, used)) = used else {
             let failure = (LoginFailure::SecondFactor, &self.attempts);
-            count(iam, work, &self.user.email, failure, true).await?;
+            count(iam, work, (&self.user.email, Some(&self.user)), failure, true).await?;
             return Ok(Err(Refusal::WrongFactor));
         };
-        self.accept(work, used).await?;
+        work.apply(used).await?;
         Ok(Ok(method))
     }
 
-    /// Uses up what a right proof was made with, and clears the failures.
-    async fn accept(&self, work: &mut UnitOfWork<'_>, used: FactorChange) -> Result<()> {
-        work.apply(used).await?;
+    /// Clears the failures of an account whose password and second factor were right. A factor alone clears none: a
+    /// thief of a session who has added one could guess the password forever.
+    pub(crate) async fn clear_failures(&self, work: &mut UnitOfWork<'_>) -> Result<()> {
         if self.has_unnamed_failures || self.attempts != LoginAttempts::default() {
             work.apply(CredentialChange::ClearFailures(self.user.email.key())).await?;
         }
         Ok(())
     }
 
-    /// Judges a login by a passkey alone. Only a right response learns that the account is locked or suspended. A wrong
-    /// one is recorded and does not count as a failure: a signature cannot be guessed, and a stranger must not lock an
-    /// account by its identifiers.
+    /// Verifies a login by a passkey alone. Only a right response learns that the account is suspended. A wrong one is
+    /// recorded and does not count as a failure: a signature cannot be guessed, and a stranger must not lock an account
+    /// by its identifiers. For the same reason, the lock of the account does not refuse a right one.
     ///
     /// The caller must commit the unit of work, also after a refusal.
     #[cfg(feature = "passkeys")]
-    pub(crate) async fn judge_passkey(
+    pub(crate) async fn verify_passkey(
         &self,
         iam: &Engine,
         work: &mut UnitOfWork<'_>,
@@ -150,7 +182,7 @@ impl LockedAccount {
             return Ok(Err(Refusal::WrongPasskey));
         };
         match self.admit(work, tenant).await? {
-            Ok(()) => Ok(Ok(self.accept(work, used).await?)),
+            Ok(()) => Ok(Ok(work.apply(used).await?)),
             Err(Refusal::WrongFactor) => Ok(Err(Refusal::WrongPasskey)),
             Err(refusal) => Ok(Err(refusal)),
         }
@@ -177,7 +209,8 @@ impl LockedAccount {
     ) -> Result<Option<(AuthenticationMethod, FactorChange)>> {
         let now = work.now();
         for factor in self.factors.iter().filter(|factor| factor.kind == FactorKind::Totp) {
-            let secret = iam.totp_cipher.decrypt((factor.tenant_id, factor.user_id, factor.id), &factor.key)?;
+            let owner = [factor.tenant_id.as_uuid(), factor.user_id.as_uuid(), factor.id.as_uuid()];
+            let secret = iam.keys.totp.decrypt(&owner, &factor.key.0)?;
             if let Some(step) = step_of(&secret, code, now, factor.counter) {
                 let after = Factor { counter: step, last_used_at: Some(now), ..factor.clone() };
                 let used = FactorChange::Use { after, fell_back_to: None };
@@ -194,7 +227,7 @@ impl LockedAccount {
     ) -> Result<Option<(AuthenticationMethod, FactorChange)>> {
         let user = self.user.id;
         let typed = hash_of(user, code);
-        let hashes = work.locks().recovery_codes(user).await?;
+        let hashes = work.reads().recovery_codes(user).await?;
         let is_known = hashes.iter().any(|hash| hash.ct_eq(&typed).into());
         let left = hashes.len().saturating_sub(1);
         let used = FactorChange::UseRecoveryCode { user, hash: typed, left };

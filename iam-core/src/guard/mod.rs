@@ -1,8 +1,8 @@
-//! The check of a password or a second factor: it is judged under the lock of the failed logins with the e-mail. Every
-//! proof of identity by a password or by a second factor goes through this module.
+//! The check of a password or a second factor: its outcome takes effect under the lock of the failed logins with the
+//! e-mail. Every proof of identity by a password or by a second factor goes through this module.
 //!
 //! Verifying a password takes long and holds no lock. Its outcome takes effect only under the lock: of concurrent
-//! guesses, those after the fifth failure are refused even when they are right.
+//! guesses, those after the failure that locks are refused even when they are right.
 
 mod factor;
 #[cfg(test)]
@@ -10,7 +10,7 @@ mod tests;
 
 pub use crate::guard::factor::FactorProof;
 
-pub(crate) use crate::guard::factor::{LockedAccount, confirmed_factors};
+pub(crate) use crate::guard::factor::{AccountUnderLock, confirmed_factors, tell_of_recovery_code};
 
 use std::time::Duration;
 
@@ -23,46 +23,46 @@ use iam_model::id::TenantId;
 use iam_model::mail::MailKind;
 use iam_model::secret::Password;
 use iam_model::tenant::{Tenant, TenantStatus};
-use iam_model::user::UserStatus;
+use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
 use crate::hashing::{Share, Verified};
 
-/// The e-mail and the password that a client claims to be its own.
+/// The e-mail and the password that a client has sent.
 #[derive(Clone, Copy)]
-pub(crate) struct Claim<'a> {
+pub(crate) struct PasswordCredentials<'a> {
     pub(crate) email: &'a Email,
     pub(crate) password: &'a Password,
     /// The queue share of the password hash.
     pub(crate) share: Share,
 }
 
-/// The tenant in which a claim is tried, or an identifier that belongs to no tenant.
+/// The tenant in which credentials are tried, or an identifier that belongs to no tenant.
 #[derive(Clone, Copy)]
-pub(crate) struct Scope {
-    pub(crate) tenant: TenantId,
+pub(crate) struct LoginTenant {
+    pub(crate) id: TenantId,
     pub(crate) status: TenantStatus,
-    /// What the tenant demands of a user without a second factor.
+    /// The demand of the tenant on a user without a second factor.
     pub(crate) demand: FactorDemand,
 }
 
-impl Scope {
-    /// A scope for an identifier that belongs to no tenant. The failures of logins that match no tenant or no account
-    /// are counted there.
-    pub(crate) fn without_tenant(tenant: TenantId) -> Self {
-        Self { tenant, status: TenantStatus::Active, demand: FactorDemand::default() }
+impl LoginTenant {
+    /// An active tenant without a demand, or an identifier that belongs to no tenant. The failures of logins that match
+    /// no tenant or no account are counted there.
+    pub(crate) fn active(id: TenantId) -> Self {
+        Self { id, status: TenantStatus::Active, demand: FactorDemand::default() }
     }
 
     pub(crate) fn of(tenant: &Tenant) -> Self {
-        Self { tenant: tenant.id, status: tenant.status, demand: tenant.factor_demand() }
+        Self { id: tenant.id, status: tenant.status, demand: tenant.factor_demand() }
     }
 }
 
-/// The answer to a claim to a locked account.
+/// The answer to credentials of a locked account.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WhenLocked {
+pub(crate) enum DuringLockout {
     /// The answer says that the account is locked. No hash is made.
     Refuse,
     /// The answer is the same as for a wrong password, and takes the same time.
@@ -70,14 +70,14 @@ pub(crate) enum WhenLocked {
 }
 
 /// A password that was tried for an e-mail in a tenant, with the outcome of verifying it.
-pub(crate) struct Attempt<'a> {
-    scope: Scope,
-    claim: Claim<'a>,
+pub(crate) struct PasswordAttempt<'a> {
+    tenant: LoginTenant,
+    credentials: PasswordCredentials<'a>,
     account: Option<Account>,
     outcome: Outcome,
-    when_locked: WhenLocked,
+    when_locked: DuringLockout,
     is_recorded: bool,
-    left: Duration,
+    refusal_delay: Duration,
 }
 
 enum Outcome {
@@ -90,10 +90,10 @@ enum Outcome {
     },
 }
 
-/// An account whose password was proven.
-pub(crate) struct Proven {
+/// A right password, with its account.
+pub(crate) struct VerifiedPassword {
     pub(crate) account: Account,
-    /// Whether its hash is weaker than new hashes; see [`rehash`].
+    /// Whether the stored hash is weaker than new hashes; see [`rehash`].
     pub(crate) is_weak: bool,
     /// The confirmed second factors of the user. If there are any, the password alone proves nothing.
     pub(crate) factors: Vec<Factor>,
@@ -138,28 +138,28 @@ impl From<Refusal> for Error {
     }
 }
 
-/// Delays a refusal by `left`, so that every refusal takes as long as the slowest kind of hash.
+/// Delays a refusal, so that every refusal in a tenant takes equally long.
 ///
 /// To be called after the failure was counted. Otherwise, an attacker could make more guesses during the wait.
-pub(crate) async fn in_time<T>(answer: Result<T>, left: Duration) -> Result<T> {
+pub(crate) async fn delay_refusal<T>(answer: Result<T>, delay: Duration) -> Result<T> {
     if answer.is_err() {
-        tokio::time::sleep(left).await;
+        tokio::time::sleep(delay).await;
     }
     answer
 }
 
-/// Replaces a weak hash of a password that was just proven.
+/// Replaces a weak hash of a password that was just verified.
 ///
 /// To be called after everything else, so that its time does not reveal a right password that is refused. If it fails,
 /// the next login tries again.
-pub(crate) async fn rehash(iam: &Engine, caller: &Caller, claim: Claim<'_>, proven: Account) {
+pub(crate) async fn rehash(iam: &Engine, caller: &Caller, credentials: PasswordCredentials<'_>, verified: Account) {
     let replace = async {
-        let password = iam.passwords.hash_any(claim.share, claim.password).await?;
+        let password = iam.passwords.hash_any(credentials.share, credentials.password).await?;
         let mut work = iam.begin(caller).await?;
-        let user = proven.user.id;
-        let current = work.locks().lock_guarded_account(&claim.email.key(), Some(user)).await?.account;
+        let user = verified.user.id;
+        let current = work.reads().lock_guarded_account(&credentials.email.key(), Some(user)).await?.account;
         // The password may have changed meanwhile.
-        if current.is_some_and(|current| current.password == proven.password) {
+        if current.is_some_and(|current| current.password == verified.password) {
             work.apply(CredentialChange::Rehash { user, password }).await?;
             work.commit().await?;
         }
@@ -171,86 +171,96 @@ pub(crate) async fn rehash(iam: &Engine, caller: &Caller, claim: Claim<'_>, prov
     }
 }
 
-impl<'a> Attempt<'a> {
+impl<'a> PasswordAttempt<'a> {
     /// Verifies a password. Without an account, the same work is done and its result is ignored.
-    pub(crate) async fn make(
+    pub(crate) async fn verify(
         iam: &Engine,
-        scope: Scope,
-        claim: Claim<'a>,
+        tenant: LoginTenant,
+        credentials: PasswordCredentials<'a>,
         GuardedAccount { account, attempts, .. }: GuardedAccount,
-        when_locked: WhenLocked,
+        when_locked: DuringLockout,
     ) -> Result<Self> {
         let is_locked = attempts.locked_for(iam.now()).is_some();
-        let (outcome, left) = if is_locked && when_locked == WhenLocked::Refuse {
+        let (outcome, refusal_delay) = if is_locked && when_locked == DuringLockout::Refuse {
             (Outcome::Locked, Duration::ZERO)
         } else {
-            // Where every password is refused, the answer must not come sooner for the right one.
+            // A locked or deleted account is verified against no hash, so that a right password is not answered sooner.
             let can_prove = |account: &&Account| !is_locked && account.user.status != UserStatus::Inactive;
             let hash = account.as_ref().filter(can_prove).map(|account| &account.password);
-            let (verified, left) = iam.passwords.verify(claim.share, claim.password, hash).await?;
+            let (verified, refusal_delay) =
+                iam.passwords.verify(credentials.share, tenant.id, credentials.password, hash).await?;
             let outcome = match verified {
                 _ if is_locked => Outcome::Locked,
                 Verified::No => Outcome::Wrong,
                 Verified::Yes => Outcome::Right { is_weak: false },
                 Verified::YesButWeak => Outcome::Right { is_weak: true },
             };
-            (outcome, left)
+            (outcome, refusal_delay)
         };
-        Ok(Self { scope, claim, account, outcome, when_locked, is_recorded: true, left })
+        Ok(Self { tenant, credentials, account, outcome, when_locked, is_recorded: true, refusal_delay })
     }
 
     /// Returns an attempt with a locked e-mail. The password is not checked.
-    pub(crate) fn refused(scope: Scope, claim: Claim<'a>, guarded: GuardedAccount) -> Self {
-        Self { outcome: Outcome::Locked, account: guarded.account, ..Self::wrong(scope, claim) }
+    pub(crate) fn refused(tenant: LoginTenant, credentials: PasswordCredentials<'a>, guarded: GuardedAccount) -> Self {
+        Self { outcome: Outcome::Locked, account: guarded.account, ..Self::wrong(tenant, credentials) }
     }
 
     /// Returns an attempt that is known to fail.
-    pub(crate) fn wrong(scope: Scope, claim: Claim<'a>) -> Self {
-        let (outcome, when_locked) = (Outcome::Wrong, WhenLocked::Refuse);
-        Self { scope, claim, account: None, outcome, when_locked, is_recorded: true, left: Duration::ZERO }
+    pub(crate) fn wrong(tenant: LoginTenant, credentials: PasswordCredentials<'a>) -> Self {
+        let (outcome, when_locked) = (Outcome::Wrong, DuringLockout::Refuse);
+        Self {
+            tenant,
+            credentials,
+            account: None,
+            outcome,
+            when_locked,
+            is_recorded: true,
+            refusal_delay: Duration::ZERO,
+        }
     }
 
     /// Returns the same attempt, or a wrong one if the account was locked meanwhile.
     ///
     /// To be called before code that treats right and wrong attempts differently: of concurrent guesses, those after
-    /// the fifth failure must all look the same.
+    /// the failure that locks must all look the same.
     pub(crate) async fn confirmed(self, iam: &Engine) -> Result<Self> {
-        let caller = Caller::anonymous(self.scope.tenant, RequestContext::default());
+        let caller = Caller::anonymous(self.tenant.id, RequestContext::default());
         let mut work = iam.begin(&caller).await?;
         let user = self.account.as_ref().map(|account| account.user.id);
-        let guarded = work.locks().lock_guarded_account(&self.claim.email.key(), user).await?;
+        let guarded = work.reads().lock_guarded_account(&self.credentials.email.key(), user).await?;
         let is_locked = guarded.attempts.locked_for(work.now()).is_some();
         Ok(if is_locked { Self { outcome: Outcome::Wrong, ..self } } else { self })
     }
 
-    /// Returns the same attempt, which leaves no audit entry if it fails. The failure still counts.
+    /// Returns the same attempt, which leaves no audit entry if it fails, unless it locks the account. The failure still
+    /// counts.
     pub(crate) fn unrecorded(self) -> Self {
         Self { is_recorded: false, ..self }
     }
 
     /// Returns the same attempt, refused because its e-mail was locked meanwhile.
     pub(crate) fn into_refused(self) -> Self {
-        Self { outcome: Outcome::Locked, when_locked: WhenLocked::Refuse, ..self }
+        Self { outcome: Outcome::Locked, when_locked: DuringLockout::Refuse, ..self }
     }
 
-    /// Returns how long a refusal must still wait, so that its time reveals nothing; see [`in_time`].
-    pub(crate) fn left(&self) -> Duration {
-        self.left
+    /// Returns how long a refusal must still wait, so that its time reveals nothing; see [`delay_refusal`].
+    pub(crate) fn refusal_delay(&self) -> Duration {
+        self.refusal_delay
     }
 
-    /// Returns the claim of the client.
-    pub(crate) fn claim(&self) -> Claim<'a> {
-        self.claim
+    /// Returns the credentials of the client.
+    pub(crate) fn credentials(&self) -> PasswordCredentials<'a> {
+        self.credentials
     }
 
-    /// Returns what the tenant demands of a user without a second factor.
+    /// Returns the demand of the tenant on a user without a second factor.
     pub(crate) fn demand(&self) -> FactorDemand {
-        self.scope.demand
+        self.tenant.demand
     }
 
-    /// Returns the tenant in which the claim is tried.
+    /// Returns the tenant in which the credentials are tried.
     pub(crate) fn tenant(&self) -> TenantId {
-        self.scope.tenant
+        self.tenant.id
     }
 
     /// Whether the account was already locked, so that the password was not checked.
@@ -260,7 +270,7 @@ impl<'a> Attempt<'a> {
 
     /// Whether the answer says that the account is locked.
     pub(crate) fn reveals_lock(&self) -> bool {
-        self.was_locked() && self.when_locked == WhenLocked::Refuse
+        self.was_locked() && self.when_locked == DuringLockout::Refuse
     }
 
     /// Whether the password is right and the user is not deleted.
@@ -270,7 +280,7 @@ impl<'a> Attempt<'a> {
 
     /// Whether the password is right and the user may log in.
     pub(crate) fn may_log_in(&self) -> bool {
-        self.status_if_right() == Some(UserStatus::Active) && self.scope.status == TenantStatus::Active
+        self.status_if_right() == Some(UserStatus::Active) && self.tenant.status == TenantStatus::Active
     }
 
     fn status_if_right(&self) -> Option<UserStatus> {
@@ -278,25 +288,25 @@ impl<'a> Attempt<'a> {
         account.map(|account| account.user.status)
     }
 
-    /// Judges the attempt under the lock, and counts or clears failures.
+    /// Checks the attempt under the lock, and counts or clears failures.
     ///
     /// The caller must commit the returned unit of work, also after a refusal.
-    pub(crate) async fn settle<'w>(
+    pub(crate) async fn apply_under_lock<'w>(
         mut self,
         iam: &'w Engine,
         caller: &'w Caller,
-    ) -> Result<(Result<Proven, Refusal>, UnitOfWork<'w>)> {
-        let key = self.claim.email.key();
+    ) -> Result<(Result<VerifiedPassword, Refusal>, UnitOfWork<'w>)> {
+        let key = self.credentials.email.key();
         loop {
             let mut work = iam.begin(caller).await?;
             let user = self.account.as_ref().map(|account| account.user.id);
-            let guarded = work.locks().lock_guarded_account(&key, user).await?;
+            let guarded = work.reads().lock_guarded_account(&key, user).await?;
             if !self.is_outdated(guarded.account.as_ref()) {
-                return Ok((self.settle_under_lock(iam, &mut work, guarded).await?, work));
+                return Ok((self.record_outcome(iam, &mut work, guarded).await?, work));
             }
             drop(work);
-            let guarded = iam.store.guarded_account(self.scope.tenant, &key).await?;
-            let again = Self::make(iam, self.scope, self.claim, guarded, self.when_locked).await?;
+            let guarded = iam.store.guarded_account(self.tenant.id, &key).await?;
+            let again = Self::verify(iam, self.tenant, self.credentials, guarded, self.when_locked).await?;
             self = Self { is_recorded: self.is_recorded, ..again };
         }
     }
@@ -306,36 +316,37 @@ impl<'a> Attempt<'a> {
     /// lock.
     fn is_outdated(&self, current: Option<&Account>) -> bool {
         let (Some(verified), Some(current)) = (&self.account, current) else { return false };
-        let is_outdated = current.password != verified.password && current.user.email.key() == self.claim.email.key();
+        let is_outdated =
+            current.password != verified.password && current.user.email.key() == self.credentials.email.key();
         matches!(self.outcome, Outcome::Right { .. }) && is_outdated
     }
 
-    async fn settle_under_lock(
+    async fn record_outcome(
         self,
         iam: &Engine,
         work: &mut UnitOfWork<'_>,
         GuardedAccount { account, attempts, has_unnamed_failures }: GuardedAccount,
-    ) -> Result<Result<Proven, Refusal>> {
-        let (key, now) = (self.claim.email.key(), work.now());
+    ) -> Result<Result<VerifiedPassword, Refusal>> {
+        let (key, now) = (self.credentials.email.key(), work.now());
         // The lock may have ended meanwhile. The attempt is still refused, because its password was not checked.
         let ended = self.was_locked().then_some(Duration::from_secs(1));
         if let Some(retry_after) = attempts.locked_for(now).or(ended) {
             self.refuse(work, LoginFailure::AccountLocked, &attempts).await?;
             return Ok(Err(match self.when_locked {
-                WhenLocked::Refuse => Refusal::Locked(retry_after),
-                WhenLocked::Conceal => Refusal::Wrong,
+                DuringLockout::Refuse => Refusal::Locked(retry_after),
+                DuringLockout::Conceal => Refusal::Wrong,
             }));
         }
-        match self.judge(account) {
+        match self.check_current_account(account) {
             Ok(account) => {
                 let factors = confirmed_factors(work, account.user.id).await?;
-                // Otherwise, an attacker that knows the password could guess the second factor forever.
+                // With a factor, a right password clears nothing: a person who knows it could guess codes without end.
                 let is_enough = factors.is_empty();
                 if is_enough && (has_unnamed_failures || attempts != LoginAttempts::default()) {
                     work.apply(CredentialChange::ClearFailures(key)).await?;
                 }
                 let is_weak = matches!(self.outcome, Outcome::Right { is_weak: true });
-                Ok(Ok(Proven { account, is_weak, factors }))
+                Ok(Ok(VerifiedPassword { account, is_weak, factors }))
             }
             Err(reason @ (LoginFailure::UserSuspended | LoginFailure::TenantSuspended)) => {
                 let is_user = reason == LoginFailure::UserSuspended;
@@ -343,26 +354,27 @@ impl<'a> Attempt<'a> {
                 Ok(Err(if is_user { Refusal::Suspended } else { Refusal::TenantSuspended }))
             }
             Err(reason) => {
-                if self.is_recorded && self.scope.tenant.is_none() {
+                if self.is_recorded && self.tenant.id.can_be_no_tenant() {
                     tracing::info!(%reason, "a failed login belongs to no tenant");
                 }
-                count(iam, work, self.claim.email, (reason, &attempts), self.is_recorded).await?;
+                let user = self.account.as_ref().map(|account| &account.user);
+                count(iam, work, (self.credentials.email, user), (reason, &attempts), self.is_recorded).await?;
                 Ok(Err(Refusal::Wrong))
             }
         }
     }
 
-    /// Judges the outcome against the current account.
-    fn judge(&self, current: Option<Account>) -> Result<Account, LoginFailure> {
+    /// Checks the outcome against the current account.
+    fn check_current_account(&self, current: Option<Account>) -> Result<Account, LoginFailure> {
         let (Some(verified), Some(current)) = (&self.account, current) else {
             return Err(LoginFailure::UnknownUser);
         };
         // The account must still have the verified hash and e-mail. A changed hash was verified again before this; a
         // changed e-mail was not.
-        let is_same = current.password == verified.password && current.user.email.key() == self.claim.email.key();
+        let is_same = current.password == verified.password && current.user.email.key() == self.credentials.email.key();
         match (current.user.status, &self.outcome) {
             (UserStatus::Inactive, _) => Err(LoginFailure::UserInactive),
-            (_, Outcome::Right { .. }) if is_same && self.scope.status != TenantStatus::Active => {
+            (_, Outcome::Right { .. }) if is_same && self.tenant.status != TenantStatus::Active => {
                 Err(LoginFailure::TenantSuspended)
             }
             (UserStatus::Suspended, Outcome::Right { .. }) if is_same => Err(LoginFailure::UserSuspended),
@@ -376,7 +388,7 @@ impl<'a> Attempt<'a> {
         if !self.is_recorded {
             return Ok(());
         }
-        let (email, attempt_count) = (self.claim.email.clone(), attempts.count());
+        let (email, attempt_count) = (self.credentials.email.clone(), attempts.count());
         work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await
     }
 }
@@ -385,16 +397,18 @@ impl<'a> Attempt<'a> {
 async fn count(
     iam: &Engine,
     work: &mut UnitOfWork<'_>,
-    email: &Email,
+    (email, account): (&Email, Option<&User>),
     (reason, attempts): (LoginFailure, &LoginAttempts),
     is_recorded: bool,
 ) -> Result<()> {
-    let attempts = attempts.failing(work.now(), iam.settings.lockout);
+    let attempts = attempts.after_failure(work.now(), iam.settings.lockout);
     let is_locked = attempts.locked_until.is_some();
+    // No account is locked without a trace in its tenant.
+    let is_recorded = is_recorded || (is_locked && !work.caller().tenant().can_be_no_tenant());
     work.apply(CredentialChange::CountFailure { email: email.clone(), reason, attempts, is_recorded }).await?;
     if is_locked {
         // Also without an account, so that the time of the answer reveals nothing.
-        iam.queue_notice(work, MailKind::NewLoginBlocked, email, None).await?;
+        iam.queue_notice_for(work, MailKind::NewLoginBlocked, email.key(), account).await?;
     }
     Ok(())
 }

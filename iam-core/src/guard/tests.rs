@@ -31,6 +31,7 @@ fn account(email: &str, hash: &str, status: UserStatus) -> Account {
         email_verified_at: None,
         first_name: "Ada".parse().unwrap(),
         last_name: "Lovelace".parse().unwrap(),
+        home_organization_id: None,
         status,
         last_login_at: None,
         created_at: now,
@@ -43,16 +44,16 @@ fn account(email: &str, hash: &str, status: UserStatus) -> Account {
 /// Calls `test` with an attempt for the account of `ada@example.com`, whose hash was [`HASH`].
 fn with_attempt<T>(
     (status, outcome): (UserStatus, Outcome),
-    tenant: TenantStatus,
-    when_locked: WhenLocked,
-    test: impl FnOnce(&Attempt<'_>) -> T,
+    tenant_status: TenantStatus,
+    when_locked: DuringLockout,
+    test: impl FnOnce(&PasswordAttempt<'_>) -> T,
 ) -> T {
     let (email, password) = ("ada@example.com".parse().unwrap(), Password::from("Passw0rd!"));
-    let claim = Claim { email: &email, password: &password, share: Share::SYSTEM };
-    let scope = Scope { status: tenant, ..Scope::without_tenant(TenantId::from(Uuid::from_u128(1))) };
+    let credentials = PasswordCredentials { email: &email, password: &password, share: Share::SYSTEM };
+    let tenant = LoginTenant { status: tenant_status, ..LoginTenant::active(TenantId::from(Uuid::from_u128(1))) };
     let account = Some(account("ada@example.com", HASH, status));
-    let left = Duration::from_millis(3);
-    test(&Attempt { scope, claim, account, outcome, when_locked, is_recorded: true, left })
+    let refusal_delay = Duration::from_millis(3);
+    test(&PasswordAttempt { tenant, credentials, account, outcome, when_locked, is_recorded: true, refusal_delay })
 }
 
 #[test]
@@ -74,17 +75,17 @@ fn only_the_right_password_of_an_active_user_in_an_active_tenant_logs_in() {
         (User::Inactive, Outcome::Wrong, Tenant::Suspended, Err(Failure::UserInactive)),
     ] {
         let is_right = matches!(outcome, Outcome::Right { .. });
-        with_attempt((user, outcome), tenant, WhenLocked::Refuse, |attempt| {
+        with_attempt((user, outcome), tenant, DuringLockout::Refuse, |attempt| {
             let case = format!("{user:?}, right: {is_right}, {tenant:?}");
-            let judge = |current| attempt.judge(current).map(drop);
-            assert_eq!(judge(attempt.account.clone()), expected, "{case}");
-            assert_eq!(judge(None), Err(Failure::UnknownUser), "{case}");
+            let check = |current| attempt.check_current_account(current).map(drop);
+            assert_eq!(check(attempt.account.clone()), expected, "{case}");
+            assert_eq!(check(None), Err(Failure::UnknownUser), "{case}");
             assert_eq!(attempt.is_right(), is_right && user != User::Inactive, "{case}");
             assert_eq!(attempt.may_log_in(), expected.is_ok(), "{case}");
             // When the hash or the e-mail has changed since, a right password counts as wrong.
             let stale = if user == User::Inactive { Failure::UserInactive } else { Failure::InvalidPassword };
-            assert_eq!(judge(Some(account("ada@example.com", "another hash", user))), Err(stale), "{case}");
-            assert_eq!(judge(Some(account("grace@example.com", HASH, user))), Err(stale), "{case}");
+            assert_eq!(check(Some(account("ada@example.com", "another hash", user))), Err(stale), "{case}");
+            assert_eq!(check(Some(account("grace@example.com", HASH, user))), Err(stale), "{case}");
         });
     }
 }
@@ -99,7 +100,7 @@ fn only_a_right_password_with_a_changed_hash_is_verified_again() {
         (Outcome::Wrong, "ada@example.com", "another hash", false),
         (Outcome::Locked, "ada@example.com", "another hash", false),
     ] {
-        with_attempt((UserStatus::Active, outcome), TenantStatus::Active, WhenLocked::Refuse, |attempt| {
+        with_attempt((UserStatus::Active, outcome), TenantStatus::Active, DuringLockout::Refuse, |attempt| {
             let current = account(email, hash, UserStatus::Active);
             assert_eq!(attempt.is_outdated(Some(&current)), expected, "{email}, {hash}");
             assert!(!attempt.is_outdated(None));
@@ -110,20 +111,20 @@ fn only_a_right_password_with_a_changed_hash_is_verified_again() {
 #[test]
 fn only_a_locked_account_without_concealment_reveals_its_lock() {
     for (outcome, when_locked, expected) in [
-        (Outcome::Locked, WhenLocked::Refuse, true),
-        (Outcome::Locked, WhenLocked::Conceal, false),
-        (Outcome::Wrong, WhenLocked::Refuse, false),
-        (RIGHT, WhenLocked::Refuse, false),
-        (RIGHT, WhenLocked::Conceal, false),
+        (Outcome::Locked, DuringLockout::Refuse, true),
+        (Outcome::Locked, DuringLockout::Conceal, false),
+        (Outcome::Wrong, DuringLockout::Refuse, false),
+        (RIGHT, DuringLockout::Refuse, false),
+        (RIGHT, DuringLockout::Conceal, false),
     ] {
         with_attempt((UserStatus::Active, outcome), TenantStatus::Active, when_locked, |attempt| {
             assert_eq!(attempt.reveals_lock(), expected);
-            assert_eq!(attempt.left(), Duration::from_millis(3));
+            assert_eq!(attempt.refusal_delay(), Duration::from_millis(3));
         });
     }
 }
 
-/// A service with one account of `ada@example.com`, whose attempts a test makes and settles step by step.
+/// A service with one account of `ada@example.com`, whose attempts a test verifies and applies step by step.
 struct Service {
     iam: Iam,
     clock: FixedClock,
@@ -151,35 +152,37 @@ impl Service {
         Self { iam, clock, tenant: registered.tenant.id, email: "ada@example.com".parse().unwrap() }
     }
 
-    fn scope(&self) -> Scope {
-        Scope::without_tenant(self.tenant)
+    fn tenant(&self) -> LoginTenant {
+        LoginTenant::active(self.tenant)
     }
 
-    fn claim<'a>(&'a self, password: &'a Password) -> Claim<'a> {
-        Claim { email: &self.email, password, share: Share::SYSTEM }
+    fn credentials<'a>(&'a self, password: &'a Password) -> PasswordCredentials<'a> {
+        PasswordCredentials { email: &self.email, password, share: Share::SYSTEM }
     }
 
     async fn guarded(&self) -> GuardedAccount {
         self.iam.0.store.guarded_account(self.tenant, &self.email.key()).await.unwrap()
     }
 
-    async fn make<'a>(&'a self, password: &'a Password, when_locked: WhenLocked) -> Attempt<'a> {
-        let claim = self.claim(password);
-        Attempt::make(&self.iam.0, self.scope(), claim, self.guarded().await, when_locked).await.unwrap()
+    async fn verify<'a>(&'a self, password: &'a Password, when_locked: DuringLockout) -> PasswordAttempt<'a> {
+        let credentials = self.credentials(password);
+        PasswordAttempt::verify(&self.iam.0, self.tenant(), credentials, self.guarded().await, when_locked)
+            .await
+            .unwrap()
     }
 
-    async fn settle(&self, attempt: Attempt<'_>) -> Result<(), Refusal> {
+    async fn apply(&self, attempt: PasswordAttempt<'_>) -> Result<(), Refusal> {
         let caller = Caller::anonymous(self.tenant, RequestContext::default());
-        let (settled, work) = attempt.settle(&self.iam.0, &caller).await.unwrap();
+        let (applied, work) = attempt.apply_under_lock(&self.iam.0, &caller).await.unwrap();
         work.commit().await.unwrap();
-        settled.map(drop)
+        applied.map(drop)
     }
 
     /// Fails until the account is locked.
     async fn lock(&self) {
         let wrong = Password::from("Wr0ng$one");
         for _ in 0..5 {
-            let failed = self.settle(self.make(&wrong, WhenLocked::Refuse).await).await;
+            let failed = self.apply(self.verify(&wrong, DuringLockout::Refuse).await).await;
             assert_eq!(failed, Err(Refusal::Wrong));
         }
     }
@@ -192,26 +195,28 @@ impl Service {
 }
 
 #[tokio::test]
-async fn a_lock_that_ends_before_the_attempt_is_settled_still_refuses() {
-    type Make = for<'a> fn(&Service, Claim<'a>, GuardedAccount) -> Attempt<'a>;
+async fn a_lock_that_ends_before_the_attempt_is_applied_still_refuses() {
+    type Make = for<'a> fn(&Service, PasswordCredentials<'a>, GuardedAccount) -> PasswordAttempt<'a>;
 
     let password = Password::from(PASSWORD);
     let at_once = Refusal::Locked(Duration::from_secs(1));
-    for (when_locked, refusal) in [(WhenLocked::Refuse, at_once), (WhenLocked::Conceal, Refusal::Wrong)] {
+    for (when_locked, refusal) in [(DuringLockout::Refuse, at_once), (DuringLockout::Conceal, Refusal::Wrong)] {
         let service = Service::new().await;
         service.lock().await;
-        let attempt = service.make(&password, when_locked).await;
+        let attempt = service.verify(&password, when_locked).await;
         service.clock.advance(Lockout::default().duration);
-        assert_eq!(service.settle(attempt).await, Err(refusal));
+        assert_eq!(service.apply(attempt).await, Err(refusal));
         assert_eq!(service.reasons().await.last().unwrap(), "ACCOUNT_LOCKED");
         assert_eq!(service.guarded().await.attempts.count(), 5);
     }
-    let refused: Make = |service, claim, guarded| Attempt::refused(service.scope(), claim, guarded);
-    let refused_meanwhile: Make = |service, claim, _| Attempt::wrong(service.scope(), claim).into_refused();
+    let refused: Make =
+        |service, credentials, guarded| PasswordAttempt::refused(service.tenant(), credentials, guarded);
+    let refused_meanwhile: Make =
+        |service, credentials, _| PasswordAttempt::wrong(service.tenant(), credentials).into_refused();
     for make in [refused, refused_meanwhile] {
         let service = Service::new().await;
-        let attempt = make(&service, service.claim(&password), service.guarded().await);
-        assert_eq!(service.settle(attempt).await, Err(at_once));
+        let attempt = make(&service, service.credentials(&password), service.guarded().await);
+        assert_eq!(service.apply(attempt).await, Err(at_once));
         assert_eq!(service.reasons().await, ["ACCOUNT_LOCKED"]);
     }
 }
@@ -219,14 +224,14 @@ async fn a_lock_that_ends_before_the_attempt_is_settled_still_refuses() {
 #[tokio::test]
 async fn a_concealed_attempt_that_is_refused_meanwhile_tells_of_the_lock() {
     let (service, password) = (Service::new().await, Password::from(PASSWORD));
-    let attempt = service.make(&password, WhenLocked::Conceal).await.into_refused();
+    let attempt = service.verify(&password, DuringLockout::Conceal).await.into_refused();
     assert!(attempt.reveals_lock());
 }
 
 #[tokio::test]
 async fn a_right_password_is_confirmed_unless_its_account_was_locked_meanwhile() {
     let (service, password) = (Service::new().await, Password::from(PASSWORD));
-    let attempt = service.make(&password, WhenLocked::Conceal).await.confirmed(&service.iam.0).await.unwrap();
+    let attempt = service.verify(&password, DuringLockout::Conceal).await.confirmed(&service.iam.0).await.unwrap();
     assert!(attempt.is_right());
     service.lock().await;
     assert!(!attempt.confirmed(&service.iam.0).await.unwrap().is_right());
@@ -235,10 +240,10 @@ async fn a_right_password_is_confirmed_unless_its_account_was_locked_meanwhile()
 #[tokio::test]
 async fn an_unrecorded_attempt_stays_so_when_it_is_verified_again() {
     let (service, password) = (Service::new().await, Password::from(PASSWORD));
-    let attempt = service.make(&password, WhenLocked::Conceal).await.unrecorded();
+    let attempt = service.verify(&password, DuringLockout::Conceal).await.unrecorded();
     let trusted = Caller::system(service.tenant, "test");
     service.iam.credentials().reset_password(&trusted, "ada@example.com", "An0ther$one".into()).await.unwrap();
-    assert_eq!(service.settle(attempt).await, Err(Refusal::Wrong));
+    assert_eq!(service.apply(attempt).await, Err(Refusal::Wrong));
     assert_eq!(service.reasons().await, Vec::<String>::new());
     assert_eq!(service.guarded().await.attempts.count(), 1);
 }

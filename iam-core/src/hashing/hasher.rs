@@ -6,33 +6,18 @@ use std::time::Duration;
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use iam_model::error::{Error, Result};
+use iam_model::id::TenantId;
 use iam_model::observe::Observer;
 use iam_model::random::Random;
 use iam_model::secret::{Password, PasswordHash};
+use iam_model::validate::Invalid;
 
 use crate::hashing::Share;
-use crate::hashing::stored::{Function, StoredHash};
+use crate::hashing::cost::HashingCost;
+use crate::hashing::stored::{Function, ImportLimit, StoredHash, accept_hash, work_of};
 use crate::hashing::timing::Timing;
-use crate::hashing::workers::{HashFn, HashResult, Workers};
+use crate::hashing::workers::{HashFn, HashResult, Load, Workers};
 use crate::password::AcceptedPassword;
-
-/// The cost of one password hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HashingCost {
-    /// Memory in KiB.
-    pub memory_kib: u32,
-    /// Passes over the memory.
-    pub passes: u32,
-    /// Lanes: how many threads could compute one hash in parallel.
-    pub lanes: u32,
-}
-
-impl Default for HashingCost {
-    /// OWASP's first choice for Argon2id: 19 MiB, two passes, one lane.
-    fn default() -> Self {
-        Self { memory_kib: 19 * 1024, passes: 2, lanes: 1 }
-    }
-}
 
 /// Hashes and verifies passwords. As many hashes run at a time as the machine has cores.
 pub(crate) struct PasswordHasher {
@@ -82,16 +67,24 @@ impl PasswordHasher {
         self.workers.waiting()
     }
 
+    /// Accepts the hash of a password that another system made. What trusted code imports may take a second to verify;
+    /// what a tenant imports, twice as long as a hash of this installation.
+    pub(crate) fn accept(&self, hash: PasswordHash, is_trusted: bool) -> Result<PasswordHash, Invalid> {
+        accept_hash(hash, (!is_trusted).then(|| ImportLimit::of_tenant(self.argon2.params())))
+    }
+
     /// Hashes a new password, in PHC string format.
     pub(crate) async fn hash(&self, share: Share, password: &AcceptedPassword) -> Result<PasswordHash> {
         self.hash_any(share, password.password()).await
     }
 
-    /// Hashes a password that is known to be right, even if it breaks the current policy.
+    /// Hashes the prepared form of a password that is known to be right, even if it breaks the current policy.
     pub(crate) async fn hash_any(&self, share: Share, password: &Password) -> Result<PasswordHash> {
+        let password = &password.prepared();
         let salt = Salt::new(&self.random.bytes::<16>());
         let salt = salt.map_err(|cause| Error::internal("password hash", cause))?;
-        let (hash, _) = self.output_of(share, self.function(), password, salt.as_ref().into()).await?;
+        let (hash, took) = self.output_of(share, self.function(), password, salt.as_ref().into()).await?;
+        self.timing.note_own(took);
         let params = ParamsString::try_from(self.argon2.params());
         let params = params.map_err(|cause| Error::internal("password hash", cause))?;
         let (algorithm, version) = (Algorithm::Argon2id.ident(), Some(Version::V0x13.into()));
@@ -101,11 +94,15 @@ impl PasswordHasher {
 
     /// Verifies a password against a hash. Also returns how long a refusal must still wait.
     ///
+    /// New hashes are of the prepared form. An imported hash, or one of an earlier release, can be of what was typed. So
+    /// a wrong password that is not in its prepared form costs a second hash, whether or not the account exists.
+    ///
     /// Without a hash, the same work is done and its result is ignored, so that the time does not reveal whether an
-    /// account exists. The returned wait hides which kind of hash an account has; see [`Timing`].
+    /// account exists. The returned wait hides which kind of hash an account of the tenant has; see [`Timing`].
     pub(crate) async fn verify(
         &self,
         share: Share,
+        tenant: TenantId,
         password: &Password,
         hash: Option<&PasswordHash>,
     ) -> Result<(Verified, Duration)> {
@@ -115,21 +112,38 @@ impl PasswordHasher {
             Some(StoredHash { function, salt, expected }) => (function, salt, Some(expected)),
             None => (self.function(), self.random.bytes::<16>().into(), None),
         };
-        let is_to_be_replaced = function.is_weaker_than(&self.argon2) && function.reads_all_of(password);
-        let (output, took) = self.output_of(share, function, password, salt).await?;
-        // The comparison takes constant time.
-        let is_right = expected.is_some_and(|expected| output == expected);
-        let verified = match is_right {
-            false => Verified::No,
-            true if is_to_be_replaced => Verified::YesButWeak,
-            true => Verified::Yes,
-        };
-        Ok((verified, self.timing.left(took)))
+        let (prepared, is_weak) = (password.prepared(), function.is_weaker_than(&self.argon2));
+        let (is_own, kind) = (self.is_own(&function), (function.cost(), function.work()));
+        let is_prepared = prepared.expose() == password.expose();
+        let mut left = Duration::ZERO;
+        for (tried, is_form_of_new) in [(&prepared, true), (password, false)] {
+            if is_prepared && !is_form_of_new {
+                break;
+            }
+            let (output, took) = self.output_of(share, function.clone(), tried, salt.clone()).await?;
+            if is_own {
+                self.timing.note_own(took);
+            } else {
+                self.timing.note(tenant, kind, work_of(self.argon2.params()), took);
+            }
+            left += self.timing.left(tenant, took);
+            // The comparison takes constant time.
+            if expected.as_ref().is_some_and(|expected| output == *expected) {
+                let is_to_be_replaced = (is_weak || !is_form_of_new) && function.reads_all_of(tried);
+                return Ok((if is_to_be_replaced { Verified::YesButWeak } else { Verified::Yes }, left));
+            }
+        }
+        Ok((Verified::No, left))
     }
 
     /// Returns the function for new hashes.
     fn function(&self) -> Function {
         Function::Argon2(Algorithm::Argon2id, self.argon2.clone())
+    }
+
+    /// Whether a function has the cost of new hashes.
+    fn is_own(&self, function: &Function) -> bool {
+        function.cost() == self.function().cost()
     }
 
     async fn output_of(
@@ -139,9 +153,12 @@ impl PasswordHasher {
         password: &Password,
         salt: Box<[u8]>,
     ) -> Result<(Output, Duration)> {
-        let (password, usual, cost) = (password.clone(), self.argon2.params().block_count(), function.cost());
+        let (password, usual, needed) = (password.clone(), self.argon2.params().block_count(), function.blocks());
+        let load = Load {
+            weight: function.work() as f64 / work_of(self.argon2.params()) as f64,
+            needs_more_memory: needed > usual,
+        };
         let hash: HashFn = Arc::new(move |memory| {
-            let needed = function.blocks();
             if memory.len() < needed {
                 let missing = memory.try_reserve_exact(needed - memory.len());
                 missing.map_err(|cause| Error::internal("memory for a password hash", cause))?;
@@ -155,11 +172,10 @@ impl PasswordHasher {
             output
         });
         let HashResult { output, waited, took } =
-            self.workers.make(share, hash).await.inspect_err(|error| self.observe_refusal(error))?;
+            self.workers.make(share, load, hash).await.inspect_err(|error| self.observe_refusal(error))?;
         if let Some(observer) = &self.observer {
             observer.password_hashed(waited, took);
         }
-        self.timing.note(cost, took);
         Ok((output?, took))
     }
 
@@ -181,6 +197,8 @@ mod tests {
     use crate::hashing::stored::Cost;
     use iam_model::random::SystemRandom;
 
+    const TENANT: TenantId = TenantId::NONE;
+
     fn hasher(memory_kib: u32) -> PasswordHasher {
         let cost = HashingCost { memory_kib, passes: 1, lanes: 1 };
         PasswordHasher::new(cost, Duration::from_secs(30), None, Arc::new(SystemRandom)).unwrap()
@@ -191,9 +209,50 @@ mod tests {
         let hasher = hasher(64);
         let hash = hasher.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
         assert!(hash.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"));
-        assert_eq!(hasher.verify(Share::SYSTEM, &"Passw0rd!".into(), Some(&hash)).await.unwrap().0, Verified::Yes);
-        assert_eq!(hasher.verify(Share::SYSTEM, &"Passw0rd?".into(), Some(&hash)).await.unwrap().0, Verified::No);
-        assert_eq!(hasher.verify(Share::SYSTEM, &"Passw0rd!".into(), None).await.unwrap().0, Verified::No);
+        assert_eq!(
+            hasher.verify(Share::SYSTEM, TENANT, &"Passw0rd!".into(), Some(&hash)).await.unwrap().0,
+            Verified::Yes
+        );
+        assert_eq!(
+            hasher.verify(Share::SYSTEM, TENANT, &"Passw0rd?".into(), Some(&hash)).await.unwrap().0,
+            Verified::No
+        );
+        assert_eq!(hasher.verify(Share::SYSTEM, TENANT, &"Passw0rd!".into(), None).await.unwrap().0, Verified::No);
+    }
+
+    #[tokio::test]
+    async fn a_password_is_accepted_in_every_form_in_which_it_can_be_typed() {
+        let hasher = hasher(64);
+        let hash = hasher.hash_any(Share::SYSTEM, &"Passe\u{301} 1!".into()).await.unwrap();
+        for (typed, expected) in [
+            ("Passé 1!", Verified::Yes),
+            ("Passe\u{301} 1!", Verified::Yes),
+            ("Passé\u{a0}1!", Verified::Yes),
+            ("Passe 1!", Verified::No),
+            ("Passé 1! ", Verified::No),
+        ] {
+            let (verified, _) = hasher.verify(Share::SYSTEM, TENANT, &typed.into(), Some(&hash)).await.unwrap();
+            assert_eq!(verified, expected, "{typed:?}");
+        }
+    }
+
+    /// An earlier release, or another system, has hashed the bytes as they were typed.
+    #[tokio::test]
+    async fn a_hash_of_what_was_typed_is_accepted_and_replaced() {
+        let hasher = hasher(64);
+        let params = Params::new(64, 1, 1, None).unwrap();
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let typed: Password = "Passe\u{301}\u{a0}1!".into();
+        let theirs: PasswordHash =
+            argon2.hash_password_with_salt(typed.expose().as_bytes(), &[7; 16]).unwrap().to_string().into();
+        let verify = async |password: &str| {
+            hasher.verify(Share::SYSTEM, TENANT, &password.into(), Some(&theirs)).await.unwrap().0
+        };
+        assert_eq!(verify(typed.expose()).await, Verified::YesButWeak);
+        assert_eq!(verify("Passé 1!").await, Verified::No);
+        let replaced = hasher.hash_any(Share::SYSTEM, &typed).await.unwrap();
+        let (verified, _) = hasher.verify(Share::SYSTEM, TENANT, &"Passé 1!".into(), Some(&replaced)).await.unwrap();
+        assert_eq!(verified, Verified::Yes);
     }
 
     /// The `argon2` crate makes and accepts the same hashes, also in reused memory.
@@ -204,7 +263,8 @@ mod tests {
             let hash = hasher.hash_any(Share::SYSTEM, &password.into()).await.unwrap();
             argon2.verify_password(password.as_bytes(), hash.expose()).unwrap();
             let theirs = argon2.hash_password_with_salt(password.as_bytes(), &[7; 16]).unwrap().to_string();
-            let (verified, _) = hasher.verify(Share::SYSTEM, &password.into(), Some(&theirs.into())).await.unwrap();
+            let (verified, _) =
+                hasher.verify(Share::SYSTEM, TENANT, &password.into(), Some(&theirs.into())).await.unwrap();
             assert_eq!(verified, Verified::Yes);
         }
         // Other variants of Argon2 are imported.
@@ -212,7 +272,7 @@ mod tests {
             let params = Params::new(128, 2, 2, Some(20)).unwrap();
             let theirs = Argon2::new(algorithm, version, params).hash_password_with_salt(b"Passw0rd!", &[7; 16]);
             let (verified, _) = hasher
-                .verify(Share::SYSTEM, &"Passw0rd!".into(), Some(&theirs.unwrap().to_string().into()))
+                .verify(Share::SYSTEM, TENANT, &"Passw0rd!".into(), Some(&theirs.unwrap().to_string().into()))
                 .await
                 .unwrap();
             assert_eq!(verified, Verified::YesButWeak);
@@ -225,13 +285,13 @@ mod tests {
         usual.workers = Workers::with_threads(NonZero::<usize>::MIN, Duration::ZERO, Duration::MAX);
         let hash = expensive.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
         for (password, memory) in [(None, 64), (Some(&hash), 0), (None, 64)] {
-            usual.verify(Share::SYSTEM, &"Passw0rd!".into(), password).await.unwrap();
+            usual.verify(Share::SYSTEM, TENANT, &"Passw0rd!".into(), password).await.unwrap();
             let (tell, told) = mpsc::channel();
             let look = move |blocks: &mut Vec<Block>| {
                 tell.send(blocks.capacity()).unwrap();
                 Ok(Output::new(&[7; 32]).unwrap())
             };
-            usual.workers.make(Share::SYSTEM, Arc::new(look)).await.unwrap();
+            usual.workers.make(Share::SYSTEM, Load::USUAL, Arc::new(look)).await.unwrap();
             assert_eq!(told.recv().unwrap(), memory);
         }
     }
@@ -241,7 +301,7 @@ mod tests {
         for text in
             ["", "hunter2", "$argon2id$v=19$m=64,t=1,p=1", "$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0", "$2b$10$x"]
         {
-            let verified = hasher(64).verify(Share::SYSTEM, &"x".into(), Some(&text.into())).await;
+            let verified = hasher(64).verify(Share::SYSTEM, TENANT, &"x".into(), Some(&text.into())).await;
             assert!(matches!(verified, Err(Error::Internal(_))), "{text}");
         }
     }
@@ -250,7 +310,7 @@ mod tests {
     async fn a_hash_of_a_lower_cost_is_weak() {
         let hash = hasher(64).hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
         assert_eq!(
-            hasher(128).verify(Share::SYSTEM, &"Passw0rd!".into(), Some(&hash)).await.unwrap().0,
+            hasher(128).verify(Share::SYSTEM, TENANT, &"Passw0rd!".into(), Some(&hash)).await.unwrap().0,
             Verified::YesButWeak
         );
     }
@@ -266,17 +326,19 @@ mod tests {
             (format!("{read}!"), Verified::Yes),
             (format!("{read} and more"), Verified::Yes),
         ] {
-            let (verified, _) = hasher(64).verify(Share::SYSTEM, &password.as_str().into(), Some(&hash)).await.unwrap();
+            let (verified, _) =
+                hasher(64).verify(Share::SYSTEM, TENANT, &password.as_str().into(), Some(&hash)).await.unwrap();
             assert_eq!(verified, expected, "{password}");
         }
     }
 
     #[tokio::test]
-    async fn a_refusal_waits_for_the_slowest_known_kind_of_hash() {
+    async fn a_refusal_in_a_tenant_takes_as_long_for_every_account() {
         let hasher = hasher(64);
         let known = hasher.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
         let hour = Duration::from_secs(3600);
-        hasher.timing.note(Cost::Pbkdf2 { rounds: NonZero::<u32>::MAX, length: 32 }, hour);
+        let expensive = (Cost::Pbkdf2 { rounds: NonZero::<u32>::MAX, length: 32 }, u64::MAX);
+        hasher.timing.note(TENANT, expensive, 64, hour);
         let imported = "$pbkdf2$1200$AAECAwQFBgcICQoLDA0ODw$V1Uj4sMq5YkJt/j67oKaOBYma3A".into();
         for (password, hash) in [
             ("Passw0rd?", None),
@@ -285,7 +347,7 @@ mod tests {
             // A right password may be refused for another reason.
             ("Passw0rd!", Some(&known)),
         ] {
-            let (_, left) = hasher.verify(Share::SYSTEM, &password.into(), hash).await.unwrap();
+            let (_, left) = hasher.verify(Share::SYSTEM, TENANT, &password.into(), hash).await.unwrap();
             assert!(left > hour / 2 && left < hour, "{password}: {left:?}");
         }
     }
@@ -293,6 +355,9 @@ mod tests {
     #[tokio::test]
     async fn a_stored_hash_above_the_maximum_cost_is_an_error() {
         let greedy = PasswordHash::from("$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng");
-        assert!(matches!(hasher(64).verify(Share::SYSTEM, &"x".into(), Some(&greedy)).await, Err(Error::Internal(_))));
+        assert!(matches!(
+            hasher(64).verify(Share::SYSTEM, TENANT, &"x".into(), Some(&greedy)).await,
+            Err(Error::Internal(_))
+        ));
     }
 }

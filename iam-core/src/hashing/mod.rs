@@ -1,13 +1,14 @@
 //! The hashing of passwords: what hashes are stored and accepted, and the queue in which they are computed.
 
+mod cost;
 mod hasher;
 mod share;
 mod stored;
 mod timing;
 mod workers;
 
-pub use crate::hashing::hasher::HashingCost;
+pub use crate::hashing::cost::HashingCost;
 
 pub(crate) use crate::hashing::hasher::{PasswordHasher, Verified};
 pub(crate) use crate::hashing::share::Share;
-pub(crate) use crate::hashing::stored::accept_hash;
+pub(crate) use crate::hashing::workers::Priority;

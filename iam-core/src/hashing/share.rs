@@ -5,18 +5,18 @@ use iam_model::id::TenantId;
 
 use crate::caller::Caller;
 
-/// The queue share to which a password hash belongs. While other shares wait, no share gets more than half of all
-/// hashes (`decisions.md` §2).
+/// The queue share to which a password hash belongs. While other shares wait, no share gets more than half of the time
+/// of hashing (`docs/design.md#the-queue`).
 ///
-/// The queue serves round robin on three levels: groups of clients (trusted code, users, strangers), then the networks
-/// of a group, then the tenants of a network. So a client that makes many tenants gets no more hashes than another
-/// client, and logins go on even when many users hash passwords.
+/// The queue shares out time on three levels: groups of clients (trusted code, users, strangers), then the networks of
+/// a group, then the tenants of a network. So a client that makes many tenants gets no more hashes than another client,
+/// and logins go on even when many users hash passwords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     group: Group,
     /// The client's network. `None` where the address is not known, and for trusted code.
     network: Option<IpAddr>,
-    /// The tenant of a user. `None` for the other groups.
+    /// The tenant of a user, or the tenant that a stranger names. `None` for trusted code.
     tenant: Option<TenantId>,
 }
 
@@ -30,7 +30,7 @@ enum Group {
     Strangers,
 }
 
-/// The key of a queue on one level. Queues of one level are served round robin.
+/// The key of a queue on one level. Queues of one level share out time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueKey(Option<Party>);
 
@@ -67,6 +67,12 @@ impl Share {
     /// The share of an unauthenticated client.
     pub(crate) fn of_client(context: &RequestContext) -> Self {
         Self { group: Group::Strangers, network: context.ip_address.map(network_of), tenant: None }
+    }
+
+    /// Returns the share of the same client in a tenant, which must exist: a client must not get more by inventing
+    /// names.
+    pub(crate) fn in_tenant(self, tenant: TenantId) -> Self {
+        Self { tenant: Some(tenant), ..self }
     }
 
     /// Returns the keys of the queues that the share waits in, level by level.
@@ -118,6 +124,7 @@ mod tests {
         let stranger = Share { group: Group::Strangers, network, tenant: None };
         assert_eq!(Share::of(&Caller::anonymous(tenant, context.clone())), stranger);
         assert_eq!(Share::of_client(&context), stranger);
+        assert_eq!(stranger.in_tenant(tenant), Share { tenant: Some(tenant), ..stranger });
         assert_eq!(Share::of(&Caller::system(tenant, "test")), Share::SYSTEM);
     }
 }

@@ -12,6 +12,8 @@ use iam_model::error::{Error, Result};
 use iam_model::secret::{Password, PasswordHash};
 use iam_model::validate::Invalid;
 
+use crate::hashing::cost::HashingCost;
+
 /// The limits on the cost of a hash. At each limit, a hash takes about a second on one core. They keep an imported
 /// hash from exhausting the machine.
 const MAX_MEMORY_KIB: u32 = 256 * 1024;
@@ -34,6 +36,12 @@ const MAX_PBKDF2_ROUNDS: u64 = 2_000_000;
 /// In KiB times passes: a third of the default of [`HashingCost`](crate::hashing::HashingCost).
 const MIN_ARGON2_WORK: u32 = 12 * 1024;
 
+/// How often the cost of a hash of this installation a hash that a tenant imports may cost.
+pub(super) const MAX_RELATIVE_COST: u32 = 2;
+
+/// The memory that a hash which a tenant imports may need, if the installation's own hashes need less.
+const MAX_TENANT_MEMORY_KIB: u32 = 64 * 1024;
+
 /// A common default of bcrypt libraries, and the minimum that OWASP recommends.
 #[cfg(feature = "bcrypt")]
 const MIN_BCRYPT_COST: u32 = 10;
@@ -41,19 +49,68 @@ const MIN_BCRYPT_COST: u32 = 10;
 /// The minimum of NIST SP 800-63B (2017, 5.1.1.2).
 const MIN_PBKDF2_ROUNDS: u32 = 10_000;
 
-/// Accepts a hash that this library can verify and whose cost is within the limits.
-pub(crate) fn accept_hash(hash: PasswordHash) -> Result<PasswordHash, Invalid> {
-    let is_enough = match StoredHash::parse(&hash)?.function.cost() {
+/// The time that a hash needs, as the memory in KiB times the passes of an Argon2 hash that takes as long.
+///
+/// Whether a hash is accepted must not depend on the machine and its load, so the other functions are converted by
+/// ratios that were measured once. Shares of hashing go by the time that a hash really took.
+pub(super) type Work = u64;
+
+/// The work of bcrypt at cost 0: at cost 10, it takes two to three times as long as OWASP's first choice for Argon2id.
+#[cfg(feature = "bcrypt")]
+const BCRYPT_WORK: Work = 100;
+
+/// The limits on the cost of a hash that is imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ImportLimit {
+    work: Work,
+    memory_kib: u32,
+}
+
+impl ImportLimit {
+    /// The limit for a tenant whose installation makes hashes of this cost: twice that cost. An installation that makes
+    /// cheaper hashes than by default still accepts what costs little.
+    pub(super) fn of_tenant(own: &Params) -> Self {
+        let default = HashingCost::default();
+        let least = Work::from(default.memory_kib) * Work::from(default.passes);
+        let work = Work::from(MAX_RELATIVE_COST) * work_of(own).max(least);
+        Self { work, memory_kib: own.m_cost().max(MAX_TENANT_MEMORY_KIB) }
+    }
+
+    fn allows(self, function: &Function) -> bool {
+        let memory_kib = match function {
+            Function::Argon2(_, argon2) => argon2.params().m_cost(),
+            #[cfg(feature = "bcrypt")]
+            Function::Bcrypt { .. } => 0,
+            Function::Pbkdf2 { .. } => 0,
+        };
+        function.work() <= self.work && memory_kib <= self.memory_kib
+    }
+}
+
+/// Returns the work of an Argon2 hash.
+pub(super) fn work_of(argon2: &Params) -> Work {
+    Work::from(argon2.m_cost()) * Work::from(argon2.t_cost())
+}
+
+/// Accepts a hash that this library can verify and whose cost is within the limits. `limit` is `None` for trusted code,
+/// whose hashes may take about a second.
+pub(super) fn accept_hash(hash: PasswordHash, limit: Option<ImportLimit>) -> Result<PasswordHash, Invalid> {
+    let function = StoredHash::parse(&hash)?.function;
+    let is_enough = match function.cost() {
         Cost::Argon2 { memory_kib, passes, .. } => memory_kib * passes >= MIN_ARGON2_WORK,
         #[cfg(feature = "bcrypt")]
         Cost::Bcrypt { cost } => cost >= MIN_BCRYPT_COST,
         Cost::Pbkdf2 { rounds, .. } => rounds.get() >= MIN_PBKDF2_ROUNDS,
     };
-    if is_enough {
-        Ok(hash)
-    } else {
-        Err(Invalid::new("costs an attacker too little to guess: the user must set a new password"))
+    if !is_enough {
+        return Err(Invalid::new("costs an attacker too little to guess: the user must set a new password"));
     }
+    if limit.is_some_and(|limit| !limit.allows(&function)) {
+        return Err(Invalid::new(
+            "costs more than twice as much to verify as a hash of this installation: only its operator can import it",
+        ));
+    }
+    Ok(hash)
 }
 
 /// The parameters that determine how long a hash takes.
@@ -126,6 +183,24 @@ impl Function {
             }
         };
         output.map_err(|cause| Error::internal("password hashing", cause))
+    }
+
+    /// Returns the time that the function needs.
+    pub(super) fn work(&self) -> Work {
+        match self {
+            Self::Argon2(_, argon2) => work_of(argon2.params()),
+            #[cfg(feature = "bcrypt")]
+            Self::Bcrypt { cost } => BCRYPT_WORK << cost,
+            Self::Pbkdf2 { algorithm, rounds, length } => {
+                // Two rounds of SHA-1 or SHA-256, and one of SHA-512, take as long as three or four KiB of Argon2.
+                let (block, work) = match *algorithm {
+                    algorithm if algorithm == pbkdf2::PBKDF2_HMAC_SHA512 => (64, 3),
+                    algorithm if algorithm == pbkdf2::PBKDF2_HMAC_SHA256 => (32, 2),
+                    _ => (20, 2),
+                };
+                Work::from(rounds.get()) * length.div_ceil(block) as Work * work
+            }
+        }
     }
 
     /// Returns the parameters that determine how long the function takes.
@@ -359,22 +434,59 @@ mod tests {
     #[test]
     fn a_hash_below_the_minimum_cost_is_not_accepted() {
         let rest = "$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng";
-        let argon2 = |cost: &str| accept_hash(format!("$argon2id$v=19${cost}{rest}").as_str().into());
-        let pbkdf2 = |rounds: &str| accept_hash(format!("$pbkdf2-sha256${rounds}{rest}").as_str().into());
+        let argon2 = |cost: &str| accept_hash(format!("$argon2id$v=19${cost}{rest}").as_str().into(), None);
+        let pbkdf2 = |rounds: &str| accept_hash(format!("$pbkdf2-sha256${rounds}{rest}").as_str().into(), None);
         for refused in [argon2("m=12287,t=1,p=1"), argon2("m=4095,t=3,p=1"), pbkdf2("9999")] {
             assert!(refused.unwrap_err().to_string().contains("too little"));
         }
         for accepted in [argon2("m=12288,t=1,p=1"), argon2("m=4096,t=3,p=1"), pbkdf2("10000")] {
             accepted.unwrap();
         }
-        assert!(accept_hash("hunter2".into()).unwrap_err().to_string().contains("no password hash"));
+        assert!(accept_hash("hunter2".into(), None).unwrap_err().to_string().contains("no password hash"));
         #[cfg(feature = "bcrypt")]
         {
             let bcrypt = |cost| {
-                accept_hash(format!("$2b${cost}$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW").as_str().into())
+                let hash = format!("$2b${cost}$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW");
+                accept_hash(hash.as_str().into(), None)
             };
             bcrypt("10").unwrap();
             assert!(bcrypt("09").unwrap_err().to_string().contains("too little"));
+        }
+    }
+
+    #[test]
+    fn a_hash_that_a_tenant_imports_costs_at_most_twice_one_of_the_installation() {
+        let rest = "$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng";
+        let cheap = Params::new(64, 1, 1, None).unwrap();
+        let (usual, dear) = (Params::default(), Params::new(128 * 1024, 3, 1, None).unwrap());
+        for (own, hash, is_accepted) in [
+            (&usual, "$argon2id$v=19$m=19456,t=4,p=1", true),
+            (&usual, "$argon2id$v=19$m=47104,t=1,p=1", true),
+            (&usual, "$argon2id$v=19$m=19456,t=5,p=1", false),
+            (&usual, "$argon2id$v=19$m=65537,t=1,p=1", false),
+            (&usual, "$argon2id$v=19$m=262144,t=1,p=1", false),
+            (&cheap, "$argon2id$v=19$m=19456,t=4,p=1", true),
+            (&cheap, "$argon2id$v=19$m=19456,t=5,p=1", false),
+            (&dear, "$argon2id$v=19$m=131072,t=6,p=1", true),
+            (&dear, "$argon2id$v=19$m=131072,t=7,p=1", false),
+            (&dear, "$argon2id$v=19$m=131073,t=1,p=1", false),
+            (&usual, "$pbkdf2-sha256$38912", true),
+            (&usual, "$pbkdf2-sha256$38913", false),
+            (&usual, "$pbkdf2-sha512$25941", true),
+            (&usual, "$pbkdf2-sha512$25942", false),
+            (&usual, "$pbkdf2$38913", false),
+        ] {
+            let hash = PasswordHash::from(format!("{hash}{rest}").as_str());
+            accept_hash(hash.clone(), None).unwrap();
+            let accepted = accept_hash(hash.clone(), Some(ImportLimit::of_tenant(own)));
+            assert_eq!(accepted.is_ok(), is_accepted, "{own:?} {}", hash.expose());
+        }
+        #[cfg(feature = "bcrypt")]
+        {
+            let hash = PasswordHash::from("$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW");
+            let refused = accept_hash(hash.clone(), Some(ImportLimit::of_tenant(&usual))).unwrap_err();
+            assert!(refused.to_string().contains("only its operator"), "{refused}");
+            accept_hash(hash, Some(ImportLimit::of_tenant(&dear))).unwrap();
         }
     }
 

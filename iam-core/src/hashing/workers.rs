@@ -26,7 +26,7 @@ const INITIAL_HASH_TIME: Duration = Duration::from_millis(10);
 
 /// When a job waits and no hash was finished for this long, the [fallback thread](Priority::Low) makes hashes. When a
 /// hash takes this long, the fallback thread makes it too, and the first result counts.
-const STALL: Duration = Duration::from_millis(500);
+const STALL: Duration = Duration::from_millis(150);
 
 /// The hashing threads: as many as the machine has cores, and one fallback thread for when these get no core. They
 /// start when they are first needed, and end when this is dropped.
@@ -49,80 +49,148 @@ struct State {
     stalled: VecDeque<Job>,
     threads: u32,
     idle: usize,
-    /// How long a hash takes: a moving average over recent hashes.
+    /// How many hashes are being made that need more memory than usual.
+    large: u32,
+    /// How long a hash of this installation takes: a moving average over recent hashes, by their weight.
     hash_time: Duration,
     /// When the last hash was finished, without those of the fallback thread.
     last_hash_at: Instant,
     is_closed: bool,
 }
 
-/// The jobs that wait, by share. On each level, the queues that have jobs are served round robin. Within a share, jobs
-/// are served in the order of arrival. While two shares wait, neither gets more than every second hash.
+/// The jobs that wait, by share. On each level, the queue that has used the least time of hashing is served next.
+/// Within a share, jobs are served in the order of arrival. While two shares wait, neither gets more than half of the
+/// time, however long its hashes take.
+///
+/// This is start-time fair queueing: a queue that had no jobs for a while goes on from the time of the others, so that
+/// it can neither save up time nor get rid of what it used just before.
 #[derive(Default)]
 struct HashQueue {
     jobs: VecDeque<Job>,
-    children: VecDeque<(QueueKey, HashQueue)>,
+    children: Vec<(QueueKey, HashQueue)>,
+    /// How much time the queue has used, on the clock of its parent.
+    used: Duration,
+    /// The clock of the children: the used time of the child that was served last.
+    clock: Duration,
 }
+
+/// The maximum number of queues without jobs that are remembered on a level, for the time that they have used.
+const MAX_IDLE: usize = 256;
 
 impl HashQueue {
     fn push(&mut self, job: Job) {
         let mut queue = self;
         for key in job.share.queue_keys() {
+            let clock = queue.clock;
             let found = queue.children.iter().position(|(other, _)| *other == key);
             let index = found.unwrap_or_else(|| {
-                queue.children.push_back((key, Self::default()));
+                queue.children.push((key, Self::default()));
                 queue.children.len() - 1
             });
             #[expect(clippy::indexing_slicing, reason = "the index was found or just added")]
             let (_, next) = &mut queue.children[index];
+            if next.len() == 0 {
+                next.used = next.used.max(clock);
+            }
             queue = next;
         }
         queue.jobs.push_back(job);
     }
 
-    fn pop(&mut self) -> Option<Job> {
-        if let Some(job) = self.jobs.pop_front() {
-            return Some(job);
+    /// Removes the next of the jobs that may start now, and charges its expected time. A hash of this installation
+    /// takes `usual`.
+    fn pop(&mut self, may_start: &impl Fn(&Job) -> bool, usual: Duration) -> Option<Job> {
+        if let Some(index) = self.jobs.iter().position(may_start) {
+            return self.jobs.remove(index);
         }
-        let (key, mut queue) = self.children.pop_front()?;
-        let job = queue.pop();
-        if queue.len() > 0 {
-            self.children.push_back((key, queue));
+        let waiting = self.children.iter_mut().map(|(_, queue)| queue).filter(|queue| queue.peek(may_start).is_some());
+        let next = waiting.min_by_key(|queue| queue.used)?;
+        let job = next.pop(may_start, usual)?;
+        self.clock = self.clock.max(next.used);
+        next.used += job.expected(usual);
+        Some(job)
+    }
+
+    /// Returns the job that [`pop`](Self::pop) would remove.
+    fn peek(&self, may_start: &impl Fn(&Job) -> bool) -> Option<&Job> {
+        let child = |(_, queue): &'_ (QueueKey, Self)| queue.used;
+        self.jobs.iter().find(|job| may_start(job)).or_else(|| {
+            let waiting = self.children.iter().filter(|(_, queue)| queue.peek(may_start).is_some());
+            waiting.min_by_key(|queue| child(queue)).and_then(|(_, queue)| queue.peek(may_start))
+        })
+    }
+
+    /// Corrects what a share is charged for a hash, when it is known how long it took. `charged` was charged before.
+    fn charge(&mut self, share: Share, charged: Duration, took: Duration) {
+        let mut queue = self;
+        for key in share.queue_keys() {
+            let Some((_, next)) = queue.children.iter_mut().find(|(other, _)| *other == key) else { return };
+            next.used = (next.used + took).saturating_sub(charged);
+            queue = next;
         }
-        job
     }
 
     fn len(&self) -> usize {
         self.jobs.len() + self.children.iter().map(|(_, queue)| queue.len()).sum::<usize>()
     }
 
-    /// Returns how many jobs are served before the next job of a share. On each level, these are the jobs ahead in its
-    /// own queue, and as many rounds of every other queue.
-    fn ahead_of(&self, keys: &[QueueKey]) -> usize {
-        let [key, below @ ..] = keys else { return self.jobs.len() };
-        let own = self.children.iter().find(|(other, _)| other == key).map_or(0, |(_, queue)| queue.ahead_of(below));
+    /// Returns how long the jobs are expected to take.
+    fn expected(&self, usual: Duration) -> Duration {
+        let own: Duration = self.jobs.iter().map(|job| job.expected(usual)).sum();
+        own + self.children.iter().map(|(_, queue)| queue.expected(usual)).sum::<Duration>()
+    }
+
+    /// Returns how long the jobs are expected to take that are served before the next job of a share. On each level,
+    /// these are the jobs ahead in its own queue, and as much of every other queue and one `usual` hash.
+    fn ahead_of(&self, keys: &[QueueKey], usual: Duration) -> Duration {
+        let [key, below @ ..] = keys else { return self.expected(usual) };
+        let own = self.children.iter().find(|(other, _)| other == key);
+        let own = own.map_or(Duration::ZERO, |(_, queue)| queue.ahead_of(below, usual));
         let others = self.children.iter().filter(|(other, _)| other != key);
-        own + others.map(|(_, queue)| queue.len().min(own + 1)).sum::<usize>()
+        own + others.map(|(_, queue)| queue.expected(usual).min(own + usual)).sum::<Duration>()
     }
 
-    /// Returns when the next job was queued.
-    fn next_queued_at(&self) -> Option<Instant> {
-        match self.jobs.front() {
-            Some(job) => Some(job.queued_at),
-            None => self.children.front()?.1.next_queued_at(),
-        }
-    }
-
+    /// Removes the jobs whose caller has cancelled, and the queues that need not be remembered.
     fn remove_cancelled(&mut self) {
         self.jobs.retain(|job| !job.is_over());
         self.children.iter_mut().for_each(|(_, queue)| queue.remove_cancelled());
-        self.children.retain(|(_, queue)| queue.len() > 0);
+        let clock = self.clock;
+        self.children.retain(|(_, queue)| queue.len() > 0 || queue.used > clock);
+        if self.children.iter().filter(|(_, queue)| queue.len() == 0).count() > MAX_IDLE {
+            self.children.retain(|(_, queue)| queue.len() > 0);
+        }
     }
+}
+
+/// What a hash needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// How often the time of a hash of this installation.
+    pub(super) weight: f64,
+    /// Whether it needs more memory than a hash of this installation. One such hash is made at a time.
+    pub(super) needs_more_memory: bool,
+}
+
+impl Load {
+    #[cfg(test)]
+    pub(super) const USUAL: Self = Self { weight: 1.0, needs_more_memory: false };
+
+    /// Returns how often its time is of that of a hash of this installation, and at least a thousandth: times are
+    /// divided by it.
+    fn weight(self) -> f64 {
+        self.weight.clamp(0.001, 1_000_000.0)
+    }
+}
+
+/// Returns a multiple of a time, and the greatest possible time where it would be greater.
+fn scaled(time: Duration, factor: f64) -> Duration {
+    Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX)
 }
 
 #[derive(Clone)]
 struct Job {
     share: Share,
+    load: Load,
     hash: HashFn,
     queued_at: Instant,
     /// `None` when the job is answered.
@@ -130,9 +198,15 @@ struct Job {
 }
 
 impl Job {
-    fn new(share: Share, hash: HashFn) -> (Self, oneshot::Receiver<HashResult>) {
+    fn new(share: Share, load: Load, hash: HashFn) -> (Self, oneshot::Receiver<HashResult>) {
         let (answer, made) = oneshot::channel();
-        (Self { share, hash, queued_at: now(), answer: Arc::new(Mutex::new(Some(answer))) }, made)
+        let answer = Arc::new(Mutex::new(Some(answer)));
+        (Self { share, load, hash, queued_at: now(), answer }, made)
+    }
+
+    /// Returns how long the hash is expected to take.
+    fn expected(&self, usual: Duration) -> Duration {
+        scaled(usual, self.load.weight())
     }
 
     fn answer(&self) -> MutexGuard<'_, Option<oneshot::Sender<HashResult>>> {
@@ -171,6 +245,7 @@ impl Workers {
             stalled: VecDeque::new(),
             threads: 0,
             idle: 0,
+            large: 0,
             hash_time,
             last_hash_at: now(),
             is_closed: false,
@@ -193,8 +268,8 @@ impl Workers {
     }
 
     /// Queues a hash and waits for its result. Dropping the future before a thread starts the hash cancels it.
-    pub(super) async fn make(&self, share: Share, hash: HashFn) -> Result<HashResult> {
-        let (job, made) = Job::new(share, hash);
+    pub(super) async fn make(&self, share: Share, load: Load, hash: HashFn) -> Result<HashResult> {
+        let (job, made) = Job::new(share, load, hash);
         self.put(job)?;
         made.await.map_err(|cause| Error::internal("password hashing", cause))
     }
@@ -251,8 +326,7 @@ impl Shared {
 
     fn admit(&self, state: &mut State, share: Share) -> Result<()> {
         state.waiting.remove_cancelled();
-        let ahead = u32::try_from(state.waiting.ahead_of(&share.queue_keys())).unwrap_or(u32::MAX);
-        let wait = state.hash_time.saturating_mul(ahead) / self.max_threads.get();
+        let wait = state.waiting.ahead_of(&share.queue_keys(), state.hash_time) / self.max_threads.get();
         if wait <= self.max_wait {
             return Ok(());
         }
@@ -263,24 +337,33 @@ impl Shared {
     /// Hands one job after the other to a hashing thread.
     fn serve(&self, hasher: &HashingThread, priority: Priority) {
         let next = || match priority {
-            Priority::Lowest => self.next(),
+            Priority::Lowest | Priority::Lower => self.next(),
             Priority::Low => self.next_stalled(),
         };
-        while let Some(job) = next() {
+        while let Some((job, charged)) = next() {
             let started = now();
-            let output = hasher.make(Arc::clone(&job.hash), self.stall, || match priority {
-                Priority::Lowest => self.hand_over(job.clone()),
+            // A hash that takes longer than others is not late so soon.
+            let stall = scaled(self.stall, job.load.weight().max(1.0));
+            let output = hasher.make(Arc::clone(&job.hash), stall, || match priority {
+                Priority::Lowest | Priority::Lower => self.hand_over(job.clone()),
                 Priority::Low => {}
             });
             let took = started.elapsed();
             let answer = job.answer().take();
             let mut state = self.lock();
+            if job.load.needs_more_memory {
+                state.large = state.large.saturating_sub(1);
+                // The next such hash can start, and this thread may be the fallback thread, which does not start it.
+                self.wakeup.notify_one();
+            }
+            state.waiting.charge(job.share, charged, took);
             if matches!(priority, Priority::Lowest) {
                 state.last_hash_at = now();
             }
             // Another thread may have been faster.
             let Some(answer) = answer else { continue };
-            state.hash_time = (state.hash_time.saturating_mul(7).saturating_add(took)) / 8;
+            let usual = scaled(took, job.load.weight().recip());
+            state.hash_time = (state.hash_time.saturating_mul(7).saturating_add(usual)) / 8;
             drop(state);
             // The caller may have cancelled meanwhile.
             let _ = answer.send(HashResult { output, waited: started - job.queued_at, took });
@@ -293,16 +376,16 @@ impl Shared {
         self.fallback_wakeup.notify_one();
     }
 
-    /// Waits for the next job. Returns `None` when the queue is closed.
-    fn next(&self) -> Option<Job> {
+    /// Waits for the next job. Returns it with the time that its share was charged, or `None` when the queue is closed.
+    fn next(&self) -> Option<(Job, Duration)> {
         let mut state = self.lock();
         loop {
             state.waiting.remove_cancelled();
             if state.is_closed {
                 return None;
             }
-            if let Some(job) = state.waiting.pop() {
-                return Some(job);
+            if let Some(next) = state.start() {
+                return Some(next);
             }
             state.idle += 1;
             state = self.wakeup.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -311,8 +394,8 @@ impl Shared {
     }
 
     /// Waits for a job whose thread gets no core, or until a job waits and no other thread has finished a hash for the
-    /// stall time. Returns `None` when the queue is closed.
-    fn next_stalled(&self) -> Option<Job> {
+    /// stall time. Returns it with the time that its share was charged, or `None` when the queue is closed.
+    fn next_stalled(&self) -> Option<(Job, Duration)> {
         let mut state = self.lock();
         loop {
             state.waiting.remove_cancelled();
@@ -321,18 +404,38 @@ impl Shared {
                 return None;
             }
             if let Some(job) = state.stalled.pop_front() {
-                return Some(job);
+                // Its share was charged when the other thread began.
+                state.large += u32::from(job.load.needs_more_memory);
+                return Some((job, Duration::ZERO));
             }
-            let Some(queued_at) = state.waiting.next_queued_at() else {
+            let may_start = state.may_start();
+            let Some(queued_at) = state.waiting.peek(&may_start).map(|job| job.queued_at) else {
                 state = self.fallback_wakeup.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             let left = self.stall.saturating_sub(queued_at.max(state.last_hash_at).elapsed());
             if left.is_zero() {
-                return state.waiting.pop();
+                return state.start();
             }
             state = self.fallback_wakeup.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+impl State {
+    /// Returns which jobs may start now. Of those that need more memory than usual, one is made at a time, so that the
+    /// memory for hashes is bounded.
+    fn may_start(&self) -> impl Fn(&Job) -> bool + use<> {
+        let is_large_free = self.large == 0;
+        move |job| is_large_free || !job.load.needs_more_memory
+    }
+
+    /// Removes the next job, with the time that its share is charged.
+    fn start(&mut self) -> Option<(Job, Duration)> {
+        let job = self.waiting.pop(&self.may_start(), self.hash_time)?;
+        self.large += u32::from(job.load.needs_more_memory);
+        let charged = job.expected(self.hash_time);
+        Some((job, charged))
     }
 }
 
@@ -383,22 +486,26 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// The priority of a hashing thread. A hash occupies a core for a long time. A request without a hash takes a fraction
-/// of that time, so it goes first.
+/// The priority of a thread beside those that answer requests. A hash occupies a core for a long time. A request without a
+/// hash takes a fraction of that time, so it goes first.
 #[derive(Clone, Copy)]
-enum Priority {
-    /// The thread yields its core to other threads at once, and gets almost no time while they need the core.
+pub(crate) enum Priority {
+    /// Of hashing threads: the thread yields its core to other threads at once, and gets almost no time while they need
+    /// the core.
     Lowest,
-    /// The priority of the fallback thread, so that hashing goes on while requests need all cores. Beside a thread of
-    /// normal priority, it gets a tenth of a core. But it does not yield the core at once. If all hashing threads had
-    /// this priority, a request, which wakes several threads one after the other, would wait each time.
+    /// Of computing threads: beside a thread of normal priority, it gets a sixtieth of a core. It yields to the fallback
+    /// thread, so that a login does not wait for the preview of another tenant.
+    Lower,
+    /// Of the fallback thread: beside a thread of normal priority, it gets a tenth of a core, so hashing goes on while
+    /// requests need all cores. But it does not yield the core at once. If all hashing threads had this priority, a
+    /// request, which wakes several threads one after the other, would wait each time.
     Low,
 }
 
 impl Priority {
-    /// Sets the priority of the calling thread, on Linux. If this fails, hashes are made with the normal priority.
+    /// Sets the priority of the calling thread, on Linux. If this fails, the thread has the normal priority.
     #[cfg(all(feature = "idle-hashing", target_os = "linux"))]
-    fn apply(self) {
+    pub(crate) fn apply(self) {
         use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, unix};
 
         if matches!(self, Self::Lowest) {
@@ -408,17 +515,15 @@ impl Priority {
                 tracing::debug!(?error, "cannot restrict password hashing to idle time");
             }
         }
-        if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-            tracing::debug!(%error, "cannot lower the priority of password hashing");
+        let nice = if matches!(self, Self::Lower) { 19 } else { 10 };
+        if let Err(error) = rustix::process::setpriority_process(None, nice) {
+            tracing::debug!(%error, "cannot lower the priority of a thread");
         }
     }
 
     #[cfg(not(all(feature = "idle-hashing", target_os = "linux")))]
-    fn apply(self) {}
+    pub(crate) fn apply(self) {}
 }
-
-#[cfg(all(feature = "idle-hashing", target_os = "linux"))]
-const NICE: i32 = 10;
 
 #[cfg(test)]
 mod tests;

@@ -12,18 +12,19 @@ use iam_model::user::User;
 use iam_model::validate::Fields;
 
 use crate::caller::Caller;
-use crate::engine::{Engine, Once, UnitOfWork, hold_quota};
+use crate::engine::{Engine, Once, UnitOfWork, hold_quota, hold_user_quota};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
 use crate::invitation::Invitations;
+use crate::invitation::home::home_of;
 use crate::invitation::pending_at;
-use crate::invitation::service::{known, offer};
+use crate::invitation::service::{offer, references};
 use crate::link;
 use crate::session::{LoggedIn, open_session};
-use crate::tenant::{Founded, Registered, log_in_again};
+use crate::tenant::{Registered, TenantWithUser, log_in_again};
 use crate::user::{NewProfile, NewUser};
 
-/// What an invited person says when it accepts, as typed; see [`Invitations::accept`].
+/// The input with which an invited person accepts, as typed; see [`Invitations::accept`].
 #[derive(Clone, Debug)]
 pub struct Acceptance {
     /// The token of the link.
@@ -40,8 +41,9 @@ pub struct Acceptance {
 const ACCEPTANCE: &str = "INVITATION_ACCEPTANCE";
 
 impl Invitations<'_> {
-    /// Makes the invited person a user with a verified address and the roles of the invitation, and logs it in. Roles
-    /// that have expired meanwhile are left out. The user who invited must still be allowed to invite with these roles.
+    /// Makes the invited person a user with a verified address and the roles of the invitation, and logs it in. Its home
+    /// is the organization of one of the roles that is above those of all others, if there is one. Roles that have
+    /// expired meanwhile are left out. The user who invited must still be allowed to invite with these roles.
     ///
     /// # Errors
     ///
@@ -68,14 +70,14 @@ impl Invitations<'_> {
     ) -> Result<Registered> {
         let iam = self.0;
         let Acceptance { token, password, first_name, last_name } = acceptance;
-        let once = Once::for_registration(&iam.idempotency, idempotency, ACCEPTANCE);
+        let once = Once::for_registration(&iam.keys.idempotency, idempotency, ACCEPTANCE);
         if once.has_key() {
             // A repeat needs no new hash. Hashing takes by far the longest.
             let caller = Caller::anonymous(iam.next_id(), context.clone());
             let mut work = iam.begin(&caller).await?;
-            if let Some(founded) = once.find(&mut work).await? {
+            if let Some(created) = once.find(&mut work).await? {
                 drop(work);
-                return log_in_again(iam, context, &password, founded).await;
+                return log_in_again(iam, context, &password, created).await;
             }
         }
         let (link, tenant) = link::find(iam, &token, LinkPurpose::Invitation).await?;
@@ -85,23 +87,23 @@ impl Invitations<'_> {
         let NewProfile { email, password: checked, first_name, last_name } =
             new.validate(Fields::default(), iam.password_rules.of(&tenant))?;
         let accepted = iam.password_rules.accept("password", &checked).await?;
-        let hash = iam.passwords.hash(Share::of_client(context), &accepted).await?;
+        let hash = iam.passwords.hash(Share::of_client(context).in_tenant(tenant.id), &accepted).await?;
         iam.refresh_keys().await?;
         let (user_id, session_id): (UserId, SessionId) = (iam.next_id(), iam.next_id());
         let caller = Caller::founder(tenant.id, user_id, session_id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        if let Some(founded) = once.find(&mut work).await? {
+        if let Some(created) = once.find(&mut work).await? {
             drop(work);
-            return log_in_again(iam, context, &password, founded).await;
+            return log_in_again(iam, context, &password, created).await;
         }
         let profile = NewProfile { email, password: hash, first_name, last_name };
-        let founded = create_user(iam, &mut work, (&link, user_id), profile).await?;
-        let login = open_session(iam, &mut work, founded.user, session_id, AuthenticationMethods::default()).await?;
-        let founded = Founded { tenant: founded.tenant, user: login.user.clone() };
-        once.keep(&mut work, &founded).await?;
+        let created = create_user(iam, &mut work, (&link, user_id), profile).await?;
+        let login = open_session(iam, &mut work, created.user, session_id, AuthenticationMethods::default()).await?;
+        let created = TenantWithUser { tenant: created.tenant, user: login.user.clone() };
+        once.keep(&mut work, &created).await?;
         work.commit().await?;
-        let enrol_by = founded.tenant.factor_demand().enrol_by(login.user.created_at);
-        Ok(Registered { tenant: founded.tenant, login: LoggedIn { enrol_by, ..login } })
+        let enrol_by = created.tenant.factor_demand().enrol_by(login.user.created_at);
+        Ok(Registered { tenant: created.tenant, login: LoggedIn { enrol_by, ..login } })
     }
 }
 
@@ -111,13 +113,14 @@ async fn create_user(
     work: &mut UnitOfWork<'_>,
     (link, user_id): (&Link, UserId),
     profile: NewProfile<PasswordHash>,
-) -> Result<Founded> {
-    let tenant = work.locks().lock_tenant().await?;
+) -> Result<TenantWithUser> {
+    let tenant = work.reads().lock_tenant().await?;
     let tenant: Tenant = tenant.filter(|tenant| tenant.status == TenantStatus::Active).ok_or_else(link::refused)?;
     let now = work.now();
-    let before = work.locks().lock_invitation(link.subject.into()).await?;
+    let before = work.reads().lock_invitation(link.subject.into()).await?;
     let before = pending_at(before, now).ok_or_else(link::refused)?;
     let offered = offered_by_inviter(work, &before).await?;
+    let home_organization_id = home_of(&offered);
     let grant = |offered: OfferedRole| {
         let assignment = Assignment {
             id: iam.next_id(),
@@ -135,8 +138,9 @@ async fn create_user(
     let grants: Vec<Grant> = grants.collect();
     hold_quota(&iam.settings.quota, work, QuotaKind::Users, 1).await?;
     hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, grants.len()).await?;
+    hold_user_quota(&iam.settings.quota, work, &grants, |_, error| error).await?;
     link::spend(work, link).await?;
-    let user = User { email_verified_at: Some(now), ..profile.user(user_id, tenant.id, now) };
+    let user = User { email_verified_at: Some(now), home_organization_id, ..profile.user(user_id, tenant.id, now) };
     let create =
         UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: Some(before.id) };
     work.apply(create).await.map_err(|error| error.about_what_it_names("email"))?;
@@ -145,14 +149,14 @@ async fn create_user(
     }
     let after = Invitation { status: InvitationStatus::Accepted, ..before.clone() };
     work.apply(InvitationChange::Accept { before, after }).await?;
-    Ok(Founded { tenant, user })
+    Ok(TenantWithUser { tenant, user })
 }
 
 /// Returns the roles of an invitation, if the user who invited may still invite with all of them.
 async fn offered_by_inviter(work: &mut UnitOfWork<'_>, invitation: &Invitation) -> Result<Vec<OfferedRole>> {
     let inviter = work.lock_rights_of_inviter(invitation.invited_by).await?;
-    let known = known(work, &invitation.roles).await?;
-    offer(&known, inviter.rights(), &invitation.roles).map_err(|error| match error {
+    let references = references(work, &invitation.roles).await?;
+    offer(&references, inviter.rights(), &invitation.roles).map_err(|error| match error {
         Error::Internal(_) | Error::Store(_) => error,
         _ => Conflict::InvitationOutdated.into(),
     })

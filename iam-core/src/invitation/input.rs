@@ -1,9 +1,9 @@
-use std::collections::HashSet;
-
 use iam_model::clock::cut;
 use iam_model::error::Result;
 use iam_model::invitation::{InvitedRole, MAX_ROLES};
 use iam_model::validate::{Email, Fields, PersonName};
+
+use crate::assignment::check_places;
 
 /// The input for a new invitation, as typed; see [`Invitations::create`](crate::invitation::Invitations::create).
 #[derive(Clone, Debug, Default)]
@@ -33,24 +33,11 @@ impl NewInvitation {
         let email = fields.check("email", self.email.parse());
         let first_name = fields.check_optional("firstName", self.first_name.as_deref());
         let last_name = fields.check_optional("lastName", self.last_name.as_deref());
-        if self.roles.len() > MAX_ROLES {
-            fields.reject("roles", format!("must have at most {MAX_ROLES} items"));
-        }
-        let mut seen = HashSet::new();
-        for (number, role) in self.roles.iter().enumerate() {
-            if !seen.insert((role.role_id, role.organization_id)) {
-                fields.reject(&field(number, "roleId"), "is the same as in an item before it");
-            }
-        }
+        check_places(&mut fields, self.roles.iter().map(|role| (role.role_id, role.organization_id)), MAX_ROLES);
         let Some(email) = email.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error().into());
         };
         let roles = self.roles.into_iter().map(|role| InvitedRole { expires_at: role.expires_at.map(cut), ..role });
         Ok(ValidInvitation { email, first_name, last_name, roles: roles.collect() })
     }
-}
-
-/// Returns the name of a field of a role in errors.
-pub(super) fn field(number: usize, name: &str) -> String {
-    format!("roles[{number}].{name}")
 }

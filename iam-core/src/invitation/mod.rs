@@ -1,6 +1,8 @@
-//! Invitations: people are asked by mail to become users, with the roles that they get (`accounts.md`, "Invitations").
+//! Invitations: people are asked by mail to become users, with the roles that they get
+//! (`docs/http-api.md#invitations`).
 
 mod accept;
+mod home;
 mod input;
 mod service;
 

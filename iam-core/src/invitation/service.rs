@@ -3,6 +3,7 @@ use iam_model::assignment::OfferedRole;
 use iam_model::audit::ResourceType;
 use iam_model::change::{InvitationChange, LinkChange};
 use iam_model::clock::Timestamp;
+use iam_model::credential::Account;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{InvitationId, OrganizationId};
 use iam_model::invitation::{Invitation, InvitationFilter, InvitationStatus, InvitedRole, LIFETIME};
@@ -11,15 +12,15 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::secret::LinkToken;
-use iam_model::tenant::PasswordPolicy;
+use iam_model::tenant::{PasswordPolicy, QuotaKind};
 use iam_model::validate::{Email, Name, PersonName};
 
-use crate::assignment::{Known, check_expiries};
+use crate::assignment::{References, check_expiries, role_field};
 use crate::caller::Caller;
-use crate::engine::{Engine, UnitOfWork};
+use crate::engine::{Engine, UnitOfWork, hold_quota};
 use crate::idempotency::Idempotency;
-use crate::invitation::input::{NewInvitation, field};
-use crate::link::{self, Addressee};
+use crate::invitation::input::NewInvitation;
+use crate::link::{self, LinkFor};
 
 /// Invites people, who become users when they accept; see [`Iam::invitations`](crate::iam::Iam::invitations).
 ///
@@ -38,7 +39,7 @@ impl Invitations<'_> {
     /// [`Error::MailOff`], [`Error::Forbidden`], [`Forbidden::Escalation`], [`Error::Validation`] which names every
     /// invalid field; [`Error::About`] with [`Error::NotFound`] for a role or an organization that does not exist, with
     /// [`Error::Rule`] for a role of another scope, with [`Conflict::EmailTaken`] or [`Conflict::AlreadyInvited`] for
-    /// the address; [`Conflict::OrganizationInactive`].
+    /// the address; [`Conflict::OrganizationInactive`], [`Conflict::QuotaExceeded`].
     pub async fn create(&self, caller: &Caller, new: NewInvitation) -> Result<Invitation> {
         self.create_once(caller, new, None).await
     }
@@ -56,7 +57,7 @@ impl Invitations<'_> {
         idempotency: Option<&Idempotency>,
     ) -> Result<Invitation> {
         let iam = self.0;
-        iam.rights(caller).visible_scope(&permission::INVITATIONS_CREATE)?;
+        iam.rights(caller).require_anywhere(&permission::INVITATIONS_CREATE)?;
         iam.require_mail()?;
         let new = new.validate()?;
         let once = iam.once(caller, idempotency, &ResourceType::INVITATION);
@@ -66,13 +67,17 @@ impl Invitations<'_> {
             return Ok(made);
         }
         let inviter = work.lock_rights().await?;
+        hold_quota(&iam.settings.quota, &mut work, QuotaKind::Invitations, 1).await?;
         let now = work.now();
-        let expiries = new.roles.iter().enumerate().map(|(number, role)| (field(number, "expiresAt"), role.expires_at));
+        let expiries =
+            new.roles.iter().enumerate().map(|(number, role)| (role_field(number, "expiresAt"), role.expires_at));
         check_expiries(expiries, now)?;
-        let known = known(&mut work, &new.roles).await?;
-        let offered = offer(&known, inviter.rights(), &new.roles)?;
-        if taken.is_some() {
-            return Err(Error::from(Conflict::EmailTaken).about("email"));
+        let references = references(&mut work, &new.roles).await?;
+        let offered = offer(&references, inviter.rights(), &new.roles)?;
+        if let Some(Account { user, .. }) = taken {
+            // A unit of work must not wait for a second connection while it holds one.
+            drop(work);
+            return Err(iam.email_taken(caller, &user).await.about("email"));
         }
         let invitation = Invitation {
             id: iam.next_id(),
@@ -89,7 +94,7 @@ impl Invitations<'_> {
         let create = InvitationChange::Create { invitation: invitation.clone(), offered };
         work.apply(create).await.map_err(|error| error.about_what_it_names("email"))?;
         once.keep(&mut work, &invitation).await?;
-        iam.queue_link(&mut work, LinkPurpose::Invitation, addressee(&invitation), None).await?;
+        iam.queue_link(&mut work, LinkFor::Invitation(&invitation), None).await?;
         work.commit().await?;
         Ok(invitation)
     }
@@ -123,6 +128,7 @@ impl Invitations<'_> {
         page: PageRequest,
     ) -> Result<Page<Invitation>> {
         let scope = self.0.rights(caller).visible_scope(&permission::INVITATIONS_READ)?;
+        let _turn = self.0.long_read(caller).await?;
         let now = self.0.now();
         let Page { items, total, request } =
             self.0.store.invitations(caller.tenant(), filter, &scope, page, now).await?;
@@ -130,18 +136,19 @@ impl Invitations<'_> {
     }
 
     /// Sends an invitation again: with a new link, which works for 7 days and ends the link that was sent before. Needs
-    /// `invitations:update`. Does nothing if three invitations were sent to the address in the last hour.
+    /// `invitations:update`. Does nothing if three invitations were sent to the address in the last hour, and the
+    /// link in the last one works.
     ///
     /// # Errors
     ///
     /// [`Error::MailOff`], [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::InvitationNotPending`].
     pub async fn resend(&self, caller: &Caller, id: InvitationId) -> Result<()> {
-        self.0.rights(caller).visible_scope(&permission::INVITATIONS_UPDATE)?;
+        self.0.rights(caller).require_anywhere(&permission::INVITATIONS_UPDATE)?;
         self.0.require_mail()?;
         let mut work = self.0.begin(caller).await?;
         let before = lock_pending(&mut work, id, &permission::INVITATIONS_UPDATE).await?;
         let after = Invitation { expires_at: work.now() + LIFETIME, ..before.clone() };
-        if self.0.queue_link(&mut work, LinkPurpose::Invitation, addressee(&after), None).await? {
+        if self.0.queue_link(&mut work, LinkFor::Invitation(&after), None).await? {
             work.apply(InvitationChange::Renew { before, after }).await?;
         }
         work.commit().await
@@ -153,7 +160,7 @@ impl Invitations<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::InvitationNotPending`].
     pub async fn delete(&self, caller: &Caller, id: InvitationId) -> Result<()> {
-        self.0.rights(caller).visible_scope(&permission::INVITATIONS_DELETE)?;
+        self.0.rights(caller).require_anywhere(&permission::INVITATIONS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let before = lock_pending(&mut work, id, &permission::INVITATIONS_DELETE).await?;
         let after = Invitation { status: InvitationStatus::Revoked, ..before.clone() };
@@ -162,7 +169,7 @@ impl Invitations<'_> {
         work.commit().await
     }
 
-    /// Returns what a page shows of an invitation, for a form that uses its token. The token can still be used
+    /// Returns the details of an invitation for a page, for a form that uses its token. The token can still be used
     /// afterwards.
     ///
     /// # Errors
@@ -184,7 +191,7 @@ impl Invitations<'_> {
     }
 }
 
-/// What a page shows of an invitation before it is accepted.
+/// The details of an invitation that a page shows before it is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvitationDetails {
@@ -205,21 +212,24 @@ pub struct InvitationDetails {
 }
 
 /// Reads the roles and organizations of an invitation under the tenant's lock.
-pub(super) async fn known(work: &mut UnitOfWork<'_>, roles: &[InvitedRole]) -> Result<Known> {
-    Known::load(work, roles.iter().map(|role| role.role_id), organizations(roles)).await
+pub(super) async fn references(work: &mut UnitOfWork<'_>, roles: &[InvitedRole]) -> Result<References> {
+    References::load(work, roles.iter().map(|role| role.role_id), organizations(roles)).await
 }
 
 /// Returns the roles that an invitation offers, if a user with these rights may offer them. The permission to invite
 /// without roles must be held tenant-wide.
-pub(super) fn offer(known: &Known, rights: Rights<'_>, roles: &[InvitedRole]) -> Result<Vec<OfferedRole>> {
+pub(super) fn offer(references: &References, rights: Rights<'_>, roles: &[InvitedRole]) -> Result<Vec<OfferedRole>> {
     let needed = &permission::INVITATIONS_CREATE;
     if roles.is_empty() {
         rights.require(needed)?;
     }
+    let mut check = rights.escalation_check();
     let offer = |(number, role): (usize, &InvitedRole)| {
-        known.offer(rights, needed, role, |name| field(number, name)).map_err(|error| match error {
-            Error::Forbidden(_) | Error::Conflict(_) => error.about(format!("roles[{number}]")),
-            error => error,
+        references.offer((rights, &mut check), needed, role, |name| role_field(number, name)).map_err(|error| {
+            match error {
+                Error::Forbidden(_) | Error::Conflict(_) => error.about(format!("roles[{number}]")),
+                error => error,
+            }
         })
     };
     roles.iter().enumerate().map(offer).collect()
@@ -232,10 +242,6 @@ pub(crate) fn pending_at(invitation: Option<Invitation>, now: Timestamp) -> Opti
 
 fn organizations(roles: &[InvitedRole]) -> impl Iterator<Item = OrganizationId> {
     roles.iter().filter_map(|role| role.organization_id)
-}
-
-fn addressee(invitation: &Invitation) -> Addressee<'_> {
-    Addressee { tenant: invitation.tenant_id, subject: invitation.id.as_uuid(), email: &invitation.email }
 }
 
 /// Returns an invitation as callers see it at a moment.
@@ -262,7 +268,7 @@ async fn lock_pending(work: &mut UnitOfWork<'_>, id: InvitationId, needed: &Perm
     let locked = work.lock_rights().await?;
     let rights = locked.rights();
     let scope = rights.visible_scope(needed)?;
-    let invitation = work.locks().lock_invitation(id).await?.ok_or_else(not_found)?;
+    let invitation = work.reads().lock_invitation(id).await?.ok_or_else(not_found)?;
     let hierarchy = work.hierarchy_of(&organizations(&invitation.roles).collect::<Vec<_>>()).await?;
     let above = |id| hierarchy.node(id).map(|node| node.lineage().collect());
     if !is_visible(&invitation, &scope, above) {

@@ -1,8 +1,8 @@
-//! Mail: what the service writes to users, and who sends it (`accounts.md`, "Mail").
+//! Mail: the messages of the service to users, and their delivery (`docs/operating.md#mail`).
 //!
-//! A message is queued in the outbox, by the same commit as the change that causes it. [`Iam::deliver_mail`] sends what
-//! is due, so a program calls it again and again. Without a [`Mailer`], nothing is queued, and calls that need mail
-//! fail with [`Error::MailOff`](crate::Error::MailOff).
+//! A message is queued in the outbox, by the same commit as the change that causes it. [`Iam::deliver_mail`] sends the
+//! due messages, so a program calls it again and again. Tenants take turns, and invitations come last. Without a
+//! [`Mailer`], nothing is queued, and calls that need mail fail with [`Error::MailOff`](crate::Error::MailOff).
 //!
 //! [`Iam::deliver_mail`]: crate::Iam::deliver_mail
 
@@ -12,5 +12,8 @@ mod queue;
 pub use crate::link_pages::{LinkPages, LinkTemplate};
 pub use crate::mail::delivery::Delivery;
 pub use iam_model::change::MailChange;
-pub use iam_model::mail::{Mail, MailAccount, MailError, MailKind, MailLink, Mailer, Message};
+pub use iam_model::mail::{
+    Addressee, Lane, Mail, MailAccount, MailError, MailKind, MailLink, Mailer, Message, Recipient, RefusedForGood,
+    SentMessages,
+};
 pub use iam_model::store::{MailStore, MailTransaction};

@@ -7,6 +7,8 @@ use iam_model::random::Random;
 use iam_model::secret::RecoveryCode;
 use zeroize::Zeroizing;
 
+use crate::one_time::typed::is_significant;
+
 /// The number of codes in a set.
 pub(crate) const RECOVERY_CODES: usize = 10;
 
@@ -33,7 +35,6 @@ pub(crate) fn new_recovery_code(random: &dyn Random) -> RecoveryCode {
 /// digest is enough: 80 random bits cannot be guessed. The user is part of it, so that a search does not find the codes
 /// of all users at once.
 pub(crate) fn hash_of(user: UserId, code: &RecoveryCode) -> [u8; 32] {
-    let is_significant = |character: &char| !character.is_whitespace() && *character != '-';
     let text: Zeroizing<String> =
         Zeroizing::new(code.expose().chars().filter(is_significant).map(|c| c.to_ascii_uppercase()).collect());
     let mut context = Context::new(&SHA256);
@@ -66,7 +67,8 @@ mod tests {
     #[test]
     fn a_code_may_be_typed_in_any_case_and_with_any_separators() {
         let hash = hash_of(ADA, &"ABCD-EFGH-IJKL-MN23".into());
-        for typed in ["abcdefghijklmn23", "ABCD EFGH IJKL MN23", " abcd-efgh-ijkl-mn23\n"] {
+        for typed in ["abcdefghijklmn23", "ABCD EFGH IJKL MN23", " abcd-efgh-ijkl-mn23\n", "abcd–efgh\u{a0}ijkl−mn23"]
+        {
             assert_eq!(hash_of(ADA, &typed.into()), hash, "{typed}");
         }
         assert_ne!(hash_of(ADA, &"ABCD-EFGH-IJKL-MN24".into()), hash);

@@ -3,11 +3,14 @@
 use aws_lc_rs::hmac;
 use data_encoding::BASE32_NOPAD;
 use iam_model::clock::Timestamp;
+use iam_model::error::{Error, Result};
 use iam_model::random::Random;
 use iam_model::secret::{OneTimeCode, TotpSecret};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
+
+use crate::one_time::typed::is_significant;
 
 /// The length of a secret in bytes, as RFC 4226 §4 recommends.
 const SECRET: usize = 20;
@@ -17,6 +20,13 @@ const PERIOD: i64 = 30;
 
 /// How many steps the clock of an app may be late or early.
 const SKEW: u64 = 1;
+
+/// How many steps a used step may be ahead of the clock: five minutes. One that is further ahead was stored while the
+/// clock of a server was wrong.
+const AHEAD: u64 = 10;
+
+/// The digits of a code.
+const DIGITS: usize = 6;
 
 /// Six digits.
 const MODULUS: u32 = 1_000_000;
@@ -30,22 +40,74 @@ pub(crate) fn text_of(secret: &[u8]) -> TotpSecret {
     BASE32_NOPAD.encode(secret).into()
 }
 
-/// Returns the URI that an app reads from a QR code, with the names that it shows.
+/// The bytes that every QR code can hold: those of version 40 at the error correction M (ISO/IEC 18004, table 7).
+const MAX_URI: usize = 2_331;
+
+/// Returns the URI that an app reads from a QR code, with the names that it shows. Where they would not fit the QR code,
+/// they are shortened.
 pub(crate) fn otpauth_uri(secret: &TotpSecret, issuer: &str, account: &str) -> TotpSecret {
-    const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    let encoded = |text: &str| utf8_percent_encode(text, KEPT).to_string();
     // A colon separates the names, also when it is encoded.
-    let issuer = issuer.replace(':', " ");
-    let (issuer, account, secret) = (encoded(&issuer), encoded(account), secret.expose());
-    format!("otpauth://totp/{issuer}:{account}?secret={secret}&issuer={issuer}&algorithm=SHA1&digits=6&period={PERIOD}")
-        .into()
+    let (mut issuer, mut account) = (Label::new(&issuer.replace(':', " ")), Label::new(account));
+    loop {
+        let (of_issuer, of_account, secret) = (issuer.encoded(), account.encoded(), secret.expose());
+        let uri = Zeroizing::new(format!(
+            "otpauth://totp/{of_issuer}:{of_account}?secret={secret}&issuer={of_issuer}&algorithm=SHA1&digits=6\
+             &period={PERIOD}"
+        ));
+        if uri.len() <= MAX_URI {
+            return uri.as_str().into();
+        }
+        let longer = if of_issuer.len() < of_account.len() { &mut account } else { &mut issuer };
+        longer.shorten();
+    }
 }
 
-/// Returns the step of a code: the present one or one beside it, and later than the last step that was used. `None` if
+/// A name in a URI.
+struct Label {
+    letters: Vec<char>,
+    is_whole: bool,
+}
+
+impl Label {
+    fn new(name: &str) -> Self {
+        Self { letters: name.chars().collect(), is_whole: true }
+    }
+
+    fn shorten(&mut self) {
+        self.letters.pop();
+        self.is_whole = false;
+    }
+
+    fn encoded(&self) -> String {
+        const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+        let ellipsis = if self.is_whole { None } else { Some('…') };
+        let shown: String = self.letters.iter().copied().chain(ellipsis).collect();
+        utf8_percent_encode(&shown, KEPT).to_string()
+    }
+}
+
+/// Returns a code as a person has typed it, without blanks and dashes.
+///
+/// # Errors
+///
+/// [`Error::Validation`] which names `code` if it is not six digits.
+pub(crate) fn six_digits(typed: &OneTimeCode) -> Result<OneTimeCode> {
+    let digits: Zeroizing<String> = Zeroizing::new(typed.expose().chars().filter(is_significant).collect());
+    if digits.len() == DIGITS && digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Ok(digits.as_str().into());
+    }
+    Err(Error::field("code", "must be six digits"))
+}
+
+/// Returns the step of a code of [six digits](six_digits): the present one or one beside it, and later than the last step that was used. `None` if
 /// the code is wrong.
+///
+/// A used step that is far in the future does not count. Otherwise a server with a wrong clock would lock the user out
+/// until then.
 pub(crate) fn step_of(secret: &[u8], code: &OneTimeCode, now: Timestamp, used: u64) -> Option<u64> {
     let present = u64::try_from(now.timestamp() / PERIOD).ok()?;
-    let typed = code.expose().trim();
+    let used = if used > present + AHEAD { 0 } else { used };
+    let typed = code.expose();
     let steps = present.saturating_sub(SKEW)..=present + SKEW;
     // All steps are compared, so that the time does not tell which one is right.
     steps.fold(None, |found, step| {
@@ -114,12 +176,46 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_six_digits() {
-        let now = at(59);
-        assert!(step_of(RFC_SECRET, &" 287082\n".into(), now, 0).is_some());
-        for bad in ["", "28708", "2870820", "94287082", "287 082", "28708２"] {
-            assert_eq!(step_of(RFC_SECRET, &bad.into(), now, 0), None, "{bad}");
+    fn a_used_step_far_in_the_future_does_not_count() {
+        let step = 41_152_263;
+        let code = OneTimeCode::from(code_at(RFC_SECRET, step).as_str());
+        let now = at(step as i64 * PERIOD);
+        for (used, expected) in [(step + AHEAD, None), (step + AHEAD + 1, Some(step)), (u64::MAX, Some(step))] {
+            assert_eq!(step_of(RFC_SECRET, &code, now, used), expected, "{used}");
         }
+    }
+
+    #[test]
+    fn a_code_is_six_digits_with_any_blanks_and_dashes() {
+        let now = at(59);
+        for typed in
+            ["287082", " 287082\n", "287 082", "287-082", "28 70 82", "287\u{a0}082", "287\u{2009}–\u{202f}082"]
+        {
+            let code = six_digits(&typed.into()).unwrap();
+            assert!(step_of(RFC_SECRET, &code, now, 0).is_some(), "{typed}");
+        }
+        for bad in ["", " ", "28708", "2870820", "94287082", "28708２", "28708x", "287.082", "287_082"] {
+            assert!(matches!(six_digits(&bad.into()), Err(Error::Validation(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_are_shortened_until_the_uri_fits_every_qr_code() {
+        let secret = text_of(&[0xff; SECRET]);
+        for (issuer, account) in [
+            ("😀".repeat(120), format!("{}@example.com", "😀".repeat(50))),
+            ("😀".repeat(120), "😀".repeat(254)),
+            ("A".to_owned(), "😀".repeat(254)),
+        ] {
+            let uri = otpauth_uri(&secret, &issuer, &account);
+            assert!((MAX_URI - 30..=MAX_URI).contains(&uri.expose().len()), "{}", uri.expose().len());
+            let (label, query) = uri.expose().split_once('?').unwrap();
+            let of_issuer = query.split('&').find_map(|pair| pair.strip_prefix("issuer=")).unwrap();
+            assert!(label.starts_with(&format!("otpauth://totp/{of_issuer}:")), "{label}");
+            assert!(uri.expose().contains("%E2%80%A6"), "it says that something is missing: {label}");
+        }
+        let whole = otpauth_uri(&secret, &"A".repeat(120), &"a".repeat(254));
+        assert!(!whole.expose().contains("%E2%80%A6"));
     }
 
     #[test]
@@ -139,9 +235,9 @@ mod tests {
         fn a_later_code_is_always_for_a_later_step(secret: [u8; SECRET], step in 2_u64..1 << 37, used in 0_u64..1 << 37) {
             let code = OneTimeCode::from(code_at(&secret, step).as_str());
             if let Some(found) = step_of(&secret, &code, at(step as i64 * PERIOD), used) {
-                prop_assert!(found > used && found.abs_diff(step) <= SKEW);
+                prop_assert!((found > used || used > step + AHEAD) && found.abs_diff(step) <= SKEW);
             } else {
-                prop_assert!(used >= step);
+                prop_assert!(used >= step && used <= step + AHEAD);
             }
         }
     }

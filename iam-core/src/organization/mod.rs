@@ -1,5 +1,4 @@
-//! Organizations: the parts of a tenant in which roles can apply. They form a tree (`interface.md` §2.4, §4.3,
-//! `decisions.md` §5).
+//! Organizations: the parts of a tenant in which roles can apply. They form a tree (`docs/http-api.md#organizations`).
 
 mod input;
 mod rules;

@@ -1,5 +1,5 @@
-//! Which changes of the organization tree a caller may make, as plain functions of loaded values (`interface.md` §4.3,
-//! `decisions.md` §5).
+//! Which changes of the organization tree a caller may make, as plain functions of loaded values
+//! (`docs/http-api.md#moves-of-organizations`).
 
 use iam_model::access::Rights;
 use iam_model::audit::ResourceType;
@@ -15,7 +15,7 @@ use iam_model::version::Precondition;
 use crate::engine::require_version;
 use crate::organization::input::ValidPatch;
 
-/// A patch of an organization, with what the decision needs, as read under the tenant's lock.
+/// A patch of an organization, with the facts for the decision, as read under the tenant's lock.
 pub(super) struct Update {
     id: OrganizationId,
     /// The organization, its new parent and all ancestors of both.
@@ -25,7 +25,7 @@ pub(super) struct Update {
     tree: Option<TreeFacts>,
 }
 
-/// What the decision needs if the parent or the status changes.
+/// The facts for the decision if the parent or the status changes.
 pub(super) struct TreeFacts {
     /// The organization and everything below it that is not INACTIVE.
     pub(super) subtree: Vec<Organization>,
@@ -170,7 +170,7 @@ fn check_restored(hierarchy: &Hierarchy, after: &Organization, depth: u32, max: 
 
 #[cfg(test)]
 mod tests {
-    use iam_model::access::testing::{Scene, at, id, organization};
+    use iam_model::access::testing::{TestTree, at, id, organization};
     use iam_model::access::{HeldRole, Until};
     use iam_model::change::Change;
     use iam_model::context::{Actor, Author, RequestContext};
@@ -199,14 +199,14 @@ mod tests {
     /// The permissions of a caller, each in an organization or tenant-wide.
     type Held = &'static [(&'static str, Option<&'static str>)];
 
-    fn scene() -> Scene {
+    fn test_tree() -> TestTree {
         let organizations = TREE.into_iter().map(|(name, parent, status)| organization(name, parent, status));
-        Scene { hierarchy: organizations.collect() }
+        TestTree { hierarchy: organizations.collect() }
     }
 
     /// The update with everything that the service reads for it.
-    fn load(scene: &Scene, name: &str, patch: OrganizationPatch) -> Update {
-        let all = &scene.hierarchy;
+    fn load(test_tree: &TestTree, name: &str, patch: OrganizationPatch) -> Update {
+        let all = &test_tree.hierarchy;
         let patch = patch.validate().unwrap();
         let concerned = [Some(id(name)), patch.parent.flatten()].into_iter().flatten();
         let lineages = concerned.filter_map(|id| all.node(id)).flat_map(Node::upwards);
@@ -222,7 +222,7 @@ mod tests {
         let held_in: Vec<OrganizationId> =
             tree.activations(after).unwrap_or_default().into_iter().map(|activation| activation.held_in).collect();
         let held = TREE.into_iter().filter(|(name, ..)| held_in.contains(&id(name))).map(|(name, ..)| HeldRole {
-            role: scene.grant(&format!("{name}:read"), None, None).role,
+            role: test_tree.grant(&format!("{name}:read"), None, None).role,
             organization: id(name),
             until: Until::Forever,
         });
@@ -239,11 +239,11 @@ mod tests {
 
     /// The answer to an update, with the escalation check.
     fn answer(held: Held, name: &str, patch: OrganizationPatch, max_depth: u32) -> String {
-        let scene = scene();
+        let test_tree = test_tree();
         let held: Vec<_> = held.iter().map(|(permission, organization)| (*permission, *organization, None)).collect();
-        let authority = scene.holding_all(&held);
+        let authority = test_tree.holding_all(&held);
         let rights = Rights::new(&authority, at(1));
-        let decision = match load(&scene, name, patch).decide(rights, &Precondition::Exists, max_depth) {
+        let decision = match load(&test_tree, name, patch).decide(rights, &Precondition::Exists, max_depth) {
             Ok(decision) => decision,
             Err(error) => return describe(&error),
         };
@@ -327,6 +327,7 @@ mod tests {
             (EVERYTHING, "lost", OrganizationPatch { status: Some(Active), ..to_root() }, "ACTIVE at depth 0"),
             // Roles that begin to count.
             (tenant_wide, "team", move_to("other"), "you do not hold other:read there"),
+            (tenant_wide, "team", move_to("asleep"), "you do not hold asleep:read there"),
             (tenant_wide, "team", move_to("root"), "ACTIVE at depth 1"),
             (tenant_wide, "team", set(Suspended), "SUSPENDED at depth 2"),
             (tenant_wide, "asleep", set(Active), "you do not hold asleep:read there"),
@@ -381,16 +382,16 @@ mod tests {
 
     #[test]
     fn the_version_is_checked_after_the_permission_and_before_the_patch() {
-        let scene = scene();
+        let test_tree = test_tree();
         let refused = |held: Held, patch, version| {
             let held: Vec<_> =
                 held.iter().map(|(permission, organization)| (*permission, *organization, None)).collect();
-            let authority = scene.holding_all(&held);
+            let authority = test_tree.holding_all(&held);
             let rights = Rights::new(&authority, at(1));
             let precondition = Precondition::OneOf(vec![version]);
-            load(&scene, "team", patch).decide(rights, &precondition, MAX_DEPTH).err().map(|error| describe(&error))
+            load(&test_tree, "team", patch).decide(rights, &precondition, MAX_DEPTH).err().map(|error| describe(&error))
         };
-        let found = OrganizationWithDepth::from(scene.hierarchy.node(id("team")).unwrap()).version();
+        let found = OrganizationWithDepth::from(test_tree.hierarchy.node(id("team")).unwrap()).version();
         let other = found.next();
         let changed = Some("The resource has changed since it was read.".to_owned());
         for patch in [rename("team"), move_to("unknown")] {
@@ -402,8 +403,8 @@ mod tests {
 
     #[test]
     fn the_subtree_is_needed_only_if_the_parent_or_the_status_changes() {
-        let scene = scene();
-        let needs = |patch| load(&scene, "team", patch).needs_tree().is_some();
+        let test_tree = test_tree();
+        let needs = |patch| load(&test_tree, "team", patch).needs_tree().is_some();
         assert!(needs(to_root()) && needs(set(Suspended)));
         assert!(!needs(rename("New")) && !needs(move_to("branch")) && !needs(set(Active)));
     }

@@ -1,10 +1,12 @@
-use iam_model::access::VisibleScope;
-use iam_model::assignment::RevokeReason;
+use std::sync::Arc;
+
+use iam_model::access::{HeldRole, Until, VisibleScope};
+use iam_model::assignment::{AssignmentFilter, RevokeReason};
 use iam_model::audit::ResourceType;
-use iam_model::change::{ActivatedRoles, OrganizationChange};
-use iam_model::error::Result;
+use iam_model::change::{ActivatedRoles, OrganizationChange, UserChange};
+use iam_model::error::{Conflict, Result};
 #[cfg(doc)]
-use iam_model::error::{Conflict, Error, Rule};
+use iam_model::error::{Error, Rule};
 use iam_model::id::OrganizationId;
 use iam_model::organization::{
     AffectedTree, Hierarchy, Node, Organization, OrganizationFilter, OrganizationSort, OrganizationStatus,
@@ -14,8 +16,10 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::random::suffix;
+use iam_model::search::SearchWord;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
+use iam_model::user::User;
 use iam_model::validate::{Name, Slug};
 use iam_model::version::{Precondition, Version};
 
@@ -29,6 +33,9 @@ use crate::organization::rules::{
     require,
 };
 use crate::organization::{NewOrganization, OrganizationPatch};
+
+/// So many children of an organization are read without a turn for a long read.
+const FEW_CHILDREN: u32 = 100;
 
 /// Makes, reads, changes, moves and deletes organizations; see [`Iam::organizations`](crate::iam::Iam::organizations).
 ///
@@ -81,7 +88,7 @@ impl Organizations<'_> {
         let needed = &permission::ORGANIZATIONS_CREATE;
         match new.parent {
             None => self.0.rights(caller).require(needed)?,
-            Some(parent) => drop(self.permitted(caller, parent, needed).await.map_err(about_parent)?),
+            Some(parent) => drop(self.read_permitted(caller, parent, needed).await.map_err(about_parent)?),
         }
         let new = new.validate()?;
         let once = self.0.once(caller, idempotency, &ResourceType::ORGANIZATION);
@@ -126,7 +133,7 @@ impl Organizations<'_> {
     /// Makes a slug from a name, with a suffix if the slug is taken.
     async fn free_slug(&self, work: &mut UnitOfWork<'_>, name: &Name) -> Result<Slug> {
         let mut slug = Slug::from_name(name.as_str(), "organization", None);
-        while work.locks().is_organization_slug_taken(&slug).await? {
+        while work.reads().is_organization_slug_taken(&slug).await? {
             slug = Slug::from_name(name.as_str(), "organization", Some(&suffix(&*self.0.random)));
         }
         Ok(slug)
@@ -138,7 +145,12 @@ impl Organizations<'_> {
     ///
     /// [`Error::NotFound`], [`Error::Forbidden`].
     pub async fn get(&self, caller: &Caller, id: OrganizationId) -> Result<OrganizationWithDepth> {
-        Ok(self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?.node(id).ok_or_else(not_found)?.into())
+        Ok(self
+            .read_permitted(caller, id, &permission::ORGANIZATIONS_READ)
+            .await?
+            .node(id)
+            .ok_or_else(not_found)?
+            .into())
     }
 
     /// A page of the organizations that pass a filter. Needs `organizations:read`. If this permission is held in
@@ -155,10 +167,13 @@ impl Organizations<'_> {
         page: PageRequest,
     ) -> Result<Page<OrganizationWithDepth>> {
         let visible_scope = self.0.rights(caller).visible_scope(&permission::ORGANIZATIONS_READ)?;
+        SearchWord::check(filter.search.as_deref())?;
         if filter.status == Some(OrganizationStatus::Inactive) && visible_scope != VisibleScope::Tenant {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
         let tenant = caller.tenant();
+        let is_filtered = filter.search.is_some() || filter.parent.is_some();
+        let _turn = self.0.long_list(caller, is_filtered, &visible_scope, page).await?;
         let Page { items, total, request } =
             self.0.store.organizations(tenant, filter, &visible_scope, sort, page).await?;
         let ids: Vec<OrganizationId> = items.iter().map(|organization| organization.id).collect();
@@ -174,8 +189,9 @@ impl Organizations<'_> {
     ///
     /// [`Error::NotFound`], also for an INACTIVE organization; [`Error::Forbidden`].
     pub async fn tree(&self, caller: &Caller, id: OrganizationId) -> Result<OrganizationTree> {
-        let hierarchy = self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
+        let hierarchy = self.read_permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
         let depth = hierarchy.node(id).ok_or_else(not_found)?.depth();
+        let _turn = self.0.long_read(caller).await?;
         let mut below = self.0.store.subtree(caller.tenant(), id).await?;
         let is_root = |organization: &Organization| organization.id == id;
         let root = below.iter().position(is_root).map(|position| below.remove(position));
@@ -193,7 +209,12 @@ impl Organizations<'_> {
         let lineage = self.0.lineages(caller.tenant(), [id]).await?;
         let position = lineage.position(id).ok_or_else(not_found)?;
         require(self.0.rights(caller), &permission::ORGANIZATIONS_READ, position)?;
-        Ok(self.0.store.children(caller.tenant(), id).await?)
+        let few = self.0.store.children(caller.tenant(), id, FEW_CHILDREN).await?;
+        if few.len() < FEW_CHILDREN as usize {
+            return Ok(few);
+        }
+        let _turn = self.0.long_read(caller).await?;
+        Ok(self.0.store.children(caller.tenant(), id, u32::MAX).await?)
     }
 
     /// The ancestors of an organization that the caller may read, from the root down. Needs `organizations:read` in the
@@ -203,7 +224,7 @@ impl Organizations<'_> {
     ///
     /// [`Error::NotFound`], [`Error::Forbidden`].
     pub async fn ancestors(&self, caller: &Caller, id: OrganizationId) -> Result<Vec<OrganizationWithDepth>> {
-        let hierarchy = self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
+        let hierarchy = self.read_permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
         let rights = self.0.rights(caller);
         let above = hierarchy.node(id).into_iter().flat_map(Node::upwards).skip(1);
         let mut above: Vec<OrganizationWithDepth> = above
@@ -214,11 +235,20 @@ impl Organizations<'_> {
         Ok(above)
     }
 
+    /// Checks that the end of an organization revokes a limited number of role assignments, before any is read. A few
+    /// more may be made until the change has the lock.
+    async fn check_revocations(&self, caller: &Caller, id: OrganizationId) -> Result<()> {
+        let filter = AssignmentFilter { organization: Some(id), include_expired: true, ..AssignmentFilter::default() };
+        let (scope, page, most) = (VisibleScope::Tenant, PageRequest::new(1, 1)?, self.0.settings.max_revocations);
+        let held = self.0.store.assignments(caller.tenant(), &filter, &scope, page, self.0.now()).await?.total;
+        if held > most { Err(Conflict::TooManyRevocations(most).into()) } else { Ok(()) }
+    }
+
     /// Returns an organization and its ancestors, if the caller holds a permission in it.
     ///
     /// A change checks the permission again under the tenant's lock. This first check keeps callers without the
     /// permission from taking the lock.
-    async fn permitted(&self, caller: &Caller, id: OrganizationId, permission: &Permission) -> Result<Hierarchy> {
+    async fn read_permitted(&self, caller: &Caller, id: OrganizationId, permission: &Permission) -> Result<Hierarchy> {
         let hierarchy: Hierarchy = self.0.store.lineages(caller.tenant(), &[id]).await?.into_iter().collect();
         permitted(&hierarchy, self.0.rights(caller), permission, id)?;
         Ok(hierarchy)
@@ -236,7 +266,7 @@ impl Organizations<'_> {
     /// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Validation`], [`Conflict::SlugTaken`];
     /// [`Error::About`] `parentId` with [`Error::NotFound`], [`Rule::CircularParent`], [`Rule::Depth`] or
     /// [`Conflict::OrganizationInactive`]; [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation);
-    /// [`Conflict::OrganizationHasChildren`], [`Conflict::OrganizationTooDeep`].
+    /// [`Conflict::OrganizationHasChildren`], [`Conflict::OrganizationTooDeep`], [`Conflict::TooManyHomes`].
     pub async fn update(
         &self,
         caller: &Caller,
@@ -259,8 +289,11 @@ impl Organizations<'_> {
         patch: OrganizationPatch,
         precondition: &Precondition,
     ) -> Result<OrganizationWithDepth> {
-        self.permitted(caller, id, &permission::ORGANIZATIONS_UPDATE).await?;
+        self.read_permitted(caller, id, &permission::ORGANIZATIONS_UPDATE).await?;
         let patch = patch.validate()?;
+        if patch.status == Some(OrganizationStatus::Inactive) {
+            self.check_revocations(caller, id).await?;
+        }
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         work.invalidate(id);
@@ -268,8 +301,11 @@ impl Organizations<'_> {
         let max_depth = self.0.settings.max_organization_depth;
         let Decided { organization, change } = update.decide(grantor.rights(), precondition, max_depth)?;
         let Some(change) = change else { return Ok(organization) };
+        let is_inactive = organization.organization.status.is_inactive();
+        let at_home = if is_inactive { lock_at_home(&mut work, id).await? } else { Vec::new() };
         work.apply(change).await?;
-        if organization.organization.status.is_inactive() {
+        if is_inactive {
+            move_homes(&mut work, at_home, organization.organization.parent_id).await?;
             revoke_in(&mut work, id).await?;
         }
         work.commit().await?;
@@ -277,11 +313,11 @@ impl Organizations<'_> {
     }
 
     /// Deletes an organization softly: it becomes INACTIVE, the roles held in it end, its slug becomes free, and its
-    /// record stays. Needs `organizations:delete` in it. Does nothing if the organization is INACTIVE already.
+    /// record stays. Users whose home it was get the organization above as home. Needs `organizations:delete` in it. Does nothing if the organization is INACTIVE already.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::Forbidden`], [`Conflict::OrganizationHasChildren`].
+    /// [`Error::NotFound`], [`Error::Forbidden`], [`Conflict::OrganizationHasChildren`], [`Conflict::TooManyHomes`].
     pub async fn delete(&self, caller: &Caller, id: OrganizationId) -> Result<()> {
         self.delete_if(caller, id, &Precondition::Exists).await
     }
@@ -293,7 +329,8 @@ impl Organizations<'_> {
     ///
     /// Those of [`delete`](Self::delete), [`Error::PreconditionFailed`].
     pub async fn delete_if(&self, caller: &Caller, id: OrganizationId, precondition: &Precondition) -> Result<()> {
-        self.permitted(caller, id, &permission::ORGANIZATIONS_DELETE).await?;
+        self.read_permitted(caller, id, &permission::ORGANIZATIONS_DELETE).await?;
+        self.check_revocations(caller, id).await?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         let hierarchy = work.hierarchy_of(&[id]).await?;
@@ -304,15 +341,18 @@ impl Organizations<'_> {
         if before.status.is_inactive() {
             return Ok(());
         }
-        check_childless(&work.locks().subtree(id).await?)?;
+        check_childless(&work.reads().subtree(id).await?)?;
+        let at_home = lock_at_home(&mut work, id).await?;
         let after = Organization { status: OrganizationStatus::Inactive, ..before.clone() }.changed(work.now());
+        let parent = after.parent_id;
         work.apply(OrganizationChange::Delete { before, after }).await?;
+        move_homes(&mut work, at_home, parent).await?;
         revoke_in(&mut work, id).await?;
         work.commit().await
     }
 }
 
-/// Reads what the decision about a patch needs. The subtree and the roles are read only if the parent or the status
+/// Reads the facts for the decision about a patch. The subtree and the roles are read only if the parent or the status
 /// changes.
 async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, patch: ValidPatch) -> Result<Update> {
     let now = work.now();
@@ -320,19 +360,56 @@ async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, patch: Valid
     let hierarchy = work.hierarchy_of(&ids).await?;
     let update = Update::new(id, patch, hierarchy, now);
     let Some((hierarchy, after)) = update.needs_tree() else { return Ok(update) };
-    let subtree = work.locks().subtree(id).await?;
+    let subtree = work.reads().subtree(id).await?;
     let tree = AffectedTree::new(hierarchy, &subtree);
     // `None`: there is no such parent, and the decision refuses the move.
     let activations = tree.activations(after).unwrap_or_default();
     let organizations: Vec<OrganizationId> = activations.iter().map(|activation| activation.held_in).collect();
-    let held =
-        if organizations.is_empty() { Vec::new() } else { work.locks().roles_held_in(&organizations, now).await? };
-    let activated = ActivatedRoles::new(tree, organizations, held);
+    let roles = if organizations.is_empty() { Vec::new() } else { roles_in(work, &organizations).await? };
+    let activated = ActivatedRoles::new(tree, organizations, roles);
     Ok(update.with_tree(TreeFacts { subtree, activated }))
+}
+
+/// Returns the roles that users hold in these organizations, or will hold when they accept their invitations.
+async fn roles_in(work: &mut UnitOfWork<'_>, organizations: &[OrganizationId]) -> Result<Vec<HeldRole>> {
+    let now = work.now();
+    let mut held = work.reads().roles_held_in(organizations, now).await?;
+    let offered = work.reads().roles_offered_in(organizations, now).await?;
+    let roles = work.roles_of(offered.iter().map(|offered| offered.role_id)).await?;
+    let offered = offered.into_iter().filter_map(|offered| {
+        let (role, organization) = (Arc::clone(roles.get(&offered.role_id)?), offered.organization_id?);
+        Some(HeldRole { role, organization, until: Until::from(offered.expires_at) })
+    });
+    held.extend(offered.filter(|offered| offered.until > Until::Moment(now)));
+    Ok(held)
+}
+
+/// The maximum number of users who get another home because an organization is deleted.
+const MAX_MOVED_HOMES: u32 = 2_000;
+
+/// How many of them change at once. Between these steps, the thread does other work.
+const HOMES_AT_ONCE: usize = 500;
+
+/// Locks the users who get another home if an organization is deleted.
+async fn lock_at_home(work: &mut UnitOfWork<'_>, id: OrganizationId) -> Result<Vec<User>> {
+    let users = work.reads().lock_users_at_home(id, MAX_MOVED_HOMES + 1).await?;
+    if users.len() > MAX_MOVED_HOMES as usize {
+        return Err(Conflict::TooManyHomes(MAX_MOVED_HOMES).into());
+    }
+    Ok(users)
+}
+
+/// Gives users whose home was deleted the organization above it as home.
+async fn move_homes(work: &mut UnitOfWork<'_>, users: Vec<User>, home: Option<OrganizationId>) -> Result<()> {
+    let at = work.now();
+    for users in users.chunks(HOMES_AT_ONCE) {
+        work.apply(UserChange::MoveHomes { before: users.to_vec(), home, at }).await?;
+    }
+    Ok(())
 }
 
 /// Ends the assignments in a deleted organization.
 async fn revoke_in(work: &mut UnitOfWork<'_>, id: OrganizationId) -> Result<()> {
-    let grants = work.locks().grants(GrantQuery::In(id)).await?;
+    let grants = work.reads().grants(GrantQuery::In(id)).await?;
     revoke(work, grants, RevokeReason::OrganizationDeleted).await
 }

@@ -299,7 +299,7 @@ mod tests {
         digest
     }
 
-    /// Every line is found. What lies between the lines, before the first and after the last is not.
+    /// Every line is found. A text between the lines, before the first or after the last is not.
     fn assert_finds_exactly(file: &TestFile, digests: &[[u8; 20]]) {
         file.open().unwrap();
         for digest in digests {

@@ -1,5 +1,5 @@
-//! New passwords: the policy of the tenant, and what is common, known from a data breach, or made of words that an
-//! attacker knows (`accounts.md`, "Password policies").
+//! New passwords: the policy of the tenant, and the refusal of passwords that are common, known from a data breach, or
+//! made of words that an attacker knows (`docs/operating.md#password-policies`).
 
 mod breached;
 mod common;
@@ -83,8 +83,10 @@ impl AcceptedPassword {
 }
 
 impl TenantRules<'_> {
-    /// Checks a new password by all rules that need no file. The error says which rules it breaks.
+    /// Checks a new password, in its prepared form, by all rules that need no file. The error says which rules it
+    /// breaks.
     pub(crate) fn check(self, password: Password, owner: Owner<'_>) -> Result<CheckedPassword, Invalid> {
+        let password = password.prepared();
         let missing = rules::missing(self.policy, self.min_length, password.expose());
         if !missing.is_empty() {
             return Err(Invalid::new(format!("must have {}", missing.join(", "))));

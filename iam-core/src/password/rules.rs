@@ -1,8 +1,9 @@
-//! The rules that need no file (`interface.md` §2.1, `decisions.md` §2, `accounts.md`, "Password policies").
+//! The rules that need no file (`docs/operating.md#password-policies`).
 
 use iam_model::random::Random;
 use iam_model::secret::Password;
 use iam_model::tenant::PasswordPolicy;
+use iam_model::text::folded;
 use iam_model::user::User;
 
 use crate::password::common::is_common;
@@ -39,7 +40,7 @@ pub(super) fn missing(policy: PasswordPolicy, min: usize, password: &str) -> Vec
     of_length.into_iter().chain(of_kind.map(|(_, rule)| (*rule).to_owned())).collect()
 }
 
-/// What an attacker knows of an account, as typed.
+/// The facts of an account that an attacker knows, as typed.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Owner<'a> {
     pub(crate) email: &'a str,
@@ -75,14 +76,14 @@ pub(super) fn guessable(password: &str, owner: Owner<'_>) -> Option<&'static str
 /// Returns whether few characters remain of a password without the words of its owner.
 fn is_made_of_words(password: &str, owner: Owner<'_>) -> bool {
     let Owner { email, first_name, last_name, tenant } = owner;
-    let text = [email, first_name, last_name, tenant].join(" ").to_lowercase();
+    let text = folded(&[email, first_name, last_name, tenant].join(" "));
     let mut words: Vec<&str> = text
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| word.chars().count() >= SHORTEST_WORD)
         .collect();
     // The longest first: a word may be part of another one.
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-    let password = password.to_lowercase();
+    let password = folded(password);
     // A separator remains, so that the rests on both sides of a word do not form another one.
     let rest = words.iter().fold(password.clone(), |rest, word| rest.replace(word, "\0"));
     rest != password && rest.chars().filter(|letter| *letter != '\0').count() <= FEW

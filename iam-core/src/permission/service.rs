@@ -89,12 +89,9 @@ impl Permissions<'_> {
         grantor.rights().require(&permission::PERMISSIONS_CREATE)?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Permissions, 1).await?;
         let now = work.now();
-        let wildcard_roles = work.locks().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
-        let held_until = if wildcard_roles.is_empty() {
-            Until::Forever
-        } else {
-            work.locks().roles_held_until(&wildcard_roles, now).await?.unwrap_or(Until::Moment(now))
-        };
+        let wildcard_roles = work.reads().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
+        let held_until =
+            if wildcard_roles.is_empty() { Until::Forever } else { work.given_until(&wildcard_roles).await? };
         let permission = RegisteredPermission {
             id: self.0.next_id(),
             tenant_id: caller.tenant(),
@@ -116,7 +113,7 @@ impl Permissions<'_> {
     ///
     /// [`Error::Forbidden`].
     pub async fn list(&self, caller: &Caller, page: PageRequest) -> Result<Page<RegisteredPermission>> {
-        self.0.rights(caller).visible_scope(&permission::PERMISSIONS_READ)?;
+        self.0.rights(caller).require_anywhere(&permission::PERMISSIONS_READ)?;
         Ok(self.0.store.permissions(caller.tenant(), page).await?)
     }
 
@@ -130,12 +127,12 @@ impl Permissions<'_> {
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::PERMISSIONS_DELETE)?;
-        let found = work.locks().permission(id).await?;
+        let found = work.reads().permission(id).await?;
         let found = found.ok_or(Error::NotFound(ResourceType::PERMISSION))?;
         if found.system {
             return Err(Conflict::SystemPermission.into());
         }
-        if !work.locks().roles_with(&PermissionPattern::from(&found.name)).await?.is_empty() {
+        if !work.reads().roles_with(&PermissionPattern::from(&found.name)).await?.is_empty() {
             return Err(Conflict::PermissionInUse.into());
         }
         work.apply(PermissionChange::Delete(found)).await?;

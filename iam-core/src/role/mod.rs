@@ -1,4 +1,4 @@
-//! Roles: named sets of permissions (`decisions.md` §4).
+//! Roles: named sets of permissions (`docs/http-api.md#roles-and-permissions`).
 
 mod input;
 mod service;

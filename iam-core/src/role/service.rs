@@ -1,7 +1,7 @@
 use iam_model::access::Until;
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
-use iam_model::change::{Change, RoleChange};
+use iam_model::change::RoleChange;
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::RoleId;
 use iam_model::page::{Page, PageRequest};
@@ -15,6 +15,7 @@ use crate::assignment::revoke;
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
+use crate::role::input::check_number;
 use crate::role::{NewRole, RolePatch};
 
 /// Creates, reads, changes and deletes roles; see [`Iam::roles`](crate::iam::Iam::roles).
@@ -69,11 +70,10 @@ impl Roles<'_> {
         }
         let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::ROLES_CREATE)?;
-        new.permissions.check_registered(&work.locks().permission_names().await?)?;
+        new.permissions.check_registered(&work.reads().permission_names().await?)?;
         let now = work.now();
         let role = new.role(self.0.next_id(), caller.tenant(), now);
-        let created = Change::from(RoleChange::Create(role.clone()));
-        work.check_granted_rights(&created)?;
+        let created = work.check_granted_rights(RoleChange::Create(role.clone())).await?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Roles, 1).await?;
         work.apply(created).await?;
         once.keep(&mut work, &role).await?;
@@ -87,7 +87,7 @@ impl Roles<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn get(&self, caller: &Caller, id: RoleId) -> Result<Role> {
-        self.0.rights(caller).visible_scope(&permission::ROLES_READ)?;
+        self.0.rights(caller).require_anywhere(&permission::ROLES_READ)?;
         self.0.store.role(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
@@ -97,7 +97,7 @@ impl Roles<'_> {
     ///
     /// [`Error::Forbidden`].
     pub async fn by_name(&self, caller: &Caller, name: &str) -> Result<Option<Role>> {
-        self.0.rights(caller).visible_scope(&permission::ROLES_READ)?;
+        self.0.rights(caller).require_anywhere(&permission::ROLES_READ)?;
         Ok(self.0.store.role_by_name(caller.tenant(), name).await?)
     }
 
@@ -107,12 +107,14 @@ impl Roles<'_> {
     ///
     /// [`Error::Forbidden`].
     pub async fn list(&self, caller: &Caller, page: PageRequest) -> Result<Page<Role>> {
-        self.0.rights(caller).visible_scope(&permission::ROLES_READ)?;
+        self.0.rights(caller).require_anywhere(&permission::ROLES_READ)?;
+        // The rows of a page are few, but each may have many permissions.
+        let _turn = self.0.long_read(caller).await?;
         Ok(self.0.store.roles(caller.tenant(), page).await?)
     }
 
     /// Changes a role, for every user who holds it. Needs `roles:update`, and every added permission, tenant-wide and
-    /// for as long as any user holds the role. A patch that changes nothing records nothing.
+    /// for as long as any user holds the role or an invitation that can be accepted offers it. A patch that changes nothing records nothing.
     ///
     /// # Errors
     ///
@@ -144,7 +146,8 @@ impl Roles<'_> {
         let before = role(&mut work, id).await?;
         require_version(precondition, before.version)?;
         if let Some(permissions) = &patch.permissions {
-            permissions.check_registered(&work.locks().permission_names().await?)?;
+            permissions.check_length(&before)?;
+            permissions.check_registered(&work.reads().permission_names().await?)?;
         }
         let now = work.now();
         let after = patch.apply(&before, now);
@@ -154,8 +157,9 @@ impl Roles<'_> {
         if before.system {
             return Err(Conflict::SystemRole.into());
         }
+        check_number(&before, &after)?;
         if after.scope != before.scope {
-            let grants = work.locks().grants(GrantQuery::OfRole(id)).await?;
+            let grants = work.reads().grants(GrantQuery::OfRole(id)).await?;
             let violates_scope = |grant: &Grant| {
                 grant.assignment.is_live(now) && after.scope.check(grant.assignment.organization_id.is_some()).is_err()
             };
@@ -164,11 +168,7 @@ impl Roles<'_> {
             }
         }
         let added = after.permissions.beyond(&before.permissions);
-        let held_until = if added.is_empty() {
-            Until::Forever
-        } else {
-            work.locks().roles_held_until(&[id], now).await?.unwrap_or(Until::Moment(now))
-        };
+        let held_until = if added.is_empty() { Until::Forever } else { work.given_until(&[id]).await? };
         work.apply(RoleChange::Update { before, after: after.clone(), held_until }).await?;
         work.commit().await?;
         Ok(after)
@@ -200,10 +200,10 @@ impl Roles<'_> {
             return Err(Conflict::SystemRole.into());
         }
         let now = work.now();
-        if work.locks().roles_held_until(&[id], now).await?.is_some() {
+        if work.reads().roles_held_until(&[id], now).await?.is_some() {
             return Err(Conflict::RoleInUse.into());
         }
-        let expired = work.locks().grants(GrantQuery::OfRole(id)).await?;
+        let expired = work.reads().grants(GrantQuery::OfRole(id)).await?;
         revoke(&mut work, expired, RevokeReason::Expired).await?;
         work.apply(RoleChange::Delete(role)).await?;
         work.commit().await
@@ -212,7 +212,7 @@ impl Roles<'_> {
 
 async fn role(work: &mut UnitOfWork<'_>, id: RoleId) -> Result<Role> {
     work.invalidate(id);
-    work.locks().roles_by_id(&[id]).await?.pop().ok_or_else(not_found)
+    work.reads().roles_by_id(&[id]).await?.pop().ok_or_else(not_found)
 }
 
 fn not_found() -> Error {

@@ -1,4 +1,4 @@
-//! Sessions: one for each login, kept alive by refresh tokens (`decisions.md` §2).
+//! Sessions: one for each login, kept alive by refresh tokens (`docs/http-api.md#sessions`).
 //!
 //! A store holds only sessions that have not ended. A session that ends is removed, and stays in the audit log.
 
@@ -21,19 +21,21 @@ pub use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
 pub use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
 pub(crate) use crate::session::login::{MAX_CANDIDATES, unknown_tenant};
-pub(crate) use crate::session::open::open_session;
-pub(crate) use crate::session::service::{end_all_sessions, end_sessions};
+pub(crate) use crate::session::open::{open_session, open_session_since};
+pub(crate) use crate::session::second_factor::{begin_second_factor, refuse};
+pub(crate) use crate::session::service::{end_all_sessions, end_begun, end_sessions_of};
+pub(crate) use crate::session::step_up::require_proof_by_factor;
 
 use std::time::Duration;
 
 use iam_model::api_key::ApiKey;
-use iam_model::assignment::Grant;
+use iam_model::assignment::{EffectivePermissions, Grant};
 use iam_model::clock::Timestamp;
 use iam_model::secret::{AccessToken, RefreshToken};
 use iam_model::tenant::Tenant;
 use iam_model::user::User;
 
-/// What proves who a caller is.
+/// The credential of a caller.
 #[derive(Clone, Debug)]
 pub enum AuthenticatedBy {
     /// The user has logged in.
@@ -62,8 +64,8 @@ pub struct LoggedIn {
     pub user: User,
     /// The session's first tokens.
     pub tokens: Tokens,
-    /// Until when the user must set up a second factor, if its tenant requires one and it has none. Afterwards its
-    /// sessions can only be used to set one up.
+    /// Until when the session is not restricted, if its tenant requires a second factor and it has authenticated by
+    /// none. Afterwards it can only be used to set one up, or to authenticate by one.
     pub enrol_by: Option<Timestamp>,
 }
 
@@ -77,8 +79,10 @@ pub struct Me {
     pub tenant: Tenant,
     /// The caller's session or API key.
     pub by: AuthenticatedBy,
-    /// The caller's role assignments that have not expired. For an API key, what it has of its user's.
+    /// The caller's role assignments that have not expired. For an API key, those of its user that it has.
     pub grants: Vec<Grant>,
-    /// Until when the caller must set up a second factor; see [`LoggedIn::enrol_by`].
+    /// The permissions that these give.
+    pub permissions: EffectivePermissions,
+    /// Until when the session is not restricted; see [`LoggedIn::enrol_by`].
     pub enrol_by: Option<Timestamp>,
 }

@@ -1,13 +1,17 @@
 //! The beginning of a session.
 
+use std::cmp::Reverse;
+
 use iam_model::change::SessionChange;
+use iam_model::clock::Timestamp;
 use iam_model::error::Result;
 use iam_model::factor::AuthenticationMethods;
 use iam_model::id::SessionId;
-use iam_model::session::Session;
+use iam_model::session::{EndReason, Session};
 use iam_model::user::User;
 
 use crate::engine::{Engine, UnitOfWork};
+use crate::session::service::end_sessions;
 use crate::session::tokens::tokens_for;
 use crate::session::{LoggedIn, refresh};
 
@@ -21,6 +25,19 @@ pub(crate) async fn open_session(
     methods: AuthenticationMethods,
 ) -> Result<LoggedIn> {
     let now = work.now();
+    open_session_since(iam, work, user, id, (methods, now)).await
+}
+
+/// Begins a session of a user whose identity was proven by these methods at a moment. To be called after
+/// [`Engine::refresh_keys`].
+pub(crate) async fn open_session_since(
+    iam: &Engine,
+    work: &mut UnitOfWork<'_>,
+    user: User,
+    id: SessionId,
+    (methods, authenticated_at): (AuthenticationMethods, Timestamp),
+) -> Result<LoggedIn> {
+    let now = work.now();
     let context = work.caller().context();
     let (refresh, secret) = refresh::start(&*iam.random);
     let session = Session {
@@ -30,14 +47,22 @@ pub(crate) async fn open_session(
         ip_address: context.ip_address,
         user_agent: context.user_agent.clone(),
         methods,
-        authenticated_at: now,
+        authenticated_at,
         created_at: now,
         last_used_at: now,
         expires_at: iam.settings.session_expiry(now, now),
         refresh,
     };
     let tokens = tokens_for(iam, &session, &secret, now)?;
+    let surplus = surplus(work.reads().lock_sessions_of(user.id).await?, iam.settings.max_sessions_of_user);
+    end_sessions(work, surplus, EndReason::Terminated).await?;
     work.apply(SessionChange::Start(session)).await?;
     let user = User { last_login_at: Some(now), version: user.version.next(), ..user };
     Ok(LoggedIn { user, tokens, enrol_by: None })
+}
+
+/// Returns the sessions of a user that must end so that another one can begin: those that were used least recently.
+fn surplus(mut sessions: Vec<Session>, most: usize) -> Vec<Session> {
+    sessions.sort_by_key(|session| Reverse(session.last_used_at));
+    sessions.split_off(most.saturating_sub(1).min(sessions.len()))
 }

@@ -1,4 +1,4 @@
-//! Logins and step-ups by passkeys (`factors.md`).
+//! Logins and step-ups by passkeys (`docs/http-api.md#a-login-by-a-passkey-alone`).
 
 use iam_model::challenge::{Challenge, ChallengePurpose};
 use iam_model::change::ChallengeChange;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
-use crate::guard::LockedAccount;
+use crate::guard::AccountUnderLock;
 use crate::passkey::{begin_authentication, claimed_user, hash_of};
 use crate::session::login::unknown_tenant;
 use crate::session::open::open_session;
@@ -40,7 +40,7 @@ impl Sessions<'_> {
         let begun = begin_authentication(iam, Some(&factors))?;
         let caller = Caller::anonymous(tenant, RequestContext::default());
         let mut work = iam.begin(&caller).await?;
-        let challenge = is_open_login(work.locks().lock_challenge(&token_hash).await?, iam)?;
+        let challenge = is_open_login(work.reads().lock_challenge(&token_hash).await?, iam)?;
         let after = Challenge { ceremony: Some(begun.ceremony), ..challenge };
         work.apply(ChallengeChange::Update(after)).await?;
         work.commit().await?;
@@ -86,12 +86,12 @@ impl Sessions<'_> {
         Ok(begun.options)
     }
 
-    /// Logs in by a passkey alone.
+    /// Logs in by a passkey alone. Failed logins by a password do not lock it.
     ///
     /// # Errors
     ///
     /// [`Error::PasskeysOff`], [`Unauthenticated::Passkey`] for every response that is not accepted,
-    /// [`Error::AccountLocked`], [`Forbidden::Suspended`](iam_model::error::Forbidden::Suspended),
+    /// [`Forbidden::Suspended`](iam_model::error::Forbidden::Suspended),
     /// [`Forbidden::TenantSuspended`](iam_model::error::Forbidden::TenantSuspended).
     pub async fn login_by_passkey(
         &self,
@@ -107,9 +107,9 @@ impl Sessions<'_> {
         iam.refresh_keys().await?;
         let caller = Caller::anonymous(tenant.id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        let account = LockedAccount::lock(&mut work, &user).await?.ok_or(Unauthenticated::Passkey)?;
+        let account = AccountUnderLock::lock(&mut work, &user).await?.ok_or(Unauthenticated::Passkey)?;
         let ceremony = challenge.ceremony.as_ref();
-        if let Err(refusal) = account.judge_passkey(iam, &mut work, ceremony, response, tenant.status).await? {
+        if let Err(refusal) = account.verify_passkey(iam, &mut work, ceremony, response, tenant.status).await? {
             return refuse(work, refusal).await;
         }
         let methods = AuthenticationMethods::only(AuthenticationMethod::Passkey);
@@ -130,7 +130,7 @@ impl Sessions<'_> {
             }
             let caller = Caller::anonymous(tenant, RequestContext::default());
             let mut work = iam.begin(&caller).await?;
-            if let Some(challenge) = work.locks().lock_challenge(token_hash).await?.filter(is_open) {
+            if let Some(challenge) = work.reads().lock_challenge(token_hash).await?.filter(is_open) {
                 work.apply(ChallengeChange::End(challenge.clone())).await?;
                 work.commit().await?;
                 return Ok(challenge);
@@ -147,7 +147,7 @@ pub(super) async fn take_step_up(
     response: &AuthenticationResponse,
 ) -> Result<Challenge> {
     let user = work.caller().user();
-    let challenge = work.locks().lock_challenge(&hash_of(response.claimed_challenge())).await?;
+    let challenge = work.reads().lock_challenge(&hash_of(response.claimed_challenge())).await?;
     let is_own =
         |challenge: &Challenge| challenge.user_id == user && challenge.is_open_for(ChallengePurpose::StepUp, iam.now());
     let challenge = challenge.filter(is_own).ok_or_else(|| Error::from(Unauthenticated::Passkey))?;

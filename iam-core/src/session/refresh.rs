@@ -1,4 +1,4 @@
-//! Refresh tokens: opaque, stored only as hashes, valid for one exchange (`decisions.md` §2, RFC 9700 §4.14.2).
+//! Refresh tokens: opaque, stored only as hashes, valid for one exchange (`docs/http-api.md#tokens`, RFC 9700 §4.14.2).
 //!
 //! A token consists of the tenant, the session, 32 secret bytes and a tag.
 //!
@@ -6,9 +6,9 @@
 //! a forged one. The reuse of a genuine token ends the session. A forged token must not end it, because a reader of
 //! the audit log, which shows the identifiers of sessions, could then end any session.
 //!
-//! The **successor** of a secret is a MAC of it under a random nonce that is chosen at the exchange. Presenting the
-//! spent token again gives the same successor. Neither the store alone nor the spent token alone is enough to compute
-//! it.
+//! The **successor** of a secret is a MAC of it and of a random nonce that is chosen at the exchange, under a key of the
+//! installation. Presenting the spent token again gives the same successor, on every replica. The store and the spent
+//! token together are not enough to compute it: the key is encrypted under the master key, if there is one.
 
 use std::fmt;
 
@@ -26,6 +26,8 @@ use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use crate::token::RefreshKey;
+
 type Secret = Zeroizing<[u8; 32]>;
 
 const PREFIX: &str = "iamr_";
@@ -33,14 +35,14 @@ const PREFIX: &str = "iamr_";
 const TAG: usize = 16;
 
 /// A parsed refresh token.
-pub(crate) struct Presented {
+pub(crate) struct ParsedRefreshToken {
     pub(crate) tenant: TenantId,
     pub(crate) session: SessionId,
     secret: Secret,
     tag: [u8; TAG],
 }
 
-impl Presented {
+impl ParsedRefreshToken {
     /// Parses a token. `None` when it does not have the format of a refresh token.
     pub(crate) fn parse(token: &RefreshToken) -> Option<Self> {
         let encoded = token.expose().strip_prefix(PREFIX)?;
@@ -59,11 +61,13 @@ impl Presented {
 
 /// The result of presenting a genuine token.
 #[derive(Debug)]
-pub(crate) enum Judgement {
+pub(crate) enum RefreshOutcome {
     /// The token is valid. Holds the state after the exchange and the next secret.
     Exchange(RefreshState, NextSecret),
     /// The token was exchanged within the grace period. Holds the same next secret again.
     Repeat(NextSecret),
+    /// The token was exchanged within the grace period by a server with another key, so its successor is not known.
+    Unknown,
     /// The token was exchanged earlier, so a second client has a copy of it.
     Reused,
 }
@@ -85,31 +89,33 @@ pub(crate) fn start(random: &dyn Random) -> (RefreshState, NextSecret) {
 }
 
 /// Whether a presented token is or was a token of this session.
-pub(crate) fn is_genuine(state: &RefreshState, presented: &Presented) -> bool {
+pub(crate) fn is_genuine(state: &RefreshState, presented: &ParsedRefreshToken) -> bool {
     is_same(&tag(state, &presented.secret), &presented.tag)
 }
 
-/// Judges a genuine token. A spent token is repeated within `grace` of its exchange.
-pub(crate) fn judge(
+/// Exchanges a genuine token. A spent token is repeated within `grace` of its exchange.
+pub(crate) fn exchange(
     state: &RefreshState,
-    presented: &Presented,
-    now: Timestamp,
-    grace: TimeDelta,
+    presented: &ParsedRefreshToken,
+    (now, grace): (Timestamp, TimeDelta),
+    key: &RefreshKey,
     random: &dyn Random,
-) -> Judgement {
+) -> RefreshOutcome {
     let hash = sha256(&presented.secret);
     if is_same(&hash, &state.current) {
         let nonce = random.bytes();
-        let next = successor(&presented.secret, &nonce);
+        let next = key.successor(&presented.secret, &nonce);
         let spent = Some(SpentToken { hash, nonce, at: now });
         let next_state = RefreshState { tag_key: state.tag_key, current: sha256(&next), spent };
-        return Judgement::Exchange(next_state, NextSecret(next));
+        return RefreshOutcome::Exchange(next_state, NextSecret(next));
     }
     match &state.spent {
         Some(spent) if is_same(&hash, &spent.hash) && now - spent.at <= grace => {
-            Judgement::Repeat(NextSecret(successor(&presented.secret, &spent.nonce)))
+            let next = key.successor(&presented.secret, &spent.nonce);
+            let is_known = is_same(&sha256(&next), &state.current);
+            if is_known { RefreshOutcome::Repeat(NextSecret(next)) } else { RefreshOutcome::Unknown }
         }
-        _ => Judgement::Reused,
+        _ => RefreshOutcome::Reused,
     }
 }
 
@@ -137,10 +143,6 @@ fn tag(state: &RefreshState, secret: &Secret) -> [u8; TAG] {
     let mut bytes = [0; TAG];
     bytes.iter_mut().zip(mac(&state.tag_key, b"tag", secret)).for_each(|(to, from)| *to = from);
     bytes
-}
-
-fn successor(secret: &Secret, nonce: &[u8; 32]) -> Secret {
-    Zeroizing::new(mac(nonce, b"successor", secret))
 }
 
 fn mac(key: &[u8; 32], purpose: &[u8], secret: &Secret) -> [u8; 32] {
@@ -174,12 +176,14 @@ mod tests {
     struct Chain {
         state: RefreshState,
         now: Timestamp,
+        key: RefreshKey,
     }
 
     impl Chain {
         fn start() -> (Self, RefreshToken) {
             let (state, secret) = start(&SystemRandom);
-            let chain = Self { state, now: "2026-01-31T09:15:00Z".parse().unwrap() };
+            let now = "2026-01-31T09:15:00Z".parse().unwrap();
+            let chain = Self { state, now, key: RefreshKey::new([7; 32]) };
             let token = chain.token(&secret);
             (chain, token)
         }
@@ -190,17 +194,18 @@ mod tests {
 
         /// Presents a token. Returns its successor, or the reason for its refusal.
         fn present(&mut self, token: &RefreshToken) -> Result<String, &'static str> {
-            let presented = Presented::parse(token).ok_or("unreadable")?;
+            let presented = ParsedRefreshToken::parse(token).ok_or("unreadable")?;
             if !is_genuine(&self.state, &presented) {
                 return Err("forged");
             }
-            match judge(&self.state, &presented, self.now, GRACE, &SystemRandom) {
-                Judgement::Exchange(state, next) => {
+            match exchange(&self.state, &presented, (self.now, GRACE), &self.key, &SystemRandom) {
+                RefreshOutcome::Exchange(state, next) => {
                     self.state = state;
                     Ok(self.token(&next).expose().to_owned())
                 }
-                Judgement::Repeat(next) => Ok(self.token(&next).expose().to_owned()),
-                Judgement::Reused => Err("reused"),
+                RefreshOutcome::Repeat(next) => Ok(self.token(&next).expose().to_owned()),
+                RefreshOutcome::Unknown => Err("unknown"),
+                RefreshOutcome::Reused => Err("reused"),
             }
         }
 
@@ -218,6 +223,24 @@ mod tests {
         chain.wait(1);
         assert_eq!(chain.present(&first), Err("reused"));
         assert!(chain.present(&second.as_str().into()).is_ok());
+    }
+
+    #[test]
+    fn the_state_and_a_spent_token_do_not_tell_the_successor_without_the_key() {
+        let (mut chain, first) = Chain::start();
+        let second = chain.present(&first).unwrap();
+        let own = std::mem::replace(&mut chain.key, RefreshKey::new([8; 32]));
+        assert_eq!(chain.present(&first), Err("unknown"), "and the session does not end");
+        chain.key = own;
+        assert_eq!(chain.present(&first), Ok(second));
+        // All that a reader of the store and of a spent token can compute without the key.
+        let (state, spent) = (&chain.state, ParsedRefreshToken::parse(&first).unwrap().secret);
+        let nonce = state.spent.as_ref().unwrap().nonce;
+        for key in [&nonce, &state.tag_key, &state.current, &*spent] {
+            for purpose in [&b"successor"[..], b"tag", b"", &nonce] {
+                assert_ne!(sha256(&Zeroizing::new(mac(key, purpose, &spent))), state.current);
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The second half of a login: the proof by a second factor (`factors.md`).
+//! The second half of a login: the proof by a second factor (`docs/http-api.md#a-login-with-a-factor`).
 
 use iam_model::challenge::{Challenge, ChallengePurpose};
 use iam_model::change::ChallengeChange;
@@ -12,7 +12,7 @@ use iam_model::validate::Fields;
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
-use crate::guard::{FactorProof, LockedAccount, Refusal};
+use crate::guard::{AccountUnderLock, FactorProof, Refusal, tell_of_recovery_code};
 use crate::session::open::open_session;
 use crate::session::{LoggedIn, Sessions};
 use crate::token::{new_challenge_token, parse_challenge_token};
@@ -26,7 +26,8 @@ impl Sessions<'_> {
     /// # Errors
     ///
     /// [`Unauthenticated::Challenge`] when the challenge is unknown, used or expired, [`Unauthenticated::SecondFactor`]
-    /// for a wrong proof, [`Error::Validation`] for an empty challenge, [`Error::AccountLocked`],
+    /// for a wrong proof, [`Error::Validation`] for an empty challenge and for a code that is not six digits,
+    /// [`Error::AccountLocked`],
     /// [`Forbidden::Suspended`](iam_model::error::Forbidden::Suspended).
     pub async fn login_with_factor(
         &self,
@@ -48,9 +49,9 @@ impl Sessions<'_> {
         iam.refresh_keys().await?;
         let caller = Caller::anonymous(tenant.id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        let account = LockedAccount::lock(&mut work, &user).await?.ok_or(Unauthenticated::Challenge)?;
-        let challenge = is_open_login(work.locks().lock_challenge(&token_hash).await?, iam)?;
-        let method = match account.judge(iam, &mut work, proof, challenge.ceremony.as_ref()).await? {
+        let account = AccountUnderLock::lock(&mut work, &user).await?.ok_or(Unauthenticated::Challenge)?;
+        let challenge = is_open_login(work.reads().lock_challenge(&token_hash).await?, iam)?;
+        let method = match account.verify_factor(iam, &mut work, proof, challenge.ceremony.as_ref()).await? {
             Ok(method) => method,
             Err(refusal @ Refusal::WrongFactor) => {
                 // A ceremony can be answered once.
@@ -61,30 +62,38 @@ impl Sessions<'_> {
             }
             Err(refusal) => return refuse(work, refusal).await,
         };
-        work.apply(ChallengeChange::End(challenge)).await?;
-        let methods = AuthenticationMethods::only(AuthenticationMethod::Password).and(method);
+        account.clear_failures(&mut work).await?;
+        work.apply(ChallengeChange::End(challenge.clone())).await?;
+        let first = match challenge.purpose {
+            ChallengePurpose::FederatedLogin => AuthenticationMethod::Federation,
+            _ => AuthenticationMethod::Password,
+        };
+        let methods = AuthenticationMethods::only(first).and(method);
         let logged_in = open_session(iam, &mut work, account.user, iam.next_id(), methods).await?;
+        tell_of_recovery_code(iam, &mut work, &logged_in.user, method).await?;
         work.commit().await?;
         Ok(logged_in)
     }
 }
 
-/// Begins the second half of a login whose password is right.
-pub(super) async fn begin_second_factor(
+/// Begins the second half of a login whose first half has succeeded: by a password ([`ChallengePurpose::Login`]) or by
+/// an identity provider ([`ChallengePurpose::FederatedLogin`]).
+pub(crate) async fn begin_second_factor(
     iam: &Engine,
     work: &mut UnitOfWork<'_>,
+    purpose: ChallengePurpose,
     user: &User,
     factors: &[Factor],
 ) -> Result<PendingLogin> {
     let now = work.now();
     let (token, token_hash) = new_challenge_token(user.tenant_id, &*iam.random);
     let mut methods: Vec<AuthenticationMethod> = factors.iter().map(|factor| factor.kind.method()).collect();
-    if !work.locks().recovery_codes(user.id).await?.is_empty() {
+    if !work.reads().recovery_codes(user.id).await?.is_empty() {
         methods.push(AuthenticationMethod::RecoveryCode);
     }
     methods.sort_unstable();
     methods.dedup();
-    let challenge = Challenge::begin(ChallengePurpose::Login, user.tenant_id, Some(user.id), token_hash, now);
+    let challenge = Challenge::begin(purpose, user.tenant_id, Some(user.id), token_hash, now);
     work.apply(ChallengeChange::Issue(challenge)).await?;
     let expires_in = Challenge::LIFETIME.to_std().map_err(|cause| Error::internal("lifetime of a challenge", cause))?;
     Ok(PendingLogin::new(token, methods, expires_in))
@@ -92,12 +101,16 @@ pub(super) async fn begin_second_factor(
 
 /// Returns the challenge of a login, if it can be answered now.
 pub(super) fn is_open_login(challenge: Option<Challenge>, iam: &Engine) -> Result<Challenge> {
-    let is_open = |challenge: &Challenge| challenge.is_open_for(ChallengePurpose::Login, iam.now());
+    let is_open = |challenge: &Challenge| {
+        [ChallengePurpose::Login, ChallengePurpose::FederatedLogin]
+            .into_iter()
+            .any(|purpose| challenge.is_open_for(purpose, iam.now()))
+    };
     Ok(challenge.filter(is_open).ok_or(Unauthenticated::Challenge)?)
 }
 
-/// Commits what a refusal has recorded.
-pub(super) async fn refuse<T>(work: UnitOfWork<'_>, refusal: Refusal) -> Result<T> {
+/// Commits the records of a refusal.
+pub(crate) async fn refuse<T>(work: UnitOfWork<'_>, refusal: Refusal) -> Result<T> {
     work.commit().await?;
     Err(refusal.into())
 }

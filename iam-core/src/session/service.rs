@@ -1,20 +1,25 @@
-use iam_model::access::{Coverage, Rights, VisibleScope};
+use iam_model::access::Coverage;
+use iam_model::assignment::{EffectivePermissions, Grant};
 use iam_model::audit::ResourceType;
-use iam_model::change::SessionChange;
+use iam_model::change::{ChallengeChange, LinkChange, SessionChange};
+use iam_model::clock::Timestamp;
 use iam_model::context::{Actor, RequestContext};
 use iam_model::error::{Error, Forbidden, Result, Unauthenticated};
-use iam_model::id::{ApiKeyId, SessionId, UserId};
+use iam_model::id::{ApiKeyId, SessionId, TenantId, UserId};
+use iam_model::link::LinkPurpose;
 use iam_model::permission;
 use iam_model::secret::RefreshToken;
 use iam_model::session::{EndReason, Session};
-use iam_model::store::{GrantQuery, SessionDetails};
+use iam_model::store::SessionDetails;
 use iam_model::tenant::TenantStatus;
-use iam_model::validate::{Email, Fields};
+use iam_model::user::User;
+use iam_model::validate::Fields;
 
-use crate::access::require_sight;
+use crate::access::{Subject, require_visible};
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
-use crate::session::refresh::{Judgement, Presented};
+use crate::link::end_new_address;
+use crate::session::refresh::{ParsedRefreshToken, RefreshOutcome};
 use crate::session::tokens::tokens_for;
 use crate::session::{AuthenticatedBy, Me, Tokens, refresh};
 
@@ -59,7 +64,7 @@ impl Sessions<'_> {
         let mut fields = Fields::default();
         fields.require("refreshToken", token.expose());
         fields.finish()?;
-        let presented = Presented::parse(token).ok_or(Unauthenticated::RefreshToken)?;
+        let presented = ParsedRefreshToken::parse(token).ok_or(Unauthenticated::RefreshToken)?;
         let session = iam.store.session(presented.tenant, presented.session).await?;
         if !session.is_some_and(|session| refresh::is_genuine(&session.refresh, &presented)) {
             // Refused without a lock: a client with invented tokens must not block other writers.
@@ -72,19 +77,25 @@ impl Sessions<'_> {
         iam.refresh_keys().await?;
         let caller = Caller::anonymous(presented.tenant, context.clone());
         let mut work = iam.begin(&caller).await?;
-        let session = work.locks().lock_session(presented.session).await?;
+        let session = work.reads().lock_session(presented.session).await?;
         let now = work.now();
         let session = session.filter(|session| session.is_live(now)).ok_or(Unauthenticated::RefreshToken)?;
-        let judgement = refresh::judge(&session.refresh, &presented, now, iam.settings.refresh_grace, &*iam.random);
-        let (session, change, secret) = match judgement {
-            Judgement::Exchange(refresh, secret) => {
+        let times = (now, iam.settings.refresh_grace);
+        let outcome = refresh::exchange(&session.refresh, &presented, times, &iam.keys.refresh, &*iam.random);
+        let (session, change, secret) = match outcome {
+            RefreshOutcome::Exchange(refresh, secret) => {
                 let expires_at = iam.settings.session_expiry(session.created_at, now);
                 let session = Session { refresh, last_used_at: now, expires_at, ..session };
                 (session.clone(), SessionChange::Refresh(session), secret)
             }
-            Judgement::Repeat(secret) => (session.clone(), SessionChange::RepeatRefresh(session), secret),
-            Judgement::Reused => {
-                end_sessions(&mut work, vec![session], EndReason::TokenReuse).await?;
+            RefreshOutcome::Repeat(secret) => (session.clone(), SessionChange::RepeatRefresh(session), secret),
+            RefreshOutcome::Unknown => return Err(Unauthenticated::RefreshToken.into()),
+            RefreshOutcome::Reused => {
+                // Another unit of work, because sessions are locked after what else ends with them.
+                drop(work);
+                let mut work = iam.begin(&caller).await?;
+                let id = session.id;
+                end_sessions_of(&mut work, session.user_id, EndReason::TokenReuse, |session| session.id == id).await?;
                 work.commit().await?;
                 return Err(Unauthenticated::RefreshToken.into());
             }
@@ -104,7 +115,7 @@ impl Sessions<'_> {
         let (_, session) = caller.require_user()?;
         let mut work = self.0.begin(caller).await?;
         work.invalidate(session);
-        let sessions = work.locks().lock_session(session).await?.into_iter().collect();
+        let sessions = work.reads().lock_session(session).await?.into_iter().collect();
         end_sessions(&mut work, sessions, EndReason::Logout).await?;
         work.commit().await
     }
@@ -119,24 +130,30 @@ impl Sessions<'_> {
         self.0.require_fresh(caller).await?;
         let mut work = self.0.begin(caller).await?;
         work.invalidate(user);
-        let sessions = work.locks().lock_sessions_of(user).await?;
-        end_sessions(&mut work, sessions, EndReason::LogoutAll).await?;
+        end_sessions_of(&mut work, user, EndReason::LogoutAll, |_| true).await?;
         work.commit().await
     }
 
     /// Ends all sessions of a user. The caller may always end its own. For another user it needs `sessions:delete`. If
-    /// it has that permission only in organizations, the user must be a member there and hold no role elsewhere.
+    /// it has that permission only in organizations, the user must have its home there and hold no role elsewhere.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user, [`Unauthenticated::NotFresh`].
     pub async fn logout_user(&self, caller: &Caller, user: UserId) -> Result<()> {
-        require_sight(self.0, caller, user, &permission::SESSIONS_DELETE, Coverage::Whole).await?;
-        self.0.require_fresh(caller).await?;
+        let is_own = caller.is_in_session_of(user);
+        if !is_own {
+            self.0.rights(caller).require_anywhere(&permission::SESSIONS_DELETE)?;
+        }
+        // A missing permission is told before a missing authentication.
+        let freshness = self.0.require_fresh(caller).await;
         let mut work = self.0.begin(caller).await?;
+        if !is_own {
+            Subject::lock_in_any_status(&mut work, user, &permission::SESSIONS_DELETE, false).await?;
+        }
+        freshness?;
         work.invalidate(user);
-        let sessions = work.locks().lock_sessions_of(user).await?;
-        end_sessions(&mut work, sessions, EndReason::LogoutAll).await?;
+        end_sessions_of(&mut work, user, EndReason::LogoutAll, |_| true).await?;
         work.commit().await
     }
 
@@ -161,30 +178,24 @@ impl Sessions<'_> {
     /// [`Forbidden::NotTrusted`](iam_model::error::Forbidden::NotTrusted) for a user, [`Error::Validation`] naming
     /// `email`, [`Error::NotFound`].
     pub async fn end_all_with_email(&self, caller: &Caller, email: &str) -> Result<u64> {
-        if !matches!(caller.actor(), Actor::System { .. }) {
-            return Err(Forbidden::NotTrusted.into());
-        }
-        let mut fields = Fields::default();
-        let Some(email) = fields.check("email", email.parse::<Email>()) else { return Err(fields.into_error().into()) };
-        let account = self.0.store.guarded_account(caller.tenant(), &email.key()).await?.account;
-        let user = account.ok_or(Error::NotFound(ResourceType::USER))?.user.id;
+        let user = self.0.user_with_email(caller, email).await?.id;
         let mut work = self.0.begin(caller).await?;
         work.invalidate(user);
-        let sessions = work.locks().lock_sessions_of(user).await?;
-        let ended = end_sessions(&mut work, sessions, EndReason::Terminated).await?;
+        let ended = end_sessions_of(&mut work, user, EndReason::Terminated, |_| true).await?;
         work.commit().await?;
         Ok(ended)
     }
 
     /// Returns the live sessions of a user, newest first. The caller may always list its own. For another user it
-    /// needs `sessions:read`. If it has that permission only in organizations, the user must be a member there and
+    /// needs `sessions:read`. If it has that permission only in organizations, the user must have its home there and
     /// hold no role elsewhere.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
     pub async fn list(&self, caller: &Caller, user: UserId) -> Result<Vec<Session>> {
-        require_sight(self.0, caller, user, &permission::SESSIONS_READ, Coverage::Whole).await?;
+        require_visible(self.0, caller, user, &permission::SESSIONS_READ, Coverage::Whole).await?;
+        let _turn = self.0.long_read(caller).await?;
         let now = self.0.now();
         let mut sessions = self.0.store.sessions_of(caller.tenant(), user).await?;
         sessions.retain(|session| session.is_live(now));
@@ -193,7 +204,7 @@ impl Sessions<'_> {
 
     /// Ends one session. The caller may always end its own. For a session of another user it needs `sessions:delete`;
     /// without it, the answer does not reveal whether the session exists. If it has that permission only in
-    /// organizations, the user must be a member there and hold no role elsewhere.
+    /// organizations, the user must have its home there and hold no role elsewhere.
     ///
     /// # Errors
     ///
@@ -201,29 +212,34 @@ impl Sessions<'_> {
     /// own.
     pub async fn terminate(&self, caller: &Caller, id: SessionId) -> Result<()> {
         let is_current = caller.require_user().is_ok_and(|(_, current)| current == id);
+        // A missing permission is told before a missing authentication.
         let freshness = if is_current { Ok(()) } else { self.0.require_fresh(caller).await };
-        let mut work = self.0.begin(caller).await?;
-        let session = work.locks().lock_session(id).await?;
-        let now = work.now();
-        let session = session.filter(|session| session.is_live(now));
-        let is_own = session.as_ref().is_some_and(|session| caller.is_in_session_of(session.user_id));
-        let rights = Rights::new(caller.authority(), now);
-        let visible_scope =
-            if is_own { VisibleScope::Tenant } else { rights.visible_scope(&permission::SESSIONS_DELETE)? };
-        work.invalidate(id);
         let not_found = || Error::NotFound(ResourceType::SESSION);
-        let session = session.ok_or_else(not_found)?;
-        if visible_scope != VisibleScope::Tenant {
-            let grants = work.locks().grants(GrantQuery::OfUser(session.user_id)).await?;
-            rights.require_over(&permission::SESSIONS_DELETE, &grants, Coverage::Whole).map_err(
-                |error| match error {
-                    Error::NotFound(_) => not_found(),
-                    other => other,
-                },
-            )?;
+        let user = self.0.store.session(caller.tenant(), id).await?.map(|session| session.user_id);
+        let is_own = user.is_some_and(|user| caller.is_in_session_of(user));
+        if !is_own {
+            self.0.rights(caller).require_anywhere(&permission::SESSIONS_DELETE)?;
+        }
+        let mut work = self.0.begin(caller).await?;
+        work.invalidate(id);
+        let user = user.ok_or_else(not_found)?;
+        if !is_own {
+            let subject = Subject::lock_in_any_status(&mut work, user, &permission::SESSIONS_DELETE, false);
+            subject.await.map_err(|error| match error {
+                Error::NotFound(_) => not_found(),
+                other => other,
+            })?;
+        }
+        let ended = if is_current {
+            let sessions = work.reads().lock_session(id).await?.into_iter().collect();
+            end_sessions(&mut work, sessions, EndReason::Terminated).await?
+        } else {
+            end_sessions_of(&mut work, user, EndReason::Terminated, |session| session.id == id).await?
+        };
+        if ended == 0 {
+            return Err(not_found());
         }
         freshness?;
-        end_sessions(&mut work, vec![session], EndReason::Terminated).await?;
         work.commit().await
     }
 
@@ -243,8 +259,9 @@ impl Sessions<'_> {
         let details = self.0.store.session_details(caller.tenant(), id).await?.ok_or_else(gone)?;
         let snapshot = self.0.session_snapshot(caller.tenant(), id, now).await?.ok_or_else(gone)?;
         let SessionDetails { session, user, tenant } = details;
-        let grants = snapshot.grants.iter().filter(|grant| grant.assignment.is_live(now)).cloned().collect();
-        Ok(Me { user, tenant, by: AuthenticatedBy::Session(session), grants, enrol_by: snapshot.enrol_by })
+        let (grants, permissions) = self.held(tenant.id, &snapshot.grants, now).await?;
+        let (by, enrol_by) = (AuthenticatedBy::Session(session), snapshot.enrol_by);
+        Ok(Me { user, tenant, by, grants, permissions, enrol_by })
     }
 
     async fn me_by_key(&self, caller: &Caller, id: ApiKeyId) -> Result<Me> {
@@ -254,30 +271,96 @@ impl Sessions<'_> {
         let snapshot = iam.api_key_snapshot(tenant, id).await?.ok_or_else(gone)?;
         let user = iam.store.user(tenant, snapshot.key.user_id).await?.ok_or_else(gone)?;
         let tenant = iam.store.tenant(tenant).await?.ok_or_else(gone)?;
-        let grants = snapshot.grants.iter().filter(|grant| grant.assignment.is_live(now)).cloned().collect();
-        Ok(Me { user, tenant, by: AuthenticatedBy::ApiKey(snapshot.key.clone()), grants, enrol_by: None })
+        let (grants, permissions) = self.held(tenant.id, &snapshot.grants, now).await?;
+        let by = AuthenticatedBy::ApiKey(snapshot.key.clone());
+        Ok(Me { user, tenant, by, grants, permissions, enrol_by: None })
+    }
+
+    /// Returns the assignments that have not expired, with their permissions. Many are put together beside the async
+    /// threads.
+    async fn held(
+        &self,
+        tenant: TenantId,
+        grants: &[Grant],
+        now: Timestamp,
+    ) -> Result<(Vec<Grant>, EffectivePermissions)> {
+        let grants: Vec<Grant> = grants.iter().filter(|grant| grant.assignment.is_live(now)).cloned().collect();
+        let patterns: usize = grants.iter().map(|grant| grant.role.permissions.iter().count()).sum();
+        let held = move || {
+            let permissions = EffectivePermissions::at(now, &grants);
+            (grants, permissions)
+        };
+        if patterns <= ADDED_AT_ONCE { Ok(held()) } else { self.0.compute(tenant, held).await }
     }
 }
+
+/// The number of permissions of assignments that are put together on an async thread.
+const ADDED_AT_ONCE: usize = 5_000;
 
 /// The maximum number of sessions of a tenant that end in one unit of work.
 const ENDED_AT_ONCE: u32 = 500;
 
-/// Ends all sessions of the caller's tenant, and returns how many. The permission must be checked before.
+/// Ends all sessions of the caller's tenant, and the logins and links that a thief of one of them may have begun; see
+/// [`end_sessions_of`]. Also ends the links that verify an address or set a new password, and returns how many sessions
+/// have ended. The permission must be checked before.
+///
+/// Challenges end first, so that none of them begins another session, and links last, so that no session asks for
+/// another one. Each is a unit of work of its own, because it locks rows of many users.
 pub(crate) async fn end_all_sessions(iam: &Engine, caller: &Caller, reason: EndReason) -> Result<u64> {
+    let mut work = iam.begin(caller).await?;
+    work.apply(ChallengeChange::EndAllOfTenant).await?;
+    work.commit().await?;
     let mut ended = 0;
     loop {
         let mut work = iam.begin(caller).await?;
-        let sessions = work.locks().lock_sessions(ENDED_AT_ONCE).await?;
+        let sessions = work.reads().lock_sessions(ENDED_AT_ONCE).await?;
         if sessions.is_empty() {
-            return Ok(ended);
+            break;
         }
         ended += end_sessions(&mut work, sessions, reason).await?;
         work.commit().await?;
     }
+    for purpose in [LinkPurpose::Verify, LinkPurpose::Reset] {
+        let mut work = iam.begin(caller).await?;
+        work.apply(LinkChange::EndAll { purpose }).await?;
+        work.commit().await?;
+    }
+    Ok(ended)
+}
+
+/// Ends the sessions of a user that `ends` selects, and the logins and links that a thief of one of them may have
+/// begun. Returns how many have ended. Every session that ends otherwise than by its own logout, or to make room for
+/// another one, ends here.
+///
+/// The account is locked before all else, as in every unit of work that locks challenges, links and sessions of a user.
+/// So these units of work cannot deadlock.
+pub(crate) async fn end_sessions_of(
+    work: &mut UnitOfWork<'_>,
+    user: UserId,
+    reason: EndReason,
+    ends: impl Fn(&Session) -> bool + Send,
+) -> Result<u64> {
+    let Some(user) = work.reads().lock_user(user).await? else { return Ok(0) };
+    match reason {
+        // A login that waits for a factor fails, and says that the user is suspended.
+        EndReason::UserSuspended => end_new_address(work, &user).await?,
+        _ => end_begun(work, &user).await?,
+    }
+    let mut sessions = work.reads().lock_sessions_of(user.id).await?;
+    sessions.retain(ends);
+    end_sessions(work, sessions, reason).await
+}
+
+/// Ends the logins and links that a person in a session of a user, or one who knows its password, may have begun:
+/// logins that wait for a second factor, and the link that would give the user another address. The account must be
+/// locked before.
+pub(crate) async fn end_begun(work: &mut UnitOfWork<'_>, user: &User) -> Result<()> {
+    work.apply(ChallengeChange::EndAll(user.id)).await?;
+    end_new_address(work, user).await
 }
 
 /// Ends sessions, and returns how many. Expired sessions are removed without an audit entry, and are not counted.
-pub(crate) async fn end_sessions(work: &mut UnitOfWork<'_>, sessions: Vec<Session>, reason: EndReason) -> Result<u64> {
+pub(super) async fn end_sessions(work: &mut UnitOfWork<'_>, sessions: Vec<Session>, reason: EndReason) -> Result<u64> {
     let now = work.now();
     let (live, over): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| session.is_live(now));
     let ended = live.len() as u64;

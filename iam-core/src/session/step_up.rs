@@ -1,20 +1,25 @@
-//! Step-up: a session authenticates again, for calls that need a recent proof of identity (`factors.md`, RFC 9470).
+//! Step-up: a session authenticates again, for calls that need a recent proof of identity
+//! (`docs/http-api.md#step-up`, RFC 9470).
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use iam_model::change::SessionChange;
+use iam_model::clock::Timestamp;
 use iam_model::context::Actor;
 use iam_model::error::{Error, Result, Unauthenticated};
-use iam_model::factor::{AuthenticationMethod, Factor};
+use iam_model::factor::{AuthenticationMethod, AuthenticationMethods, Factor};
 use iam_model::id::SessionId;
 use iam_model::secret::Password;
 use iam_model::session::Session;
+use iam_model::user::User;
 use iam_model::validate::Fields;
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
-use crate::guard::{Attempt, Claim, FactorProof, LockedAccount, in_time};
+use crate::guard::{
+    AccountUnderLock, FactorProof, PasswordAttempt, PasswordCredentials, delay_refusal, tell_of_recovery_code,
+};
 use crate::hashing::Share;
 use crate::own_password::own_user;
 use crate::session::Sessions;
@@ -43,7 +48,7 @@ impl Sessions<'_> {
     ///
     /// [`Unauthenticated::Credentials`] and [`Unauthenticated::SecondFactor`] for a wrong proof,
     /// [`Unauthenticated::PasswordAlone`] for the password of a user with a second factor, [`Error::AccountLocked`],
-    /// [`Error::Validation`] for an empty password,
+    /// [`Error::Validation`] for an empty password and for a code that is not six digits,
     /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code, [`Error::Overloaded`].
     pub async fn step_up(&self, caller: &Caller, proof: StepUp) -> Result<()> {
         let (_, session) = caller.require_user()?;
@@ -53,7 +58,8 @@ impl Sessions<'_> {
         }
     }
 
-    /// Checks that the caller's session has authenticated at most `max_age` ago. Trusted code always passes.
+    /// Checks that the caller's session has authenticated at most `max_age` ago. If the user has a second factor, only
+    /// a session that has authenticated by one passes. Trusted code always passes.
     ///
     /// # Errors
     ///
@@ -71,16 +77,23 @@ impl Sessions<'_> {
         if iam.store.factors(user.tenant_id, user.id).await?.iter().any(Factor::is_confirmed) {
             return Err(Unauthenticated::PasswordAlone.into());
         }
-        let claim = Claim { email: &user.email, password: &password, share: Share::of(caller) };
-        let attempt = Attempt::by_caller(iam, caller, claim).await?;
-        let left = attempt.left();
-        in_time(self.finish_by_password(caller, session, attempt).await, left).await
+        let credentials = PasswordCredentials { email: &user.email, password: &password, share: Share::of(caller) };
+        let attempt = PasswordAttempt::verify_caller(iam, caller, credentials).await?;
+        let delay = attempt.refusal_delay();
+        delay_refusal(self.finish_by_password(caller, session, attempt).await, delay).await
     }
 
-    async fn finish_by_password(&self, caller: &Caller, session: SessionId, attempt: Attempt<'_>) -> Result<()> {
-        let (proven, work) = attempt.settle(self.0, caller).await?;
-        match proven {
-            Ok(proven) if proven.factors.is_empty() => renew(work, session, AuthenticationMethod::Password).await,
+    async fn finish_by_password(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        attempt: PasswordAttempt<'_>,
+    ) -> Result<()> {
+        let (verified, work) = attempt.apply_under_lock(self.0, caller).await?;
+        match verified {
+            Ok(verified) if verified.factors.is_empty() => {
+                renew(self.0, work, &verified.account.user, session, AuthenticationMethod::Password).await
+            }
             Ok(_) => Err(Unauthenticated::PasswordAlone.into()),
             Err(refusal) => refuse(work, refusal).await,
         }
@@ -90,26 +103,37 @@ impl Sessions<'_> {
         let iam = self.0;
         let user = own_user(iam, caller).await?;
         let mut work = iam.begin(caller).await?;
-        let account = LockedAccount::lock(&mut work, &user).await?.ok_or(Unauthenticated::SecondFactor)?;
+        let account = AccountUnderLock::lock(&mut work, &user).await?.ok_or(Unauthenticated::SecondFactor)?;
         let ceremony = match proof {
             #[cfg(feature = "passkeys")]
             FactorProof::Passkey(response) => take_step_up(iam, &mut work, response).await?.ceremony,
             _ => None,
         };
-        match account.judge(iam, &mut work, proof, ceremony.as_ref()).await? {
-            Ok(method) => renew(work, session, method).await,
+        match account.verify_factor(iam, &mut work, proof, ceremony.as_ref()).await? {
+            Ok(method) => renew(iam, work, &account.user, session, method).await,
             Err(refusal) => refuse(work, refusal).await,
         }
     }
 }
 
-/// Keeps that a session has authenticated now by a method.
-async fn renew(mut work: UnitOfWork<'_>, session: SessionId, method: AuthenticationMethod) -> Result<()> {
-    let session = work.locks().lock_session(session).await?.ok_or(Unauthenticated::InvalidToken)?;
+/// Keeps that a session of a user has authenticated now by a method.
+async fn renew(
+    iam: &Engine,
+    mut work: UnitOfWork<'_>,
+    user: &User,
+    session: SessionId,
+    method: AuthenticationMethod,
+) -> Result<()> {
+    let session = work.reads().lock_session(session).await?.ok_or(Unauthenticated::InvalidToken)?;
     let authenticated_at = work.now();
-    let methods = session.methods.clone().and(method);
+    let methods = match method {
+        // The user has no factor. One that it sets up later must not count as proven by a former one.
+        AuthenticationMethod::Password => AuthenticationMethods::only(method),
+        _ => session.methods.clone().and(method),
+    };
     let session = Session { methods, authenticated_at, ..session };
     work.apply(SessionChange::StepUp { session, method }).await?;
+    tell_of_recovery_code(iam, &mut work, user, method).await?;
     work.commit().await
 }
 
@@ -123,9 +147,21 @@ impl Engine {
         self.require_fresh_within(caller, FRESH).await
     }
 
-    async fn require_fresh_within(&self, caller: &Caller, max_age: TimeDelta) -> Result<()> {
+    /// Checks only the age of the last proof of identity by the caller's session. For calls that check the methods of
+    /// the session under the lock of the account; see [`require_proof_by_factor`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`require_fresh`](Self::require_fresh).
+    pub(crate) async fn require_recent(&self, caller: &Caller) -> Result<()> {
+        let session = self.session_to_check(caller).await?;
+        session.map_or(Ok(()), |session| check_age(&session, self.now(), FRESH))
+    }
+
+    /// Returns the session of the caller. `None` for trusted code, which always passes.
+    async fn session_to_check(&self, caller: &Caller) -> Result<Option<Session>> {
         if matches!(caller.actor(), Actor::System { .. }) {
-            return Ok(());
+            return Ok(None);
         }
         let (_, session) = caller.require_user()?;
         let Some(session) = self.store.session(caller.tenant(), session).await? else {
@@ -133,10 +169,67 @@ impl Engine {
             self.snapshots().invalidate(&[session.into()]);
             return Err(Unauthenticated::InvalidToken.into());
         };
-        if self.now() - session.authenticated_at <= max_age {
+        Ok(Some(session))
+    }
+
+    async fn require_fresh_within(&self, caller: &Caller, max_age: TimeDelta) -> Result<()> {
+        let Some(session) = self.session_to_check(caller).await? else { return Ok(()) };
+        check_age(&session, self.now(), max_age)?;
+        if session.methods.include_factor() {
             return Ok(());
         }
-        let max_age = max_age.to_std().unwrap_or(Duration::ZERO);
-        Err(Error::from(Unauthenticated::NotFresh { max_age }))
+        let factors = self.store.factors(session.tenant_id, session.user_id).await?;
+        require_proof_by_factor(&session, &factors, max_age)
     }
+}
+
+impl UnitOfWork<'_> {
+    /// Checks that the caller's session has not ended and has authenticated within the time that is needed to change
+    /// credentials, by a second factor if its user has one. The account and the session are locked, so that neither
+    /// changes before the unit of work ends. Other accounts may be locked before only under the tenant's lock. Trusted
+    /// code always passes.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated::NotFresh`], [`Unauthenticated::InvalidToken`] if the session has ended,
+    /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) for a caller by an API key.
+    pub(crate) async fn require_fresh(&mut self) -> Result<()> {
+        if matches!(self.caller().actor(), Actor::System { .. }) {
+            return Ok(());
+        }
+        let (user, id) = self.caller().require_user()?;
+        // First, because a session is locked after its account everywhere.
+        self.reads().lock_user(user).await?;
+        let session = self.reads().lock_session(id).await?;
+        if session.is_none() {
+            self.invalidate(id);
+        }
+        let session = session.ok_or(Unauthenticated::InvalidToken)?;
+        check_age(&session, self.clock_now(), FRESH)?;
+        if session.methods.include_factor() {
+            return Ok(());
+        }
+        let factors = self.reads().factors(session.user_id).await?;
+        require_proof_by_factor(&session, &factors, FRESH)
+    }
+}
+
+fn check_age(session: &Session, now: Timestamp, max_age: TimeDelta) -> Result<()> {
+    if now - session.authenticated_at <= max_age { Ok(()) } else { Err(not_fresh(max_age)) }
+}
+
+/// Checks that the session of a user with a second factor has authenticated by one. The person in a session that has
+/// authenticated by the password alone may be a thief of the password: it must gain nothing from the factor that the
+/// user has set up elsewhere meanwhile.
+///
+/// # Errors
+///
+/// [`Unauthenticated::NotFresh`].
+pub(crate) fn require_proof_by_factor(session: &Session, factors: &[Factor], max_age: TimeDelta) -> Result<()> {
+    let is_proven = session.methods.include_factor() || !factors.iter().any(Factor::is_confirmed);
+    if is_proven { Ok(()) } else { Err(not_fresh(max_age)) }
+}
+
+fn not_fresh(max_age: TimeDelta) -> Error {
+    Unauthenticated::NotFresh { max_age: max_age.to_std().unwrap_or(Duration::ZERO) }.into()
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use chrono::TimeDelta;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
 use iam_model::session::Session;
@@ -12,9 +13,12 @@ use crate::session::{Tokens, refresh};
 use crate::token;
 use crate::token::Claims;
 
-/// Returns a new pair of tokens for a session.
+/// Returns a new pair of tokens for a session. The access token expires at the latest when the session does without a
+/// refresh: a service that verifies tokens itself does not know the session.
 pub(crate) fn tokens_for(engine: &Engine, session: &Session, secret: &NextSecret, now: Timestamp) -> Result<Tokens> {
-    let lifetime = engine.settings.access_token_lifetime;
+    // In the whole seconds of a claim, it must not expire before the session.
+    let ends_at = session.expires_at + TimeDelta::milliseconds(999);
+    let expires_at = (now + engine.settings.access_token_lifetime).min(ends_at);
     let claims = Claims {
         iss: engine.settings.issuer.clone(),
         aud: engine.settings.audience.clone(),
@@ -26,11 +30,11 @@ pub(crate) fn tokens_for(engine: &Engine, session: &Session, secret: &NextSecret
         auth_time: session.authenticated_at.timestamp(),
         iat: now.timestamp(),
         nbf: now.timestamp(),
-        exp: (now + lifetime).timestamp(),
+        exp: expires_at.timestamp(),
     };
     Ok(Tokens {
-        access: token::sign(&claims, &engine.keys, now)?,
+        access: token::sign(&claims, &engine.keys.tokens, now)?,
         refresh: refresh::refresh_token(&session.refresh, session.tenant_id, session.id, secret),
-        expires_in: lifetime.to_std().map_err(|cause| Error::internal("access token lifetime", cause))?,
+        expires_in: (expires_at - now).to_std().map_err(|cause| Error::internal("access token lifetime", cause))?,
     })
 }

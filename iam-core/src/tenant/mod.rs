@@ -1,11 +1,11 @@
-//! Tenants: customers, each with its own data that no other tenant can see (`decisions.md` §2).
+//! Tenants: customers, each with its own data that no other tenant can see (`docs/http-api.md#403-or-404`).
 
 mod input;
 mod registration;
 mod service;
 
 pub use crate::tenant::input::TenantPatch;
-pub use crate::tenant::registration::{Founded, NewTenant, Registered, Registration};
+pub use crate::tenant::registration::{NewTenant, Registered, Registration, TenantWithUser};
 pub use crate::tenant::service::Tenants;
 pub use iam_model::change::TenantChange;
 pub use iam_model::store::{Directory, TenantStore, TenantTransaction};

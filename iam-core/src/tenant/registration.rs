@@ -8,7 +8,6 @@ use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::factor::{AuthenticationMethods, GraceDays, SecondFactorPolicy};
 use iam_model::id::{SessionId, TenantId, UserId};
-use iam_model::link::LinkPurpose;
 use iam_model::permission::built_in_permissions;
 use iam_model::random::suffix as random_suffix;
 use iam_model::role::{Role, TENANT_ADMIN, built_in_roles};
@@ -23,9 +22,10 @@ use crate::caller::Caller;
 use crate::engine::{Engine, Once, UnitOfWork};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
-use crate::link::Addressee;
+use crate::link::LinkFor;
 use crate::session::{LoggedIn, Login, Sessions, open_session};
 use crate::tenant::Tenants;
+use crate::tenant::input::{is_identifier, slug};
 use crate::user::{NewProfile, NewUser};
 
 /// The input for a new tenant and its first user, as typed; see [`Tenants::register`].
@@ -58,13 +58,13 @@ pub struct NewTenant {
     pub administrator: NewUser,
 }
 
-/// A new tenant and its first user, who is its administrator.
+/// A tenant and its new user. The first user of a tenant is its administrator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Founded {
+pub struct TenantWithUser {
     /// The tenant.
     pub tenant: Tenant,
-    /// Its first user.
+    /// Its new user.
     pub user: User,
 }
 
@@ -107,14 +107,14 @@ impl Tenants<'_> {
         let typed = registration.tenant_name.as_deref().unwrap_or_default();
         let profile = registration.user.validate(fields, rules.of_new(typed))?;
         let name = name.map_or_else(|| default_name(&profile), Ok)?;
-        let once = Once::for_registration(&iam.idempotency, idempotency, REGISTRATION);
+        let once = Once::for_registration(&iam.keys.idempotency, idempotency, REGISTRATION);
         if once.has_key() {
             // A repeat needs no new hash. Hashing takes by far the longest.
             let caller = Caller::anonymous(iam.next_id(), context.clone());
             let mut work = iam.begin(&caller).await?;
-            if let Some(founded) = once.find(&mut work).await? {
+            if let Some(created) = once.find(&mut work).await? {
                 drop(work);
-                return log_in_again(iam, context, profile.password.password(), founded).await;
+                return log_in_again(iam, context, profile.password.password(), created).await;
             }
         }
         let password = rules.accept("password", &profile.password).await?;
@@ -140,11 +140,11 @@ impl Tenants<'_> {
     ///
     /// [`Error::Validation`] which names every invalid field, [`Conflict::SlugTaken`] for a given slug,
     /// [`Error::Overloaded`].
-    pub async fn create(&self, reason: impl Into<Cow<'static, str>> + Send, new: NewTenant) -> Result<Founded> {
+    pub async fn create(&self, reason: impl Into<Cow<'static, str>> + Send, new: NewTenant) -> Result<TenantWithUser> {
         let (iam, reason) = (self.0, reason.into());
         let mut fields = Fields::default();
         let name = fields.check("name", new.name.parse::<Name>());
-        let slug = fields.check_optional("slug", new.slug.as_deref());
+        let slug = new.slug.as_deref().and_then(|given| slug(&mut fields, "slug", given));
         let rules = &iam.password_rules;
         let profile = new.administrator.validate(fields, rules.of_new(&new.name))?;
         // The profile is valid, so no field was rejected.
@@ -175,7 +175,8 @@ fn default_name(profile: &NewProfile) -> Result<Name> {
 fn free_slugs(iam: &Engine, name: &Name) -> impl Iterator<Item = Slug> {
     let slug = |suffix: Option<String>| Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
     let suffixes = iter::repeat_with(|| Some(random_suffix(&*iam.random)));
-    iter::once(None).chain(suffixes).take(SLUG_ATTEMPTS).map(slug)
+    let slugs = iter::once(None).chain(suffixes).take(SLUG_ATTEMPTS).map(slug);
+    slugs.filter(|slug| !is_identifier(slug.as_str()))
 }
 
 /// Logs in as the user of an earlier registration or acceptance. Tokens are not stored, so a repeat needs a login.
@@ -183,7 +184,7 @@ pub(crate) async fn log_in_again(
     iam: &Engine,
     context: &RequestContext,
     password: &Password,
-    Founded { tenant, user }: Founded,
+    TenantWithUser { tenant, user }: TenantWithUser,
 ) -> Result<Registered> {
     let email = user.email.to_string();
     let login = Login { email, password: password.clone(), tenant: Some(tenant.id.to_string()) };
@@ -211,30 +212,35 @@ impl Creation<'_> {
             (iam.next_id(), iam.next_id(), iam.next_id());
         let caller = Caller::founder(tenant_id, user_id, session_id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        if let Some(founded) = once.find(&mut work).await? {
+        if let Some(created) = once.find(&mut work).await? {
             drop(work);
-            return log_in_again(iam, context, self.profile.password.password(), founded).await;
+            return log_in_again(iam, context, self.profile.password.password(), created).await;
         }
-        let Founded { tenant, user } = self.create(&mut work, user_id, name, slug).await?;
+        let TenantWithUser { tenant, user } = self.create(&mut work, user_id, name, slug).await?;
         let login = open_session(iam, &mut work, user, session_id, AuthenticationMethods::default()).await?;
-        let founded = Founded { tenant, user: login.user.clone() };
-        once.keep(&mut work, &founded).await?;
-        let to = Addressee::of_user(&founded.user, &founded.user.email);
-        iam.queue_link(&mut work, LinkPurpose::Verify, to, None).await?;
+        let created = TenantWithUser { tenant, user: login.user.clone() };
+        once.keep(&mut work, &created).await?;
+        iam.queue_link(&mut work, LinkFor::Address(&created.user), None).await?;
         work.commit().await?;
-        Ok(Registered { tenant: founded.tenant, login })
+        Ok(Registered { tenant: created.tenant, login })
     }
 
-    async fn create_as_system(&self, reason: Cow<'static, str>, name: Name, slug: Slug) -> Result<Founded> {
+    async fn create_as_system(&self, reason: Cow<'static, str>, name: Name, slug: Slug) -> Result<TenantWithUser> {
         let caller = Caller::system(self.iam.next_id(), reason);
         let mut work = self.iam.begin(&caller).await?;
-        let founded = self.create(&mut work, self.iam.next_id(), name, slug).await?;
+        let created = self.create(&mut work, self.iam.next_id(), name, slug).await?;
         work.commit().await?;
-        Ok(founded)
+        Ok(created)
     }
 
     /// Creates the caller's tenant with the built-in roles and permissions, and the first user as its administrator.
-    async fn create(&self, work: &mut UnitOfWork<'_>, user_id: UserId, name: Name, slug: Slug) -> Result<Founded> {
+    async fn create(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        user_id: UserId,
+        name: Name,
+        slug: Slug,
+    ) -> Result<TenantWithUser> {
         let (id, now) = (work.caller().tenant(), work.now());
         let tenant = Tenant {
             id,
@@ -254,7 +260,7 @@ impl Creation<'_> {
         work.apply(UserChange::Create { user: user.clone(), password: Some(self.password.clone()), invitation: None })
             .await?;
         self.make_administrator(work, id, user_id).await?;
-        Ok(Founded { tenant, user })
+        Ok(TenantWithUser { tenant, user })
     }
 
     async fn make_administrator(&self, work: &mut UnitOfWork<'_>, tenant: TenantId, user: UserId) -> Result<()> {

@@ -26,8 +26,8 @@ use crate::tenant::input::TenantPatch;
 ///
 /// let administrator = person("alan@example.com");
 /// let new = NewTenant { name: "Bletchley Park".into(), slug: None, administrator };
-/// let founded = iam.tenants().create("a sale", new).await?;
-/// assert_eq!(founded.tenant.slug.as_str(), "bletchley-park");
+/// let created = iam.tenants().create("a sale", new).await?;
+/// assert_eq!(created.tenant.slug.as_str(), "bletchley-park");
 ///
 /// let patch = TenantPatch { name: Some("Analytical Engines".into()), ..TenantPatch::default() };
 /// let tenant = iam.tenants().update(&ada, ada.tenant(), patch).await?;
@@ -60,12 +60,16 @@ impl Tenants<'_> {
         self.0.store.tenant(id).await?.ok_or_else(not_found)
     }
 
-    /// Changes the caller's tenant. Needs `tenants:update`. A patch that changes nothing records nothing.
+    /// Changes the caller's tenant. Needs `tenants:update`. A patch that changes nothing records nothing. The settings
+    /// that protect the users, the policies of passwords and second factors, are changed only by a session that has
+    /// authenticated within the last ten minutes.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission, [`Error::Validation`]
-    /// which names the fields, [`Conflict::SlugTaken`](iam_model::error::Conflict::SlugTaken).
+    /// which names the fields, [`Conflict::SlugTaken`](iam_model::error::Conflict::SlugTaken);
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) and
+    /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) for a change of the settings that protect the users.
     pub async fn update(&self, caller: &Caller, id: TenantId, patch: TenantPatch) -> Result<Tenant> {
         self.update_if(caller, id, patch, &Precondition::Exists).await
     }
@@ -87,12 +91,15 @@ impl Tenants<'_> {
         self.0.rights(caller).require(&permission::TENANTS_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
+        let before = work.reads().lock_tenant().await?.ok_or_else(not_found)?;
         require_version(precondition, before.version)?;
         let mut after = patch.apply(&before, work.now());
         if after.second_factor != before.second_factor {
             let is_required = after.second_factor == SecondFactorPolicy::Required;
             after.second_factor_required_at = is_required.then(|| work.now());
+        }
+        if !after.protects_like(&before) {
+            work.require_fresh().await?;
         }
         if after != before {
             work.apply(TenantChange::Update { before, after: after.clone() }).await?;
@@ -134,7 +141,7 @@ impl Tenants<'_> {
             end_all_sessions(self.0, caller, EndReason::TenantSuspended).await?;
         }
         let mut work = self.0.begin(caller).await?;
-        let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
+        let before = work.reads().lock_tenant().await?.ok_or_else(not_found)?;
         work.invalidate(before.id);
         if before.status == status {
             return Ok(before);

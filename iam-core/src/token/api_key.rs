@@ -1,4 +1,4 @@
-//! The text of an API key (`machines.md`): `iamk_<id>_<secret><checksum>`.
+//! The text of an API key (`docs/http-api.md#api-keys`): `iamk_<id>_<secret><checksum>`.
 //!
 //! The secret is the tenant and 32 random bytes in base62, and the checksum the CRC-32 of all characters before it. So
 //! a scanner for leaked secrets recognizes a key without the service, and a mistyped key is refused without a query.

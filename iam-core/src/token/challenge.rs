@@ -1,4 +1,4 @@
-//! The tokens of challenges (`factors.md`).
+//! The tokens of challenges (`docs/http-api.md#a-login-with-a-factor`).
 
 use iam_model::id::TenantId;
 use iam_model::random::Random;

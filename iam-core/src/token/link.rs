@@ -1,4 +1,4 @@
-//! The tokens of links in messages (`accounts.md`).
+//! The tokens of links in messages (`docs/http-api.md#links-by-mail`).
 //!
 //! A token consists of the tenant and 32 secret bytes. The secret is a MAC of the link's identifier under a key of the
 //! installation, so that it can be computed again when a message is sent, and no row contains it. The store has only

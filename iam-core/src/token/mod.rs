@@ -1,10 +1,11 @@
-//! Access tokens: signed JWTs (RFC 7519, RFC 8037) and the keys behind them (`decisions.md` §2).
+//! Access tokens: signed JWTs (RFC 7519, RFC 8037) and the keys behind them (`docs/http-api.md#tokens`).
 
 mod api_key;
 mod challenge;
 mod encryption;
 mod link;
 mod opaque;
+mod refresh;
 mod ring;
 mod signing_key;
 mod verified;
@@ -18,6 +19,7 @@ pub use iam_model::store::KeyStore;
 pub(crate) use crate::token::api_key::{ParsedApiKey, api_key_prefix, is_api_key, new_api_key, parse_api_key};
 pub(crate) use crate::token::challenge::{new_challenge_token, parse_challenge_token};
 pub(crate) use crate::token::link::{LinkKey, parse_link_token};
+pub(crate) use crate::token::refresh::RefreshKey;
 pub(crate) use crate::token::ring::{KeyRing, RETIREMENT, first_or_stored};
 pub(crate) use crate::token::signing_key::{pair, reencrypted};
 pub(crate) use crate::token::verified::{SignedToken, TokenKind, VerifiedApiKey, VerifiedTokens};
@@ -107,6 +109,51 @@ pub(crate) fn verify(
                 tracing::debug!(%error, "an access token was refused");
             }
             Err(Unauthenticated::InvalidToken)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use iam_model::random::SystemRandom;
+
+    /// Signs a token with a header and claims that are valid, after a change of both.
+    fn signed(change: impl FnOnce(&mut Header, &mut Value)) -> Result<Claims, Unauthenticated> {
+        let (id, now) = (Uuid::from_u128(7).into(), Timestamp::default());
+        let key =
+            signing_key::generate_key(KeyPurpose::AccessTokens, id, None, now, TimeDelta::zero(), None, &SystemRandom)
+                .unwrap();
+        let mut header = Header { kid: Some(id.to_string()), ..Header::new(Algorithm::EdDSA) };
+        let mut claims = json!({
+            "iss": "issuer", "aud": "audience", "sub": id.to_string(), "sid": id.to_string(), "jti": id.to_string(),
+            "tenantId": id.to_string(), "iat": 0, "nbf": 0, "exp": 900,
+        });
+        change(&mut header, &mut claims);
+        let token = encode(&header, &claims, &signing_key::encoding_key(&key, None).unwrap()).unwrap();
+        verify(&token, &jsonwebtoken::DecodingKey::from_ed_der(&key.public), "issuer", "audience")
+    }
+
+    #[test]
+    fn a_token_with_a_critical_extension_is_refused() {
+        assert!(signed(|_, _| {}).is_ok());
+        for extension in ["exp", "b64", "of another program"] {
+            let refused = signed(|header, _| header.crit = Some(vec![extension.to_owned()]));
+            assert_eq!(refused, Err(Unauthenticated::InvalidToken), "{extension}");
+        }
+        assert_eq!(signed(|header, _| header.crit = Some(Vec::new())), Err(Unauthenticated::InvalidToken));
+    }
+
+    #[test]
+    fn an_issuer_or_audience_of_another_type_is_refused() {
+        for claim in ["iss", "aud", "sub"] {
+            for value in [json!(7), json!(null), json!({ "issuer": "audience" })] {
+                let refused = signed(|_, claims| claims[claim] = value.clone());
+                assert_eq!(refused, Err(Unauthenticated::InvalidToken), "{claim}: {value}");
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The signing keys that this process has cached, refreshed from the store.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Once, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
@@ -292,8 +292,11 @@ pub(crate) async fn first_or_stored(
         stored = store.signing_keys(purpose).await?;
     }
     if stored.iter().any(|key| matches!(key.private, PrivateKey::Plain(_))) {
-        let purpose = purpose.as_str();
-        tracing::warn!(purpose, "signing keys are stored unencrypted: configure a master key to encrypt new keys");
+        // A program may build the services several times, and each has keys for several purposes.
+        static WARNING: Once = Once::new();
+        WARNING.call_once(|| {
+            tracing::warn!("signing keys are stored unencrypted: configure a master key to encrypt new keys");
+        });
     }
     // At the start, a key that cannot be decrypted means a wrong master key.
     let private = stored.iter().filter(|key| key.private != PrivateKey::Erased);
@@ -377,11 +380,11 @@ mod tests {
 
     use super::*;
     use iam_model::random::SystemRandom;
-    use iam_model::store::{ChangeFeed, KeyStore as _, News};
+    use iam_model::store::{ChangeFeed, FeedNotification, KeyStore as _};
     use iam_store_memory::MemoryStore;
 
     /// A key ring over its own store, with a clock that the test controls.
-    struct Scene {
+    struct Fixture {
         store: MemoryStore,
         snapshots: SessionCache,
         ring: KeyRing,
@@ -393,7 +396,7 @@ mod tests {
         Uuid::from_bytes(random.bytes()).into()
     }
 
-    impl Scene {
+    impl Fixture {
         async fn new() -> Self {
             let (store, now) = (MemoryStore::new(), "2026-01-31T09:00:00Z".parse().unwrap());
             let ring = KeyRing::open(&store, None, now, new_id(), &SystemRandom).await.unwrap();
@@ -435,70 +438,73 @@ mod tests {
     /// revoked.
     #[tokio::test]
     async fn a_revocation_brings_no_retired_key_back() {
-        let mut scene = Scene::new().await;
-        let oldest = scene.signs().await;
-        let middle = scene.rotate().await;
-        scene.pass(RETIREMENT);
-        assert!(scene.is_accepted(oldest).await, "it may have signed a token that has not expired");
-        scene.pass(STALE);
-        assert!(!scene.is_accepted(oldest).await);
-        let newest = scene.revoke(middle).await;
+        let mut fixture = Fixture::new().await;
+        let oldest = fixture.signs().await;
+        let middle = fixture.rotate().await;
+        fixture.pass(RETIREMENT);
+        assert!(fixture.is_accepted(oldest).await, "it may have signed a token that has not expired");
+        fixture.pass(STALE);
+        assert!(!fixture.is_accepted(oldest).await);
+        let newest = fixture.revoke(middle).await;
         assert!(newest != oldest && newest != middle);
-        assert_eq!(scene.signs().await, newest);
-        let last = scene.revoke(newest).await;
+        assert_eq!(fixture.signs().await, newest);
+        let last = fixture.revoke(newest).await;
         for (key, is_accepted) in [(oldest, false), (middle, false), (newest, false), (last, true)] {
-            assert_eq!(scene.is_accepted(key).await, is_accepted);
+            assert_eq!(fixture.is_accepted(key).await, is_accepted);
         }
-        assert_eq!(scene.ring.public_keys(&scene.store, &scene.snapshots, scene.now).await.unwrap().len(), 1);
+        assert_eq!(fixture.ring.public_keys(&fixture.store, &fixture.snapshots, fixture.now).await.unwrap().len(), 1);
     }
 
     #[tokio::test]
     async fn a_key_is_replaced_at_a_given_age() {
-        let (mut scene, age) = (Scene::new().await, TimeDelta::days(30));
-        scene.pass(age - TimeDelta::milliseconds(1));
-        assert_eq!(scene.rotate_when_due(age).await, None);
-        scene.pass(TimeDelta::milliseconds(1));
-        let next = scene.rotate_when_due(age).await.unwrap();
-        assert_eq!(scene.rotate_when_due(age).await, None);
+        let (mut fixture, age) = (Fixture::new().await, TimeDelta::days(30));
+        fixture.pass(age - TimeDelta::milliseconds(1));
+        assert_eq!(fixture.rotate_when_due(age).await, None);
+        fixture.pass(TimeDelta::milliseconds(1));
+        let next = fixture.rotate_when_due(age).await.unwrap();
+        assert_eq!(fixture.rotate_when_due(age).await, None);
         // The age is that of the newest key that is not revoked.
-        scene.revoke(next).await;
-        assert!(scene.rotate_when_due(age).await.is_some());
+        fixture.revoke(next).await;
+        assert!(fixture.rotate_when_due(age).await.is_some());
     }
 
     #[tokio::test]
     async fn a_revoked_key_is_not_accepted_and_an_unknown_key_cannot_be_revoked() {
-        let scene = Scene::new().await;
-        let key = scene.signs().await;
-        let accepts = async || scene.ring.accepts(&scene.store, &scene.snapshots, key, scene.now).await.unwrap();
-        let unknown =
-            scene.ring.revoke(&scene.store, &scene.snapshots, new_id(), scene.now, new_id(), &SystemRandom).await;
+        let fixture = Fixture::new().await;
+        let key = fixture.signs().await;
+        let accepts =
+            async || fixture.ring.accepts(&fixture.store, &fixture.snapshots, key, fixture.now).await.unwrap();
+        let unknown = fixture
+            .ring
+            .revoke(&fixture.store, &fixture.snapshots, new_id(), fixture.now, new_id(), &SystemRandom)
+            .await;
         assert!(matches!(unknown, Err(Error::Validation(_))), "{unknown:?}");
         assert!(accepts().await);
-        assert_eq!(scene.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap().len(), 1);
-        scene.revoke(key).await;
+        assert_eq!(fixture.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap().len(), 1);
+        fixture.revoke(key).await;
         assert!(!accepts().await);
     }
 
     #[tokio::test]
     async fn an_unknown_key_is_looked_up_at_most_once_a_second() {
-        let mut scene = Scene::new().await;
-        let elsewhere = KeyRing::open(&scene.store, None, scene.now, new_id(), &SystemRandom).await.unwrap();
-        let rotated = elsewhere.rotate(&scene.store, &scene.snapshots, scene.now, new_id(), &SystemRandom).await;
+        let mut fixture = Fixture::new().await;
+        let elsewhere = KeyRing::open(&fixture.store, None, fixture.now, new_id(), &SystemRandom).await.unwrap();
+        let rotated = elsewhere.rotate(&fixture.store, &fixture.snapshots, fixture.now, new_id(), &SystemRandom).await;
         let key = rotated.unwrap().id;
-        scene.pass(UNKNOWN_KEY - TimeDelta::milliseconds(1));
-        assert!(!scene.is_accepted(key).await);
-        scene.pass(TimeDelta::milliseconds(1));
-        assert!(scene.is_accepted(key).await);
+        fixture.pass(UNKNOWN_KEY - TimeDelta::milliseconds(1));
+        assert!(!fixture.is_accepted(key).await);
+        fixture.pass(TimeDelta::milliseconds(1));
+        assert!(fixture.is_accepted(key).await);
     }
 
     /// A feed that sends one notification and then stays silent.
-    struct OneNotification(Option<News>);
+    struct OneNotification(Option<FeedNotification>);
 
     #[async_trait]
     impl ChangeFeed for OneNotification {
-        async fn next(&mut self) -> Result<News, StoreError> {
+        async fn next(&mut self) -> Result<FeedNotification, StoreError> {
             match self.0.take() {
-                Some(news) => Ok(news),
+                Some(notification) => Ok(notification),
                 None => pending().await,
             }
         }
@@ -506,13 +512,13 @@ mod tests {
 
     #[tokio::test]
     async fn keys_are_read_again_when_one_may_have_been_revoked() {
-        let scene = Scene::new().await;
-        let stored = scene.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
+        let fixture = Fixture::new().await;
+        let stored = fixture.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
         let asked = monotonic_now();
         let (just_now, long_ago) = (asked, asked - MAX_AGE_WITHOUT_FEED);
         let (alone, informed) = (SessionCache::default(), SessionCache::default());
-        let news = News { changed: Vec::new(), complete_at: Some(asked) };
-        let mut following = pin!(informed.follow(Box::new(OneNotification(Some(news)))));
+        let notification = FeedNotification { changed: Vec::new(), complete_at: Some(asked) };
+        let mut following = pin!(informed.follow(Box::new(OneNotification(Some(notification)))));
         assert!(timeout(Duration::ZERO, following.as_mut()).await.is_err());
         for (snapshots, asked, expected) in [
             (&alone, just_now, false),
@@ -520,7 +526,7 @@ mod tests {
             (&informed, just_now, false),
             (&informed, long_ago, false),
         ] {
-            let keys = Keys::from_stored(&stored, None, scene.now, snapshots.read_version(), asked);
+            let keys = Keys::from_stored(&stored, None, fixture.now, snapshots.read_version(), asked);
             assert_eq!(keys.may_be_revoked(snapshots), expected);
             snapshots.invalidate(&[stored[0].id.into()]);
             assert!(keys.may_be_revoked(snapshots));
@@ -529,16 +535,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_ring_opens_with_erased_keys_and_not_with_the_wrong_master_key() {
-        let mut scene = Scene::new().await;
-        scene.rotate().await;
-        scene.pass(HANDOVER);
-        assert_eq!(scene.ring.erase_replaced(&scene.store, scene.now).await.unwrap(), 1);
-        let open = async |master| KeyRing::open(&scene.store, master, scene.now, new_id(), &SystemRandom).await;
+        let mut fixture = Fixture::new().await;
+        fixture.rotate().await;
+        fixture.pass(HANDOVER);
+        assert_eq!(fixture.ring.erase_replaced(&fixture.store, fixture.now).await.unwrap(), 1);
+        let open = async |master| KeyRing::open(&fixture.store, master, fixture.now, new_id(), &SystemRandom).await;
         assert!(open(None).await.is_ok());
         let [right, wrong] = [1, 2].map(|byte| STANDARD.encode([byte; 32]).parse::<MasterKey>().unwrap());
         let with_master = open(Some(right.clone())).await.unwrap();
         let snapshots = SessionCache::default();
-        with_master.rotate(&scene.store, &snapshots, scene.now, new_id(), &SystemRandom).await.unwrap();
+        with_master.rotate(&fixture.store, &snapshots, fixture.now, new_id(), &SystemRandom).await.unwrap();
         assert!(open(Some(right)).await.is_ok());
         assert!(open(Some(wrong)).await.is_err() && open(None).await.is_err());
     }
@@ -546,31 +552,31 @@ mod tests {
     /// When a new key is revoked soon after it began to sign, the key before it signs again.
     #[tokio::test]
     async fn a_key_signs_again_when_its_successor_is_revoked_early() {
-        let mut scene = Scene::new().await;
-        let oldest = scene.signs().await;
-        let leaked = scene.rotate().await;
-        assert_eq!(scene.signs().await, leaked);
-        scene.pass(TimeDelta::minutes(5));
-        assert_eq!(scene.revoke(leaked).await, oldest);
-        scene.pass(RETIREMENT * 30);
-        assert!(scene.is_accepted(oldest).await && !scene.is_accepted(leaked).await);
-        assert_eq!(scene.signs().await, oldest);
+        let mut fixture = Fixture::new().await;
+        let oldest = fixture.signs().await;
+        let leaked = fixture.rotate().await;
+        assert_eq!(fixture.signs().await, leaked);
+        fixture.pass(TimeDelta::minutes(5));
+        assert_eq!(fixture.revoke(leaked).await, oldest);
+        fixture.pass(RETIREMENT * 30);
+        assert!(fixture.is_accepted(oldest).await && !fixture.is_accepted(leaked).await);
+        assert_eq!(fixture.signs().await, oldest);
     }
 
     #[tokio::test]
     async fn a_replaced_key_is_erased_after_ten_minutes_and_still_verifies() {
-        let mut scene = Scene::new().await;
-        let oldest = scene.signs().await;
-        let newest = scene.rotate().await;
-        scene.pass(HANDOVER - TimeDelta::milliseconds(1));
-        assert_eq!(scene.ring.erase_replaced(&scene.store, scene.now).await.unwrap(), 0);
-        scene.pass(TimeDelta::milliseconds(1));
+        let mut fixture = Fixture::new().await;
+        let oldest = fixture.signs().await;
+        let newest = fixture.rotate().await;
+        fixture.pass(HANDOVER - TimeDelta::milliseconds(1));
+        assert_eq!(fixture.ring.erase_replaced(&fixture.store, fixture.now).await.unwrap(), 0);
+        fixture.pass(TimeDelta::milliseconds(1));
         for erased in [1, 0] {
-            assert_eq!(scene.ring.erase_replaced(&scene.store, scene.now).await.unwrap(), erased);
+            assert_eq!(fixture.ring.erase_replaced(&fixture.store, fixture.now).await.unwrap(), erased);
         }
-        assert_eq!(scene.signs().await, newest);
-        assert!(scene.is_accepted(oldest).await);
-        let third = scene.revoke(newest).await;
+        assert_eq!(fixture.signs().await, newest);
+        assert!(fixture.is_accepted(oldest).await);
+        let third = fixture.revoke(newest).await;
         assert!(third != oldest, "a key without a private half does not sign");
     }
 }

@@ -21,7 +21,7 @@ enum Verified {
     ApiKey(VerifiedApiKey),
 }
 
-/// What a verified token is.
+/// The kind of a verified token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TokenKind<'a> {
     Access(&'a SignedToken),

@@ -1,6 +1,8 @@
 use std::collections::HashSet;
 
 use iam_model::change::UserChange;
+use iam_model::context::Actor;
+use iam_model::credential::Account;
 use iam_model::error::{Conflict, Result};
 use iam_model::permission;
 use iam_model::secret::PasswordHash;
@@ -10,7 +12,6 @@ use iam_model::validate::{EmailKey, Fields};
 
 use crate::caller::Caller;
 use crate::engine::{Engine, hold_quota};
-use crate::hashing::accept_hash;
 use crate::user::{NewProfile, Users};
 
 /// A user of another system; see [`Users::import`].
@@ -30,6 +31,9 @@ pub struct ImportedUser {
     ///   (`$pbkdf2-sha256$29000$…`) or Django's (`pbkdf2_sha256$600000$…`), at most 2,000,000 rounds times blocks of
     ///   output;
     /// - bcrypt (`$2a$…`, `$2b$…`, `$2y$…`), at most cost 14, with the feature `bcrypt`.
+    ///
+    /// These limits are for trusted code. A hash that a user imports may cost at most twice as much to verify as a hash
+    /// of this installation, and need at most 64 MiB.
     pub password_hash: PasswordHash,
     /// ACTIVE or SUSPENDED.
     pub status: UserStatus,
@@ -48,9 +52,10 @@ impl<'a> Users<'a> {
     /// Imports users with the password hashes that another system stored. Needs `users:create`.
     ///
     /// When its user logs in for the first time, a hash is verified unchanged, and then replaced by a hash that is
-    /// made here. A refused login takes as long as the slowest kind of hash that the process has verified. So the
-    /// time of the answer does not distinguish such an account from an account that does not exist, except at the
-    /// first login of a kind of hash after a start.
+    /// made here. A refused login takes as long as the most expensive hash that a user can import, and in a tenant
+    /// with more expensive hashes as long as these. So the time of the answer does not distinguish such an account from
+    /// an account that does not exist, except for the more expensive hashes: at the first login with one after a start,
+    /// and in a login that names no tenant.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -107,31 +112,43 @@ impl Import<'_> {
     }
 
     /// Creates a user with its audit entry, or neither. A dry run returns `None`. After an error, the next user can
-    /// be added, unless the store has failed.
+    /// be added, unless the store has failed. Needs `users:create` for each user, as [`Users::create`] does.
     ///
     /// # Errors
     ///
+    /// [`Error::Forbidden`](iam_model::error::Error::Forbidden),
+    /// [`Error::Unauthenticated`](iam_model::error::Error::Unauthenticated) when the session has ended,
     /// [`Error::Validation`](iam_model::error::Error::Validation) which names every invalid field,
     /// [`Conflict::EmailTaken`].
     pub async fn add(&mut self, user: ImportedUser) -> Result<Option<User>> {
+        // An import takes long, and its caller can lose the permission in between.
+        let caller = &self.iam.renewed(self.caller).await?;
+        self.iam.rights(caller).require(&permission::USERS_CREATE)?;
         let ImportedUser { email, first_name, last_name, password_hash, status } = user;
         let mut fields = Fields::default();
         if !matches!(status, UserStatus::Active | UserStatus::Suspended) {
             fields.reject("status", "must be ACTIVE or SUSPENDED");
         }
-        let password = ("passwordHash", accept_hash(password_hash));
+        let is_trusted = matches!(self.caller.actor(), Actor::System { .. });
+        let password = ("passwordHash", self.iam.passwords.accept(password_hash, is_trusted));
         let profile = NewProfile::validate(&email, password, &first_name, &last_name, fields)?;
         if self.is_dry_run {
             let key = profile.email.key();
-            let found = self.iam.store.guarded_account(self.caller.tenant(), &key).await?;
-            let is_taken = found.account.is_some() || !self.seen.insert(key);
-            return if is_taken { Err(Conflict::EmailTaken.into()) } else { Ok(None) };
+            let found = self.iam.store.guarded_account(caller.tenant(), &key).await?;
+            if let Some(Account { user, .. }) = found.account {
+                return Err(self.iam.email_taken(caller, &user).await);
+            }
+            return if self.seen.insert(key) { Ok(None) } else { Err(Conflict::EmailTaken.into()) };
         }
-        let mut work = self.iam.begin(self.caller).await?;
+        let mut work = self.iam.begin(caller).await?;
         hold_quota(&self.iam.settings.quota, &mut work, QuotaKind::Users, 1).await?;
-        let user = User { status, ..profile.user(self.iam.next_id(), self.caller.tenant(), work.now()) };
-        work.apply(UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None })
-            .await?;
+        let user = User { status, ..profile.user(self.iam.next_id(), caller.tenant(), work.now()) };
+        let create = UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None };
+        if let Err(error) = work.apply(create).await {
+            // A unit of work must not wait for a second connection while it holds one.
+            drop(work);
+            return Err(self.iam.about_taken_email(caller, &user, error).await);
+        }
         work.commit().await?;
         Ok(Some(user))
     }

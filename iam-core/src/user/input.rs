@@ -1,6 +1,6 @@
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
-use iam_model::id::{TenantId, UserId};
+use iam_model::id::{OrganizationId, TenantId, UserId};
 use iam_model::secret::Password;
 use iam_model::user::{User, UserKind, UserStatus};
 use iam_model::validate::{Email, Fields, Invalid, PersonName};
@@ -73,6 +73,7 @@ impl<P> NewProfile<P> {
             email_verified_at: None,
             first_name: self.first_name.clone(),
             last_name: self.last_name.clone(),
+            home_organization_id: None,
             status: UserStatus::Active,
             last_login_at: None,
             created_at: now,
@@ -114,6 +115,7 @@ pub(super) fn service_account(id: UserId, tenant_id: TenantId, name: PersonName,
         email_verified_at: None,
         first_name: name,
         last_name: placeholder("Service account".parse())?,
+        home_organization_id: None,
         status: UserStatus::Active,
         last_login_at: None,
         created_at: now,
@@ -138,6 +140,8 @@ patch! {
         last_name: String => last_name: PersonName = text("lastName"),
         /// 1–100 characters. Only for a service account.
         name: String => first_name: PersonName = text("name"),
+        /// The new home; `Some(None)` for the tenant. Needs `users:update` tenant-wide.
+        home: Option<OrganizationId> => home_organization_id: Option<OrganizationId> = value("homeOrganizationId"),
         /// Any of the three statuses; see [`Users::update`](crate::user::Users::update).
         status: UserStatus => status: UserStatus = value("status"),
     }
@@ -160,8 +164,9 @@ impl ValidPatch {
         Ok(fields.finish()?)
     }
 
-    /// Whether the patch sets the status or the e-mail, which may raise the rights of a user.
-    pub(super) fn may_raise_rights(&self) -> bool {
-        self.status.is_some() || self.email.is_some()
+    /// Whether the patch sets the status or the e-mail, which may raise the rights of a user, or the home, which decides
+    /// who may change the user.
+    pub(super) fn needs_locked_rights(&self) -> bool {
+        self.status.is_some() || self.email.is_some() || self.home.is_some()
     }
 }

@@ -1,10 +1,12 @@
-//! Users: the people of a tenant (`interface.md` §2.1, §3, §4.1).
+//! Users: the people of a tenant (`docs/http-api.md#users`).
 
+mod file;
 mod import;
 mod input;
 mod rules;
 mod service;
 
+pub use crate::user::file::{UserFile, UserRow, imported_status};
 pub use crate::user::import::{Import, ImportedUser};
 pub use crate::user::input::{NewServiceAccount, NewUser, UserPatch};
 pub use crate::user::service::Users;
@@ -13,4 +15,3 @@ pub use iam_model::store::{UserStore, UserTransaction};
 pub use iam_model::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus, UserSummary};
 
 pub(crate) use crate::user::input::NewProfile;
-pub(crate) use crate::user::service::Subject;

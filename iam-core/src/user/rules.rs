@@ -1,5 +1,10 @@
-//! The requirements and the consequences of a change of a user's status (`interface.md` §3, `decisions.md` §3).
+//! The requirements and the consequences of a change of a user's status (`docs/http-api.md#the-status-of-a-user`), and
+//! the homes that a user can have.
 
+use iam_model::audit::ResourceType;
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::id::OrganizationId;
+use iam_model::organization::Position;
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::session::EndReason;
@@ -39,6 +44,20 @@ impl StatusMove {
             revokes_roles: before != Inactive && after == Inactive,
         }
     }
+}
+
+/// Checks that an organization can be the home of a user. `position` returns where it is in the tree.
+pub(super) fn check_home<'a>(
+    home: Option<OrganizationId>,
+    position: impl FnOnce(OrganizationId) -> Option<Position<'a>>,
+) -> Result<()> {
+    let Some(home) = home else { return Ok(()) };
+    let refusal = match position(home) {
+        None => Error::NotFound(ResourceType::ORGANIZATION),
+        Some(position) if position.is_inactive() => Conflict::OrganizationInactive.into(),
+        Some(_) => return Ok(()),
+    };
+    Err(refusal.about("homeOrganizationId"))
 }
 
 #[cfg(test)]

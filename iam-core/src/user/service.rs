@@ -1,33 +1,32 @@
 use std::collections::HashMap;
 
-use iam_model::access::{Coverage, Rights, VisibleScope};
+use iam_model::access::{Coverage, Membership, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
-use iam_model::change::{ApiKeyChange, Change, LinkChange, UserChange};
+use iam_model::change::{ApiKeyChange, ChallengeChange, UserChange};
 use iam_model::context::Actor;
+use iam_model::credential::{Account, GuardedAccount};
 use iam_model::error::{Conflict, Error, Forbidden, Result};
-use iam_model::id::UserId;
-use iam_model::link::LinkPurpose;
+use iam_model::id::{OrganizationId, UserId};
 use iam_model::mail::MailKind;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
-use iam_model::permission::Permission;
-use iam_model::store::GrantQuery;
+use iam_model::search::SearchWord;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserFilter, UserSort, UserStatus};
 use iam_model::validate::{Email, Fields};
 use iam_model::version::Precondition;
 
-use crate::access::require_visible_scope_over;
+use crate::access::{Subject, require_for_user};
 use crate::assignment::{keep_an_administrator, revoke};
 use crate::caller::Caller;
-use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
+use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
-use crate::link::Addressee;
-use crate::session::end_sessions;
+use crate::link::{LinkFor, end_links};
+use crate::session::end_sessions_of;
 use crate::user::input::service_account;
-use crate::user::rules::StatusMove;
+use crate::user::rules::{StatusMove, check_home};
 use crate::user::{NewServiceAccount, NewUser, UserPatch};
 
 /// Creates, reads, changes and deletes users; see [`Iam::users`](crate::iam::Iam::users).
@@ -57,23 +56,30 @@ use crate::user::{NewServiceAccount, NewUser, UserPatch};
 pub struct Users<'a>(pub(crate) &'a Engine);
 
 impl Users<'_> {
-    /// Creates a user, ACTIVE and without roles. Needs `users:create`.
+    /// Creates a user, ACTIVE, without roles, and with the tenant as its home. Needs `users:create`.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::Validation`] which names every invalid field, [`Conflict::EmailTaken`],
     /// [`Error::Overloaded`].
     pub async fn create(&self, caller: &Caller, new: NewUser) -> Result<User> {
-        self.create_once(caller, new, None).await
+        self.create_once(caller, new, None, None).await
     }
 
-    /// Creates a user as [`create`](Self::create) does, at most once for an [idempotency key](crate::idempotency).
-    /// `None` is for clients that may leave out the key.
+    /// Creates a user as [`create`](Self::create) does, with a home, at most once for an [idempotency
+    /// key](crate::idempotency). `None` is for the tenant as home, and for clients that may leave out the key.
     ///
     /// # Errors
     ///
-    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
-    pub async fn create_once(&self, caller: &Caller, new: NewUser, idempotency: Option<&Idempotency>) -> Result<User> {
+    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`];
+    /// [`Error::About`] `homeOrganizationId` with [`Error::NotFound`] or [`Conflict::OrganizationInactive`].
+    pub async fn create_once(
+        &self,
+        caller: &Caller,
+        new: NewUser,
+        home: Option<OrganizationId>,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<User> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let tenant = self.0.store.tenant(caller.tenant()).await?.ok_or(Error::NotFound(ResourceType::TENANT))?;
         let rules = &self.0.password_rules;
@@ -89,9 +95,11 @@ impl Users<'_> {
                 return Ok(user);
             }
         }
-        if taken.is_some() {
-            return Err(Conflict::EmailTaken.into());
+        if let Some(Account { user, .. }) = taken {
+            return Err(self.0.email_taken(caller, &user).await);
         }
+        let lineage = self.0.lineages(caller.tenant(), home).await?;
+        check_home(home, |home| lineage.position(home))?;
         let password = rules.accept("password", &profile.password).await?;
         let password = self.0.passwords.hash(Share::of(caller), &password).await?;
         // The hash may have waited for a long time: the caller may have lost the permission meanwhile.
@@ -100,37 +108,41 @@ impl Users<'_> {
         if let Some(user) = once.find(&mut work).await? {
             return Ok(user);
         }
+        check_home_under_lock(&mut work, home).await?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
+        let user = User { home_organization_id: home, ..user };
         work.apply(UserChange::Create { user: user.clone(), password: Some(password), invitation: None }).await?;
         once.keep(&mut work, &user).await?;
-        let to = Addressee::of_user(&user, &user.email);
-        self.0.queue_link(&mut work, LinkPurpose::Verify, to, None).await?;
+        self.0.queue_link(&mut work, LinkFor::Address(&user), None).await?;
         work.commit().await?;
         Ok(user)
     }
 
-    /// Creates a service account, ACTIVE and without roles and keys. Needs `users:create`. It holds roles as a person
-    /// does, and acts by API keys only.
+    /// Creates a service account, ACTIVE, without roles and keys, and with the tenant as its home. Needs `users:create`.
+    /// It holds roles as a person does, and acts by API keys only.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::Validation`] which names `name`.
     pub async fn create_service_account(&self, caller: &Caller, new: NewServiceAccount) -> Result<User> {
-        self.create_service_account_once(caller, new, None).await
+        self.create_service_account_once(caller, new, None, None).await
     }
 
-    /// Creates a service account as [`create_service_account`](Self::create_service_account) does, at most once for an
-    /// [idempotency key](crate::idempotency). `None` is for clients that may leave out the key.
+    /// Creates a service account as [`create_service_account`](Self::create_service_account) does, with a home, at most
+    /// once for an [idempotency key](crate::idempotency). `None` is for the tenant as home, and for clients that may
+    /// leave out the key.
     ///
     /// # Errors
     ///
     /// Those of [`create_service_account`](Self::create_service_account), [`Error::IdempotencyKeyReused`],
-    /// [`Conflict::StillRunning`].
+    /// [`Conflict::StillRunning`]; [`Error::About`] `homeOrganizationId` with [`Error::NotFound`] or
+    /// [`Conflict::OrganizationInactive`].
     pub async fn create_service_account_once(
         &self,
         caller: &Caller,
         new: NewServiceAccount,
+        home: Option<OrganizationId>,
         idempotency: Option<&Idempotency>,
     ) -> Result<User> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
@@ -140,8 +152,10 @@ impl Users<'_> {
         if let Some(user) = once.find(&mut work).await? {
             return Ok(user);
         }
+        check_home_under_lock(&mut work, home).await?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = service_account(self.0.next_id(), caller.tenant(), name, work.now())?;
+        let user = User { home_organization_id: home, ..user };
         work.apply(UserChange::Create { user: user.clone(), password: None, invitation: None }).await?;
         once.keep(&mut work, &user).await?;
         work.commit().await?;
@@ -155,8 +169,10 @@ impl Users<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn get(&self, caller: &Caller, id: UserId) -> Result<User> {
-        require_visible_scope_over(self.0, caller, id, &permission::USERS_READ, Coverage::Part).await?;
-        self.0.store.user(caller.tenant(), id).await?.ok_or_else(not_found)
+        self.0.rights(caller).require_anywhere(&permission::USERS_READ)?;
+        let user = self.0.store.user(caller.tenant(), id).await?.ok_or_else(not_found)?;
+        require_for_user(self.0, caller, &user, &permission::USERS_READ, Coverage::Part).await?;
+        Ok(user)
     }
 
     /// Returns those of these users that the caller may see, in any order and in any status. Needs `users:read`; a
@@ -174,13 +190,17 @@ impl Users<'_> {
         }
         let mut users = self.0.store.users_by_id(caller.tenant(), ids).await?;
         if visible_scope != VisibleScope::Tenant {
+            let _turn = self.0.long_read(caller).await?;
             let mut grants: HashMap<UserId, Vec<Grant>> = HashMap::new();
             for grant in self.0.store.grants_of(caller.tenant(), ids).await? {
                 grants.entry(grant.assignment.user_id).or_default().push(grant);
             }
+            let homes = users.iter().filter_map(|user| user.home_organization_id);
+            let homes = self.0.lineages(caller.tenant(), homes).await?;
             let is_seen = |user: &User| {
+                let home = user.home_organization_id.and_then(|home| homes.position(home));
                 let grants = grants.get(&user.id).map_or(&[][..], Vec::as_slice);
-                rights.require_over(&permission::USERS_READ, grants, Coverage::Part).is_ok()
+                rights.require_for_user(&permission::USERS_READ, Membership { home, grants }, Coverage::Part).is_ok()
             };
             users.retain(is_seen);
         }
@@ -188,11 +208,12 @@ impl Users<'_> {
     }
 
     /// Returns a page of the users that pass a filter. Needs `users:read`. If the permission is held in
-    /// organizations, the list is limited to their members: the users who hold a role in them or below.
+    /// organizations, the list is limited to their members: the users who have their home or hold a role in them or
+    /// below.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`].
+    /// [`Error::Forbidden`]; [`Error::Validation`] when the search has more than 8 words.
     pub async fn list(
         &self,
         caller: &Caller,
@@ -201,6 +222,7 @@ impl Users<'_> {
         page: PageRequest,
     ) -> Result<Page<User>> {
         let visible_scope = self.0.rights(caller).visible_scope(&permission::USERS_READ)?;
+        SearchWord::check(filter.search.as_deref())?;
         if let (Some(organization), VisibleScope::Organizations(covered)) = (filter.organization, &visible_scope) {
             // Otherwise the list would reveal which visible members are also members of an organization that is
             // outside the caller's visible scope.
@@ -209,23 +231,29 @@ impl Users<'_> {
                 return Ok(Page { items: Vec::new(), total: 0, request: page });
             }
         }
+        let is_filtered = filter.search.is_some() || filter.organization.is_some();
+        let _turn = self.0.long_list(caller, is_filtered, &visible_scope, page).await?;
         Ok(self.0.store.users(caller.tenant(), filter, &visible_scope, sort, page, self.0.now()).await?)
     }
 
-    /// Changes a user. Needs `users:update`; a permission that is held in organizations is for members who hold no
-    /// role elsewhere. A patch that changes nothing records nothing.
+    /// Changes a user. Needs `users:update`; a permission that is held in organizations is for users who have their home
+    /// there or below, and hold no role elsewhere. A new home needs the permission tenant-wide. A patch that changes
+    /// nothing records nothing.
     ///
-    /// A status other than ACTIVE ends the user's sessions. INACTIVE also ends its role assignments, and needs
-    /// `users:delete` too. A change from INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE
-    /// regains the permissions of its roles. The caller must hold these permissions too, in the same scopes and for
-    /// at least as long. A caller that changes the e-mail of another user must hold them as well, because a new
-    /// password is sent to that address. The new address is unverified.
+    /// A status other than ACTIVE ends the user's sessions. INACTIVE also ends its role assignments and API keys,
+    /// and needs `users:delete` too. A user who stays INACTIVE cannot be changed. A change from
+    /// INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains the permissions of its
+    /// roles. The caller must hold these permissions too, in the same scopes and for at least as long. A caller that
+    /// changes the e-mail of another user must hold them as well, because a new password is sent to that address. The
+    /// new address is unverified. Where mail is on, a user does not change its own e-mail here:
+    /// [`Forbidden::OwnEmail`].
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::Validation`],
-    /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`],
-    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) for a new e-mail.
+    /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`], [`Conflict::UserInactive`],
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) for a new e-mail;
+    /// [`Error::About`] `homeOrganizationId` with [`Error::NotFound`] or [`Conflict::OrganizationInactive`].
     pub async fn update(&self, caller: &Caller, id: UserId, patch: UserPatch) -> Result<User> {
         self.update_if(caller, id, patch, &Precondition::Exists).await
     }
@@ -243,41 +271,62 @@ impl Users<'_> {
         patch: UserPatch,
         precondition: &Precondition,
     ) -> Result<User> {
-        self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
+        self.0.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
         let patch = patch.validate()?;
+        // A missing permission is told before a missing authentication.
         let freshness = if patch.email.is_some() { self.0.require_fresh(caller).await } else { Ok(()) };
         let mut work = self.0.begin(caller).await?;
-        let Subject { user: before, grants, grantor } =
-            Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
+        let subject =
+            Subject::lock_in_any_status(&mut work, id, &permission::USERS_UPDATE, patch.needs_locked_rights());
+        let subject = subject.await?;
+        let before = subject.user.clone();
         patch.check_kind(before.kind)?;
         require_version(precondition, before.version)?;
         let mut after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
         }
+        if (before.status, after.status) == (UserStatus::Inactive, UserStatus::Inactive) {
+            return Err(Conflict::UserInactive.into());
+        }
         if after.email != before.email {
+            // A thief of a session does not know the password, and could have a new one sent to its own address.
+            if self.0.mail.is_some() && caller.user() == Some(id) {
+                return Err(Forbidden::OwnEmail.into());
+            }
             freshness?;
-            after.email_verified_at = None;
+            if !after.email.is_same_mailbox(&before.email) {
+                after.email_verified_at = None;
+            }
         }
         let status_move = StatusMove::between(before.status, after.status);
-        if let (Some(needed), Some(grantor)) = (&status_move.permission, &grantor) {
-            if before.status == UserStatus::Inactive {
-                grantor.rights().require(needed)?;
-            } else {
-                grantor.rights().require_over(needed, &grants, Coverage::Whole)?;
+        if let Some(grantor) = &subject.grantor {
+            if after.home_organization_id != before.home_organization_id {
+                grantor.rights().require(&permission::USERS_UPDATE)?;
+                check_home_under_lock(&mut work, after.home_organization_id).await?;
+            }
+            match &status_move.permission {
+                None => {}
+                // A deleted user has no roles over which the permission could be asked for.
+                Some(needed) if before.status == UserStatus::Inactive => grantor.rights().require(needed)?,
+                Some(needed) => subject.require(grantor, needed)?,
             }
         }
+        let Subject { grants, grantor, .. } = subject;
         let read = grantor.is_some().then(|| grants.clone());
-        let former = (after.email != before.email).then(|| before.email.clone());
+        let former = (after.email != before.email).then(|| before.clone());
         let change = UserChange::Update { before, after: after.clone(), grants: read };
-        apply_with_consequences(&mut work, change, id, &status_move, grants).await?;
+        if let Err(error) = apply_with_consequences(&mut work, change, id, &status_move, grants).await {
+            // A unit of work must not wait for a second connection while it holds one.
+            drop(work);
+            return Err(self.0.about_taken_email(caller, &after, error).await);
+        }
         if let Some(former) = former {
             // They were sent to the former address, or contain its former spelling.
-            for purpose in [LinkPurpose::Verify, LinkPurpose::Reset] {
-                work.apply(LinkChange::End { purpose, subject: id.as_uuid() }).await?;
-            }
-            if former.key() != after.email.key() {
-                self.0.queue_notice(&mut work, MailKind::EmailChanged, &former, Some(id)).await?;
+            end_links(&mut work, id).await?;
+            work.apply(ChallengeChange::EndAll(id)).await?;
+            if !former.email.is_same_mailbox(&after.email) {
+                self.0.queue_notice(&mut work, MailKind::EmailChanged, &former).await?;
             }
         }
         work.commit().await?;
@@ -306,13 +355,10 @@ impl Users<'_> {
     }
 
     async fn change_status(&self, caller: &Caller, id: UserId, status: UserStatus) -> Result<User> {
-        self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
+        self.0.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, .. } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, true).await?;
-        if before.status == UserStatus::Inactive {
-            return Err(Conflict::UserInactive.into());
-        }
         if before.status == status {
             return Ok(before);
         }
@@ -333,15 +379,10 @@ impl Users<'_> {
     /// [`Forbidden::NotTrusted`](iam_model::error::Forbidden::NotTrusted) for a user, [`Error::Validation`] which names
     /// `email`, [`Error::NotFound`], [`Conflict::UserInactive`].
     pub async fn verify_email(&self, caller: &Caller, email: &str) -> Result<User> {
-        if !matches!(caller.actor(), Actor::System { .. }) {
-            return Err(Forbidden::NotTrusted.into());
-        }
-        let mut fields = Fields::default();
-        let Some(email) = fields.check("email", email.parse::<Email>()) else { return Err(fields.into_error().into()) };
-        let found = self.0.store.guarded_account(caller.tenant(), &email.key()).await?.account.ok_or_else(not_found)?;
+        let found = self.0.user_with_email(caller, email).await?;
         let mut work = self.0.begin(caller).await?;
-        let before = work.locks().lock_user(found.user.id).await?;
-        let before = before.filter(|user| user.email.key() == email.key()).ok_or_else(not_found)?;
+        let before = work.reads().lock_user(found.id).await?;
+        let before = before.filter(|user| user.email.key() == found.email.key()).ok_or_else(not_found)?;
         if before.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());
         }
@@ -355,9 +396,9 @@ impl Users<'_> {
         Ok(after)
     }
 
-    /// Soft-deletes a user: it becomes INACTIVE, its sessions, role assignments and API keys end, its record is kept,
-    /// and its e-mail stays taken. Needs `users:delete`; a permission that is held in organizations is for members who
-    /// hold no role elsewhere. Does nothing if the user is INACTIVE.
+    /// Soft-deletes a user: it becomes INACTIVE, its sessions, role assignments and API keys end, its record
+    /// is kept with its second factors, and its e-mail stays taken. Needs `users:delete`; a permission that is held in organizations is
+    /// for users who have their home there or below, and hold no role elsewhere. Does nothing if the user is INACTIVE.
     ///
     /// # Errors
     ///
@@ -373,10 +414,10 @@ impl Users<'_> {
     ///
     /// Those of [`delete`](Self::delete), [`Error::PreconditionFailed`].
     pub async fn delete_if(&self, caller: &Caller, id: UserId, precondition: &Precondition) -> Result<()> {
-        self.0.rights(caller).visible_scope(&permission::USERS_DELETE)?;
+        self.0.rights(caller).require_anywhere(&permission::USERS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, .. } =
-            Subject::lock(&mut work, id, &permission::USERS_DELETE, true).await?;
+            Subject::lock_in_any_status(&mut work, id, &permission::USERS_DELETE, true).await?;
         require_version(precondition, before.version)?;
         if before.status == UserStatus::Inactive {
             return Ok(());
@@ -388,33 +429,13 @@ impl Users<'_> {
     }
 }
 
-/// A user to change, with its role assignments.
-pub(crate) struct Subject {
-    pub(crate) user: User,
-    pub(crate) grants: Vec<Grant>,
-    /// The caller's rights under the tenant's lock, if the user's status or e-mail is to change.
-    grantor: Option<LockedRights>,
-}
-
-impl Subject {
-    /// Locks a user. The caller must hold the permission over all of the user's roles; see [`Coverage::Whole`].
-    pub(crate) async fn lock(
-        work: &mut UnitOfWork<'_>,
-        id: UserId,
-        permission: &Permission,
-        changes_state: bool,
-    ) -> Result<Self> {
-        let grantor = if changes_state { Some(work.lock_rights().await?) } else { None };
-        let user = work.locks().lock_user(id).await?;
-        let own = Rights::new(work.caller().authority(), work.now());
-        let rights = grantor.as_ref().map_or(own, LockedRights::rights);
-        let needs_grants = changes_state || rights.visible_scope(permission)? != VisibleScope::Tenant;
-        let query = GrantQuery::OfUser(id);
-        let grants = if needs_grants { work.locks().grants(query).await? } else { Vec::new() };
-        rights.require_over(permission, &grants, Coverage::Whole)?;
-        work.invalidate(id);
-        Ok(Self { user: user.ok_or_else(not_found)?, grants, grantor })
+/// Locks the tenant, if an organization is to become the home of a user, so that it does not become INACTIVE meanwhile.
+async fn check_home_under_lock(work: &mut UnitOfWork<'_>, home: Option<OrganizationId>) -> Result<()> {
+    if home.is_some() {
+        work.reads().lock_tenant().await?;
     }
+    let hierarchy = work.hierarchy_of(home.as_slice()).await?;
+    check_home(home, |home| hierarchy.ancestry().position(home))
 }
 
 /// Applies a change of a user, and the consequences of its change of status, in one unit of work and under the
@@ -429,24 +450,71 @@ async fn apply_with_consequences(
     status_move: &StatusMove,
     grants: Vec<Grant>,
 ) -> Result<()> {
-    let change = Change::from(change);
-    work.check_granted_rights(&change)?;
+    let change = work.check_granted_rights(change).await?;
     if status_move.leaves_active {
         keep_an_administrator(work, user, &grants).await?;
     }
     work.apply(change).await?;
+    if status_move.regains_roles {
+        // A login that began before the suspension must not be finished after it.
+        work.apply(ChallengeChange::EndAll(user)).await?;
+    }
     if let Some(reason) = status_move.ends_sessions {
-        let sessions = work.locks().lock_sessions_of(user).await?;
-        end_sessions(work, sessions, reason).await?;
+        // They must not work when the user is ACTIVE again.
+        end_links(work, user).await?;
+        end_sessions_of(work, user, reason, |_| true).await?;
     }
     if status_move.revokes_roles {
         revoke(work, grants, RevokeReason::UserDeleted).await?;
-        let keys = work.locks().lock_api_keys_of(user).await?;
+        let keys = work.reads().lock_api_keys_of(user).await?;
         if !keys.is_empty() {
             work.apply(ApiKeyChange::Delete(keys)).await?;
         }
+        // The factors stay: otherwise, deleting and restoring a user would remove them without the rights, the recent
+        // authentication and the mail that their removal needs.
     }
     Ok(())
+}
+
+impl Engine {
+    /// Returns the user of the caller's tenant with this e-mail, as typed. Only for trusted code.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotTrusted`], [`Error::Validation`] which names `email`, [`Error::NotFound`].
+    pub(crate) async fn user_with_email(&self, caller: &Caller, email: &str) -> Result<User> {
+        if !matches!(caller.actor(), Actor::System { .. }) {
+            return Err(Forbidden::NotTrusted.into());
+        }
+        let mut fields = Fields::default();
+        let Some(email) = fields.check("email", Email::for_lookup(email)) else {
+            return Err(fields.into_error().into());
+        };
+        let account = self.store.guarded_account(caller.tenant(), &email.key()).await?.account;
+        account.map(|account| account.user).ok_or_else(not_found)
+    }
+
+    /// Returns the conflict about an e-mail that this user has. A caller who may read the user learns whether it is
+    /// deleted, because it can restore the user instead.
+    pub(crate) async fn email_taken(&self, caller: &Caller, holder: &User) -> Error {
+        let is_deleted = holder.status == UserStatus::Inactive;
+        let may_read = require_for_user(self, caller, holder, &permission::USERS_READ, Coverage::Part);
+        match is_deleted && may_read.await.is_ok() {
+            true => Conflict::EmailOfDeletedUser.into(),
+            false => Conflict::EmailTaken.into(),
+        }
+    }
+
+    /// Returns the error of a change to this user, which says more if its e-mail is that of a deleted user.
+    pub(crate) async fn about_taken_email(&self, caller: &Caller, after: &User, error: Error) -> Error {
+        if !matches!(error, Error::Conflict(Conflict::EmailTaken)) {
+            return error;
+        }
+        match self.store.guarded_account(caller.tenant(), &after.email.key()).await {
+            Ok(GuardedAccount { account: Some(Account { user, .. }), .. }) => self.email_taken(caller, &user).await,
+            _ => error,
+        }
+    }
 }
 
 fn not_found() -> Error {

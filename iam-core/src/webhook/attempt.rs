@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout};
 use crate::engine::Engine;
 use crate::webhook::message::body;
 
-/// The time limit for a request: 15 seconds for the answer of the receiver, by `events.md`, and one for the rest of its
-/// body, which decides nothing.
+/// The time limit for a request (`docs/integrating.md#a-program-is-told-what-happens`): 15 seconds for the answer of
+/// the receiver, and one for the rest of its body, which decides nothing.
 const LIMIT: Duration = Duration::from_secs(16);
 
 /// The answer of a receiver to a request.
@@ -43,7 +43,7 @@ impl Engine {
         entry: &AuditEntry,
     ) -> Result<WebhookAnswer> {
         let (started_at, started, id, body) = (self.now(), Instant::now(), entry.id.to_string(), body(entry)?);
-        let signature = self.webhook_key.signatures(webhook, started_at, &id, &body);
+        let signature = self.keys.webhooks.signatures(webhook, started_at, &id, &body);
         let request = WebhookRequest::new(webhook.url.clone(), id, started_at.timestamp(), signature, body);
         let sent = timeout(LIMIT, sender.send(request)).await.unwrap_or(Err(SendError::TimedOut));
         let (http_status, error) = match sent {

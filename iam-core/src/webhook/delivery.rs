@@ -1,8 +1,8 @@
 //! Sends the events of webhooks.
 //!
 //! One process at a time has the turn. It has a task for each webhook with something to do, so no receiver waits for
-//! another one. A task sends events one after the other, and then records what became of them and how far the webhook
-//! has come, so a process that ends meanwhile has sent at most the events of one task's round twice.
+//! another one. A task sends events one after the other, and then records their outcomes and how far the webhook has
+//! come, so a process that ends meanwhile has sent at most the events of one task's round twice.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
@@ -57,7 +57,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(3);
 /// How many tasks use the store at the same time, so that requests do not wait for its connections.
 const STORE_TASKS: usize = 4;
 
-/// After this time, a task begins no further attempt, so that it records soon what it has done.
+/// After this time, a task begins no further attempt, so that it soon records its deliveries.
 const ROUND: Duration = Duration::from_millis(500);
 
 /// How many due deliveries are tried again in a round.
@@ -80,7 +80,7 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] when the store fails. What was sent since the last record is sent again.
+    /// [`Error::Store`] when the store fails. Events that were sent since the last record are sent again.
     pub async fn deliver_webhooks(&self, stop: impl Future<Output = ()>) -> Result<()> {
         let Some(sender) = self.0.webhooks.clone() else { return Ok(()) };
         let Some(mut turn) = self.take_turn("webhooks").await? else { return Ok(()) };
@@ -96,14 +96,14 @@ impl Iam {
         stop: impl Future<Output = ()>,
         turn: &mut dyn Turn,
     ) -> Result<()> {
-        let courier = Courier {
+        let dispatcher = Dispatcher {
             iam: Arc::clone(&self.0),
             sender,
             slow: Mutex::default(),
             store_tasks: Semaphore::new(STORE_TASKS),
             is_stopping: AtomicBool::new(false),
         };
-        Arc::new(courier).deliver_until(stop, turn).await
+        Arc::new(dispatcher).deliver_until(stop, turn).await
     }
 
     /// Returns how far the enabled webhooks of all active tenants are behind their logs, for metrics.
@@ -116,8 +116,8 @@ impl Iam {
     }
 }
 
-/// What the tasks share.
-struct Courier {
+/// The state that the tasks share.
+struct Dispatcher {
     iam: Arc<Engine>,
     sender: Arc<dyn WebhookSender>,
     /// The webhooks whose last attempt was slow.
@@ -143,20 +143,20 @@ struct Tasks {
 impl Tasks {
     /// Begins a task for each webhook that has none, while there are not too many. The order is random, so that no
     /// webhook gets the free tasks again and again before others.
-    fn begin(&mut self, courier: &Arc<Courier>, mut due: Vec<DueWebhook>) {
+    fn begin(&mut self, dispatcher: &Arc<Dispatcher>, mut due: Vec<DueWebhook>) {
         let order = RandomState::new();
         due.sort_by_cached_key(|due| order.hash_one(due.id));
         let mut running: HashSet<_> = self.webhooks.values().map(|running| running.webhook).collect();
         let mut waiting = self.webhooks.values().filter(|running| running.waits).count();
         for due in due {
-            let waits = due.is_failing || courier.slow().contains(&due.id);
+            let waits = due.is_failing || dispatcher.slow().contains(&due.id);
             let is_full = running.len() >= MAX_TASKS || waits && waiting >= MAX_WAITING;
             if is_full || !running.insert(due.id) {
                 continue;
             }
             waiting += usize::from(waits);
-            let courier = Arc::clone(courier);
-            let task = self.tasks.spawn(async move { courier.deliver_or_wait(due).await });
+            let dispatcher = Arc::clone(dispatcher);
+            let task = self.tasks.spawn(async move { dispatcher.deliver_or_wait(due).await });
             self.webhooks.insert(task.id(), Running { webhook: due.id, waits });
         }
     }
@@ -176,7 +176,7 @@ impl Tasks {
     }
 }
 
-impl Courier {
+impl Dispatcher {
     async fn deliver_until(self: Arc<Self>, stop: impl Future<Output = ()>, turn: &mut dyn Turn) -> Result<()> {
         let (mut stop, mut tasks) = (pin!(stop), Tasks::default());
         let logs = self.iam.snapshots().log_watches();
@@ -236,13 +236,13 @@ impl Courier {
         }
     }
 
-    /// Sends what is to be sent for a webhook, until a round has taken its time.
+    /// Sends the events of a webhook, until a round has taken its time.
     async fn deliver(&self, due: DueWebhook) -> Result<()> {
         let now = self.iam.now();
         let work = self.store_task(self.iam.store.webhook_work(due.tenant_id, due.id, now, RETRIES)).await?;
         let Some(WebhookWork { webhook, progress, due }) = work else { return Ok(()) };
         let mut round = Round {
-            courier: self,
+            dispatcher: self,
             version: webhook.version,
             before: progress.attempted,
             webhook,
@@ -265,7 +265,7 @@ async fn in_time<T, E: Into<Error>>(work: impl Future<Output = Result<T, E>>) ->
 
 /// The work of a task for a webhook.
 struct Round<'a> {
-    courier: &'a Courier,
+    dispatcher: &'a Dispatcher,
     webhook: Webhook,
     /// The version of its row.
     version: Version,
@@ -284,7 +284,7 @@ struct Due {
     attempts: u32,
 }
 
-/// What an attempt means for the round.
+/// The consequence of an attempt for the round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     /// More events may be sent.
@@ -330,20 +330,20 @@ impl Round<'_> {
     }
 
     fn is_paused(&self) -> bool {
-        self.progress.is_paused(self.courier.iam.now())
+        self.progress.is_paused(self.dispatcher.iam.now())
     }
 
     fn is_over(&self) -> bool {
-        Instant::now() >= self.until || self.courier.is_stopping.load(Ordering::Relaxed)
+        Instant::now() >= self.until || self.dispatcher.is_stopping.load(Ordering::Relaxed)
     }
 
     /// Reads entries of the log. Returns how far they reach, whether there are no more, and those that the webhook
     /// sends.
     async fn read(&self, limit: u32) -> Result<(u64, bool, Vec<Due>)> {
-        let (store, tenant, attempted) = (&self.courier.iam.store, self.webhook.tenant_id, self.progress.attempted);
-        self.courier
+        let (store, tenant, attempted) = (&self.dispatcher.iam.store, self.webhook.tenant_id, self.progress.attempted);
+        self.dispatcher
             .store_task(async {
-                let head = self.courier.iam.log_head(tenant).await?;
+                let head = self.dispatcher.iam.log_head(tenant).await?;
                 // Retention removes entries that a webhook has not sent.
                 let from = attempted.max(head.removed);
                 let mut read = store.sequenced_entries(tenant, from, limit).await?;
@@ -362,8 +362,8 @@ impl Round<'_> {
 
     /// Tries again to send an event.
     async fn retry(&mut self, delivery: Delivery) -> Result<After> {
-        let store = &self.courier.iam.store;
-        let entry = self.courier.store_task(store.audit_entry(self.webhook.tenant_id, delivery.entry_id)).await?;
+        let store = &self.dispatcher.iam.store;
+        let entry = self.dispatcher.store_task(store.audit_entry(self.webhook.tenant_id, delivery.entry_id)).await?;
         let error = match entry {
             Some(entry) if self.webhook.sends(&entry) => {
                 return self.send(Due { sequence: delivery.sequence, entry, attempts: delivery.attempt }).await;
@@ -379,9 +379,9 @@ impl Round<'_> {
     /// Sends an event.
     async fn send(&mut self, due: Due) -> Result<After> {
         let Due { sequence, entry, attempts } = due;
-        let iam = &self.courier.iam;
-        let answer = iam.attempt(&*self.courier.sender, &self.webhook, &entry).await?;
-        self.courier.note(self.webhook.id, Duration::from_millis(answer.duration_ms.into()));
+        let iam = &self.dispatcher.iam;
+        let answer = iam.attempt(&*self.dispatcher.sender, &self.webhook, &entry).await?;
+        self.dispatcher.note(self.webhook.id, Duration::from_millis(answer.duration_ms.into()));
         let (now, is_success) = (iam.now(), answer.error.is_none());
         self.progress = match attempts {
             0 => self.progress.after_first_attempt(is_success, now),
@@ -421,7 +421,7 @@ impl Round<'_> {
 
     /// Returns a delay with up to a tenth more, so that deliveries which failed together are not tried again together.
     fn with_jitter(&self, wait: TimeDelta) -> TimeDelta {
-        let [share] = self.courier.iam.random.bytes();
+        let [share] = self.dispatcher.iam.random.bytes();
         wait + wait * i32::from(share) / 2_550
     }
 
@@ -434,8 +434,8 @@ impl Round<'_> {
         };
         let webhook = &self.webhook;
         let caller = Caller::system(webhook.tenant_id, "webhook delivery");
-        let mut work = self.courier.iam.begin(&caller).await?;
-        let locked = work.locks().lock_webhook(webhook.id).await?;
+        let mut work = self.dispatcher.iam.begin(&caller).await?;
+        let locked = work.reads().lock_webhook(webhook.id).await?;
         let Some(before) = locked.filter(|locked| locked.version == webhook.version) else { return Ok(None) };
         let after = Webhook { enabled: false, ..before.clone() }.changed();
         let (before, version) = (Box::new(before), after.version);
@@ -445,16 +445,16 @@ impl Round<'_> {
         Ok(Some(version))
     }
 
-    /// Records what became of the events, and how far the webhook has come, unless it has changed meanwhile. Then the
+    /// Records the outcomes of the events, and how far the webhook has come, unless it has changed meanwhile. Then the
     /// events since are sent by its new settings, or again.
     async fn record(self) -> Result<()> {
         let (tenant, id): (_, WebhookId) = (self.webhook.tenant_id, self.webhook.id);
         if self.ended.is_empty() && self.progress.attempted == self.before {
             return Ok(());
         }
-        let store = &self.courier.iam.store;
+        let store = &self.dispatcher.iam.store;
         let recorded = store.record_deliveries(tenant, id, self.version, self.before, &self.progress, &self.ended);
-        if !self.courier.store_task(recorded).await? {
+        if !self.dispatcher.store_task(recorded).await? {
             tracing::debug!(tenant_id = %tenant, webhook_id = %id, "a webhook has changed during its deliveries");
         }
         Ok(())

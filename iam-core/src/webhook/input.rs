@@ -4,7 +4,7 @@ use iam_model::error::Result;
 use iam_model::id::{TenantId, UserId, WebhookId};
 use iam_model::validate::{Description, Fields};
 use iam_model::version::Version;
-use iam_model::webhook::{Reach, Webhook, WebhookSalt, WebhookUrl};
+use iam_model::webhook::{AddressPolicy, Webhook, WebhookSalt, WebhookUrl};
 
 /// The input for a new webhook, as typed; see [`Webhooks::create`](crate::webhook::Webhooks::create).
 #[derive(Clone, Debug)]
@@ -35,9 +35,9 @@ pub(super) struct ValidWebhook {
 }
 
 impl NewWebhook {
-    pub(super) fn validate(self, reach: Reach) -> Result<ValidWebhook> {
+    pub(super) fn validate(self, policy: AddressPolicy) -> Result<ValidWebhook> {
         let mut fields = Fields::default();
-        let url = check_url(&mut fields, &self.url, reach);
+        let url = check_url(&mut fields, &self.url, policy);
         let types = check_types(&mut fields, &self.types);
         let description = fields.check("description", self.description.parse());
         match (url, description) {
@@ -94,9 +94,9 @@ pub(super) struct ValidPatch {
 }
 
 impl WebhookPatch {
-    pub(super) fn validate(self, reach: Reach) -> Result<ValidPatch> {
+    pub(super) fn validate(self, policy: AddressPolicy) -> Result<ValidPatch> {
         let mut fields = Fields::default();
-        let url = self.url.and_then(|url| check_url(&mut fields, &url, reach));
+        let url = self.url.and_then(|url| check_url(&mut fields, &url, policy));
         let types = self.types.map(|types| check_types(&mut fields, &types));
         let description = fields.check_optional("description", self.description.as_deref());
         fields.finish()?;
@@ -118,9 +118,9 @@ impl ValidPatch {
     }
 }
 
-fn check_url(fields: &mut Fields, text: &str, reach: Reach) -> Option<WebhookUrl> {
+fn check_url(fields: &mut Fields, text: &str, policy: AddressPolicy) -> Option<WebhookUrl> {
     let url = text.parse::<WebhookUrl>();
-    fields.check("url", url.and_then(|url| url.check(reach).map(|()| url)))
+    fields.check("url", url.and_then(|url| url.check(policy).map(|()| url)))
 }
 
 fn check_types(fields: &mut Fields, texts: &[String]) -> Vec<EventPattern> {

@@ -1,4 +1,5 @@
-//! Webhooks: how events are sent to other systems (`events.md`), by [Standard Webhooks] 1.0.
+//! Webhooks: how events are sent to other systems, by [Standard Webhooks] 1.0
+//! (`docs/integrating.md#a-program-is-told-what-happens`).
 //!
 //! A webhook follows the log of its tenant from its making on. A task of the program calls
 //! [`Iam::deliver_webhooks`](crate::Iam::deliver_webhooks), which sends the events: of several replicas, one at a time
@@ -22,6 +23,6 @@ pub use iam_model::audit::EventPattern;
 pub use iam_model::change::WebhookChange;
 pub use iam_model::store::{WebhookStore, WebhookTransaction};
 pub use iam_model::webhook::{
-    Delivery, DeliveryProgress, DeliveryStatus, DueWebhook, FormerSalt, Reach, SendError, Webhook, WebhookBacklog,
-    WebhookRequest, WebhookSalt, WebhookSender, WebhookUrl, WebhookWork, is_public,
+    AddressPolicy, Delivery, DeliveryProgress, DeliveryStatus, DueWebhook, FormerSalt, SendError, Webhook,
+    WebhookBacklog, WebhookRequest, WebhookSalt, WebhookSender, WebhookUrl, WebhookWork, is_public,
 };

@@ -8,7 +8,7 @@ use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::secret::WebhookSecret;
 use iam_model::version::Precondition;
-use iam_model::webhook::{Delivery, FormerSalt, Reach, Webhook, WebhookSalt, WebhookSender};
+use iam_model::webhook::{AddressPolicy, Delivery, FormerSalt, Webhook, WebhookSalt, WebhookSender};
 use serde_json::Map;
 
 use crate::caller::Caller;
@@ -20,13 +20,14 @@ use crate::webhook::{NewWebhook, WebhookAnswer, WebhookPatch};
 ///
 /// A webhook belongs to the tenant, and sends its events until it is removed or switched off, also after its maker has
 /// lost its rights. Every permission is needed tenant-wide. A webhook shows its receiver entries of the audit log, so
-/// a caller that makes one, or changes where it sends which events, needs `audit-logs:read` too.
+/// a caller that makes one, changes where it sends which events, switches it on, or lets it send events again needs
+/// `audit-logs:read` too.
 ///
 /// ```
 /// use std::sync::Arc;
 ///
 /// use async_trait::async_trait;
-/// use iam_core::webhook::{NewWebhook, Reach, SendError, WebhookRequest, WebhookSender};
+/// use iam_core::webhook::{NewWebhook, AddressPolicy, SendError, WebhookRequest, WebhookSender};
 /// use iam_core::{Caller, Iam};
 /// use iam_store_memory::MemoryStore;
 /// # use iam_core::{tenant::NewTenant, user::NewUser};
@@ -35,8 +36,8 @@ use crate::webhook::{NewWebhook, WebhookAnswer, WebhookPatch};
 ///
 /// #[async_trait]
 /// impl WebhookSender for Console {
-///     fn reach(&self) -> Reach {
-///         Reach::Public
+///     fn address_policy(&self) -> AddressPolicy {
+///         AddressPolicy::Public
 ///     }
 ///
 ///     async fn send(&self, request: WebhookRequest) -> Result<u16, SendError> {
@@ -85,11 +86,12 @@ impl Webhooks<'_> {
     /// [`Error::Forbidden`], [`Error::WebhooksOff`], [`Error::Validation`] which names every invalid field,
     /// [`Conflict::TooManyWebhooks`].
     pub async fn create(&self, caller: &Caller, new: NewWebhook) -> Result<IssuedWebhook> {
-        self.create_once(caller, new, None).await
+        self.create_once(caller, new, None).await.and_then(issued)
     }
 
     /// Makes a webhook as [`create`](Self::create) does, at most once for an [idempotency key](crate::idempotency).
-    /// `None` is for clients that may leave out the key.
+    /// `None` is for clients that may leave out the key. The secret is `None` in the answer to a repeated request: only
+    /// the first answer has it.
     ///
     /// # Errors
     ///
@@ -99,24 +101,24 @@ impl Webhooks<'_> {
         caller: &Caller,
         new: NewWebhook,
         idempotency: Option<&Idempotency>,
-    ) -> Result<IssuedWebhook> {
+    ) -> Result<(Webhook, Option<WebhookSecret>)> {
         const NEEDED: [&Permission; 2] = [&permission::WEBHOOKS_CREATE, &permission::AUDIT_LOGS_READ];
         let iam = self.0;
         for permission in NEEDED {
             iam.rights(caller).require(permission)?;
         }
-        let new = new.validate(iam.require_webhooks()?.reach())?;
+        let new = new.validate(iam.require_webhooks()?.address_policy())?;
         let once = iam.once(caller, idempotency, &ResourceType::WEBHOOK);
         let after = iam.log_head(caller.tenant()).await?.frontier.size();
         let mut work = iam.begin(caller).await?;
         if let Some(webhook) = once.find(&mut work).await? {
-            return Ok(self.issued(webhook));
+            return Ok((webhook, None));
         }
         let grantor = work.lock_rights().await?;
         for permission in NEEDED {
             grantor.rights().require(permission)?;
         }
-        if work.locks().count_webhooks().await? >= Webhook::MAX as u64 {
+        if work.reads().count_webhooks().await? >= Webhook::MAX as u64 {
             return Err(Conflict::TooManyWebhooks.into());
         }
         let made = (work.now(), caller.user());
@@ -124,7 +126,8 @@ impl Webhooks<'_> {
         work.apply(WebhookChange::Create { webhook: webhook.clone(), after }).await?;
         once.keep(&mut work, &webhook).await?;
         work.commit().await?;
-        Ok(self.issued(webhook))
+        let secret = iam.keys.webhooks.secret(&webhook);
+        Ok((webhook, Some(secret)))
     }
 
     /// Returns the webhooks of the tenant, newest first. Needs `webhooks:read`.
@@ -147,7 +150,8 @@ impl Webhooks<'_> {
         self.find(caller, id).await
     }
 
-    /// Changes a webhook. Needs `webhooks:update`; a change of the address or the types needs `audit-logs:read` too.
+    /// Changes a webhook. Needs `webhooks:update`; a change of the address or the types, and a switch to `enabled`, need
+    /// `audit-logs:read` too.
     ///
     /// # Errors
     ///
@@ -171,11 +175,11 @@ impl Webhooks<'_> {
         precondition: &Precondition,
     ) -> Result<Webhook> {
         self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
-        let reach = match patch.url {
-            Some(_) => self.0.require_webhooks()?.reach(),
-            None => Reach::Public,
+        let policy = match patch.url {
+            Some(_) => self.0.require_webhooks()?.address_policy(),
+            None => AddressPolicy::Public,
         };
-        let patch = patch.validate(reach)?;
+        let patch = patch.validate(policy)?;
         let mut work = self.0.begin(caller).await?;
         let (grantor, before) = self.lock(&mut work, id, &permission::WEBHOOKS_UPDATE).await?;
         require_version(precondition, before.version)?;
@@ -183,7 +187,8 @@ impl Webhooks<'_> {
         if after == before {
             return Ok(before);
         }
-        if (&after.url, &after.types) != (&before.url, &before.types) {
+        let is_switched_on = after.enabled && !before.enabled;
+        if is_switched_on || (&after.url, &after.types) != (&before.url, &before.types) {
             grantor.rights().require(&permission::AUDIT_LOGS_READ)?;
         }
         let before = Box::new(before);
@@ -223,19 +228,40 @@ impl Webhooks<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn rotate_secret(&self, caller: &Caller, id: WebhookId) -> Result<IssuedWebhook> {
+        self.rotate_secret_once(caller, id, None).await.and_then(issued)
+    }
+
+    /// Gives a webhook a new secret as [`rotate_secret`](Self::rotate_secret) does, at most once for an
+    /// [idempotency key](crate::idempotency). The secret is `None` in the answer to a repeated request.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rotate_secret`](Self::rotate_secret), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn rotate_secret_once(
+        &self,
+        caller: &Caller,
+        id: WebhookId,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<(Webhook, Option<WebhookSecret>)> {
         self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
+        let once = self.0.once(caller, idempotency, &ResourceType::WEBHOOK);
         let mut work = self.0.begin(caller).await?;
+        if let Some(webhook) = once.find(&mut work).await? {
+            return Ok((webhook, None));
+        }
         let (_, before) = self.lock(&mut work, id, &permission::WEBHOOKS_UPDATE).await?;
         let former = FormerSalt { salt: before.salt.current, until: work.now() + Webhook::OVERLAP };
         let salt = WebhookSalt { current: self.0.random.bytes(), former: Some(former) };
         let webhook = Webhook { salt, ..before }.changed();
         work.apply(WebhookChange::Rotate { after: webhook.clone() }).await?;
+        once.keep(&mut work, &webhook).await?;
         work.commit().await?;
-        Ok(self.issued(webhook))
+        let secret = self.0.keys.webhooks.secret(&webhook);
+        Ok((webhook, Some(secret)))
     }
 
-    /// Sends an event of the type `WEBHOOK.TEST`, which is not in the log, and returns what the receiver has answered.
-    /// It works for a webhook that is switched off, too. A tenant makes four tests at the same time at most. Needs
+    /// Sends an event of the type `WEBHOOK.TEST`, which is not in the log, and returns the answer of the receiver. It
+    /// works for a webhook that is switched off, too. A tenant makes four tests at the same time at most. Needs
     /// `webhooks:update`.
     ///
     /// # Errors
@@ -261,7 +287,7 @@ impl Webhooks<'_> {
     }
 
     /// Lets a webhook send the events again from a sequence number on. Those that it has not sent yet follow in their
-    /// turn. Needs `webhooks:update`.
+    /// turn. Needs `webhooks:update` and `audit-logs:read`.
     ///
     /// # Errors
     ///
@@ -269,13 +295,19 @@ impl Webhooks<'_> {
     /// events, [`Error::Validation`] which names `fromSequence` for a number that the log does not have.
     pub async fn replay(&self, caller: &Caller, id: WebhookId, from_sequence: u64) -> Result<()> {
         self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let head = self.0.log_head(caller.tenant()).await?;
         let size = head.frontier.size();
         let after = from_sequence.checked_sub(1).filter(|after| *after < size);
         let mut work = self.0.begin(caller).await?;
-        let (_, webhook) = self.lock(&mut work, id, &permission::WEBHOOKS_UPDATE).await?;
+        let (grantor, webhook) = self.lock(&mut work, id, &permission::WEBHOOKS_UPDATE).await?;
+        grantor.rights().require(&permission::AUDIT_LOGS_READ)?;
         let Some(after) = after else {
-            return Err(Error::field("fromSequence", format!("must be 1 to {size}")));
+            let message = match size {
+                0 => "cannot be replayed: the log has no events yet".to_owned(),
+                size => format!("must be 1 to {size}"),
+            };
+            return Err(Error::field("fromSequence", message));
         };
         if after < head.removed {
             return Err(Error::EventsRemoved { first: head.removed + 1 });
@@ -297,12 +329,8 @@ impl Webhooks<'_> {
     ) -> Result<(LockedRights, Webhook)> {
         let grantor = work.lock_rights().await?;
         grantor.rights().require(permission)?;
-        let webhook = work.locks().lock_webhook(id).await?.ok_or_else(not_found)?;
+        let webhook = work.reads().lock_webhook(id).await?.ok_or_else(not_found)?;
         Ok((grantor, webhook))
-    }
-
-    fn issued(&self, webhook: Webhook) -> IssuedWebhook {
-        IssuedWebhook { secret: self.0.webhook_key.secret(&webhook), webhook }
     }
 
     /// Returns an entry that a test sends, and that no log has.
@@ -327,7 +355,7 @@ impl Webhooks<'_> {
 }
 
 impl Engine {
-    /// Returns what sends the events of webhooks.
+    /// Returns the sender of the events of webhooks.
     ///
     /// # Errors
     ///
@@ -335,6 +363,12 @@ impl Engine {
     fn require_webhooks(&self) -> Result<&dyn WebhookSender> {
         self.webhooks.as_deref().ok_or(Error::WebhooksOff)
     }
+}
+
+/// Returns the result of a request without an idempotency key.
+fn issued((webhook, secret): (Webhook, Option<WebhookSecret>)) -> Result<IssuedWebhook> {
+    let secret = secret.ok_or_else(|| Error::internal("webhook", "a request that is not repeated has no secret"))?;
+    Ok(IssuedWebhook { webhook, secret })
 }
 
 fn not_found() -> Error {

@@ -12,7 +12,7 @@ use iam_model::id::{TenantId, WebhookId};
 use iam_model::observe::Observer;
 use iam_model::store::Turn;
 use iam_model::store_error::StoreError;
-use iam_model::webhook::{Delivery, DeliveryStatus, Reach, SendError, WebhookRequest, WebhookSender};
+use iam_model::webhook::{AddressPolicy, Delivery, DeliveryStatus, SendError, WebhookRequest, WebhookSender};
 use iam_store_memory::MemoryStore;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -44,8 +44,8 @@ enum Answer {
 
 #[async_trait]
 impl WebhookSender for Receivers {
-    fn reach(&self) -> Reach {
-        Reach::Public
+    fn address_policy(&self) -> AddressPolicy {
+        AddressPolicy::Public
     }
 
     async fn send(&self, request: WebhookRequest) -> Result<u16, SendError> {

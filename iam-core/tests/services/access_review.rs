@@ -468,22 +468,29 @@ async fn a_user_decides_neither_by_a_session_nor_by_a_key_about_its_own_roles() 
     let new = NewApiKey { name: "nightly".to_owned(), ..NewApiKey::default() };
     let key = world.iam.api_keys().create(&by_session, grace, new).await.unwrap();
     let by_key = world.iam.authenticate(key.token.expose(), RequestContext::default()).await.unwrap();
-    for caller in [&by_session, &by_key] {
-        for decision in [keep(), revoke()] {
-            let refused = world.iam.access_reviews().decide(caller, review, item, decision).await;
-            assert!(matches!(refused, Err(Error::Forbidden(Forbidden::OwnAccess))), "{refused:?}");
-        }
-        let others = world.items(review).await;
-        let other = others.iter().find(|listed| listed.item.user_id != grace).unwrap().item.assignment_id;
-        world.iam.access_reviews().decide(caller, review, other, keep()).await.unwrap();
+    for decision in [keep(), revoke()] {
+        let refused = world.iam.access_reviews().decide(&by_session, review, item, decision).await;
+        assert!(matches!(refused, Err(Error::Forbidden(Forbidden::OwnAccess))), "{refused:?}");
     }
-    // Another user decides about it, and then the completion by the user itself revokes it.
+    let others = world.items(review).await;
+    let other = others.iter().find(|listed| listed.item.user_id != grace).unwrap().item.assignment_id;
+    world.iam.access_reviews().decide(&by_session, review, other, keep()).await.unwrap();
+    for refused in [
+        world.iam.access_reviews().decide(&by_key, review, item, keep()).await.err(),
+        world.iam.access_reviews().decide(&by_key, review, other, keep()).await.err(),
+        world.iam.access_reviews().complete(&by_key, review).await.err(),
+        world.iam.access_reviews().cancel(&by_key, review).await.err(),
+    ] {
+        assert!(matches!(refused, Some(Error::Forbidden(Forbidden::ApiKey))), "{refused:?}");
+    }
+    // Another user decides about it, and the user itself can neither complete nor cancel the review.
     world.decide(review, item, revoke()).await;
-    let own = world.iam.assignments().of_user(&by_session, grace).await.unwrap().len();
-    assert_eq!(own, 1);
-    let refused = world.complete(&by_session, review).await;
-    let error = about(refused, &format!("items[{item}]"));
-    assert!(matches!(error, Error::Forbidden(Forbidden::Permission(_))), "{error:?}");
+    for refused in [
+        world.iam.access_reviews().complete(&by_session, review).await.err(),
+        world.iam.access_reviews().cancel(&by_session, review).await.err(),
+    ] {
+        assert!(matches!(refused, Some(Error::Forbidden(Forbidden::OwnAccess))), "{refused:?}");
+    }
     world.complete(&world.ada, review).await.unwrap();
     assert!(world.held(grace).await.is_empty());
 }
@@ -504,14 +511,15 @@ async fn the_last_administrator_is_not_revoked_and_the_error_names_the_item() {
     world.decide(review, clerks, revoke()).await;
 
     // Each of the two could be revoked alone.
-    let error = about(world.complete(&world.ada, review).await, &format!("items[{of_grace}]"));
+    let system = Caller::system(world.ada.tenant(), "test");
+    let error = about(world.complete(&system, review).await, &format!("items[{of_grace}]"));
     assert!(matches!(error, Error::Conflict(Conflict::LastAdministrator)), "{error:?}");
     assert_eq!(world.status(review).await, AccessReviewStatus::Open);
     assert_eq!(world.held(ada).await, [of_ada]);
     assert_eq!(world.held(grace).await.len(), 2);
 
     world.decide(review, of_grace, keep()).await;
-    world.complete(&by_grace, review).await.unwrap();
+    world.complete(&system, review).await.unwrap();
     let held = world.iam.assignments().of_user(&by_grace, ada).await.unwrap();
     assert!(held.is_empty(), "{held:?}");
 }
@@ -650,6 +658,28 @@ async fn a_reviewer_of_an_organization_sees_and_decides_only_there() {
 }
 
 #[tokio::test]
+async fn an_item_whose_organization_was_moved_away_is_decided_only_by_who_may_review_there() {
+    let world = World::new().await;
+    let (root, other) = (world.organization("Root", None).await, world.organization("Other", None).await);
+    let below = world.organization("Below", Some(root)).await;
+    let clerk = world.role("CLERK", &["users:read"]).await;
+    let item = world.give(world.user("grace@example.com").await, clerk, Some(below)).await;
+    let (_, by_mary) = world.member("mary", &["access-reviews:*", "role-assignments:*"], Some(root)).await;
+    let reviews = world.iam.access_reviews();
+    let new = NewAccessReview { organization: Some(root), roles: vec![clerk], ..world.new_review() };
+    let review = reviews.create(&by_mary, new).await.unwrap().review.id;
+    reviews.decide(&by_mary, review, item, keep()).await.unwrap();
+    let patch = OrganizationPatch { parent: Some(Some(other)), ..OrganizationPatch::default() };
+    world.iam.organizations().update(&world.ada, below, patch).await.unwrap();
+    let refused = reviews.decide(&by_mary, review, item, revoke()).await;
+    assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
+    world.decide(review, item, revoke()).await;
+    let error = about(world.complete(&by_mary, review).await, &format!("items[{item}]"));
+    assert!(matches!(error, Error::Forbidden(Forbidden::Permission(_))), "{error:?}");
+    world.complete(&world.ada, review).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_review_shows_assignments_so_beginning_one_needs_to_see_them() {
     let world = World::new().await;
     let root = world.organization("Root", None).await;
@@ -744,4 +774,36 @@ async fn a_review_is_completed_once_and_a_decision_counts_or_is_refused() {
         let completions = world.history(review).await.into_iter().filter(|entry| entry.action == "COMPLETED").count();
         assert_eq!(completions, 1);
     }
+}
+
+#[tokio::test]
+async fn of_the_cancelled_reviews_the_newest_100_are_kept_and_all_others_stay() {
+    let world = World::new().await;
+    let (member, open) = (world.built_in("MEMBER").await, world.review(&[]).await);
+    let empty = world.review(&[member]).await;
+    world.complete(&world.ada, empty).await.unwrap();
+    let mut cancelled = Vec::new();
+    for _ in 0..102 {
+        world.clock.advance(TimeDelta::milliseconds(1));
+        let review = world.review(&[]).await;
+        world.iam.access_reviews().cancel(&world.ada, review).await.unwrap();
+        cancelled.push(review);
+    }
+    let total = async |status| {
+        let (filter, page) = (AccessReviewFilter { status: Some(status) }, PageRequest::default());
+        world.iam.access_reviews().list(&world.ada, &filter, page).await.unwrap().total
+    };
+    assert_eq!(total(AccessReviewStatus::Cancelled).await, 100);
+    for (review, is_kept) in
+        [(cancelled[0], false), (cancelled[1], false), (cancelled[2], true), (cancelled[101], true)]
+    {
+        let found = world.iam.access_reviews().get(&world.ada, review).await;
+        assert!(if is_kept { found.is_ok() } else { matches!(found, Err(Error::NotFound(_))) }, "{found:?}");
+    }
+    assert_eq!(
+        (world.status(open).await, world.status(empty).await),
+        (AccessReviewStatus::Open, AccessReviewStatus::Completed)
+    );
+    // What was decided and when it ended stays in the log.
+    assert_eq!(world.history(cancelled[0]).await.len(), 2);
 }

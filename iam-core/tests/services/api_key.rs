@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use iam_core::access::Question;
 use iam_core::api_key::{ApiKeyPatch, IssuedApiKey, NewApiKey};
-use iam_core::assignment::NewAssignment;
+use iam_core::assignment::{AssignmentPatch, NewAssignment};
 use iam_core::audit::{AuditEntry, AuditFilter};
 use iam_core::credential::HashingCost;
 use iam_core::organization::{NewOrganization, OrganizationPatch, OrganizationStatus};
@@ -38,12 +38,19 @@ fn person(email: &str) -> NewUser {
     NewUser { email: email.to_owned(), password: PASSWORD.into(), first_name, last_name }
 }
 
+/// A key with every permission that its user holds.
 fn named(name: &str) -> NewApiKey {
-    NewApiKey { name: name.to_owned(), ..NewApiKey::default() }
+    NewApiKey { name: name.to_owned(), ..only(&["*"]) }
 }
 
 fn only(permissions: &[&str]) -> NewApiKey {
-    NewApiKey { permissions: Some(permissions.iter().map(|text| (*text).to_owned()).collect()), ..named("key") }
+    let permissions = Some(permissions.iter().map(|text| (*text).to_owned()).collect());
+    NewApiKey { name: "key".to_owned(), permissions, ..NewApiKey::default() }
+}
+
+/// A key that names no permissions.
+fn unlimited() -> NewApiKey {
+    NewApiKey { name: "key".to_owned(), ..NewApiKey::default() }
 }
 
 impl World {
@@ -363,11 +370,11 @@ async fn the_keys_of_another_user_need_the_permission() {
         assert!(matches!(refused, Some(Error::Forbidden(Forbidden::Permission(_)))), "{refused:?}");
     }
     let (_, keeper) = world.member("bob@example.com", &["api-keys:*"], None).await;
-    let made = keys.create(&keeper, world.robot.id, named("key")).await.unwrap().key;
+    let made = keys.create(&keeper, world.robot.id, only(&["api-keys:read"])).await.unwrap().key;
     assert_eq!(keys.list(&keeper, world.robot.id).await.unwrap().len(), 2);
     assert_eq!(keys.get(&keeper, made.id).await.unwrap(), made);
-    keys.update(&keeper, key.id, ApiKeyPatch { name: Some("x".into()), ..ApiKeyPatch::default() }).await.unwrap();
-    keys.rotate(&keeper, key.id, TimeDelta::zero()).await.unwrap();
+    keys.update(&keeper, made.id, ApiKeyPatch { name: Some("x".into()), ..ApiKeyPatch::default() }).await.unwrap();
+    keys.rotate(&keeper, made.id, TimeDelta::zero()).await.unwrap();
     keys.delete(&keeper, key.id).await.unwrap();
     let gone = keys.delete(&keeper, key.id).await;
     assert!(matches!(gone, Err(Error::NotFound(_))), "{gone:?}");
@@ -377,23 +384,70 @@ async fn the_keys_of_another_user_need_the_permission() {
 async fn a_caller_makes_no_key_that_may_do_more_than_itself() {
     let world = World::new().await;
     let keys = world.iam.api_keys();
-    world.give(world.robot.id, &["users:*"], None).await;
-    let key = world.key(named("nightly")).await.key;
+    let key = world.key(only(&["users:*"])).await.key;
     let narrow = world.key(only(&["users:read"])).await.key;
+    let system = Caller::system(world.ada.tenant(), "first machine");
+    let any = keys.create(&system, world.robot.id, unlimited()).await.unwrap().key;
     let (_, keeper) = world.member("bob@example.com", &["api-keys:*", "users:read"], None).await;
     let rename = || ApiKeyPatch { name: Some("x".into()), ..ApiKeyPatch::default() };
+    // The service account holds nothing yet. What it holds later, the maker could use.
     for refused in [
-        keys.create(&keeper, world.robot.id, named("key")).await.err(),
-        keys.create(&keeper, world.robot.id, only(&["users:delete"])).await.err(),
+        keys.create(&keeper, world.robot.id, only(&["*"])).await.err(),
+        keys.create(&keeper, world.robot.id, only(&["users:read", "users:delete"])).await.err(),
         keys.update(&keeper, key.id, rename()).await.err(),
         keys.rotate(&keeper, key.id, TimeDelta::zero()).await.err(),
+        keys.rotate(&keeper, any.id, TimeDelta::zero()).await.err(),
     ] {
         assert!(matches!(refused, Some(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
+    }
+    for maker in [&keeper, &world.ada] {
+        names(keys.create(maker, world.robot.id, unlimited()).await, "permissions");
     }
     keys.create(&keeper, world.robot.id, only(&["users:read"])).await.unwrap();
     keys.update(&keeper, narrow.id, rename()).await.unwrap();
     keys.rotate(&keeper, narrow.id, TimeDelta::zero()).await.unwrap();
+    let narrower = ApiKeyPatch { permissions: Some(vec!["users:read".into()]), ..ApiKeyPatch::default() };
+    keys.update(&keeper, any.id, narrower).await.unwrap();
+    keys.rotate(&keeper, any.id, TimeDelta::zero()).await.unwrap();
     keys.delete(&keeper, key.id).await.expect("it gives nothing");
+}
+
+#[tokio::test]
+async fn a_key_of_another_user_lasts_no_longer_than_the_rights_of_its_maker() {
+    let world = World::new().await;
+    let keys = world.iam.api_keys();
+    let (user, keeper) = world.member("bob@example.com", &["api-keys:*"], None).await;
+    let role = world.give(user, &["users:read"], None).await;
+    let held = world.iam.assignments().of_user(&world.ada, user).await.unwrap();
+    let held = held.iter().find(|assignment| assignment.assignment.role_id == role).unwrap().assignment.id;
+    let end = world.clock.now() + TimeDelta::days(7);
+    let patch = AssignmentPatch { expires_at: Some(Some(end)) };
+    world.iam.assignments().update(&world.ada, held, patch).await.unwrap();
+    let until = |expires_at| NewApiKey { expires_at: Some(expires_at), ..only(&["users:read"]) };
+    for longer in [only(&["users:read"]), until(end + INSTANT)] {
+        let refused = keys.create(&keeper, world.robot.id, longer).await;
+        assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
+    }
+    keys.create(&keeper, world.robot.id, until(end)).await.unwrap();
+}
+
+#[tokio::test]
+async fn keys_of_another_user_are_made_and_rotated_by_a_recent_session() {
+    let world = World::new().await;
+    let keys = world.iam.api_keys();
+    let key = world.key(only(&["users:read"])).await.key;
+    world.clock.advance(FRESH);
+    keys.create(&world.ada, world.robot.id, only(&["users:read"])).await.unwrap();
+    world.clock.advance(INSTANT);
+    for refused in [
+        keys.create(&world.ada, world.robot.id, only(&["users:read"])).await.err(),
+        keys.rotate(&world.ada, key.id, TimeDelta::zero()).await.err(),
+    ] {
+        assert!(matches!(refused, Some(Error::Unauthenticated(Unauthenticated::NotFresh { .. }))), "{refused:?}");
+    }
+    // Nothing is gained by these, and a key that has leaked must be revoked at once.
+    keys.update(&world.ada, key.id, ApiKeyPatch { name: Some("x".into()), ..ApiKeyPatch::default() }).await.unwrap();
+    keys.delete(&world.ada, key.id).await.unwrap();
 }
 
 #[tokio::test]
@@ -412,14 +466,27 @@ async fn an_administrator_of_an_organization_manages_the_keys_of_its_members_onl
         assert!(matches!(refused, Some(Error::NotFound(_))), "{refused:?}");
     }
     world.give(world.robot.id, &["organizations:read"], Some(branch)).await;
-    let made = keys.create(&local, world.robot.id, named("key")).await.unwrap().key;
+    let read = || only(&["organizations:read"]);
+    for refused in [
+        keys.create(&local, world.robot.id, read()).await.err(),
+        keys.list(&local, world.robot.id).await.err(),
+        keys.rotate(&local, key.id, TimeDelta::zero()).await.err(),
+    ] {
+        assert!(matches!(refused, Some(Error::Forbidden(_))), "a role is not enough: {refused:?}");
+    }
+    let home = UserPatch { home: Some(Some(branch)), ..UserPatch::default() };
+    world.iam.users().update(&world.ada, world.robot.id, home).await.unwrap();
+    let refused = keys.create(&local, world.robot.id, read()).await;
+    assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "tenant-wide: {refused:?}");
+    let there = NewApiKey { organization: Some(branch), ..read() };
+    let made = keys.create(&local, world.robot.id, there).await.unwrap().key;
     assert_eq!(keys.list(&local, world.robot.id).await.unwrap().len(), 2);
-    let hidden = keys.create(&local, world.robot.id, NewApiKey { organization: Some(other), ..named("key") }).await;
+    let hidden = keys.create(&local, world.robot.id, NewApiKey { organization: Some(other), ..read() }).await;
     assert!(matches!(hidden, Err(Error::About { .. })), "{hidden:?}");
     world.give(world.robot.id, &["organizations:read"], Some(other)).await;
-    let refused = keys.delete(&local, made.id).await;
-    assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
-    assert!(keys.get(&local, made.id).await.is_ok(), "a part of the user is enough to read");
+    for refused in [keys.delete(&local, made.id).await.err(), keys.get(&local, made.id).await.err()] {
+        assert!(matches!(refused, Some(Error::Forbidden(_))), "{refused:?}");
+    }
 }
 
 #[tokio::test]
@@ -554,7 +621,7 @@ async fn every_change_of_a_key_is_recorded_without_its_secret() {
     let target = serde_json::json!(world.robot.id);
     assert!(history.iter().all(|entry| entry.metadata["targetUserId"] == target));
     assert_eq!(history[0].new_value.as_ref().unwrap()["permissions"], serde_json::json!(["users:read"]));
-    assert_eq!(history[1].metadata["changedFields"], serde_json::json!(["displayName"]));
+    assert_eq!(history[1].metadata["changedFields"], serde_json::json!(["name"]));
     assert_eq!(history[2].metadata["isRotated"], true);
     let shown = format!("{history:?}");
     for secret in [&issued, &rotated] {
@@ -582,7 +649,7 @@ async fn a_deleted_user_has_no_keys_even_if_it_is_restored() {
     world.refused(&key).await;
     assert_eq!(world.history(key.key.id).await.last().unwrap().action, "DELETE");
     let refused = world.iam.api_keys().create(&world.ada, world.robot.id, named("key")).await;
-    assert!(matches!(refused, Err(Error::Conflict(Conflict::UserNotActive))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::UserInactive))), "{refused:?}");
     let restore = UserPatch { status: Some(UserStatus::Active), ..UserPatch::default() };
     world.iam.users().update(&world.ada, world.robot.id, restore).await.unwrap();
     world.refused(&key).await;
@@ -625,9 +692,19 @@ async fn trusted_code_makes_keys() {
     let world = World::new().await;
     let system = Caller::system(world.ada.tenant(), "first machine");
     world.give(world.robot.id, &["*"], None).await;
-    let issued = world.iam.api_keys().create(&system, world.robot.id, named("first")).await.unwrap();
+    let issued = world.iam.api_keys().create(&system, world.robot.id, unlimited()).await.unwrap();
     assert_eq!(issued.key.created_by, None);
     assert!(issued.token.expose().starts_with(&world.iam.api_keys().prefix(issued.key.id)));
     assert!(world.key_may(&issued, "users:delete", None).await);
     assert_ne!(world.ada.tenant(), TenantId::NONE);
+}
+
+#[tokio::test]
+async fn an_expired_key_gets_no_new_secret() {
+    let world = World::new().await;
+    let key = world.iam.api_keys().create(&world.ada, world.robot.id, only(&["users:read"])).await.unwrap().key;
+    world.clock.advance(key.expires_at - world.clock.now());
+    let system = Caller::system(world.ada.tenant(), "test");
+    let refused = world.iam.api_keys().rotate(&system, key.id, TimeDelta::zero()).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::ApiKeyExpired))), "{refused:?}");
 }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use iam_core::api_key::NewApiKey;
 use iam_core::audit::{AuditEntry, AuditFilter};
 use iam_core::credential::HashingCost;
 use iam_core::factor::webauthn::{AuthenticationResponse, RegistrationResponse};
@@ -25,7 +26,7 @@ use iam_model::observe::Observer;
 use iam_model::store_error::StoreError;
 use iam_store_memory::MemoryStore;
 use totp_rs::Totp;
-use webauthn::{Authentication, Key, Registration as NewPasskey};
+use webauthn::{Authentication, BE, BS, Key, Registration as NewPasskey};
 
 const PASSWORD: &str = "Passw0rd!";
 const ADA: &str = "ada@example.com";
@@ -384,7 +385,7 @@ async fn a_user_that_may_not_log_in_does_not_finish_a_login() {
     assert_eq!(unauthenticated(world.finish(&pending, &world.proof(&app, 0)).await), Unauthenticated::Challenge);
     world.iam.tenants().reactivate(&system).await.unwrap();
     world.iam.users().delete(&system, user.id).await.unwrap();
-    assert_eq!(unauthenticated(world.finish(&pending, &world.proof(&app, 0)).await), Unauthenticated::SecondFactor);
+    assert_eq!(unauthenticated(world.finish(&pending, &world.proof(&app, 0)).await), Unauthenticated::Challenge);
 }
 
 #[tokio::test]
@@ -410,7 +411,7 @@ async fn factors_are_set_up_renamed_and_removed() {
     };
     let expected = vec!["Phone".to_owned(), "Authenticator app".to_owned()];
     assert_eq!(names().await, (expected, 10));
-    assert_eq!(world.log("UPDATE").await[0].new_value.as_ref().unwrap()["displayName"], "Phone");
+    assert_eq!(world.log("UPDATE").await[0].new_value.as_ref().unwrap()["name"], "Phone");
     factors.remove(&world.ada, first.id).await.unwrap();
     assert_eq!(names().await, (vec!["Authenticator app".to_owned()], 10));
     assert!(matches!(factors.remove(&world.ada, first.id).await, Err(Error::NotFound(_))));
@@ -668,6 +669,34 @@ async fn a_counter_that_falls_back_is_recorded_and_the_greater_one_is_kept() {
 }
 
 #[tokio::test]
+async fn what_a_passkey_says_of_its_backup_is_kept() {
+    let world = World::new().await;
+    let (key, options) = (Key::es256(), world.iam.factors().passkey_options(&world.ada).await.unwrap());
+    let mut new = NewPasskey::of(&key, b"laptop", &options);
+    new.data.flags |= BE;
+    let response = RegistrationResponse::from_json(&new.json()).unwrap();
+    world.iam.factors().add_passkey(&world.ada, None, &response).await.unwrap();
+    let ids = [world.ada.tenant().as_uuid(), world.ada.user().unwrap().as_uuid()];
+    let handle: Vec<u8> = ids.iter().flat_map(|id| *id.as_bytes()).collect();
+    let stored = async || {
+        let key = world.iam.factors().list(&world.ada).await.unwrap().factors[0].key.0.clone();
+        serde_json::from_slice::<serde_json::Value>(&key).unwrap()
+    };
+    let registered = stored().await;
+    assert_eq!(registered["backupEligible"], true);
+    for backed_up in [true, false, true] {
+        let options = world.iam.sessions().passkey_options(None).await.unwrap();
+        let mut answer = Authentication::of(b"laptop", &options);
+        answer.data.flags |= if backed_up { BE | BS } else { BE };
+        answer.user_handle = Some(handle.clone());
+        let answer = AuthenticationResponse::from_json(&answer.json(&key)).unwrap();
+        world.iam.sessions().login_by_passkey(&RequestContext::default(), &answer).await.unwrap();
+        let kept = stored().await;
+        assert_eq!((&kept["backedUp"], &kept["publicKey"]), (&backed_up.into(), &registered["publicKey"]));
+    }
+}
+
+#[tokio::test]
 async fn the_options_of_a_tenant_are_for_its_users_and_a_suspended_tenant_has_none() {
     let world = World::new().await;
     let mut laptop = world.laptop(&world.ada, b"laptop").await;
@@ -752,4 +781,128 @@ async fn a_factor_that_is_confirmed_during_a_step_up_by_password_is_needed_for_i
     let refused = world.iam.sessions().step_up(&world.ada, StepUp::Password(PASSWORD.into())).await;
     assert_eq!(unauthenticated(refused), Unauthenticated::PasswordAlone);
     assert!(world.meanwhile.0.lock().unwrap().is_none(), "the factor was confirmed meanwhile");
+}
+
+/// A thief that knows the password has logged in before the owner sets up a factor.
+#[tokio::test]
+async fn a_session_of_a_password_alone_gains_nothing_from_a_factor_that_was_set_up_elsewhere() {
+    let world = World::new().await;
+    let (_, owner) = world.grace().await;
+    let thief = caller(&world.iam, &world.log_in(GRACE).await.unwrap()).await.unwrap();
+    let app = world.enrol(&owner).await;
+    let (factors, sessions) = (world.iam.factors(), world.iam.sessions());
+    assert!(is_not_fresh(factors.remove(&thief, app.id).await));
+    assert!(is_not_fresh(factors.issue_recovery_codes(&thief).await));
+    assert!(is_not_fresh(factors.add_totp(&thief, None).await));
+    assert!(is_not_fresh(factors.passkey_options(&thief).await));
+    assert!(is_not_fresh(sessions.logout_all(&thief).await));
+    assert!(is_not_fresh(sessions.require_fresh(&thief, FRESH).await));
+    let key = NewApiKey { name: "key".to_owned(), ..NewApiKey::default() };
+    assert!(is_not_fresh(world.iam.api_keys().create(&thief, thief.user().unwrap(), key).await));
+    let change = world.iam.credentials().change_password(&thief, PASSWORD.into(), "An0ther pass!".into()).await;
+    assert!(is_not_fresh(change));
+    assert_eq!(factors.list(&owner).await.unwrap().factors.len(), 1);
+
+    sessions.require_fresh(&owner, FRESH).await.unwrap();
+    sessions.step_up(&thief, StepUp::Factor(world.proof(&app, 0))).await.unwrap();
+    factors.issue_recovery_codes(&thief).await.unwrap();
+}
+
+/// The owner confirms its first factor while a request of the thief waits for the lock of the account.
+#[tokio::test]
+async fn a_factor_that_is_set_up_during_a_request_is_not_managed_by_it() {
+    let world = World::new().await;
+    let (_, owner) = world.grace().await;
+    let thief = caller(&world.iam, &world.log_in(GRACE).await.unwrap()).await.unwrap();
+    let setup = world.set_up(&owner).await;
+    let (iam, by, code) = (world.iam.clone(), owner.clone(), world.code(&setup, -1));
+    let confirm = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(iam.factors().confirm_totp(&by, setup.id, &code.into())).unwrap();
+    };
+    *world.meanwhile.0.lock().unwrap() = Some(("session", Box::new(confirm)));
+    assert!(is_not_fresh(world.iam.factors().issue_recovery_codes(&thief).await));
+    assert!(world.meanwhile.0.lock().unwrap().is_none(), "the factor was confirmed meanwhile");
+}
+
+#[tokio::test]
+async fn a_step_up_by_the_password_does_not_count_for_a_later_factor() {
+    let world = World::new().await;
+    let (_, session) = world.grace().await;
+    let app = world.enrol(&session).await;
+    world.iam.factors().remove(&session, app.id).await.unwrap();
+    world.iam.sessions().step_up(&session, StepUp::Password(PASSWORD.into())).await.unwrap();
+    let me = world.iam.sessions().me(&session).await.unwrap();
+    assert_eq!(session_of(&me).methods.to_string(), "password");
+    let owner = caller(&world.iam, &world.log_in(GRACE).await.unwrap()).await.unwrap();
+    world.enrol(&owner).await;
+    assert!(is_not_fresh(world.iam.factors().issue_recovery_codes(&session).await));
+}
+
+/// A thief knows the password, and its login waits for the second factor.
+#[tokio::test]
+async fn a_login_that_waits_for_a_factor_ends_where_sessions_end() {
+    for way in [
+        "logout-all",
+        "logout-user",
+        "terminate",
+        "own factor",
+        "end-all",
+        "end-all of user",
+        "suspend",
+        "email",
+        "reuse",
+    ] {
+        let world = World::new().await;
+        let (user, grace) = world.grace().await;
+        let (iam, system) = (&world.iam, Caller::system(world.ada.tenant(), "test"));
+        let app = world.enrol(&grace).await;
+        let other = world.laptop(&grace, b"laptop").await;
+        let login = world.finish(&world.pending(GRACE).await, &world.proof(&app, 0)).await.unwrap();
+        world.clock.advance(STEP * 2);
+        let pending = world.pending(GRACE).await;
+        match way {
+            "logout-all" => iam.sessions().logout_all(&grace).await.unwrap(),
+            "logout-user" => iam.sessions().logout_user(&world.ada, user.id).await.unwrap(),
+            "terminate" => {
+                let (_, session) = caller(iam, &login).await.unwrap().require_user().unwrap();
+                iam.sessions().terminate(&grace, session).await.unwrap();
+            }
+            "own factor" => iam.factors().remove(&grace, other.factor.id).await.unwrap(),
+            "end-all" => drop(iam.sessions().end_all(&system).await.unwrap()),
+            "end-all of user" => drop(iam.sessions().end_all_with_email(&system, GRACE).await.unwrap()),
+            "suspend" => {
+                iam.tenants().suspend(&system).await.unwrap();
+                iam.tenants().reactivate(&system).await.unwrap();
+            }
+            "email" => {
+                for email in ["new@example.com", GRACE] {
+                    let patch = UserPatch { email: Some(email.to_owned()), ..UserPatch::default() };
+                    iam.users().update(&system, user.id, patch).await.unwrap();
+                }
+            }
+            _ => {
+                let context = RequestContext::default();
+                iam.sessions().refresh(&context, &login.tokens.refresh).await.unwrap();
+                world.clock.advance(TimeDelta::minutes(1));
+                let reused = iam.sessions().refresh(&context, &login.tokens.refresh).await;
+                assert_eq!(unauthenticated(reused), Unauthenticated::RefreshToken);
+            }
+        }
+        let refused = world.finish(&pending, &world.proof(&app, 0)).await;
+        assert_eq!(unauthenticated(refused), Unauthenticated::Challenge, "{way}");
+    }
+}
+
+/// Otherwise, an administrator that knows the password could remove the factors without being told of.
+#[tokio::test]
+async fn a_restored_user_needs_its_factors() {
+    let world = World::new().await;
+    let (user, grace) = world.grace().await;
+    let app = world.enrol(&grace).await;
+    world.iam.users().delete(&world.ada, user.id).await.unwrap();
+    let active = UserPatch { status: Some(iam_core::user::UserStatus::Active), ..UserPatch::default() };
+    world.iam.users().update(&world.ada, user.id, active).await.unwrap();
+    let pending = world.pending(GRACE).await;
+    world.finish(&pending, &world.proof(&app, 0)).await.unwrap();
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use iam_conformance::World;
+use iam_core::assignment::NewAssignment;
 use iam_core::audit::AuditFilter;
 use iam_core::session::Login;
 use iam_core::tenant::Tenant;
@@ -19,14 +20,14 @@ const FOREIGN: [(&str, &str); 4] = [
     ("$2a$10$CCCCCCCCCCCCCCCCCCCCC.KgQljzbljH4iwhlg3oTf8buusOTZRX6", "U*U"),
 ];
 
-struct Scene {
+struct Fixture {
     world: World,
     iam: Iam,
     tenant: Tenant,
     caller: Caller,
 }
 
-impl Scene {
+impl Fixture {
     async fn new() -> Self {
         let world = World::new(Arc::new(MemoryStore::new()));
         let (tenant, iam) = (world.tenant("acme").await, world.iam().await);
@@ -74,54 +75,55 @@ fn fields(error: &Error) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_foreign_hash_is_replaced_at_the_first_login() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for (number, (hash, password)) in FOREIGN.into_iter().enumerate() {
-        let user = scene.import(person(&format!("user{number}@example.com"), hash)).await.unwrap();
-        assert_eq!(scene.hash_of(&user).await, hash);
-        assert!(scene.log_in(user.email.as_str(), "wrong").await.is_err(), "{hash}");
-        assert_eq!(scene.hash_of(&user).await, hash);
-        assert_eq!(scene.log_in(user.email.as_str(), password).await.unwrap().id, user.id, "{hash}");
-        assert!(scene.hash_of(&user).await.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{hash}");
-        scene.log_in(user.email.as_str(), password).await.unwrap();
-        assert!(scene.log_in(user.email.as_str(), "wrong").await.is_err(), "{hash}");
+        let user = fixture.import(person(&format!("user{number}@example.com"), hash)).await.unwrap();
+        assert_eq!(fixture.hash_of(&user).await, hash);
+        assert!(fixture.log_in(user.email.as_str(), "wrong").await.is_err(), "{hash}");
+        assert_eq!(fixture.hash_of(&user).await, hash);
+        assert_eq!(fixture.log_in(user.email.as_str(), password).await.unwrap().id, user.id, "{hash}");
+        assert!(fixture.hash_of(&user).await.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{hash}");
+        fixture.log_in(user.email.as_str(), password).await.unwrap();
+        assert!(fixture.log_in(user.email.as_str(), "wrong").await.is_err(), "{hash}");
     }
 }
 
 #[tokio::test]
 async fn a_suspended_user_is_imported_as_suspended() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let (hash, password) = FOREIGN[0];
-    let user = scene.import(ImportedUser { status: UserStatus::Suspended, ..person("grace@example.com", hash) }).await;
+    let user =
+        fixture.import(ImportedUser { status: UserStatus::Suspended, ..person("grace@example.com", hash) }).await;
     assert_eq!(user.unwrap().status, UserStatus::Suspended);
-    assert!(scene.log_in("grace@example.com", password).await.is_err());
+    assert!(fixture.log_in("grace@example.com", password).await.is_err());
 }
 
 #[tokio::test]
 async fn an_error_names_every_invalid_field_and_hides_the_hash() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let bad = ImportedUser { status: UserStatus::Inactive, first_name: String::new(), ..person("grace", "hunter2") };
-    let error = scene.import(bad).await.unwrap_err();
+    let error = fixture.import(bad).await.unwrap_err();
     assert_eq!(fields(&error), ["status", "email", "passwordHash", "firstName"]);
     assert!(!format!("{error} {error:?}").contains("hunter2"));
     let expensive =
-        scene.import(person("grace@example.com", "$2b$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"));
+        fixture.import(person("grace@example.com", "$2b$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"));
     assert_eq!(fields(&expensive.await.unwrap_err()), ["passwordHash"]);
 }
 
 /// The import accepts the users that a dry run accepts, and refuses the users that a dry run refuses.
 #[tokio::test]
 async fn a_dry_run_reports_the_results_of_an_import_and_changes_nothing() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let (hash, _) = FOREIGN[0];
-    scene.import(person("taken@example.com", hash)).await.unwrap();
-    let gone = scene.import(person("gone@example.com", hash)).await.unwrap();
-    scene.iam.users().delete(&scene.caller, gone.id).await.unwrap();
+    fixture.import(person("taken@example.com", hash)).await.unwrap();
+    let gone = fixture.import(person("gone@example.com", hash)).await.unwrap();
+    fixture.iam.users().delete(&fixture.caller, gone.id).await.unwrap();
     let emails =
         ["new@example.com", "TAKEN@example.com", "gone@example.com", "nobody", "other@example.com", "NEW@example.com"];
-    let before = scene.entries().await;
+    let before = fixture.entries().await;
     let mut runs = Vec::new();
     for is_dry in [true, false] {
-        let import = scene.iam.users().import(&scene.caller).unwrap();
+        let import = fixture.iam.users().import(&fixture.caller).unwrap();
         let mut import = if is_dry { import.dry_run() } else { import };
         let mut results = Vec::new();
         for email in emails {
@@ -131,13 +133,13 @@ async fn a_dry_run_reports_the_results_of_an_import_and_changes_nothing() {
                     assert_eq!(user.is_none(), is_dry);
                     "made"
                 }
-                Err(Error::Conflict(Conflict::EmailTaken)) => "taken",
+                Err(Error::Conflict(Conflict::EmailTaken | Conflict::EmailOfDeletedUser)) => "taken",
                 Err(Error::Validation(_)) => "invalid",
                 Err(other) => panic!("{other:?}"),
             });
         }
         let made = if is_dry { 0 } else { 2 };
-        assert_eq!(scene.entries().await, before + made);
+        assert_eq!(fixture.entries().await, before + made);
         runs.push(results);
     }
     assert_eq!(runs[0], ["made", "taken", "taken", "invalid", "made", "taken"]);
@@ -146,12 +148,35 @@ async fn a_dry_run_reports_the_results_of_an_import_and_changes_nothing() {
 
 #[tokio::test]
 async fn an_import_needs_the_permission_to_create_users() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let (hash, password) = FOREIGN[0];
-    scene.import(person("grace@example.com", hash)).await.unwrap();
+    fixture.import(person("grace@example.com", hash)).await.unwrap();
     let login = Login { email: "grace@example.com".to_owned(), password: password.into(), tenant: None };
-    let login = scene.iam.sessions().login(&RequestContext::default(), login).await.unwrap();
-    let grace = scene.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap();
-    assert!(scene.iam.access().require(&grace, permission::USERS_CREATE, None).await.is_err());
-    assert!(matches!(scene.iam.users().import(&grace), Err(Error::Forbidden(_))));
+    let login = fixture.iam.sessions().login(&RequestContext::default(), login).await.unwrap();
+    let grace = fixture.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap();
+    assert!(fixture.iam.access().require(&grace, permission::USERS_CREATE, None).await.is_err());
+    assert!(matches!(fixture.iam.users().import(&grace), Err(Error::Forbidden(_))));
+}
+
+/// An import takes long. What it may do is asked for each user, as for each request that creates one.
+#[tokio::test]
+async fn each_user_of_an_import_needs_the_permission_at_that_moment() {
+    let fixture = Fixture::new().await;
+    let (hash, password) = FOREIGN[0];
+    let grace = fixture.import(person("grace@example.com", hash)).await.unwrap();
+    let role = fixture.world.role(&fixture.tenant, "DESK", &["users:create"]).await;
+    let given = NewAssignment { user: grace.id, role: role.id, organization: None, expires_at: None };
+    let given = fixture.iam.assignments().create(&fixture.caller, given).await.unwrap();
+    let login = Login { email: "grace@example.com".to_owned(), password: password.into(), tenant: None };
+    let login = fixture.iam.sessions().login(&RequestContext::default(), login).await.unwrap();
+    let caller = fixture.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap();
+
+    let mut import = fixture.iam.users().import(&caller).unwrap();
+    import.add(person("one@example.com", hash)).await.unwrap();
+    fixture.iam.assignments().delete(&fixture.caller, given.id).await.unwrap();
+    let refused = import.add(person("two@example.com", hash)).await;
+    assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    fixture.iam.sessions().logout(&caller).await.unwrap();
+    let refused = import.add(person("two@example.com", hash)).await;
+    assert!(matches!(refused, Err(Error::Unauthenticated(_))), "{refused:?}");
 }

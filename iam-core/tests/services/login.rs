@@ -1,6 +1,7 @@
 //! Which logins succeed, what the answers to the others reveal, and what the audit log of each tenant records.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use iam_conformance::World;
 use iam_core::audit::AuditFilter;
@@ -89,7 +90,13 @@ impl Accounts {
     /// Returns the answer to a login as a short text, with the numbers of the tenants that it names.
     async fn answer(&self, to: To, password: &str) -> String {
         let number = |id| self.tenants.iter().position(|tenant| tenant.id == id).unwrap();
-        match self.log_in(to, password).await {
+        let mut answer = self.log_in(to, password).await;
+        // On a busy machine, several logins at once wait for too long for their hashes.
+        while let Err(Error::Overloaded { .. }) = answer {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            answer = self.log_in(to, password).await;
+        }
+        match answer {
             Ok(user) => format!("in {}", number(user.tenant_id)),
             Err(Error::Unauthenticated(Unauthenticated::Credentials)) => "wrong".to_owned(),
             Err(Error::Forbidden(Forbidden::Suspended)) => "suspended".to_owned(),
@@ -256,7 +263,9 @@ async fn a_right_password_in_one_tenant_counts_as_wrong_in_the_others() {
         assert_eq!(accounts.answer(To::Anywhere, RIGHT).await, "in 0");
     }
     assert_eq!(accounts.answer(To::Tenant(1), OTHER).await, "locked");
-    assert_eq!(accounts.recorded().await, [vec![], vec!["ACCOUNT_LOCKED".to_owned()]]);
+    // Only the failure that locks the account is recorded, and does not tell where it came from.
+    let recorded = ["INVALID_PASSWORD*", "ACCOUNT_LOCKED"].map(str::to_owned);
+    assert_eq!(accounts.recorded().await, [vec![], recorded.to_vec()]);
 }
 
 #[tokio::test]

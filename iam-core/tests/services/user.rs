@@ -1,12 +1,13 @@
-//! Verified e-mails, and which callers may change an e-mail.
+//! Verified e-mails, which callers may change an e-mail, and homes.
 
 use std::sync::Arc;
 
 use iam_conformance::World;
+use iam_core::api_key::NewApiKey;
 use iam_core::audit::AuditFilter;
 use iam_core::session::Login;
 use iam_core::tenant::Tenant;
-use iam_core::user::{NewUser, User, UserPatch};
+use iam_core::user::{NewUser, User, UserChange, UserPatch, UserStatus};
 use iam_core::{Caller, Conflict, Error, Forbidden, Iam, RequestContext};
 use iam_store_memory::MemoryStore;
 
@@ -131,4 +132,86 @@ async fn a_caller_cannot_change_the_email_of_a_user_with_more_rights() {
     let caller = office.log_in(&admin).await;
     let moved = office.iam.users().update(&caller, admin.id, to_email("root@example.com")).await.unwrap();
     assert_eq!(moved.email.as_str(), "root@example.com");
+}
+
+#[tokio::test]
+async fn an_organization_that_is_the_home_of_too_many_users_is_not_deleted() {
+    const MOST: usize = 2_000;
+    let office = Office::new().await;
+    let north = office.world.organization(&office.tenant, "north").await;
+    let at_home = |number| {
+        let user = office.world.new_user(&office.tenant, &format!("user{number}@example.com"));
+        User { home_organization_id: Some(north.id), ..user }
+    };
+    let users: Vec<User> = (0..=MOST).map(at_home).collect();
+    let create = |user: &User| UserChange::Create { user: user.clone(), password: None, invitation: None }.into();
+    office.world.try_commit(office.tenant.id, users.iter().map(create)).await.unwrap();
+    let delete = async || office.iam.organizations().delete(&office.system, north.id).await;
+    let refused = delete().await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::TooManyHomes(2_000)))), "{refused:?}");
+    assert_eq!(office.stored(&users[MOST]).await.home_organization_id, Some(north.id));
+    let elsewhere = UserPatch { home: Some(None), ..UserPatch::default() };
+    office.iam.users().update(&office.system, users[0].id, elsewhere).await.unwrap();
+    delete().await.unwrap();
+    for user in users.iter().step_by(100) {
+        assert_eq!(office.stored(user).await.home_organization_id, None);
+    }
+}
+
+/// A deleted user has no roles that a change of its e-mail could be compared with, and gets some when it is restored.
+#[tokio::test]
+async fn the_email_of_a_deleted_user_changes_only_when_it_is_restored() {
+    let office = Office::new().await;
+    let grace = office.user("grace", &[]).await;
+    let helper = office.user("helper", &["users:update"]).await;
+    let keeper = office.user("keeper", &["users:update", "users:create"]).await;
+    office.iam.users().delete(&office.system, grace.id).await.unwrap();
+    let (helper, keeper) = (office.log_in(&helper).await, office.log_in(&keeper).await);
+    let refused = office.iam.users().update(&keeper, grace.id, to_email("thief@example.com")).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::UserInactive))), "{refused:?}");
+    let restored = || UserPatch { status: Some(UserStatus::Active), ..to_email("new@example.com") };
+    let refused = office.iam.users().update(&helper, grace.id, restored()).await;
+    assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Permission(_)))), "{refused:?}");
+    office.iam.users().update(&keeper, grace.id, restored()).await.unwrap();
+}
+
+#[tokio::test]
+async fn another_spelling_of_a_verified_address_stays_verified() {
+    let office = Office::new().await;
+    let grace = office.user("grace", &[]).await;
+    let verified = office.iam.users().verify_email(&office.system, "grace@example.com").await.unwrap();
+    let updated = office.iam.users().update(&office.system, grace.id, to_email("Grace@Example.com")).await.unwrap();
+    assert_eq!(updated.email_verified_at, verified.email_verified_at);
+    let updated = office.iam.users().update(&office.system, grace.id, to_email("hopper@example.com")).await.unwrap();
+    assert_eq!(updated.email_verified_at, None);
+}
+
+/// A deleted user has no roles whose permissions a caller would need. Otherwise a caller could prepare the account for
+/// itself, and wait until it is restored.
+#[tokio::test]
+async fn a_deleted_user_can_only_be_restored_or_erased() {
+    let office = Office::new().await;
+    let (admin, support) =
+        (office.user("admin", &["*"]).await, office.user("support", &["users:*", "sessions:*", "api-keys:*"]).await);
+    let iam = &office.iam;
+    let caller = office.log_in(&support).await;
+    iam.users().delete(&office.system, admin.id).await.unwrap();
+    let refused = |result: Result<(), Error>| matches!(result, Err(Error::Conflict(Conflict::UserInactive)));
+    let update = async |patch| iam.users().update(&caller, admin.id, patch).await.map(drop);
+    let name = || UserPatch { first_name: Some("Augusta".to_owned()), ..UserPatch::default() };
+    let inactive = || UserPatch { status: Some(UserStatus::Inactive), ..UserPatch::default() };
+    assert!(refused(update(to_email("mallory@example.com")).await));
+    assert!(refused(update(name()).await));
+    assert!(refused(update(UserPatch { first_name: Some("Augusta".to_owned()), ..inactive() }).await));
+    assert!(refused(iam.users().suspend(&caller, admin.id).await.map(drop)));
+    assert!(refused(iam.factors().reset(&caller, admin.id).await));
+    let key = NewApiKey { name: "key".to_owned(), permissions: Some(vec![]), ..NewApiKey::default() };
+    assert!(refused(iam.api_keys().create(&caller, admin.id, key).await.map(drop)));
+    update(inactive()).await.unwrap();
+    iam.users().delete(&caller, admin.id).await.unwrap();
+    iam.sessions().logout_user(&caller, admin.id).await.unwrap();
+    assert_eq!(office.stored(&admin).await.email, admin.email);
+    let active = UserPatch { status: Some(UserStatus::Active), ..name() };
+    update(active).await.unwrap();
+    update(to_email("augusta@example.com")).await.unwrap();
 }

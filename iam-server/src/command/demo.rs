@@ -63,7 +63,7 @@ async fn build(settings: &Settings, set: impl FnOnce(Builder) -> Builder) -> Res
     iam.map_err(|error| Failure::new("starting", &error))
 }
 
-/// What the demo has created at its own time.
+/// The resources that the demo has created at its own time.
 struct Created {
     caller: Caller,
     /// The role of the person to invite.
@@ -75,8 +75,10 @@ struct Created {
 /// Invites a person, and makes an API key, now: those of the demo's own time would have expired. The key is random and
 /// shown to nobody.
 async fn add_what_expires(iam: &Iam, Created { caller, role, robot }: Created) -> Result<(), Error> {
+    // The session of the administrator has authenticated at the demo's own time, so it is too old to make keys.
+    let system = Caller::system(caller.tenant(), REASON);
     let key = NewApiKey { name: "cron".to_owned(), ..NewApiKey::default() };
-    iam.api_keys().create(&caller, robot, key).await?;
+    iam.api_keys().create(&system, robot, key).await?;
     let new = NewInvitation {
         email: "mary@example.com".to_owned(),
         first_name: Some("Mary".to_owned()),
@@ -90,18 +92,18 @@ async fn add_what_expires(iam: &Iam, Created { caller, role, robot }: Created) -
 
 /// Creates everything that does not expire.
 async fn create(iam: &Iam, clock: &DemoClock) -> Result<Created, Error> {
-    let demo = Demo { iam, clock, caller: found(iam).await? };
+    let demo = Demo { iam, clock, caller: create_tenant(iam).await? };
     let (role, robot) = demo.create().await?;
     while iam.deliver_mail().await?.more {}
     Ok(Created { caller: demo.caller, role, robot })
 }
 
-async fn found(iam: &Iam) -> Result<Caller, Error> {
+async fn create_tenant(iam: &Iam) -> Result<Caller, Error> {
     let administrator = person("ada@example.com", "Ada", "Lovelace");
     let new =
         NewTenant { name: "Analytical Engines".to_owned(), slug: Some("analytical-engines".to_owned()), administrator };
-    let founded = iam.tenants().create(REASON, new).await?;
-    Ok(Caller::system(founded.tenant.id, REASON))
+    let created = iam.tenants().create(REASON, new).await?;
+    Ok(Caller::system(created.tenant.id, REASON))
 }
 
 const REASON: &str = "demo command";

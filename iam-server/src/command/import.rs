@@ -1,10 +1,9 @@
 //! The import of users from a file.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::fs;
 use std::path::Path;
 
-use iam_core::user::{Import, ImportedUser, UserStatus};
+use iam_core::user::{Import, ImportedUser, UserFile, imported_status};
 use iam_core::{Conflict, Error, FieldError, Iam};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,12 +25,7 @@ struct Row {
 
 impl Row {
     fn into_user(self) -> Result<ImportedUser, FieldError> {
-        let status = match self.status.as_str() {
-            "" => UserStatus::Active,
-            status => {
-                status.parse().map_err(|error: iam_core::Invalid| FieldError::new("status", error.to_string()))?
-            }
-        };
+        let status = imported_status(&self.status)?;
         let Self { email, first_name, last_name, password_hash, .. } = self;
         Ok(ImportedUser { email, first_name, last_name, password_hash: password_hash.into(), status })
     }
@@ -43,23 +37,20 @@ pub(crate) async fn import(iam: &Iam, tenant: &str, file: &Path, is_dry_run: boo
     let import = iam.users().import(&caller).map_err(|error| Failure::new("importing users", &error))?;
     let mut importing =
         Importing { import: if is_dry_run { import.dry_run() } else { import }, accepted: 0, refused: 0 };
-    let opened = File::open(file).map_err(|error| Failure::new(format!("opening {}", file.display()), &error))?;
+    let content = fs::read(file).map_err(|error| Failure::new(format!("reading {}", file.display()), &error))?;
     if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
-        let mut reader = csv::Reader::from_reader(opened);
-        for row in reader.deserialize() {
-            let row = match row {
-                Err(error) if error.is_io_error() => {
-                    return Err(Failure::new(format!("reading {}", file.display()), &error));
-                }
-                row => row.map_err(|error| refusal_of_csv(&error)),
-            };
-            importing.add(row).await?;
+        let rows = UserFile::read(&content).map_err(|error| Failure(format!("{} {error}", file.display())))?;
+        for row in rows {
+            importing.add(row.line, &row.email, row.user).await?;
         }
     } else {
-        for line in BufReader::new(opened).lines() {
-            let line = line.map_err(|error| Failure::new(format!("reading {}", file.display()), &error))?;
-            if !line.trim().is_empty() {
-                importing.add(parse(&line)).await?;
+        for (number, line) in (1..).zip(content.split(|byte| *byte == b'\n')) {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match parse(line) {
+                Ok(row) => importing.add(number, &row.email.clone(), row.into_user()).await?,
+                Err(error) => importing.add(number, "", Err(error)).await?,
             }
         }
     }
@@ -76,35 +67,32 @@ struct Importing<'a> {
 }
 
 impl Importing<'_> {
-    async fn add(&mut self, row: Result<Row, FieldError>) -> Result<(), Failure> {
+    async fn add(&mut self, line: u64, email: &str, user: Result<ImportedUser, FieldError>) -> Result<(), Failure> {
         let number = self.accepted + self.refused + 1;
-        let (email, result) = match row {
-            Ok(row) => (row.email.clone(), self.accept(row).await?),
-            Err(error) => (String::new(), Err(vec![error])),
+        let result = match user {
+            Ok(user) => self.accept(user).await?,
+            Err(error) => Err(vec![error]),
         };
-        let line = match result {
+        let said = match result {
             Ok(result) => {
                 self.accepted += 1;
-                json!({ "row": number, "email": email, "result": result })
+                json!({ "row": number, "line": line, "email": email, "result": result })
             }
             Err(errors) => {
                 self.refused += 1;
                 let named = |error: &FieldError| json!({ "field": error.field, "message": error.message });
-                json!({ "row": number, "email": email, "errors": errors.iter().map(named).collect::<Value>() })
+                let errors = errors.iter().map(named).collect::<Value>();
+                json!({ "row": number, "line": line, "email": email, "errors": errors })
             }
         };
-        print(&line.to_string())
+        print(&said.to_string())
     }
 
-    async fn accept(&mut self, row: Row) -> Result<Result<Value, Vec<FieldError>>, Failure> {
-        let user = match row.into_user() {
-            Ok(user) => user,
-            Err(error) => return Ok(Err(vec![error])),
-        };
+    async fn accept(&mut self, user: ImportedUser) -> Result<Result<Value, Vec<FieldError>>, Failure> {
         match self.import.add(user).await {
             Ok(user) => Ok(Ok(user.map_or_else(|| json!("valid"), |user| json!({ "id": user.id })))),
             Err(Error::Validation(errors)) => Ok(Err(errors)),
-            Err(error @ Error::Conflict(Conflict::EmailTaken)) => {
+            Err(error @ Error::Conflict(Conflict::EmailTaken | Conflict::EmailOfDeletedUser)) => {
                 Ok(Err(vec![FieldError::new("email", error.to_string())]))
             }
             Err(error) => Err(Failure::new("importing users", &error)),
@@ -113,8 +101,8 @@ impl Importing<'_> {
 }
 
 /// Parses a line of JSON. No message contains a value of the line: it may be a hash.
-fn parse(line: &str) -> Result<Row, FieldError> {
-    let mut deserializer = serde_json::Deserializer::from_str(line);
+fn parse(line: &[u8]) -> Result<Row, FieldError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(line);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         if !error.inner().is_data() {
             return FieldError::new("row", "is not valid JSON");
@@ -124,15 +112,4 @@ fn parse(line: &str) -> Result<Row, FieldError> {
             path => FieldError::new(path, "must be a string"),
         }
     })
-}
-
-fn refusal_of_csv(error: &csv::Error) -> FieldError {
-    FieldError::new(
-        "row",
-        match error.kind() {
-            csv::ErrorKind::UnequalLengths { .. } => "must have as many fields as the header",
-            csv::ErrorKind::Utf8 { .. } => "must be UTF-8",
-            _ => "must have a header with known names",
-        },
-    )
 }

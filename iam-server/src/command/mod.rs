@@ -1,9 +1,10 @@
-//! The command line: its commands, and what each of them does.
+//! The command line: its commands, and their effects.
 
 mod api_key;
 mod audit;
 mod config;
 mod demo;
+mod domain;
 mod import;
 mod keys;
 mod mail;
@@ -19,6 +20,7 @@ use iam_core::Schema;
 
 use crate::command::api_key::ApiKey;
 use crate::command::audit::Audit;
+use crate::command::domain::Domain;
 use crate::command::keys::Keys;
 use crate::command::mail::Mail;
 use crate::command::output::print;
@@ -76,6 +78,11 @@ enum Command {
         #[command(subcommand)]
         action: Tenant,
     },
+    /// Manage the domains of tenants
+    Domain {
+        #[command(subcommand)]
+        action: Domain,
+    },
     /// Manage users
     User {
         #[command(subcommand)]
@@ -119,6 +126,7 @@ impl CommandLine {
             Command::Config => config::config(&self.arguments),
             Command::Completions { shell } => completions(shell),
             Command::Tenant { action } => tenant::tenant(action, &settings).await,
+            Command::Domain { action } => domain::domain(action, &settings).await,
             Command::User { action } => user::user(action, &settings).await,
             Command::Session { action } => session::session(action, &settings).await,
             Command::ApiKey { action } => api_key::api_key(action, &settings).await,

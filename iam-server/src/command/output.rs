@@ -1,4 +1,4 @@
-//! What the commands print, and the failures that they report.
+//! The output of the commands, and the failures that they report.
 
 use std::io::Write as _;
 

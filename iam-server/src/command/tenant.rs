@@ -1,7 +1,7 @@
 //! The commands of `tenant`.
 
 use clap::Subcommand;
-use iam_core::tenant::{Founded, NewTenant};
+use iam_core::tenant::{NewTenant, TenantWithUser};
 use iam_core::{Caller, Iam};
 
 use crate::command::output::{print, refused};
@@ -66,8 +66,8 @@ async fn create(iam: &Iam, name: String, slug: Option<String>, person: &Person) 
     let password = person.password.password(iam)?;
     let doing = format!("creating the tenant {name}");
     let administrator = person.with_password(password.clone());
-    let founded = iam.tenants().create("tenant create command", NewTenant { name, slug, administrator }).await;
-    let Founded { tenant, user, .. } = founded.map_err(|error| refused(doing, &error))?;
+    let created = iam.tenants().create("tenant create command", NewTenant { name, slug, administrator }).await;
+    let TenantWithUser { tenant, user, .. } = created.map_err(|error| refused(doing, &error))?;
     print(&format!("Tenant {} ({}) is created.", tenant.slug, tenant.id))?;
     print(&format!("{} ({}) is its administrator.", user.email, user.id))?;
     person.password.tell(&password)

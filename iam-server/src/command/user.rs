@@ -6,7 +6,7 @@ use clap::Subcommand;
 use iam_core::assignment::NewAssignment;
 use iam_core::role::{Role, RoleScope};
 use iam_core::user::UserStatus;
-use iam_core::{Caller, Iam};
+use iam_core::{Caller, Iam, OrganizationId};
 
 use crate::command::import::import;
 use crate::command::output::{print, refused};
@@ -28,12 +28,15 @@ pub(crate) enum User {
         /// A role that the user gets in the whole tenant, such as TENANT_ADMIN; may be repeated [default: none]
         #[arg(long = "role", value_name = "NAME")]
         roles: Vec<String>,
+        /// The organization that becomes the home of the user, by its id [default: none, the user belongs to the tenant]
+        #[arg(long, value_name = "ORGANIZATION")]
+        home: Option<OrganizationId>,
     },
     /// Import users of another system, with the password hashes of that system
     ///
     /// The file has one user in each line: a JSON object with email, firstName, lastName, passwordHash and, if it is
     /// not ACTIVE, status. If the name of the file ends in .csv, the file has a header with these names and one
-    /// record for each user. For each user, the command prints the result as one line of JSON. It refuses a user that
+    /// record for each user, with commas, semicolons or tabs between the fields. For each user, the command prints the result as one line of JSON. It refuses a user that
     /// already exists. So you can import the same file again after an interruption.
     Import {
         /// The tenant, by its id or slug
@@ -81,7 +84,7 @@ pub(crate) enum User {
 pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failure> {
     let iam = open(settings).await?;
     let result = match command {
-        User::Create { tenant, person, roles } => create(&iam, &tenant, &person, roles).await,
+        User::Create { tenant, person, roles, home } => create(&iam, &tenant, &person, roles, home).await,
         User::Import { tenant, dry_run, file } => import(&iam, &tenant, &file, dry_run).await,
         User::ResetPassword { tenant, email, password } => reset_password(&iam, &tenant, &email, password).await,
         User::ResetFactors { tenant, email } => reset_factors(&iam, &tenant, &email).await,
@@ -91,14 +94,20 @@ pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failu
     result
 }
 
-async fn create(iam: &Iam, tenant: &str, person: &Person, roles: Vec<String>) -> Result<(), Failure> {
+async fn create(
+    iam: &Iam,
+    tenant: &str,
+    person: &Person,
+    roles: Vec<String>,
+    home: Option<OrganizationId>,
+) -> Result<(), Failure> {
     let caller = tenant::find(iam, tenant, "user create command").await?;
     // Finds all roles before it creates the user.
     let found = tenant_wide_roles(iam, &caller, roles).await?;
     let password = person.password.password(iam)?;
     let new = person.with_password(password.clone());
     let doing = format!("creating the user {}", new.email);
-    let user = iam.users().create(&caller, new).await.map_err(|error| refused(doing, &error))?;
+    let user = iam.users().create_once(&caller, new, home, None).await.map_err(|error| refused(doing, &error))?;
     print(&format!("User {} ({}) is created.", user.email, user.id))?;
     person.password.tell(&password)?;
     if found.is_empty() {

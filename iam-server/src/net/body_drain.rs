@@ -23,7 +23,7 @@ const MOST: usize = 256 * 1024;
 
 /// Answers a request and drains the rest of its body. If the rest is too large or does not arrive, the answer has
 /// `connection: close`.
-pub(crate) async fn read_whole<E>(
+pub(crate) async fn answer_and_drain<E>(
     request: Request<Incoming>,
     answer: impl AsyncFnOnce(Request<Body>) -> Result<Response, E>,
 ) -> Result<Response, E> {

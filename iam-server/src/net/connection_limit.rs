@@ -26,10 +26,10 @@ impl Clients {
     }
 
     /// Counts a connection until the returned value is dropped. Returns `None` if the client has too many connections.
-    pub(crate) fn admit(&self, address: IpAddr) -> Option<Admitted> {
+    pub(crate) fn admit(&self, address: IpAddr) -> Option<AdmittedConnection> {
         let address = address.to_canonical();
         if self.0.proxies.iter().any(|proxies| proxies.contains(&address)) {
-            return Some(Admitted(None));
+            return Some(AdmittedConnection(None));
         }
         let client = Client::from(address);
         let mut connections = self.0.lock();
@@ -38,7 +38,7 @@ impl Clients {
             return None;
         }
         *count += 1;
-        Some(Admitted(Some((Arc::clone(&self.0), client))))
+        Some(AdmittedConnection(Some((Arc::clone(&self.0), client))))
     }
 }
 
@@ -50,9 +50,9 @@ impl Counted {
 
 /// An admitted connection. It is counted, unless it comes from a trusted proxy.
 #[derive(Debug)]
-pub(crate) struct Admitted(Option<(Arc<Counted>, Client)>);
+pub(crate) struct AdmittedConnection(Option<(Arc<Counted>, Client)>);
 
-impl Drop for Admitted {
+impl Drop for AdmittedConnection {
     fn drop(&mut self) {
         let Some((counted, client)) = &self.0 else { return };
         let mut connections = counted.lock();
@@ -69,7 +69,7 @@ impl Drop for Admitted {
 mod tests {
     use super::*;
 
-    fn admit(clients: &Clients, address: &str) -> Option<Admitted> {
+    fn admit(clients: &Clients, address: &str) -> Option<AdmittedConnection> {
         clients.admit(address.parse().unwrap())
     }
 

@@ -3,6 +3,7 @@
 
 mod body_drain;
 pub(crate) mod connection_limit;
+mod host;
 mod stalled_stream;
 
 use std::future::pending;
@@ -10,12 +11,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody};
 use axum::extract::ConnectInfo;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Request, header};
 use axum::middleware::map_response;
 use axum::response::Response;
 use axum::{BoxError, Router};
@@ -23,6 +24,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
+use iam_axum::{Problem, with_conventions};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject as _;
@@ -36,7 +38,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::Service as _;
 
 use crate::failure::Failure;
-use crate::net::body_drain::read_whole;
+use crate::net::body_drain::answer_and_drain;
 use crate::net::connection_limit::Clients;
 use crate::net::stalled_stream::{Streams, in_pieces};
 use crate::settings::CONNECTIONS;
@@ -44,10 +46,10 @@ use crate::trace::note_parent;
 
 /// How long a client may take to send the headers of a request, from its first byte to their end. It is also how long
 /// a connection may be idle between two requests.
-const HEADERS: Duration = Duration::from_secs(15);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// A client that reads nothing for this long, while the server writes to it, counts as gone.
-const WRITE: Duration = Duration::from_secs(30);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most bytes of the request line and all headers of one request.
 const HEADER_BYTES: usize = 32 * 1024;
 const STREAMS: u32 = 100;
@@ -57,7 +59,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// The age at which the server ends a connection of HTTP/2, so that the client connects again. A random part of up to
 /// a fifth is added, so that clients that connected together do not come back together. HTTP/2 can announce the end
 /// of a connection. HTTP/1.1 cannot, and its client might be sending a request at that moment.
-const AGE: Duration = Duration::from_secs(5 * 60);
+const CONNECTION_AGE: Duration = Duration::from_secs(5 * 60);
 /// Two years (RFC 6797), for this host name alone: the server must not decide for its subdomains.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=63072000");
 
@@ -81,17 +83,55 @@ pub(crate) fn tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor, Failur
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
+/// The router of a listener: at first that of a server that starts, and later that of its services.
+#[derive(Clone)]
+pub(crate) struct Answers {
+    starting: Router,
+    ready: Arc<OnceLock<Router>>,
+    /// Answers a request whose host is missing or invalid.
+    without_host: Router,
+    has_tls: bool,
+}
+
+impl Answers {
+    /// Answers by this router until the services are ready. The conventions of the API are for requests without a valid
+    /// host.
+    pub(crate) fn starting(starting: Router, api: &iam_axum::Settings, has_tls: bool) -> Self {
+        let refuse = async |request: Request<axum::body::Body>| {
+            let message = host::check(&request).err().unwrap_or_default();
+            Problem::from(iam_core::Error::field("Host", message))
+        };
+        let without_host = with_conventions(Router::new().fallback(refuse), api.clone());
+        let answers = Self { starting: Router::new(), ready: Arc::default(), without_host: Router::new(), has_tls };
+        Self { starting: answers.secured(starting), without_host: answers.secured(without_host), ..answers }
+    }
+
+    /// Answers by this router from now on.
+    pub(crate) fn ready(&self, router: Router) {
+        // A server becomes ready once.
+        let _ = self.ready.set(self.secured(router));
+    }
+
+    fn secured(&self, router: Router) -> Router {
+        if self.has_tls { router.layer(map_response(strict_transport_security)) } else { router }
+    }
+
+    fn of<B>(&self, request: &Request<B>) -> Router {
+        match host::check(request) {
+            Ok(()) => self.ready.get().unwrap_or(&self.starting).clone(),
+            Err(_) => self.without_host.clone(),
+        }
+    }
+}
+
 /// Serves until `stopped` ends. Then accepts no new connections and waits until all requests in flight are answered.
 pub(crate) async fn serve(
     listener: TcpListener,
-    mut router: Router,
+    answers: Answers,
     tls: Option<TlsAcceptor>,
     clients: Clients,
     stopped: impl Future<Output = ()>,
 ) {
-    if tls.is_some() {
-        router = router.layer(map_response(strict_transport_security));
-    }
     let (stop, stopping) = watch::channel(());
     let permits = Arc::new(Semaphore::new(CONNECTIONS as usize));
     let accepting = async {
@@ -103,7 +143,7 @@ pub(crate) async fn serve(
                 tracing::debug!(client = %peer.ip(), "refused a connection: this client has too many connections");
                 continue;
             };
-            let connection = Connection { router: router.clone(), peer, stopping: stopping.clone() };
+            let connection = Connection { answers: answers.clone(), peer, stopping: stopping.clone() };
             let tls = tls.clone();
             tokio::spawn(async move {
                 connection.serve(tls, stream).await;
@@ -149,7 +189,7 @@ fn is_of_the_connection(error: &io::Error) -> bool {
 }
 
 struct Connection {
-    router: Router,
+    answers: Answers,
     peer: SocketAddr,
     /// Changes, or is closed, when the server stops.
     stopping: watch::Receiver<()>,
@@ -158,7 +198,7 @@ struct Connection {
 impl Connection {
     async fn serve(self, tls: Option<TlsAcceptor>, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
         let mut stream = TimeoutWriter::new(stream);
-        stream.set_timeout(Some(WRITE));
+        stream.set_timeout(Some(WRITE_TIMEOUT));
         let stream = Box::pin(stream);
         let Some(tls) = tls else { return self.http1(stream).await };
         let Ok(Ok(stream)) = timeout(HANDSHAKE, tls.accept(stream)).await else { return };
@@ -170,18 +210,18 @@ impl Connection {
     }
 
     async fn http1(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
-        let Self { router, peer, stopping } = self;
+        let Self { answers, peer, stopping } = self;
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_header_size(HEADER_BYTES);
+        builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_header_size(HEADER_BYTES);
         let service = service_fn(move |request| {
-            let router = router.clone();
-            read_whole(request, async move |request| answer(router, peer, request).await)
+            let answers = answers.clone();
+            answer_and_drain(request, async move |request| answer(&answers, peer, request).await)
         });
         until_it_ends(builder.serve_connection(TokioIo::new(stream), service), stop(stopping)).await;
     }
 
     async fn http2(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
-        let Self { router, peer, stopping } = self;
+        let Self { answers, peer, stopping } = self;
         let mut builder = http2::Builder::new(Streams);
         builder
             .timer(TokioTimer::new())
@@ -193,18 +233,18 @@ impl Connection {
         let asks = Arc::clone(&asked);
         let service = service_fn(move |request| {
             asks.notify_one();
-            let answer = answer(router.clone(), peer, request);
-            async { answer.await.map(|answer| answer.map(in_pieces)) }
+            let answers = answers.clone();
+            async move { answer(&answers, peer, request).await.map(|answer| answer.map(in_pieces)) }
         });
         let shall_end = async {
             tokio::select! {
                 () = stop(stopping) => {}
-                () = sleep(AGE.mul_f64(1.0 + fastrand::f64() / 5.0)) => {}
+                () = sleep(CONNECTION_AGE.mul_f64(1.0 + fastrand::f64() / 5.0)) => {}
             }
         };
         // Pings start after the handshake, and hyper waits for the handshake without a limit.
         let sends_no_request = async {
-            if timeout(HEADERS, asked.notified()).await.is_ok() {
+            if timeout(HEADER_TIMEOUT, asked.notified()).await.is_ok() {
                 pending().await
             }
         };
@@ -239,13 +279,13 @@ where
 }
 
 async fn answer(
-    mut router: Router,
+    answers: &Answers,
     peer: SocketAddr,
     mut request: hyper::Request<impl HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static>,
 ) -> Result<Response, std::convert::Infallible> {
     request.extensions_mut().insert(ConnectInfo(peer));
     note_parent(&mut request);
-    router.call(request).await
+    answers.of(&request).call(request).await
 }
 
 #[cfg(test)]
@@ -287,7 +327,8 @@ mod tests {
             .route("/endless", get(endless))
             .route("/slow", get(slow));
         let (stop, stopping) = watch::channel(());
-        (Connection { router, peer: SocketAddr::from(([127, 0, 0, 1], 1)), stopping }, stop)
+        let answers = Answers::starting(router, &iam_axum::Settings::default(), false);
+        (Connection { answers, peer: SocketAddr::from(([127, 0, 0, 1], 1)), stopping }, stop)
     }
 
     /// Returns the client's end of a connection, and a sender that stops the server when it is dropped.
@@ -323,7 +364,7 @@ mod tests {
     /// Requests an endless answer, and reads nothing of it until long after the server should have cut it off.
     async fn assert_is_cut_off(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
         ask(&mut stream, "/endless").await;
-        sleep(2 * WRITE).await;
+        sleep(2 * WRITE_TIMEOUT).await;
         let (mut buffer, mut received) = (vec![0; 64 * 1024], 0);
         while let Ok(length @ 1..) = stream.read(&mut buffer).await {
             received += length;
@@ -361,7 +402,7 @@ mod tests {
         let (mut buffer, mut received) = (vec![0; 16 * 1024], 0);
         while let length @ 1.. = stream.read(&mut buffer).await.unwrap() {
             received += length;
-            sleep(WRITE / 2).await;
+            sleep(WRITE_TIMEOUT / 2).await;
         }
         assert!(received > LONG, "{received}");
     }
@@ -374,7 +415,7 @@ mod tests {
 
     async fn receive(client: &mut DuplexStream) -> String {
         let mut answer = vec![0; 1000];
-        let read = timeout(2 * HEADERS, client.read(&mut answer)).await.unwrap().unwrap();
+        let read = timeout(2 * HEADER_TIMEOUT, client.read(&mut answer)).await.unwrap().unwrap();
         String::from_utf8_lossy(&answer[..read]).into_owned()
     }
 
@@ -449,14 +490,14 @@ mod tests {
         let (mut client, server) = duplex(64 * 1024);
         let (connection, _stop) = connection();
         tokio::spawn(connection.http2(server));
-        timeout(10 * AGE, client.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+        timeout(10 * CONNECTION_AGE, client.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_old_connection_of_http_2_finishes_its_requests_and_ends() {
         let (mut sender, _stop) = connect_http2(20_000).await;
         let body = get_body(&mut sender, "/slow").await.unwrap();
-        sleep(2 * AGE - 2 * STEP).await;
+        sleep(2 * CONNECTION_AGE - 2 * STEP).await;
         assert!(get_body(&mut sender, "/short").await.is_err());
         assert_eq!(to_bytes(body, usize::MAX).await.unwrap().len(), STEPS);
     }

@@ -35,6 +35,10 @@ pub(crate) struct Settings {
     pub(crate) shows_console: bool,
     /// Whether webhooks may reach private addresses, and use `http`.
     pub(crate) webhooks_allow_private: bool,
+    /// Whether identity providers may have private addresses, and use `http`.
+    pub(crate) federation_allow_private: bool,
+    /// The name servers that look up the records of domains. Empty for those of the system.
+    pub(crate) dns_servers: Vec<SocketAddr>,
     pub(crate) iam: iam_core::Settings,
     pub(crate) http: iam_axum::Settings,
 }
@@ -105,6 +109,8 @@ impl Default for Draft {
             mail: None,
             shows_console: true,
             webhooks_allow_private: false,
+            federation_allow_private: false,
+            dns_servers: Vec::new(),
             iam: iam_core::Settings::default(),
             http,
         };
@@ -130,7 +136,7 @@ impl Default for Draft {
 }
 
 impl Draft {
-    /// Joins the values that depend on each other. An error is the name of a setting and what is wrong with it.
+    /// Joins the values that depend on each other. An error has the name of a setting and the reason.
     pub(super) fn finish(self) -> Result<Settings, (&'static str, String)> {
         let missing = |name, beside: &str| (name, format!("is missing, but {beside} is set"));
         let mut settings = self.settings;

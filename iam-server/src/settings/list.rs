@@ -15,7 +15,7 @@ pub(crate) struct Setting {
     help: Option<(&'static str, &'static str)>,
     /// Whether no output may contain the value.
     pub(crate) is_secret: bool,
-    /// Parses a text and puts the value into the draft, or says what is wrong with the text.
+    /// Parses a text and puts the value into the draft, or returns the error of the text.
     pub(super) set: fn(&mut Draft, &str) -> Result<(), String>,
 }
 
@@ -250,10 +250,28 @@ pub(crate) static SETTINGS: &[Setting] = &[
         |draft, text| put(&mut draft.settings.iam.quota.assignments, quota(text)),
     ),
     Setting::new(
+        "quota_user_assignments",
+        "NUMBER",
+        "The most role assignments of one user that have not expired [default: 1000]",
+        |draft, text| put(&mut draft.settings.iam.quota.user_assignments, quota(text)),
+    ),
+    Setting::new(
         "quota_permissions",
         "NUMBER",
         "The most permissions of a tenant, including built-in permissions [default: 1000]",
         |draft, text| put(&mut draft.settings.iam.quota.permissions, quota(text)),
+    ),
+    Setting::new(
+        "quota_invitations",
+        "NUMBER",
+        "The most pending invitations of a tenant [default: 1000]",
+        |draft, text| put(&mut draft.settings.iam.quota.invitations, quota(text)),
+    ),
+    Setting::new(
+        "quota_hourly_messages",
+        "NUMBER",
+        "The most messages that are sent for a tenant in an hour; more wait [default: 500]",
+        |draft, text| put(&mut draft.settings.iam.quota.hourly_messages, quota(text)),
     ),
     Setting::new(
         "docs",
@@ -370,6 +388,26 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "WORD",
         "Whether webhooks may reach private addresses, and use http, to try them out: on or off [default: off]",
         |draft, text| put(&mut draft.settings.webhooks_allow_private, on_or_off(text)),
+    ),
+    Setting::new(
+        "federation_redirects",
+        "LIST",
+        "The addresses of clients to which a login by an identity provider may end, to the letter, separated by commas; \
+         one of a loopback address without a port is allowed with any port [default: none]",
+        |draft, text| put(&mut draft.settings.iam.federation_redirects, Ok(list(text))),
+    ),
+    Setting::new(
+        "federation_allow_private",
+        "WORD",
+        "Whether identity providers may have private addresses, and use http, to try them out: on or off [default: off]",
+        |draft, text| put(&mut draft.settings.federation_allow_private, on_or_off(text)),
+    ),
+    Setting::new(
+        "dns_servers",
+        "LIST",
+        "The name servers that look up the records of domains, such as 192.0.2.53 or [2001:db8::53]:5353, separated by \
+         commas [default: those of the system]",
+        |draft, text| put(&mut draft.settings.dns_servers, name_servers(text)),
     ),
     Setting::new("log", "FILTER", "Which events are logged, as a tracing filter [default: info]", |draft, text| {
         put(&mut draft.settings.log, log_filter(text))

@@ -1,5 +1,5 @@
 //! The settings. A value comes from a flag, or else the environment, a TOML file or the default, in this order
-//! (`decisions.md` §8).
+//! (`docs/operating.md#settings`).
 
 mod draft;
 mod list;

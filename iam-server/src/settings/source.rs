@@ -123,7 +123,7 @@ fn read_file(path: &Path) -> Result<Given, SettingsError> {
     parse_file(&text).map_err(failed)
 }
 
-/// Returns the texts of a settings file, or what is wrong with it, and in which line.
+/// Returns the texts of a settings file, or its error, with the line.
 pub(super) fn parse_file(file: &str) -> Result<Given, String> {
     let with_line = |problem: String, start: usize| {
         let line = file.get(..start).unwrap_or_default().matches('\n').count() + 1;

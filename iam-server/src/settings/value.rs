@@ -1,4 +1,4 @@
-//! The texts of values. A parser returns what is wrong with a text, without the text, which may be secret.
+//! The texts of values. A parser returns the error of a text, without the text, which may be secret.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -137,7 +137,23 @@ pub(super) fn networks(text: &str) -> Result<Vec<IpNet>, String> {
             .or_else(|_| address())
             .map_err(|_| "must be addresses or networks, such as 10.0.0.0/8".to_owned())
     };
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(network).collect()
+    addresses(text, network)
+}
+
+pub(super) fn name_servers(text: &str) -> Result<Vec<SocketAddr>, String> {
+    const PORT: u16 = 53;
+    let server = |part: &str| {
+        let address = || part.parse().map(|address: std::net::IpAddr| SocketAddr::new(address, PORT));
+        part.parse::<SocketAddr>()
+            .or_else(|_| address())
+            .map_err(|_| "must be addresses of name servers, such as 192.0.2.53".to_owned())
+    };
+    addresses(text, server)
+}
+
+/// Reads a list of addresses, which may be empty.
+fn addresses<T>(text: &str, part: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(part).collect()
 }
 
 pub(super) fn duration(text: &str) -> Result<TimeDelta, String> {

@@ -1,17 +1,29 @@
 //! A client of the HTTP API.
 
 use std::net::SocketAddr;
+use std::sync::{LazyLock, mpsc};
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Bytes;
+use iam_core::webhook::AddressPolicy;
+use iam_http_client::{Certificates, Client as HttpClient, Limits, RequestError};
 use serde_json::{Value, json};
-use ureq::Agent;
-use ureq::http::{Request, Response};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::process::TIMEOUT;
 
-/// How long a connection may be idle before the client opens another one. The server closes an idle connection after
-/// 15 seconds. By default, the client keeps it for the same time, which is a race.
-const IDLE: Duration = Duration::from_secs(5);
+const LIMITS: Limits = Limits {
+    total: TIMEOUT,
+    body: TIMEOUT,
+    // The server closes an idle connection after 15 seconds. To keep it for the same time would be a race.
+    idle: Duration::from_secs(5),
+    bytes: 16 << 20,
+};
+
+/// What makes the requests of all clients, so that a test needs no runtime.
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap());
 
 /// The password of all users in these tests.
 pub(crate) const PASSWORD: &str = "Correct-Horse-7!";
@@ -19,7 +31,7 @@ pub(crate) const PASSWORD: &str = "Correct-Horse-7!";
 /// Talks to one server, as one user or anonymously.
 #[derive(Clone)]
 pub(crate) struct Client {
-    agent: Agent,
+    http: HttpClient,
     origin: String,
     token: Option<String>,
     headers: Vec<(&'static str, String)>,
@@ -71,10 +83,8 @@ pub(crate) fn text(value: &Value) -> String {
 
 impl Client {
     pub(crate) fn of(address: SocketAddr) -> Self {
-        // Without a proxy, even if the environment names one: all requests stay on the machine.
-        let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).proxy(None);
-        let config = config.max_idle_age(IDLE);
-        Self { agent: config.build().into(), origin: format!("http://{address}"), token: None, headers: Vec::new() }
+        let http = HttpClient::new(AddressPolicy::Anywhere, Certificates::none(), LIMITS).unwrap();
+        Self { http, origin: format!("http://{address}"), token: None, headers: Vec::new() }
     }
 
     /// Returns the same client, with this access token.
@@ -99,7 +109,7 @@ impl Client {
     }
 
     /// Returns an error if no answer arrives.
-    pub(crate) fn try_get(&self, path: &str) -> Result<Answer, ureq::Error> {
+    pub(crate) fn try_get(&self, path: &str) -> Result<Answer, RequestError> {
         self.send("GET", path, None)
     }
 
@@ -108,7 +118,7 @@ impl Client {
     }
 
     /// Returns an error if no answer arrives.
-    pub(crate) fn try_post(&self, path: &str, body: &Value) -> Result<Answer, ureq::Error> {
+    pub(crate) fn try_post(&self, path: &str, body: &Value) -> Result<Answer, RequestError> {
         self.send("POST", path, Some(&body.to_string()))
     }
 
@@ -118,7 +128,7 @@ impl Client {
     }
 
     /// Returns an error if no answer arrives.
-    pub(crate) fn try_patch(&self, path: &str, body: &Value) -> Result<Answer, ureq::Error> {
+    pub(crate) fn try_patch(&self, path: &str, body: &Value) -> Result<Answer, RequestError> {
         self.send("PATCH", path, Some(&body.to_string()))
     }
 
@@ -138,7 +148,7 @@ impl Client {
     }
 
     /// Returns an error if no answer arrives.
-    pub(crate) fn try_delete(&self, path: &str) -> Result<Answer, ureq::Error> {
+    pub(crate) fn try_delete(&self, path: &str) -> Result<Answer, RequestError> {
         self.send("DELETE", path, None)
     }
 
@@ -158,7 +168,7 @@ impl Client {
         self.post("/api/v1/auth/refresh", &json!({ "refreshToken": session.refresh }))
     }
 
-    pub(crate) fn send(&self, method: &str, path: &str, body: Option<&str>) -> Result<Answer, ureq::Error> {
+    pub(crate) fn send(&self, method: &str, path: &str, body: Option<&str>) -> Result<Answer, RequestError> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.origin));
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
@@ -166,20 +176,25 @@ impl Client {
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }
-        let response = match body.filter(|body| !body.is_empty()) {
-            Some(body) => self.agent.run(request.header("content-type", "application/json").body(body).unwrap())?,
-            None => self.agent.run(request.body(()).unwrap())?,
-        };
+        if body.is_some_and(|body| !body.is_empty()) {
+            request = request.header("content-type", "application/json");
+        }
+        let request = request.body(Bytes::copy_from_slice(body.unwrap_or_default().as_bytes())).unwrap();
+        let (http, (answered, answer)) = (self.http.clone(), mpsc::channel());
+        RUNTIME.spawn(async move { answered.send(http.send(request).await) });
+        let response = answer.recv().unwrap()?;
         let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap());
         let correlation_id = header("x-correlation-id").map(str::to_owned);
         let remaining = header("x-ratelimit-remaining").map(|number| number.parse().unwrap());
-        let (status, body) = (response.status().as_u16(), json_body(response)?);
+        let (status, body) = (response.status().as_u16(), json_body(&response.into_body()?));
         Ok(Answer { request: format!("{method} {path}"), status, correlation_id, remaining, body })
     }
 }
 
 /// Returns null if there is no body.
-fn json_body(mut response: Response<ureq::Body>) -> Result<Value, ureq::Error> {
-    let text = response.body_mut().read_to_string()?;
-    Ok(if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap_or(Value::String(text)) })
+fn json_body(body: &[u8]) -> Value {
+    if body.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_slice(body).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()))
 }

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use test_support::repetitions;
 
 use crate::client::{Client, PASSWORD, text};
 use crate::process::{TIMEOUT, wait_for};
@@ -122,7 +123,7 @@ fn postgresql_keeps_acknowledged_users_after_a_kill() {
     assert_nothing_is_lost(&Store::postgres(), "PostgreSQL");
 }
 
-/// The fewest mutating requests of all rounds together.
+/// The fewest mutating requests of all rounds together, in a long run.
 const REQUESTS: usize = 10_000;
 const WRITERS: usize = 4;
 
@@ -187,7 +188,7 @@ impl Writer {
     }
 }
 
-/// Kills the server at random moments in more than ten thousand changes. Every change has its entry, every entry has
+/// Kills the server at random moments in thousands of changes. Every change has its entry, every entry has
 /// its change, and the sequence has no gap.
 fn assert_every_change_is_audited(store: &Store, kind: &str) {
     let seed = fastrand::u64(..);
@@ -199,7 +200,7 @@ fn assert_every_change_is_audited(store: &Store, kind: &str) {
     let writers: Vec<Writer> = (0..WRITERS).map(|number| Writer::new(&client, number)).collect();
     let count = Count::default();
     let mut round = 0;
-    while count.sent.load(Ordering::Relaxed) < REQUESTS {
+    while count.sent.load(Ordering::Relaxed) < repetitions(REQUESTS) {
         round += 1;
         let client = server.client().with_token(&session.access);
         thread::scope(|scope| {

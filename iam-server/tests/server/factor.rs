@@ -10,7 +10,7 @@ use crate::process::{Launch, clean_command};
 use crate::store::Store;
 
 /// Prints the code of an app: its URI, and how many steps after the present one. Where the step ends within five
-/// seconds, it waits for the next one: the code must still be of the same step when the server judges it.
+/// seconds, it waits for the next one: the code must still be of the same step when the server checks it.
 const PROGRAM: &str = "
 import pyotp, sys, time
 app = pyotp.parse_uri(sys.argv[1])

@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-use crate::process::{Home, Launch, Server, TIMEOUT};
+use crate::process::{Home, Launch, Server, TIMEOUT, wait_for};
 
 /// Returns everything that arrives before the server ends the connection.
 fn until_the_end(mut stream: TcpStream) -> String {
@@ -64,6 +64,91 @@ fn too_many_headers_are_refused() {
     let many: String = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect();
     let answer = until_the_end(begin(&server, &format!("GET /health HTTP/1.1\r\nhost: localhost\r\n{many}\r\n")));
     assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+}
+
+#[test]
+fn a_request_without_exactly_one_valid_host_is_400() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
+    let ask = |first_line: &str, hosts: &[&str]| {
+        let hosts: String = hosts.iter().map(|host| format!("host: {host}\r\n")).collect();
+        until_the_end(begin(&server, &format!("GET {first_line}\r\n{hosts}connection: close\r\n\r\n")))
+    };
+    for (first_line, hosts) in [
+        ("/health HTTP/1.1", &["localhost"][..]),
+        ("/health HTTP/1.1", &["[::1]:8080"]),
+        ("http://other.example/health HTTP/1.1", &["localhost"]),
+        ("/health HTTP/1.0", &[]),
+        ("/health HTTP/1.0", &["localhost"]),
+    ] {
+        let answer = ask(first_line, hosts);
+        assert!(answer.starts_with("HTTP/1.") && answer.contains(" 200 OK\r\n"), "{first_line} {hosts:?}: {answer}");
+    }
+    for (first_line, hosts) in [
+        ("/health HTTP/1.1", &[][..]),
+        ("/health HTTP/1.1", &[""]),
+        ("/health HTTP/1.1", &["localhost", "localhost"]),
+        ("/health HTTP/1.1", &["localhost", "other.example"]),
+        ("/health HTTP/1.1", &["local host"]),
+        ("/health HTTP/1.1", &["localhost/health"]),
+        ("/health HTTP/1.1", &["user@localhost"]),
+        ("/health HTTP/1.1", &["localhost:http"]),
+        ("/nowhere HTTP/1.1", &[]),
+        ("http://localhost/health HTTP/1.1", &[]),
+        ("/health HTTP/1.0", &["localhost", "localhost"]),
+    ] {
+        let answer = ask(first_line, hosts);
+        assert!(answer.contains(" 400 Bad Request\r\n"), "{first_line} {hosts:?}: {answer}");
+        for part in ["application/problem+json", "/validation-error", r#""field":"Host""#, "x-correlation-id: "] {
+            assert!(answer.contains(part), "{first_line} {hosts:?}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn a_request_without_host_leaves_the_connection_usable() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
+    let answers = until_the_end(begin(
+        &server,
+        "POST /api/v1/auth/login HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}\
+         GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+    ));
+    assert!(answers.starts_with("HTTP/1.1 400") && answers.contains("HTTP/1.1 200 OK"), "{answers}");
+}
+
+#[test]
+fn a_client_that_goes_away_leaves_its_place_among_the_open_streams() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
+    let session = server.client().register("ada@example.com");
+    let head = |accept: &str, query: &str| {
+        format!(
+            "GET /api/v1/events{query} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\naccept: {accept}\r\n\r\n",
+            session.access
+        )
+    };
+    let open = |text: String| {
+        let mut stream = begin(&server, &text);
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        (String::from_utf8(status.to_vec()).unwrap(), stream)
+    };
+    let stream = || open(head("text/event-stream", ""));
+    let mut streams: Vec<_> = (0..10).map(|_| stream()).collect();
+    assert!(streams.iter().all(|(status, _)| status == "HTTP/1.1 200"));
+    assert_eq!(stream().0, "HTTP/1.1 429");
+    streams.pop();
+    let place = || Some(stream()).filter(|(status, _)| status == "HTTP/1.1 200");
+    streams.push(wait_for("a place", TIMEOUT, place));
+    // A request that waits and is given up leaves its place, too.
+    streams.pop();
+    let waiting = wait_for("another place", TIMEOUT, || {
+        let waiting = begin(&server, &head("application/json", "?after=1000&wait=30"));
+        (stream().0 == "HTTP/1.1 429").then_some(waiting)
+    });
+    drop(waiting);
+    streams.push(wait_for("the last place", TIMEOUT, place));
 }
 
 /// Starts a server with its own certificate for `localhost`. Returns the server and the certificate.

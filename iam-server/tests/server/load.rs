@@ -67,9 +67,9 @@ impl Load {
     /// Waits until an organization is created after a moment. Returns how long that took. The first half second does
     /// not count: an acknowledgement from before the moment may still arrive.
     pub(crate) fn pause_since(&self, moment: Instant, limit: Duration) -> Duration {
-        let settled = moment + Duration::from_millis(500);
+        let earliest = moment + Duration::from_millis(500);
         wait_for("an organization to be created", limit, || {
-            self.last.lock().unwrap().filter(|last| *last > settled).map(|last| last - moment)
+            self.last.lock().unwrap().filter(|last| *last > earliest).map(|last| last - moment)
         })
     }
 

@@ -158,7 +158,7 @@ fn a_message_survives_a_kill_before_it_is_sent() {
         // Another process sends it when the claim of the killed one has expired.
         let server = with_mail(store.iam_server(), store.home()).serve();
         assert!(mails(store.home()).is_empty());
-        store.tamper("UPDATE messages SET next_attempt_at = created_at");
+        store.tamper("UPDATE messages SET next_attempt_at = created_at, claimed_until = NULL");
         let mail = wait_for_mail(store.home(), "VERIFY", "grace@navy.example", 1);
         server.client().post("/api/v1/auth/email/verify", &json!({ "token": mail.tokens()[0] })).expect(204);
     }

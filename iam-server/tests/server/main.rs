@@ -17,6 +17,7 @@ mod console_watch;
 mod crash;
 mod demo;
 mod documents;
+mod domain;
 mod factor;
 mod failover;
 mod fault;

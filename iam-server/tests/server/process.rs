@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Seek as _, Write as _};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
@@ -137,6 +137,11 @@ impl Launch {
         self.start().ready()
     }
 
+    /// Starts a server on a port of its own, and waits until it answers. Its services may not be ready yet.
+    pub(crate) fn start_answering(self) -> Server {
+        self.env("IAM_LOG", "iam_server=debug").start().ready_at("starting at http")
+    }
+
     /// Starts a server on a port of its own, without waiting until it listens.
     pub(crate) fn start(self) -> Starting {
         self.start_at(0)
@@ -173,7 +178,11 @@ pub(crate) struct Starting(Process);
 
 impl Starting {
     pub(crate) fn ready(self) -> Server {
-        let line = self.0.log.wait_for_line("listening on http");
+        self.ready_at("listening on http")
+    }
+
+    fn ready_at(self, said: &str) -> Server {
+        let line = self.0.log.wait_for_line(said);
         let (_, url) = line.split_once("://").unwrap();
         let address = url.split('/').next().unwrap().parse();
         let address = address.unwrap_or_else(|error| panic!("{error}: there is no address in {line}"));
@@ -220,6 +229,12 @@ impl Server {
     }
 }
 
+/// An address that has no listener, for a test or for a server that is about to start. It is not 127.0.0.1, whose ports
+/// any outgoing connection may take at any moment.
+pub(crate) fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.53:0").unwrap().local_addr().unwrap()
+}
+
 /// A running process. It is killed when this is dropped.
 pub(crate) struct Process {
     child: Child,
@@ -233,6 +248,10 @@ impl Process {
         let output = Lines::of(child.stdout.take().unwrap());
         let log = Lines::of(child.stderr.take().unwrap());
         Self { child, output, log }
+    }
+
+    pub(crate) fn log(&self) -> &Lines {
+        &self.log
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -305,9 +324,12 @@ impl Lines {
         let is_wanted = |line: &&String| parts.iter().any(|part| line.contains(part));
         let find = |written: &Written| written.lines.iter().find(is_wanted).cloned();
         let written = self.wait_while(|written| find(written).is_none() && !written.is_closed);
-        find(&written).unwrap_or_else(|| {
-            let end = if written.is_closed { "ended" } else { "still runs" };
-            panic!("the process {end} and did not write any of {parts:?}; it wrote:\n{}", written.lines.join("\n"))
+        let (found, is_closed) = (find(&written), written.is_closed);
+        // A panic with the lock would poison it, and the end of this process reads the log once more.
+        drop(written);
+        found.unwrap_or_else(|| {
+            let end = if is_closed { "ended" } else { "still runs" };
+            panic!("the process {end} and did not write any of {parts:?}; it wrote:\n{}", self.text())
         })
     }
 

@@ -1,6 +1,5 @@
 //! Rate limits over several servers.
 
-use std::net::TcpListener;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
@@ -10,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::client::Client;
-use crate::process::{Home, Launch, TIMEOUT, wait_for};
+use crate::process::{Home, Launch, TIMEOUT, free_address, wait_for};
 use crate::store::Store;
 
 const LIMIT: u32 = 60;
@@ -48,9 +47,7 @@ fn two_servers_count_together() {
 #[test]
 fn a_server_starts_and_limits_requests_while_redis_is_unavailable() {
     let home = Home::new();
-    // Bound for a moment, to find a port without a listener.
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let server = counting_at(home.iam_server(), &format!("redis://:hunter2@{address}"))
+    let server = counting_at(home.iam_server(), &format!("redis://:hunter2@{}", free_address()))
         .env("IAM_RATE_LIMIT_AUTHENTICATION", "2")
         .serve();
     let statuses = [(); 3].map(|()| server.client().post_text("/auth/login", "{}").status);

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use iam_http_client::RequestError;
 use serde_json::{Value, json};
+use test_support::repetitions;
 
 use crate::client::{Answer, Client, PASSWORD, text};
 use crate::process::{Server, TIMEOUT, wait_for};
@@ -13,6 +15,7 @@ use crate::store::Store;
 
 /// The delay that the documents promise.
 pub(crate) const PROMISE: Duration = Duration::from_secs(1);
+/// The number of revocations in a long run.
 const TRIALS: usize = 1_000;
 /// A request that needs the permission to read roles. Unlike `/auth/me`, it does not read the session itself.
 pub(crate) const READ: &str = "/api/v1/roles?limit=1";
@@ -29,7 +32,7 @@ fn a_revocation_takes_effect_within_a_second_and_stays_in_effect() {
         wait_until_changes_are_received(client);
     }
     let mut reader = Reader::new(&clients, &admins[0]);
-    for trial in 0..TRIALS {
+    for trial in 0..repetitions(TRIALS) {
         let (admin, revocation) = (&admins[trial % 3], Revocation::ALL[trial % Revocation::ALL.len()]);
         let others = [(trial + 1) % 3, (trial + 2) % 3].map(|number| clients[number].with_token(&reader.access));
         assert_reads_end_in_time(&others, revocation, || reader.revoke(admin, revocation));
@@ -114,11 +117,11 @@ impl Reader {
         }
     }
 
-    fn permit(&self, admin: &Client, permission: &str) -> Result<Answer, ureq::Error> {
+    fn permit(&self, admin: &Client, permission: &str) -> Result<Answer, RequestError> {
         admin.try_patch(&format!("/api/v1/roles/{}", self.role), &json!({ "permissions": [permission] }))
     }
 
-    fn set_organization(&self, admin: &Client, status: &str) -> Result<Answer, ureq::Error> {
+    fn set_organization(&self, admin: &Client, status: &str) -> Result<Answer, RequestError> {
         admin.try_patch(&format!("/api/v1/organizations/{}", self.organization), &json!({ "status": status }))
     }
 }

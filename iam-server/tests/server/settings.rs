@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, text};
-use crate::process::{Ended, Home, Launch};
+use crate::process::{Ended, Home, Launch, free_address};
 use crate::store::Store;
 
 /// Every setting that can be invalid, with an invalid value. The flag, the variable and the key follow from the name.
 /// The settings in [`FLAGLESS`] have no flag.
-const WRONG: [(&str, &str); 42] = [
+const WRONG: [(&str, &str); 44] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
@@ -45,6 +45,8 @@ const WRONG: [(&str, &str); 42] = [
     ("quota_roles", "hunter2"),
     ("quota_assignments", "18446744073709551616"),
     ("quota_permissions", "hunter2"),
+    ("quota_invitations", "hunter2"),
+    ("quota_hourly_messages", "hunter2"),
     ("docs", "hunter2"),
     ("session_idle", "hunter2"),
     ("session_absolute", "0d"),
@@ -213,8 +215,7 @@ fn metrics_are_shown_beside_the_api_or_at_an_address_of_their_own() {
     for name in ["active_sessions 0", "failed_login_attempts", "sweeper_last_success_timestamp_seconds"] {
         assert!(shown.contains(name), "{name} in {shown}");
     }
-    // Bound for a moment, to find a free port.
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free_address();
     let server = memory().env("IAM_METRICS_LISTEN", address.to_string()).serve();
     server.client().get("/metrics").expect(404);
     let elsewhere = Client::of(address).get("/metrics").expect(200).to_string();
@@ -272,7 +273,7 @@ fn the_documentation_can_be_switched_off() {
     let pages = ["/docs", "/docs/", "/docs/index.html", "/docs/swagger-ui.css", "/docs/book/audit", "/openapi.json"];
     let statuses = |client: &Client| pages.map(|page| client.get(page).status);
     let server = memory().env("IAM_DOCS", "on").serve();
-    assert_eq!(statuses(&server.client()), [200; 6]);
+    assert_eq!(statuses(&server.client()), [303, 200, 200, 200, 200, 200]);
 
     let server = memory().env("IAM_DOCS", "off").serve();
     let client = server.client();
@@ -299,7 +300,8 @@ fn a_tenant_cannot_exceed_its_quotas() {
     for store in [Store::sqlite(), Store::postgres()] {
         // Registration creates a user, four roles and an assignment.
         let launch = store.iam_server().env("IAM_QUOTA_USERS", "2").env("IAM_QUOTA_ROLES", "5");
-        let launch = launch.env("IAM_QUOTA_ORGANIZATIONS", "1").env("IAM_QUOTA_ASSIGNMENTS", "2");
+        let launch = launch.env("IAM_QUOTA_ORGANIZATIONS", "1").env("IAM_QUOTA_ASSIGNMENTS", "3");
+        let launch = launch.env("IAM_QUOTA_USER_ASSIGNMENTS", "2");
         let server = launch.serve();
         let client = server.client();
         let ada = client.with_token(&client.register("ada@example.com").access);
@@ -313,7 +315,12 @@ fn a_tenant_cannot_exceed_its_quotas() {
         refused("/api/v1/users", &user("jean@example.com"), "2 users");
         let assign = |role: &str| json!({ "userId": grace, "roleId": role });
         ada.post("/api/v1/role-assignments", &assign(&role(&ada, "MEMBER"))).expect(201);
-        refused("/api/v1/role-assignments", &assign(&role(&ada, "TENANT_ADMIN")), "2 role assignments");
+        ada.post("/api/v1/role-assignments", &assign(&role(&ada, "AUDITOR"))).expect(201);
+        let third = assign(&role(&ada, "TENANT_ADMIN"));
+        refused("/api/v1/role-assignments", &third, "2 role assignments of one user");
+        let me = text(&ada.get("/api/v1/auth/me").expect(200)["user"]["id"]);
+        let fourth = json!({ "userId": me, "roleId": role(&ada, "MEMBER") });
+        refused("/api/v1/role-assignments", &fourth, "3 role assignments");
         ada.post("/api/v1/organizations", &json!({ "name": "Fleet" })).expect(201);
         refused("/api/v1/organizations", &json!({ "name": "Harbour" }), "1 organizations");
         ada.post("/api/v1/roles", &json!({ "name": "PILOT", "permissions": [] })).expect(201);

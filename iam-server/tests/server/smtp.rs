@@ -67,7 +67,7 @@ fn with_url(launch: Launch, url: &str) -> Launch {
 
 /// Makes all messages due now.
 fn hurry(store: &Store) {
-    store.tamper("UPDATE messages SET next_attempt_at = created_at");
+    store.tamper("UPDATE messages SET next_attempt_at = created_at, claimed_until = NULL");
 }
 
 #[test]

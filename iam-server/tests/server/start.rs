@@ -1,6 +1,7 @@
 //! What happens between the start and the first request.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use sqlx::{Connection as _, SqliteConnection};
 
 use crate::process::{Ended, Home, Launch, Server};
 use crate::store::Store;
@@ -177,8 +178,55 @@ fn a_change_of_the_master_key_ends_no_session() {
 }
 
 #[test]
-fn unencrypted_keys_cause_a_warning() {
+fn unencrypted_keys_cause_one_warning() {
     let home = Home::new();
     let server = home.serve();
     assert!(server.log().wait_for_line("unencrypted").contains("WARN"));
+    assert_eq!(server.stop().log.matches("unencrypted").count(), 1);
+    let demo = home.iam_server().args(["demo", "--database-url", "sqlite://demo.db"]).run();
+    assert_eq!((demo.code, demo.log.matches("unencrypted").count()), (Some(0), 1), "{demo:?}");
+}
+
+#[test]
+fn a_server_that_waits_for_its_database_says_that_it_is_alive() {
+    let home = Home::new();
+    // It accepts connections and never answers, like a database whose migration another replica holds up.
+    let database = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://iam@{}/iam", database.local_addr().unwrap());
+    let server = home.iam_server().env("IAM_DATABASE_URL", url).start_answering();
+    let client = server.client();
+    for path in ["/health/live", "/api/v1/health/live"] {
+        assert_eq!(client.get(path).expect(200), json!({ "status": "ok" }));
+    }
+    for path in ["/health/ready", "/api/v1/health/ready"] {
+        let checks = &client.get(path).expect(503)["checks"];
+        assert_eq!(
+            (&checks["database"]["status"], &checks["migrations"]["status"]),
+            (&json!("unavailable"), &json!("unavailable"))
+        );
+    }
+    for path in ["/health", "/api/v1/users", "/openapi.json", "/console", "/nowhere"] {
+        let problem = client.get(path).expect(503);
+        assert!(problem["type"].as_str().unwrap().ends_with("/unavailable"), "{path}: {problem}");
+        assert_eq!((&problem["retryAfter"], &problem["instance"]), (&json!(1), &json!(path)));
+    }
+    let ended = server.stop();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn a_server_waits_until_no_other_process_has_locked_its_file() {
+    let home = Home::new();
+    let url = format!("sqlite://{}?mode=rwc", home.path().join("iam.db").display());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut other = runtime.block_on(SqliteConnection::connect(&url)).unwrap();
+    let lock = runtime.block_on(other.begin_with("BEGIN EXCLUSIVE")).unwrap();
+    let server = home.iam_server().start_answering();
+    assert!(server.log().wait_for_line("no other process has locked it").contains("database is locked"));
+    assert_eq!(server.client().get("/health/live").expect(200), json!({ "status": "ok" }));
+    server.client().get("/health/ready").expect(503);
+    runtime.block_on(lock.rollback()).unwrap();
+    server.log().wait_for_line("listening on http");
+    server.client().register("grace@navy.example");
+    assert_eq!(server.stop().code, Some(0));
 }

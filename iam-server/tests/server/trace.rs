@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::client::text;
 use crate::collector::{Collector, Span, SpanKind, StatusCode};
 use crate::log::send_typical_requests;
-use crate::process::{Home, Launch};
+use crate::process::{Home, Launch, free_address};
 use crate::store::Store;
 
 const EMAIL: &str = "grace@navy.example";
@@ -46,7 +46,7 @@ fn the_parent_of_a_requests_span_is_the_clients_span() {
         let session = server.client().register(EMAIL);
         let user = server.client().with_token(&session.access);
         let path = format!("/api/v1/users/{}", session.user);
-        let answer = user.with_header("traceparent", &trace_parent("01")).get(&format!("{path}?verbose={EMAIL}"));
+        let answer = user.with_header("traceparent", &trace_parent("01")).get(&path);
         let (id, tenant) = (answer.correlation_id.clone().unwrap(), text(&answer.expect(200)["tenantId"]));
         assert_eq!(server.stop().code, Some(0));
 
@@ -195,8 +195,7 @@ fn serve_without_collector(url: &str) {
 
 #[test]
 fn an_unreachable_collector_delays_nothing() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    serve_without_collector(&format!("http://{address}"));
+    serve_without_collector(&format!("http://{}", free_address()));
 }
 
 #[test]

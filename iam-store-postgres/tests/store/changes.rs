@@ -40,7 +40,7 @@ async fn expect_end(feed: &mut dyn ChangeFeed) -> Option<Instant> {
     let ending = async {
         loop {
             match feed.next().await {
-                Ok(news) => complete_at = news.complete_at.max(complete_at),
+                Ok(notification) => complete_at = notification.complete_at.max(complete_at),
                 Err(error) => break error,
             }
         }

@@ -12,14 +12,14 @@ use sqlx::Executor as _;
 use test_support::postgres::TestDatabase;
 
 /// A tenant with two users. One of them has a role.
-struct Scene {
+struct Fixture {
     world: World,
     store: PostgresStore,
     tenant: TenantId,
     database: TestDatabase,
 }
 
-impl Scene {
+impl Fixture {
     async fn new() -> Self {
         let database = TestDatabase::create().await;
         let store = database.store().await;
@@ -58,14 +58,14 @@ impl Scene {
 
 #[tokio::test]
 async fn truncating_a_table_resets_its_counts() {
-    let scene = Scene::new().await;
-    assert_eq!(scene.counts().await, [2, 0, 0, 1]);
-    scene.run("TRUNCATE iam.role_assignments").await;
-    assert_eq!(scene.counts().await, [2, 0, 0, 0]);
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.counts().await, [2, 0, 0, 1]);
+    fixture.run("TRUNCATE iam.role_assignments").await;
+    assert_eq!(fixture.counts().await, [2, 0, 0, 0]);
 
-    let scene = Scene::new().await;
-    scene.run("TRUNCATE iam.users CASCADE").await;
-    assert_eq!(scene.counts().await, [0, 0, 0, 0]);
+    let fixture = Fixture::new().await;
+    fixture.run("TRUNCATE iam.users CASCADE").await;
+    assert_eq!(fixture.counts().await, [0, 0, 0, 0]);
 }
 
 #[tokio::test]
@@ -73,9 +73,9 @@ async fn the_documented_statements_recount_rows_changed_without_triggers() {
     let book = include_str!("../../../docs/operating.md");
     let statements =
         book.split("```").find_map(|block| block.strip_prefix("sql\n").filter(|sql| sql.contains("counts")));
-    let scene = Scene::new().await;
-    scene.world.tenant("nobody").await;
-    scene
+    let fixture = Fixture::new().await;
+    fixture.world.tenant("nobody").await;
+    fixture
         .run(
             "SET session_replication_role = replica;
             DELETE FROM iam.role_assignments;
@@ -83,17 +83,20 @@ async fn the_documented_statements_recount_rows_changed_without_triggers() {
             RESET session_replication_role",
         )
         .await;
-    assert_eq!(scene.counts().await, [2, 0, 0, 1]);
-    scene.run(statements.unwrap()).await;
-    assert_eq!(scene.counts().await, [1, 1, 0, 0]);
+    assert_eq!(fixture.counts().await, [2, 0, 0, 1]);
+    fixture.run(statements.unwrap()).await;
+    assert_eq!(fixture.counts().await, [1, 1, 0, 0]);
 }
 
 #[tokio::test]
 async fn a_wrong_total_hides_no_user() {
-    let scene = Scene::new().await;
-    scene.run("UPDATE iam.tenant_counts SET active_users = -7").await;
+    let fixture = Fixture::new().await;
+    fixture.run("UPDATE iam.tenant_counts SET active_users = -7").await;
     let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());
-    let users =
-        scene.store.users(scene.tenant, &filter, &VisibleScope::Tenant, sort, page, scene.world.now()).await.unwrap();
+    let users = fixture
+        .store
+        .users(fixture.tenant, &filter, &VisibleScope::Tenant, sort, page, fixture.world.now())
+        .await
+        .unwrap();
     assert_eq!((users.items.len(), users.total), (2, 0));
 }

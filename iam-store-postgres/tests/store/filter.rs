@@ -38,14 +38,14 @@ const FILL: &str = "
     ANALYZE;
 ";
 
-struct Scene {
+struct Fixture {
     store: PostgresStore,
     pool: PgPool,
     tenant: TenantId,
     _database: TestDatabase,
 }
 
-impl Scene {
+impl Fixture {
     async fn new() -> Self {
         let database = TestDatabase::create().await;
         // With one connection, its counters can be flushed before they are read.
@@ -134,7 +134,7 @@ const PLANNED: usize = 5;
 
 #[tokio::test]
 async fn a_page_of_any_single_filter_is_one_range_of_its_index() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let id = |number| format!("00000000-0000-7000-8000-0000000000{number}");
     let plain = AuditFilter::default;
     for (filter, index) in [
@@ -147,7 +147,7 @@ async fn a_page_of_any_single_filter_is_one_range_of_its_index() {
         (AuditFilter { until: Some("2026-02-10T00:00:00Z".parse().unwrap()), ..plain() }, "audit_entries_pkey"),
     ] {
         for _ in 0..PLANNED + 2 {
-            let (length, read) = scene.second_page(&filter, 20).await;
+            let (length, read) = fixture.second_page(&filter, 20).await;
             assert_eq!(length, 20, "{filter:?}");
             assert_eq!(read.indexes(), [index], "{filter:?}");
             // A generic plan compares the newest entries of all months.
@@ -158,12 +158,12 @@ async fn a_page_of_any_single_filter_is_one_range_of_its_index() {
 
 #[tokio::test]
 async fn the_entries_of_a_request_are_found_by_an_index() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for _ in 0..PLANNED + 2 {
         let filter = AuditFilter { correlation_id: Some("correlation-77".parse().unwrap()), ..AuditFilter::default() };
-        let before = scene.read().await;
-        let found = scene.store.audit_entries(scene.tenant, &filter, None, 20).await.unwrap();
-        let read = scene.read().await.since(&before);
+        let before = fixture.read().await;
+        let found = fixture.store.audit_entries(fixture.tenant, &filter, None, 20).await.unwrap();
+        let read = fixture.read().await.since(&before);
         assert_eq!((found.len(), read.rows()), (1, 1), "{read:?}");
         assert_eq!(read.indexes(), ["audit_entries_correlation_idx"]);
     }
@@ -171,14 +171,14 @@ async fn the_entries_of_a_request_are_found_by_an_index() {
 
 #[tokio::test]
 async fn a_month_that_dates_exclude_is_not_read() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for user_id in [None, Some("00000000-0000-7000-8000-000000000013".parse().unwrap())] {
         let from = Some("2026-02-27T00:00:00Z".parse().unwrap());
         let until = Some("2026-02-28T00:00:00Z".parse().unwrap());
         let filter = AuditFilter { user_id, from, until, ..AuditFilter::default() };
         for _ in 0..PLANNED + 2 {
             // There are fewer entries than the limit, so no scan ends before the last month.
-            let (length, read) = scene.second_page(&filter, 1_000).await;
+            let (length, read) = fixture.second_page(&filter, 1_000).await;
             assert_eq!(length, 0);
             assert_eq!(read.months(), ["2026_02"], "{read:?}");
         }
@@ -187,14 +187,14 @@ async fn a_month_that_dates_exclude_is_not_read() {
 
 #[tokio::test]
 async fn a_month_after_the_cursor_is_not_read() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let filter = AuditFilter { until: Some("2026-03-01T00:00:00Z".parse().unwrap()), ..AuditFilter::default() };
-    let entries = scene.store.audit_entries(scene.tenant, &filter, None, 10).await.unwrap();
+    let entries = fixture.store.audit_entries(fixture.tenant, &filter, None, 10).await.unwrap();
     let cursor = entries.last().map(Cursor::after);
     for _ in 0..PLANNED + 2 {
-        let before = scene.read().await;
-        scene.store.audit_entries(scene.tenant, &AuditFilter::default(), cursor, 20_000).await.unwrap();
-        let read = scene.read().await.since(&before);
+        let before = fixture.read().await;
+        fixture.store.audit_entries(fixture.tenant, &AuditFilter::default(), cursor, 20_000).await.unwrap();
+        let read = fixture.read().await.since(&before);
         assert_eq!(read.months(), ["2026_01", "2026_02"], "{read:?}");
     }
 }

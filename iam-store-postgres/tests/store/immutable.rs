@@ -9,13 +9,13 @@ use sqlx::{AssertSqlSafe, Executor as _};
 use test_support::postgres::TestDatabase;
 
 /// A database with three sequenced entries of a tenant.
-struct Scene {
+struct Fixture {
     world: World,
     tenant: iam_core::TenantId,
     database: TestDatabase,
 }
 
-impl Scene {
+impl Fixture {
     async fn new() -> Self {
         let database = TestDatabase::create().await;
         let store = database.store().await;
@@ -63,107 +63,107 @@ const OTHERWISE: [(&str, &str); 16] = [
 
 #[tokio::test]
 async fn entries_cannot_be_changed() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for (column, value) in OTHERWISE {
-        scene.assert_refused(&format!("UPDATE iam.audit_entries SET {column} = {value}"), ENTRY).await;
-        scene.assert_refused(&format!("UPDATE iam.audit_entries_2026_01 SET {column} = {value}"), ENTRY).await;
+        fixture.assert_refused(&format!("UPDATE iam.audit_entries SET {column} = {value}"), ENTRY).await;
+        fixture.assert_refused(&format!("UPDATE iam.audit_entries_2026_01 SET {column} = {value}"), ENTRY).await;
     }
     let erase = "UPDATE iam.audit_entries SET new_value = NULL, details_salt = sha256('')";
-    scene.assert_refused(erase, ENTRY).await;
-    scene.world.assert_clean(scene.tenant, &[]).await;
+    fixture.assert_refused(erase, ENTRY).await;
+    fixture.world.assert_clean(fixture.tenant, &[]).await;
 }
 
 #[tokio::test]
 async fn an_erasure_changes_nothing_but_personal_fields() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let record = "INSERT INTO iam.audit_erasures SELECT tenant_id, created_at, id FROM iam.audit_entries";
-    scene.run(record).await.unwrap();
+    fixture.run(record).await.unwrap();
     for (column, value) in OTHERWISE {
-        scene.assert_refused(&format!("UPDATE iam.audit_entries SET {column} = {value}"), ENTRY).await;
+        fixture.assert_refused(&format!("UPDATE iam.audit_entries SET {column} = {value}"), ENTRY).await;
         // Both parts are erased, and another column is changed as well.
         if !["old_value", "new_value", "metadata", "details_salt", "origin_salt"].contains(&column) {
             let parts = "details_salt = sha256(''), origin_salt = sha256('')";
-            scene.assert_refused(&format!("UPDATE iam.audit_entries SET {parts}, {column} = {value}"), ENTRY).await;
+            fixture.assert_refused(&format!("UPDATE iam.audit_entries SET {parts}, {column} = {value}"), ENTRY).await;
         }
     }
     let details = "UPDATE iam.audit_entries SET new_value = '{}', metadata = '{}', details_salt = sha256('')";
-    assert_eq!(scene.run(details).await.unwrap(), 3);
+    assert_eq!(fixture.run(details).await.unwrap(), 3);
     let origins = "UPDATE iam.audit_entries SET ip_address = NULL, user_agent = NULL, origin_salt = sha256('')";
-    assert_eq!(scene.run(origins).await.unwrap(), 3);
+    assert_eq!(fixture.run(origins).await.unwrap(), 3);
     let back = "UPDATE iam.audit_entries SET origin_salt = decode(md5(''), 'hex')";
-    scene.assert_refused(back, ENTRY).await;
+    fixture.assert_refused(back, ENTRY).await;
 }
 
 #[tokio::test]
 async fn entries_cannot_be_deleted_before_retention_marks_them_for_removal() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let pending = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
-    scene.world.iam().await.audit().log(&Caller::system(scene.tenant, "test"), pending).await.unwrap();
+    fixture.world.iam().await.audit().log(&Caller::system(fixture.tenant, "test"), pending).await.unwrap();
     let expected = "an audit entry cannot be deleted before retention marks it for removal";
     for table in ["audit_entries", "audit_entries_2026_01"] {
-        scene.assert_refused(&format!("DELETE FROM iam.{table}"), expected).await;
+        fixture.assert_refused(&format!("DELETE FROM iam.{table}"), expected).await;
     }
-    let change = scene.world.give_up(scene.tenant, 0..1).await;
-    scene.world.commit(scene.tenant, change).await;
-    scene.assert_refused("DELETE FROM iam.audit_entries", expected).await;
+    let change = fixture.world.give_up(fixture.tenant, 0..1).await;
+    fixture.world.commit(fixture.tenant, change).await;
+    fixture.assert_refused("DELETE FROM iam.audit_entries", expected).await;
     let of_leaves = |condition: &str| {
         format!(
             "DELETE FROM iam.audit_entries e USING iam.audit_leaves l
             WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id AND {condition}"
         )
     };
-    scene.assert_refused(&of_leaves("l.sequence = 1"), expected).await;
-    assert_eq!(scene.run(&of_leaves("l.sequence = 0")).await.unwrap(), 1);
+    fixture.assert_refused(&of_leaves("l.sequence = 1"), expected).await;
+    assert_eq!(fixture.run(&of_leaves("l.sequence = 0")).await.unwrap(), 1);
 }
 
 /// An attacker inserts an entry with the identifier of an entry that is marked for removal, but with another time.
 /// Such an entry is not deleted.
 #[tokio::test]
 async fn an_entry_with_a_reused_identifier_and_another_time_stays() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let later = "INSERT INTO iam.audit_entries
         SELECT later.*
         FROM iam.audit_leaves l
         JOIN iam.audit_entries e ON e.id = l.entry_id
         CROSS JOIN jsonb_populate_record(e, jsonb_build_object('created_at', e.created_at + interval '1 s')) later
         WHERE l.sequence = 0";
-    assert_eq!(scene.run(later).await.unwrap(), 1);
-    let change = scene.world.give_up(scene.tenant, 0..3).await;
-    scene.world.commit(scene.tenant, change).await;
-    assert_eq!(scene.world.store.purge_audit_entries().await.unwrap(), 3);
+    assert_eq!(fixture.run(later).await.unwrap(), 1);
+    let change = fixture.world.give_up(fixture.tenant, 0..3).await;
+    fixture.world.commit(fixture.tenant, change).await;
+    assert_eq!(fixture.world.store.purge_audit_entries().await.unwrap(), 3);
     let expected = "an audit entry cannot be deleted before retention marks it for removal";
-    scene.assert_refused("DELETE FROM iam.audit_entries WHERE created_at > '2026-01-31 09:15:01Z'", expected).await;
+    fixture.assert_refused("DELETE FROM iam.audit_entries WHERE created_at > '2026-01-31 09:15:01Z'", expected).await;
 }
 
 #[tokio::test]
 async fn pending_entries_cannot_be_changed_or_deleted() {
-    let scene = Scene::new().await;
-    let mut pending = scene.world.new_entries(scene.tenant, 2);
-    scene.world.record(pending.clone()).await;
+    let fixture = Fixture::new().await;
+    let mut pending = fixture.world.new_entries(fixture.tenant, 2);
+    fixture.world.record(pending.clone()).await;
     for (column, value) in OTHERWISE {
-        scene.assert_refused(&format!("UPDATE iam.audit_unsealed SET {column} = {value}"), ENTRY).await;
+        fixture.assert_refused(&format!("UPDATE iam.audit_unsealed SET {column} = {value}"), ENTRY).await;
     }
     let digest = "the digest of an audit entry cannot be changed";
-    scene.assert_refused("UPDATE iam.audit_unsealed SET digest = ''", digest).await;
+    fixture.assert_refused("UPDATE iam.audit_unsealed SET digest = ''", digest).await;
     let delete = "an audit entry cannot be deleted before it is sequenced";
-    scene.assert_refused("DELETE FROM iam.audit_unsealed", delete).await;
+    fixture.assert_refused("DELETE FROM iam.audit_unsealed", delete).await;
     // The function that moves entries is refused, too.
     let moved = "SELECT iam.move_sealed_audit_entries(array_agg(tenant_id), array_agg(created_at), array_agg(id))
         FROM iam.audit_unsealed";
-    scene.assert_refused(moved, delete).await;
+    fixture.assert_refused(moved, delete).await;
     // The leaf of an entry with another time does not count.
-    let sequenced = scene.world.sequenced(scene.tenant).await.remove(0).leaf;
+    let sequenced = fixture.world.sequenced(fixture.tenant).await.remove(0).leaf;
     pending.truncate(1);
     pending[0].id = sequenced.entry_id;
     pending[0].created_at = sequenced.created_at + chrono::TimeDelta::seconds(1);
-    scene.world.record(pending).await;
+    fixture.world.record(pending).await;
     let named = format!("DELETE FROM iam.audit_unsealed WHERE id = '{}'", sequenced.entry_id);
-    scene.assert_refused(&named, delete).await;
+    fixture.assert_refused(&named, delete).await;
 }
 
 #[tokio::test]
 async fn nothing_can_be_truncated() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for (table, expected) in [
         ("audit_entries", "audit entries cannot be truncated"),
         ("audit_entries_2026_01", "audit entries cannot be truncated"),
@@ -173,35 +173,35 @@ async fn nothing_can_be_truncated() {
         ("audit_logs", "the head of an audit log cannot be deleted"),
         ("audit_erasures", "the record of an erasure cannot be deleted"),
     ] {
-        scene.assert_refused(&format!("TRUNCATE iam.{table}"), expected).await;
+        fixture.assert_refused(&format!("TRUNCATE iam.{table}"), expected).await;
     }
-    scene.world.assert_clean(scene.tenant, &[]).await;
+    fixture.world.assert_clean(fixture.tenant, &[]).await;
 }
 
 #[tokio::test]
 async fn leaves_nodes_and_erasures_cannot_be_changed_or_deleted() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for (table, what) in [
         ("audit_leaves", "a leaf of an audit log"),
         ("audit_nodes", "a node of an audit log"),
         ("audit_erasures", "the record of an erasure"),
     ] {
         let update = format!("UPDATE iam.{table} SET tenant_id = tenant_id");
-        scene.assert_refused(&update, &format!("{what} cannot be changed")).await;
-        scene.assert_refused(&format!("DELETE FROM iam.{table}"), &format!("{what} cannot be deleted")).await;
+        fixture.assert_refused(&update, &format!("{what} cannot be changed")).await;
+        fixture.assert_refused(&format!("DELETE FROM iam.{table}"), &format!("{what} cannot be deleted")).await;
     }
 }
 
 #[tokio::test]
 async fn a_log_cannot_shrink() {
-    let scene = Scene::new().await;
-    scene.run("UPDATE iam.audit_logs SET removed = 2, purged = 1").await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.run("UPDATE iam.audit_logs SET removed = 2, purged = 1").await.unwrap();
     for change in ["size = size - 1", "removed = 1", "purged = 0", "tenant_id = gen_random_uuid()"] {
-        scene.assert_refused(&format!("UPDATE iam.audit_logs SET {change}"), "an audit log cannot shrink").await;
+        fixture.assert_refused(&format!("UPDATE iam.audit_logs SET {change}"), "an audit log cannot shrink").await;
     }
-    scene.assert_refused("DELETE FROM iam.audit_logs", "the head of an audit log cannot be deleted").await;
+    fixture.assert_refused("DELETE FROM iam.audit_logs", "the head of an audit log cannot be deleted").await;
     for change in ["removed = 4", "purged = 3"] {
-        let impossible = scene.run(&format!("UPDATE iam.audit_logs SET {change}")).await.unwrap_err();
+        let impossible = fixture.run(&format!("UPDATE iam.audit_logs SET {change}")).await.unwrap_err();
         let constraint = impossible.as_database_error().and_then(|error| error.constraint());
         assert_eq!(constraint, Some("audit_logs_places_check"));
     }

@@ -8,6 +8,7 @@ use iam_core::session::SessionChange;
 use iam_core::{Schema, Store as _};
 use iam_store_postgres::PostgresStore;
 use sqlx::AssertSqlSafe;
+use test_support::keys::Earlier;
 use test_support::postgres::TestDatabase;
 
 #[tokio::test]
@@ -115,4 +116,25 @@ async fn the_previous_release_begins_no_session_of_a_user_with_a_factor() {
     assert!(refused.contains("the user has a second factor"), "{refused}");
     sqlx::query("DELETE FROM iam.factors").execute(&other).await.unwrap();
     begin().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_keys_of_the_previous_release_are_made_again() {
+    let database = TestDatabase::create().await;
+    let store = database.store().await;
+    store.migrate().await.unwrap();
+    let (world, other) = (World::new(Arc::new(store.clone())), database.pool());
+    let earlier = Earlier {
+        world: &world,
+        schema: "iam.",
+        execute: async |statement: String| {
+            sqlx::query(AssertSqlSafe(statement)).execute(&other).await.unwrap();
+        },
+        migrate: async || store.migrate().await.unwrap(),
+        conflicts: async || {
+            let conflicts = store.address_conflicts().await.unwrap();
+            conflicts.into_iter().map(|conflict| (conflict.user_id, conflict.holder_id)).collect()
+        },
+    };
+    earlier.keys_are_made_again().await;
 }

@@ -91,6 +91,16 @@ JOIN iam.organizations o
     ON o.tenant_id = u.tenant_id
     AND o.id = pg_temp.id(4, (n.number % 200) * 21 + ('x' || right(u.tenant_id::text, 6))::bit(24)::integer);
 
+-- A user has its home where it has its first role.
+UPDATE iam.users u
+SET home_organization_id = (
+    SELECT a.organization_id
+    FROM iam.role_assignments a
+    WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id
+    ORDER BY a.id
+    LIMIT 1
+);
+
 INSERT INTO iam.idempotency_records
 SELECT tenant_id, sha256(uuid_send(id)), sha256(uuid_send(id)), '{}', '2100-01-01' FROM iam.users;
 
@@ -160,10 +170,26 @@ FROM iam.users, unnest(ARRAY['VERIFY', 'RESET']) purpose;
 INSERT INTO iam.messages
 SELECT tenant_id, id, 'VERIFY', email, id, id, NULL, NULL, NULL, 0, '2100-01-01', now() FROM iam.users;
 
+INSERT INTO iam.sent_messages SELECT id, now(), 0, 0 FROM iam.tenants;
+
 INSERT INTO iam.queued_messages SELECT tenant_id, email_key, 'VERIFY', ARRAY['2100-01-01'::timestamptz] FROM iam.users;
 
 INSERT INTO iam.factors
 SELECT tenant_id, id, id, 'passkey', 'Passkey', '', uuid_send(id), 0, now(), now(), NULL FROM iam.users;
+
+INSERT INTO iam.passkeys SELECT tenant_id, id, uuid_send(id) FROM iam.users;
+
+INSERT INTO iam.domains
+SELECT tenant_id, id, id::text || '.example.com', '', now(), false, '2100-01-01', NULL, now() FROM iam.users;
+
+INSERT INTO iam.identity_providers
+SELECT
+    tenant_id, id, 'Provider', id::text, 'https://login.example.com', 'iam', NULL, 'openid', '[]', false, 'sub', 'LINK',
+    '[]', false, false, now(), now(), 1
+FROM iam.users;
+
+INSERT INTO iam.identities
+SELECT tenant_id, id, id, id, 'https://login.example.com', id::text, email, now(), now() FROM iam.users;
 
 INSERT INTO iam.api_keys (tenant_id, id, user_id, name, secret_hash, expires_at, created_at)
 SELECT tenant_id, id, id, 'Key', sha256(uuid_send(id)), '2100-01-01', now() FROM iam.users;

@@ -7,7 +7,7 @@ use iam_core::tenant::{Directory as _, TenantStore as _};
 use iam_core::{EmailKey, Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use test_support::postgres::TestDatabase;
 use test_support::proxy::{Fault, Proxy};
 use tokio::task::JoinSet;
@@ -36,6 +36,11 @@ async fn occupy_some(store: &PostgresStore, count: usize) -> Vec<Box<dyn Turn>> 
     busy
 }
 
+/// A tenant that uses no connection yet. One tenant gets at most half of the connections.
+fn fresh_tenant() -> TenantId {
+    Uuid::now_v7().into()
+}
+
 /// Terminates all connections to the database.
 async fn terminate_connections(url: &str) {
     let other = PgPool::connect(url).await.unwrap();
@@ -53,6 +58,26 @@ async fn a_lost_connection_is_a_transient_error_and_is_replaced() {
     terminate_connections(database.url()).await;
     let lost = store.ping().await;
     assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
+    store.ping().await.unwrap();
+}
+
+/// An operator closes the database for a while, or changes the password of the server.
+#[tokio::test]
+async fn a_refused_connection_is_a_transient_error() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let options: PgConnectOptions = database.url().parse().unwrap();
+    let name = options.get_database().unwrap().to_owned();
+    let mut operator = options.database("postgres").connect().await.unwrap();
+    let allow = |is_allowed: bool| AssertSqlSafe(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {is_allowed}"));
+    operator.execute(allow(false)).await.unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+    sqlx::query(end).bind(&name).execute(&mut operator).await.unwrap();
+    for _ in 0..2 {
+        let refused = store.ping().await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    }
+    operator.execute(allow(true)).await.unwrap();
     store.ping().await.unwrap();
 }
 
@@ -182,9 +207,9 @@ async fn the_answer_to_a_cancelled_query_reaches_no_other_query() {
     timeout(PATIENCE, occupy(&store)).await.unwrap();
 }
 
-/// Drops a unit of work while it waits for a lock that another one holds.
-async fn cancel_while_waiting(store: &PostgresStore, email: &EmailKey) {
-    let mut waiting = store.begin(TenantId::NONE).await.unwrap();
+/// Drops a unit of work while it waits for a lock that another one of the tenant holds.
+async fn cancel_while_waiting(store: &PostgresStore, tenant: TenantId, email: &EmailKey) {
+    let mut waiting = store.begin(tenant).await.unwrap();
     let cancelled = timeout(Duration::from_millis(20), waiting.lock_guarded_account(email, None)).await;
     assert!(cancelled.is_err());
 }
@@ -199,7 +224,7 @@ async fn a_dropped_unit_of_work_releases_its_locks_and_its_connection() {
     for _ in 0..2 * CONNECTIONS {
         let mut holding = store.begin(TenantId::NONE).await.unwrap();
         holding.lock_guarded_account(&email, None).await.unwrap();
-        cancel_while_waiting(&store, &email).await;
+        cancel_while_waiting(&store, TenantId::NONE, &email).await;
         drop(holding);
         let mut next = store.begin(TenantId::NONE).await.unwrap();
         timeout(PATIENCE, next.lock_guarded_account(&email, None)).await.unwrap().unwrap();
@@ -215,16 +240,21 @@ async fn cancelled_units_of_work_leave_connections_to_reads() {
     let store = database.store().await;
     store.migrate().await.unwrap();
     let email = "ada@example.com".parse::<iam_core::Email>().unwrap().key();
-    let mut holding = store.begin(TenantId::NONE).await.unwrap();
-    holding.lock_guarded_account(&email, None).await.unwrap();
-    for _ in 0..PERMITS - 1 {
-        cancel_while_waiting(&store, &email).await;
+    let tenants = [fresh_tenant(), fresh_tenant()];
+    let mut holding = Vec::new();
+    for tenant in tenants {
+        let mut unit = store.begin(tenant).await.unwrap();
+        unit.lock_guarded_account(&email, None).await.unwrap();
+        holding.push(unit);
+    }
+    for tenant in tenants.into_iter().cycle().take(PERMITS - tenants.len()) {
+        cancel_while_waiting(&store, tenant, &email).await;
     }
     // Their connections are busy for as long as the database waits for the lock.
     let more: JoinSet<_> = (0..PERMITS)
         .map(|_| {
             let store = store.clone();
-            async move { store.begin(TenantId::NONE).await }
+            async move { store.begin(fresh_tenant()).await }
         })
         .collect();
     sleep(Duration::from_millis(100)).await;
@@ -241,15 +271,14 @@ async fn units_of_work_leave_connections_to_reads() {
     let database = TestDatabase::create().await;
     let store = database.store().await;
     store.migrate().await.unwrap();
-    let tenant = TenantId::from(Uuid::now_v7());
     let mut working = Vec::new();
     for _ in 0..PERMITS {
-        working.push(store.begin(tenant).await.unwrap());
+        working.push(store.begin(fresh_tenant()).await.unwrap());
     }
     let waiting: JoinSet<_> = (0..CONNECTIONS)
         .map(|_| {
             let store = store.clone();
-            async move { store.begin(tenant).await.map(drop) }
+            async move { store.begin(fresh_tenant()).await.map(drop) }
         })
         .collect();
     for _ in 0..3 {
@@ -287,7 +316,6 @@ async fn requests_fail_at_once_during_an_outage_and_work_again_after_it() {
     let database = TestDatabase::create().await;
     let proxy = Proxy::before(database.url());
     let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
-    let tenant = TenantId::from_uuid(Uuid::nil());
     for fault in [Fault::Gone, Fault::Closed, Fault::Reset, Fault::Silent] {
         let _before = occupy(&store).await;
         proxy.set(fault);
@@ -309,7 +337,7 @@ async fn requests_fail_at_once_during_an_outage_and_work_again_after_it() {
         timeout(PATIENCE, back).await.unwrap_or_else(|_| panic!("{fault:?}: it stayed unavailable"));
         let mut after = Vec::new();
         for _ in 0..PERMITS {
-            after.push(store.begin(tenant).await.unwrap_or_else(|error| panic!("{fault:?}: {error}")));
+            after.push(store.begin(fresh_tenant()).await.unwrap_or_else(|error| panic!("{fault:?}: {error}")));
         }
     }
 }
@@ -321,7 +349,6 @@ async fn lost_connections_are_replaced_without_an_outage() {
     for are_busy in [false, true] {
         let proxy = Proxy::before(database.url());
         let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
-        let tenant = TenantId::from_uuid(Uuid::nil());
         let mut busy = occupy(&store).await;
         if !are_busy {
             busy.clear();
@@ -334,7 +361,7 @@ async fn lost_connections_are_replaced_without_an_outage() {
             let store = store.clone();
             waiting.spawn(async move {
                 loop {
-                    if let Ok(transaction) = store.begin(tenant).await {
+                    if let Ok(transaction) = store.begin(fresh_tenant()).await {
                         return transaction;
                     }
                     sleep(Duration::from_millis(20)).await;

@@ -35,7 +35,7 @@ async fn until(what: &str, mut ask: impl AsyncFnMut() -> bool) {
 }
 
 /// A tenant in a database with replicas.
-struct Scene {
+struct Fixture {
     database: TestDatabase,
     /// With the replicas.
     store: PostgresStore,
@@ -44,7 +44,7 @@ struct Scene {
     tenant: Tenant,
 }
 
-impl Scene {
+impl Fixture {
     /// With the two replicas, by these URLs.
     async fn new(urls: impl FnOnce(Vec<String>) -> Vec<String>) -> Self {
         Self::in_database(TestDatabase::create().await, urls).await
@@ -108,12 +108,19 @@ async fn disconnect(url: &str) {
 
 /// How many of these servers have a connection that has read a list last.
 async fn answering(urls: &[String]) -> usize {
+    let has_listed = "SELECT EXISTS (SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%found%')";
     let mut count = 0;
     for url in urls {
-        let mut server = PgConnection::connect(url).await.unwrap();
-        let has_listed = "SELECT EXISTS (SELECT FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%found%')";
-        count += usize::from(sqlx::query_scalar::<_, bool>(has_listed).fetch_one(&mut server).await.unwrap());
+        let mut answer = None;
+        // A replica ends a query that its replay would have to wait for.
+        until("an answer", async || {
+            let mut server = PgConnection::connect(url).await.unwrap();
+            answer = sqlx::query_scalar::<_, bool>(has_listed).fetch_one(&mut server).await.ok();
+            answer.is_some()
+        })
+        .await;
+        count += usize::from(answer == Some(true));
     }
     count
 }
@@ -125,7 +132,7 @@ async fn catch_up(database: &TestDatabase, replica: &str) {
     until("a replica", async || {
         let Ok(mut replica) = PgConnection::connect(replica).await else { return false };
         let replayed = "SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint";
-        sqlx::query_scalar::<_, i64>(replayed).fetch_one(&mut replica).await.unwrap() >= end
+        sqlx::query_scalar::<_, i64>(replayed).fetch_one(&mut replica).await.is_ok_and(|replayed| replayed >= end)
     })
     .await;
 }
@@ -170,12 +177,12 @@ const GRACE: &str = "grace@example.com";
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the replicas of scripts/with-replicas; scripts/check-replicas runs it"]
 async fn lists_are_read_from_every_replica() {
-    let scene = Scene::new(|urls| urls).await;
-    scene.until_all_answer().await;
+    let fixture = Fixture::new(|urls| urls).await;
+    fixture.until_all_answer().await;
     for _ in 0..4 {
-        assert_eq!(scene.emails().await, [ADA]);
+        assert_eq!(fixture.emails().await, [ADA]);
     }
-    assert_eq!(answering(&[scene.database.url().to_owned()]).await, 0, "the primary has read no list");
+    assert_eq!(answering(&[fixture.database.url().to_owned()]).await, 0, "the primary has read no list");
 }
 
 /// What this process or another one has written is in the next list, page of the audit log, and export, also while the
@@ -183,62 +190,62 @@ async fn lists_are_read_from_every_replica() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the replicas of scripts/with-replicas; scripts/check-replicas runs it"]
 async fn a_list_has_everything_that_is_committed() {
-    let scene = Scene::new(|urls| urls).await;
-    let own = World::new(Arc::new(scene.store.clone()));
-    scene.until_all_answer().await;
+    let fixture = Fixture::new(|urls| urls).await;
+    let own = World::new(Arc::new(fixture.store.clone()));
+    fixture.until_all_answer().await;
     let (held, entries, permissions) =
-        (Held::new(&scene.database).await, scene.entries().await, scene.permissions().await);
+        (Held::new(&fixture.database).await, fixture.entries().await, fixture.permissions().await);
     for number in 0..10 {
         let (world, users, email) =
-            (if number % 2 == 0 { &own } else { &scene.other }, number + 1, format!("b{number}@example.com"));
-        world.user(&scene.tenant, &email).await;
-        assert_eq!(scene.emails().await.len(), 1 + users);
-        assert!(scene.entries().await >= entries + users);
-        world.permission(&scene.tenant, &format!("b{number}:read")).await;
-        assert_eq!(scene.permissions().await, permissions + users as u64);
+            (if number % 2 == 0 { &own } else { &fixture.other }, number + 1, format!("b{number}@example.com"));
+        world.user(&fixture.tenant, &email).await;
+        assert_eq!(fixture.emails().await.len(), 1 + users);
+        assert!(fixture.entries().await >= entries + users);
+        world.permission(&fixture.tenant, &format!("b{number}:read")).await;
+        assert_eq!(fixture.permissions().await, permissions + users as u64);
     }
     held.end().await;
-    scene.until_all_answer().await;
-    assert_eq!(scene.emails().await.len(), 11);
+    fixture.until_all_answer().await;
+    assert_eq!(fixture.emails().await.len(), 11);
 }
 
 /// A list waits only a moment for a replica that lags, and later lists do not wait at all.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the replicas of scripts/with-replicas; scripts/check-replicas runs it"]
 async fn a_replica_that_stands_still_delays_no_lists() {
-    let scene = Scene::new(|urls| urls).await;
-    scene.until_all_answer().await;
-    let held = Held::new(&scene.database).await;
-    scene.other.user(&scene.tenant, GRACE).await;
+    let fixture = Fixture::new(|urls| urls).await;
+    fixture.until_all_answer().await;
+    let held = Held::new(&fixture.database).await;
+    fixture.other.user(&fixture.tenant, GRACE).await;
     // One list for each replica waits.
     for _ in 0..2 {
-        assert_eq!(scene.emails().await, [ADA, GRACE]);
+        assert_eq!(fixture.emails().await, [ADA, GRACE]);
     }
     let since = Instant::now();
     for _ in 0..200 {
-        assert_eq!(scene.emails().await, [ADA, GRACE]);
+        assert_eq!(fixture.emails().await, [ADA, GRACE]);
     }
     assert!(since.elapsed() < Duration::from_secs(4), "the lists took {:?}", since.elapsed());
     held.end().await;
-    scene.until_all_answer().await;
+    fixture.until_all_answer().await;
 }
 
 /// The size of a log is read from the primary, so its entries must be as new.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the replicas of scripts/with-replicas; scripts/check-replicas runs it"]
 async fn a_log_is_never_shorter_than_its_size() {
-    let scene = Scene::new(|urls| urls).await;
+    let fixture = Fixture::new(|urls| urls).await;
     let check = async || {
         for number in 0..5 {
-            scene.other.user(&scene.tenant, &format!("{}@example.com", Uuid::now_v7())).await;
-            scene.other.sequence().await;
-            let heads = scene.store.log_heads(&[scene.tenant.id]).await.unwrap();
-            let entries = scene.store.sequenced_entries(scene.tenant.id, 0, 100).await.unwrap();
+            fixture.other.user(&fixture.tenant, &format!("{}@example.com", Uuid::now_v7())).await;
+            fixture.other.sequence().await;
+            let heads = fixture.store.log_heads(&[fixture.tenant.id]).await.unwrap();
+            let entries = fixture.store.sequenced_entries(fixture.tenant.id, 0, 100).await.unwrap();
             assert_eq!(entries.len() as u64, heads[0].frontier.size(), "{number}");
         }
     };
     check().await;
-    let held = Held::new(&scene.database).await;
+    let held = Held::new(&fixture.database).await;
     check().await;
     held.end().await;
 }
@@ -250,27 +257,27 @@ async fn a_log_is_never_shorter_than_its_size() {
 async fn a_lost_replica_causes_no_error() {
     for fault in [Fault::Gone, Fault::Closed, Fault::Reset, Fault::Silent, Fault::Severed] {
         let mut proxy = None;
-        let scene = Scene::new(|mut urls| {
+        let fixture = Fixture::new(|mut urls| {
             let before = proxy.insert(Proxy::before(&urls[0]));
             urls[0] = before.url(&urls[0]);
             urls
         })
         .await;
         let proxy = proxy.unwrap();
-        scene.until_all_answer().await;
+        fixture.until_all_answer().await;
         proxy.set(fault);
         let (began, mut slowest) = (Instant::now(), Duration::ZERO);
         for _ in 0..100 {
             let since = Instant::now();
-            assert_eq!(scene.emails().await, [ADA], "{fault:?}");
+            assert_eq!(fixture.emails().await, [ADA], "{fault:?}");
             slowest = slowest.max(since.elapsed());
         }
         println!("{fault:?}: 100 lists in {:?}, the slowest in {slowest:?}", began.elapsed());
         assert!(slowest < Duration::from_secs(2), "{fault:?}: a list took {slowest:?}");
         assert!(began.elapsed() < Duration::from_secs(6), "{fault:?}: the lists took {:?}", began.elapsed());
-        assert_eq!(answering(&scene.database.replica_urls()[1..]).await, 1, "{fault:?}");
+        assert_eq!(answering(&fixture.database.replica_urls()[1..]).await, 1, "{fault:?}");
         proxy.set(Fault::None);
-        scene.until_all_answer().await;
+        fixture.until_all_answer().await;
     }
 }
 
@@ -278,35 +285,35 @@ async fn a_lost_replica_causes_no_error() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the replicas of scripts/with-replicas; scripts/check-replicas runs it"]
 async fn lists_in_progress_survive_the_loss_of_a_replica() {
-    let scene = Arc::new(Scene::new(|urls| urls).await);
-    scene.until_all_answer().await;
+    let fixture = Arc::new(Fixture::new(|urls| urls).await);
+    fixture.until_all_answer().await;
     let ends = Instant::now() + Duration::from_secs(3);
     let readers: JoinSet<()> = (0..8)
         .map(|_| {
-            let scene = Arc::clone(&scene);
+            let fixture = Arc::clone(&fixture);
             async move {
                 while Instant::now() < ends {
-                    assert_eq!(scene.emails().await, [ADA]);
+                    assert_eq!(fixture.emails().await, [ADA]);
                 }
             }
         })
         .collect();
     while Instant::now() < ends {
-        for url in scene.database.replica_urls() {
+        for url in fixture.database.replica_urls() {
             disconnect(&url).await;
         }
         sleep(Duration::from_millis(100)).await;
     }
     readers.join_all().await;
-    scene.until_all_answer().await;
+    fixture.until_all_answer().await;
 }
 
 /// What ended on the primary could still be valid there.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the replicas of scripts/with-replicas; scripts/check-replicas runs it"]
 async fn a_standby_is_refused_as_the_database() {
-    let scene = Scene::new(|urls| urls).await;
-    let refused = PostgresStore::connect(&scene.database.replica_urls()[0]).await;
+    let fixture = Fixture::new(|urls| urls).await;
+    let refused = PostgresStore::connect(&fixture.database.replica_urls()[0]).await;
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
 }
 
@@ -314,7 +321,7 @@ async fn a_standby_is_refused_as_the_database() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the replicas of scripts/with-replicas; scripts/check-replicas runs it"]
 async fn a_url_of_something_else_is_not_used() {
-    let neighbour = Scene::new(|urls| urls).await;
+    let neighbour = Fixture::new(|urls| urls).await;
     let database = TestDatabase::create().await;
     let urls = [
         database.url().to_owned(),
@@ -322,12 +329,12 @@ async fn a_url_of_something_else_is_not_used() {
         "postgres://absent@127.0.0.1:1/absent".to_owned(),
     ];
     for url in urls {
-        let scene = Scene::new(|_| vec![url.clone()]).await;
-        scene.other.user(&scene.tenant, GRACE).await;
+        let fixture = Fixture::new(|_| vec![url.clone()]).await;
+        fixture.other.user(&fixture.tenant, GRACE).await;
         for _ in 0..2 {
-            assert_eq!(scene.emails().await, [ADA, GRACE]);
+            assert_eq!(fixture.emails().await, [ADA, GRACE]);
         }
-        assert_eq!(answering(&[scene.database.url().to_owned()]).await, 1, "the primary has answered");
+        assert_eq!(answering(&[fixture.database.url().to_owned()]).await, 1, "the primary has answered");
     }
     assert!(PostgresStore::connect(database.url()).await.unwrap().with_replicas(["replica"]).is_err());
 }
@@ -339,9 +346,9 @@ async fn a_url_of_something_else_is_not_used() {
 async fn a_promoted_replica_is_not_used() {
     let database = TestDatabase::create().await;
     let url = database.promotion_url();
-    let scene = Scene::in_database(database, |_| vec![url.clone()]).await;
+    let fixture = Fixture::in_database(database, |_| vec![url.clone()]).await;
     until("the replica", async || {
-        scene.emails().await;
+        fixture.emails().await;
         answering(std::slice::from_ref(&url)).await == 1
     })
     .await;
@@ -349,18 +356,18 @@ async fn a_promoted_replica_is_not_used() {
     assert!(sqlx::query_scalar::<_, bool>("SELECT pg_promote()").fetch_one(&mut promoted).await.unwrap());
     promoted.execute("UPDATE iam.users SET email = 'grace@example.com'").await.unwrap();
     for _ in 0..100 {
-        assert_eq!(scene.emails().await, [ADA]);
+        assert_eq!(fixture.emails().await, [ADA]);
         sleep(Duration::from_millis(10)).await;
     }
     // The replicas of the former primary have replayed more than the new one has written.
-    scene.database.pool().execute("CREATE TABLE more AS SELECT generate_series(1, 100000)").await.unwrap();
-    let urls = scene.database.replica_urls();
+    fixture.database.pool().execute("CREATE TABLE more AS SELECT generate_series(1, 100000)").await.unwrap();
+    let urls = fixture.database.replica_urls();
     for url in &urls {
-        catch_up(&scene.database, url).await;
+        catch_up(&fixture.database, url).await;
     }
     let store = PostgresStore::connect(&url).await.unwrap();
-    let scene = Scene { store: store.with_replicas(urls.iter().map(String::as_str)).unwrap(), ..scene };
+    let fixture = Fixture { store: store.with_replicas(urls.iter().map(String::as_str)).unwrap(), ..fixture };
     for _ in 0..4 {
-        assert_eq!(scene.emails().await, [GRACE], "the new primary answers");
+        assert_eq!(fixture.emails().await, [GRACE], "the new primary answers");
     }
 }

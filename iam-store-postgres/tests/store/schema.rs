@@ -24,7 +24,15 @@ async fn every_unique_index_starts_with_the_tenant() {
     .fetch_all(&database.pool())
     .await
     .unwrap();
-    let allowed = ["_migrations_pkey", "signing_keys_id_key", "signing_keys_pkey", "tenants_pkey", "tenants_slug_key"];
+    let allowed = [
+        "_migrations_pkey",
+        "domains_verified_key",
+        "passkeys_pkey",
+        "signing_keys_id_key",
+        "signing_keys_pkey",
+        "tenants_pkey",
+        "tenants_slug_key",
+    ];
     assert_eq!(others, allowed);
 }
 

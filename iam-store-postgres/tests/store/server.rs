@@ -10,7 +10,7 @@ use iam_core::{Caller, RequestContext, Store as _, UserAgent};
 use iam_store_postgres::PostgresStore;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
-use test_support::postgres::{TestDatabase, is_distributed};
+use test_support::postgres::{TestDatabase, runs_on_citus};
 
 /// Roles belong to the whole database server. So all tests share this one, and no test removes it.
 const ROLE: &str = "iam_test_server";
@@ -25,7 +25,7 @@ END $$";
 pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
     let owner = database.store().await;
     database.migrate(&owner).await;
-    if is_distributed() {
+    if runs_on_citus() {
         return owner;
     }
     database.pool().execute(MAKE_ROLE).await.unwrap();

@@ -12,14 +12,14 @@ use test_support::sqlite::TestFile;
 
 /// A log with sequenced entries, of which one is erased, and with a pending entry. `other` is another program that uses
 /// the same file.
-struct Scene {
+struct Fixture {
     world: World,
     tenant: TenantId,
     other: SqlitePool,
     _file: TestFile,
 }
 
-impl Scene {
+impl Fixture {
     async fn new() -> Self {
         let file = TestFile::create();
         let store = SqliteStore::open(file.url()).await.unwrap();
@@ -84,20 +84,20 @@ async fn erase(world: &World, tenant: TenantId, entries: &[AuditEntry]) -> Audit
 
 #[tokio::test]
 async fn an_entry_cannot_be_changed() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let statements = [
         "UPDATE audit_entries SET metadata = '{}' WHERE action = 'SENT' AND length(details_salt) = 16",
         "UPDATE audit_entries SET ip_address = NULL WHERE length(details_salt) = 16",
         "UPDATE audit_entries SET details_salt = zeroblob(32) WHERE length(details_salt) = 16",
         "UPDATE OR REPLACE audit_entries SET created_at = 0",
     ];
-    scene.assert_refused(&statements, "an audit entry cannot be changed").await;
+    fixture.assert_refused(&statements, "an audit entry cannot be changed").await;
 }
 
 #[tokio::test]
 async fn other_columns_of_an_erased_entry_cannot_be_changed() {
     const ERASED: &str = "length(details_salt) = 32";
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for column in [
         "rowid = rowid + 1000",
         "rowid = 1",
@@ -112,7 +112,7 @@ async fn other_columns_of_an_erased_entry_cannot_be_changed() {
         "created_at = created_at + 1",
     ] {
         let sql = format!("UPDATE OR REPLACE audit_entries SET {column} WHERE {ERASED}");
-        let refused = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&scene.other).await;
+        let refused = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&fixture.other).await;
         let refused = refused.map_err(|error| error.to_string());
         assert!(refused.as_ref().is_err_and(|error| error.contains("cannot be changed")), "{column}: {refused:?}");
     }
@@ -123,70 +123,70 @@ async fn other_columns_of_an_erased_entry_cannot_be_changed() {
 #[tokio::test]
 async fn an_erased_part_cannot_be_changed() {
     const ERASED: &str = "length(details_salt) = 32";
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for column in
         ["metadata = '{\"other\":1}'", "new_value = '{}'", "details_salt = zeroblob(32)", "ip_address = '192.0.2.9'"]
     {
         let sql = format!("UPDATE audit_entries SET {column} WHERE {ERASED}");
-        let refused = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&scene.other).await;
+        let refused = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&fixture.other).await;
         let refused = refused.map_err(|error| error.to_string());
         assert!(refused.as_ref().is_err_and(|error| error.contains("cannot be changed")), "{column}: {refused:?}");
     }
     let sql = format!("UPDATE audit_entries SET metadata = metadata, details_salt = details_salt WHERE {ERASED}");
-    let done = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&scene.other).await.unwrap();
+    let done = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&fixture.other).await.unwrap();
     assert_eq!(done.rows_affected(), 1);
 }
 
 #[tokio::test]
 async fn an_entry_cannot_be_deleted_before_retention_marks_it_for_removal() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let delete = "DELETE FROM audit_entries
         WHERE id IN (SELECT entry_id FROM audit_leaves WHERE sequence = 10)";
     let pending = "DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_unsealed)";
-    scene.assert_refused(&[delete, pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
-    scene.give_up(10).await;
-    scene.assert_refused(&[delete, pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
-    scene.give_up(11).await;
-    let done = sqlx::query(delete).execute(&scene.other).await.unwrap();
+    fixture.assert_refused(&[delete, pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
+    fixture.give_up(10).await;
+    fixture.assert_refused(&[delete, pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
+    fixture.give_up(11).await;
+    let done = sqlx::query(delete).execute(&fixture.other).await.unwrap();
     assert_eq!(done.rows_affected(), 1);
-    scene.assert_refused(&[pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
+    fixture.assert_refused(&[pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
 }
 
 #[tokio::test]
 async fn the_tree_cannot_be_changed() {
-    let scene = Scene::new().await;
-    scene.assert_refused(&["UPDATE audit_leaves SET hash = zeroblob(32)"], "a leaf of").await;
-    scene.assert_refused(&["DELETE FROM audit_leaves"], "a leaf of").await;
-    scene.assert_refused(&["UPDATE audit_nodes SET hash = zeroblob(32)"], "a node of").await;
-    scene.assert_refused(&["DELETE FROM audit_nodes"], "a node of").await;
+    let fixture = Fixture::new().await;
+    fixture.assert_refused(&["UPDATE audit_leaves SET hash = zeroblob(32)"], "a leaf of").await;
+    fixture.assert_refused(&["DELETE FROM audit_leaves"], "a leaf of").await;
+    fixture.assert_refused(&["UPDATE audit_nodes SET hash = zeroblob(32)"], "a node of").await;
+    fixture.assert_refused(&["DELETE FROM audit_nodes"], "a node of").await;
 }
 
 #[tokio::test]
 async fn the_head_of_a_log_cannot_shrink_or_be_deleted() {
-    let scene = Scene::new().await;
-    scene.give_up(20).await;
-    scene.world.store.purge_audit_entries().await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.give_up(20).await;
+    fixture.world.store.purge_audit_entries().await.unwrap();
     let statements = [
         "UPDATE audit_logs SET size = size - 1",
         "UPDATE audit_logs SET removed = removed - 1",
         "UPDATE audit_logs SET purged = purged - 1",
         "UPDATE audit_logs SET tenant_id = zeroblob(16)",
     ];
-    scene.assert_refused(&statements, "an audit log cannot shrink").await;
-    scene.assert_refused(&["DELETE FROM audit_logs"], "cannot be deleted").await;
+    fixture.assert_refused(&statements, "an audit log cannot shrink").await;
+    fixture.assert_refused(&["DELETE FROM audit_logs"], "cannot be deleted").await;
 }
 
 #[tokio::test]
 async fn the_record_of_an_erasure_cannot_be_changed_or_deleted() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let statements = ["UPDATE audit_erasures SET created_at = 0", "DELETE FROM audit_erasures"];
-    scene.assert_refused(&statements, "the record of an erasure").await;
+    fixture.assert_refused(&statements, "the record of an erasure").await;
 }
 
 /// INSERT OR REPLACE does not fire the DELETE triggers.
 #[tokio::test]
 async fn rows_of_the_audit_log_cannot_be_replaced() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let statements = [
         "INSERT OR REPLACE INTO audit_entries SELECT * FROM audit_entries LIMIT 1",
         "INSERT OR REPLACE INTO audit_entries (
@@ -199,7 +199,7 @@ async fn rows_of_the_audit_log_cannot_be_replaced() {
         "INSERT OR REPLACE INTO audit_nodes SELECT * FROM audit_nodes LIMIT 1",
         "INSERT OR REPLACE INTO audit_logs (tenant_id) SELECT tenant_id FROM audit_logs",
     ];
-    scene.assert_refused(&statements, "cannot be replaced").await;
+    fixture.assert_refused(&statements, "cannot be replaced").await;
 }
 
 /// Erased text is not in an unused part of a page or in a free page either.

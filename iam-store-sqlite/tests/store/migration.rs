@@ -8,6 +8,7 @@ use iam_core::{Schema, Store as _, StoreError};
 use iam_store_sqlite::SqliteStore;
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqlitePool;
+use test_support::keys::Earlier;
 use test_support::sqlite::TestFile;
 
 #[tokio::test]
@@ -129,4 +130,25 @@ async fn the_previous_release_begins_no_session_of_a_user_with_a_factor() {
     assert!(refused.contains("the user has a second factor"), "{refused}");
     sqlx::query("DELETE FROM factors").execute(&other).await.unwrap();
     begin().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_keys_of_the_previous_release_are_made_again() {
+    let file = TestFile::create();
+    let store = SqliteStore::open(file.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let (world, other) = (World::new(Arc::new(store.clone())), SqlitePool::connect(file.url()).await.unwrap());
+    let earlier = Earlier {
+        world: &world,
+        schema: "",
+        execute: async |statement: String| {
+            sqlx::query(AssertSqlSafe(statement)).execute(&other).await.unwrap();
+        },
+        migrate: async || store.migrate().await.unwrap(),
+        conflicts: async || {
+            let conflicts = store.address_conflicts().await.unwrap();
+            conflicts.into_iter().map(|conflict| (conflict.user_id, conflict.holder_id)).collect()
+        },
+    };
+    earlier.keys_are_made_again().await;
 }

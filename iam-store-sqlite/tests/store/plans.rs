@@ -13,13 +13,23 @@ use test_support::sqlite::TestFile;
 
 /// Statements that may read a whole table, by their beginning: they are about all tenants or all expired rows, and run
 /// in the background; or they stop at the first row.
-const WHOLE: [&str; 11] = [
+const WHOLE: [&str; 17] = [
     "SELECT (SELECT count(*) FROM sessions",
     "DELETE FROM sessions WHERE rowid IN",
     "DELETE FROM login_attempts WHERE rowid IN",
     "DELETE FROM queued_messages WHERE rowid IN",
     "SELECT tenant_id, purged, removed FROM audit_logs WHERE purged < removed",
     "SELECT g.tenant_id AS \"tenant_id!: Uuid\" FROM audit_logs g UNION",
+    // `keys.rs`: the indexes have only the rows whose keys are to be made again, and none afterwards; and the counts,
+    // once.
+    "SELECT tenant_id, id, email FROM invitations INDEXED BY invitations_keys_idx WHERE keyed = 0",
+    "SELECT tenant_id, id, name, updated_at FROM organizations INDEXED BY organizations_keys_idx WHERE",
+    "SELECT tenant_id, id, email, email_key, first_name, last_name, status, email_verified_at IS NOT NULL AS \
+     \"is_verified!: bool\", last_login_at, created_at, updated_at FROM users INDEXED BY users_keys_idx",
+    "SELECT tenant_id, id, email, email_key, first_name, last_name, status, email_verified_at IS NOT NULL AS \
+     \"is_verified!: bool\", last_login_at, created_at, updated_at FROM users INDEXED BY users_conflicts_idx",
+    "SELECT tenant_id AS \"tenant_id: Uuid\", email_key FROM login_attempts WHERE length(CAST(email_key AS BLOB))",
+    "SELECT DISTINCT tenant_id AS \"tenant_id: Uuid\", email_key FROM queued_messages WHERE length(CAST(email_key AS BLOB))",
     // The delivery of events looks at every webhook.
     "SELECT w.tenant_id, w.id, w.failures > 0 AS \"is_failing!: bool\" FROM webhooks w CROSS JOIN tenants t",
     "SELECT coalesce(max(g.size - max(w.attempted, g.removed)), 0) AS \"entries!: i64\"",

@@ -29,8 +29,15 @@ async fn every_unique_index_starts_with_the_tenant() {
     .fetch_all(&pool)
     .await
     .unwrap();
-    let exceptions =
-        ["_iam_migrations.version", "signing_keys.id", "signing_keys.purpose", "tenants.id", "tenants.slug"];
+    let exceptions = [
+        "_iam_migrations.version",
+        "domains.name",
+        "passkeys.credential_id",
+        "signing_keys.id",
+        "signing_keys.purpose",
+        "tenants.id",
+        "tenants.slug",
+    ];
     assert_eq!(others, exceptions);
 }
 

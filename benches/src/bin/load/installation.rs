@@ -38,7 +38,7 @@ impl Tenant {
 
 impl Installation {
     /// Starts the server on an empty database, which it migrates.
-    pub(crate) async fn found(database: Database) -> Outcome<Self> {
+    pub(crate) async fn create(database: Database) -> Outcome<Self> {
         let server = Process::server(database.url()).await?;
         Ok(Self { server, database })
     }

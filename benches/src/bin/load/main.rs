@@ -5,6 +5,7 @@
 mod api;
 mod client;
 mod data;
+mod fairness;
 mod floor;
 mod installation;
 mod measure;
@@ -43,6 +44,10 @@ enum Arguments {
     SoakSqlite(Soak),
     /// The same on a new database of the server that `IAM_TEST_POSTGRES_URL` names
     SoakPostgres(Soak),
+    /// Measure what a tenant that does its worst costs another tenant, on a new SQLite file
+    FairnessSqlite,
+    /// The same on a new database of the server that `IAM_TEST_POSTGRES_URL` names
+    FairnessPostgres,
     /// Serve bare queries, for the run that started this
     #[command(hide = true)]
     Floor {
@@ -90,12 +95,12 @@ struct Service {
 impl Options {
     fn scale(&self) -> Scale {
         if self.quick {
-            let rounds = Rounds { count: 2, length: Duration::from_millis(300) };
+            let rounds = Rounds { count: 2, length: Duration::from_millis(300), is_trial: true };
             let users = [1_000, 10_000];
             let entries = [300, 3_000];
             return Scale { users, organizations: 1_000, entries, sessions: 200, revocations: 20, starts: 2, rounds };
         }
-        let rounds = Rounds { count: 5, length: Duration::from_secs(self.seconds) / 5 };
+        let rounds = Rounds { count: 5, length: Duration::from_secs(self.seconds) / 5, is_trial: false };
         let many = if self.only.is_some() { 1 } else { 1_000 };
         let users = [1_000, 1_000 * many];
         let entries = [10_000, 10_000 * many];
@@ -129,6 +134,8 @@ fn main() -> Outcome {
         Arguments::Postgres(options) => on_one_thread(options.run(Kind::Postgres)),
         Arguments::SoakSqlite(soak) => on_one_thread(soak.run(Kind::Sqlite)),
         Arguments::SoakPostgres(soak) => on_one_thread(soak.run(Kind::Postgres)),
+        Arguments::FairnessSqlite => on_one_thread(fairness::run(Kind::Sqlite)),
+        Arguments::FairnessPostgres => on_one_thread(fairness::run(Kind::Postgres)),
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) async fn run(database: &Database, length: Duration) -> Outcome {
     }
     let after = rows(&bare).await?;
     server.stop().await?;
-    judge(&memory, &before, &after)
+    check(&memory, &before, &after)
 }
 
 /// An administrator with a connection.
@@ -159,7 +159,7 @@ async fn rows(bare: &Bare) -> Outcome<BTreeMap<String, i64>> {
     Ok(rows)
 }
 
-fn judge(memory: &[f64], before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>) -> Outcome {
+fn check(memory: &[f64], before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>) -> Outcome {
     let mut out = stdout().lock();
     let third = memory.len() / 3;
     let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use iam_benches::{Outcome, PASSWORD, email};
+use iam_core::TenantId;
 use serde_json::{Value, json};
 
 use crate::api::{PREFIX, credentials};
@@ -105,6 +106,17 @@ impl Work {
     /// Logs in through a trusted proxy, which reports this client address.
     pub(crate) fn login_from(address: &'static str, users: Range<u64>) -> Self {
         Self::login_by(&Destination { prefix: PREFIX, address: Some(address), ..Destination::default() }, users)
+    }
+
+    /// Logs in to accounts that do not exist, through a trusted proxy.
+    pub(crate) fn refused_login_from(address: &'static str, tenant: TenantId) -> Self {
+        let destination = Destination { prefix: PREFIX, address: Some(address), ..Destination::default() };
+        let login = |number| {
+            let body =
+                json!({ "email": format!("nobody{number}@example.com"), "password": PASSWORD, "tenant": tenant });
+            destination.request("POST", "/auth/login", Some(&body))
+        };
+        Self { status: 401, ..Self::prepared((0..20_000).map(login).collect()) }
     }
 
     fn login_by(destination: &Destination, users: Range<u64>) -> Self {

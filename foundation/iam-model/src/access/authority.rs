@@ -4,7 +4,7 @@ use crate::access::{DecidingGrant, Decision, Denial, ResourceScope, Until, Visib
 use crate::assignment::Grant;
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, UserId};
-use crate::permission::{Permission, PermissionPattern};
+use crate::permission::{Permission, PermissionPattern, PermissionSet};
 use crate::role::Role;
 
 /// The rights of a user: permissions, with their resource scopes and ends.
@@ -39,7 +39,7 @@ struct Held {
     organization: Option<OrganizationId>,
     until: Until,
     /// Whether the organization and all its ancestors are ACTIVE. True for a role that is held tenant-wide.
-    is_awake: bool,
+    is_lineage_active: bool,
     role: Arc<Role>,
     assignment: AssignmentId,
     granted_by: Option<UserId>,
@@ -48,7 +48,7 @@ struct Held {
 
 impl Held {
     fn is_live(&self, now: Timestamp) -> bool {
-        self.is_awake && self.until.is_after(now)
+        self.is_lineage_active && self.until.is_after(now)
     }
 
     fn covers(&self, scope: ResourceScope<'_>) -> bool {
@@ -79,7 +79,7 @@ impl Authority {
         let held = |grant: &Grant| Held {
             organization: grant.assignment.organization_id,
             until: grant.assignment.expires_at.into(),
-            is_awake: grant.is_awake(),
+            is_lineage_active: grant.is_lineage_active(),
             role: Arc::clone(&grant.role),
             assignment: grant.assignment.id,
             granted_by: grant.assignment.created_by,
@@ -95,6 +95,13 @@ impl Authority {
         roles.sort_unstable_by_key(|role| Arc::as_ptr(role));
         roles.dedup_by(|one, other| Arc::ptr_eq(one, other));
         size_of::<Self>() + size_of_val(held) + roles.into_iter().map(|role| role.size()).sum::<usize>()
+    }
+
+    /// The number of patterns in all roles of the user: how much a check of all of them reads at most.
+    #[must_use]
+    pub fn patterns(&self) -> usize {
+        let held = self.held().unwrap_or_default();
+        held.iter().map(|held| held.role.permissions.iter().count()).sum()
     }
 
     /// Whether the permission is held in a resource scope at a moment.
@@ -149,6 +156,16 @@ impl Authority {
         held.iter().filter(covers).map(|held| held.until).max()
     }
 
+    /// The roles that count at a moment, each with the organization in which it is held and its end; `None` for trusted
+    /// code, which holds everything.
+    pub(super) fn live_roles(
+        &self,
+        now: Timestamp,
+    ) -> Option<impl Iterator<Item = (Option<OrganizationId>, &PermissionSet, Until)>> {
+        let live = self.held()?.iter().filter(move |held| held.is_live(now));
+        Some(live.map(|held| (held.organization, &held.role.permissions, held.until)))
+    }
+
     /// Decides whether the permission is held in a resource scope, and names the deciding grants or the reason of the
     /// denial.
     #[must_use]
@@ -156,14 +173,13 @@ impl Authority {
         let Some(held) = self.held() else { return Decision::allowed(Vec::new()) };
         let with_permission: Vec<&Held> = held.iter().filter(|held| held.role.permissions.allows(permission)).collect();
         let here = || with_permission.iter().filter(|held| held.covers(scope));
-        let deciding: Vec<DecidingGrant> =
-            here().filter(|held| held.is_live(now)).map(|held| held.deciding_in(scope)).collect();
-        if !deciding.is_empty() {
+        let mut deciding = here().filter(|held| held.is_live(now)).map(|held| held.deciding_in(scope)).peekable();
+        if deciding.peek().is_some() {
             return Decision::allowed(deciding);
         }
         Decision::denied(if here().any(|held| !held.until.is_after(now)) {
             Denial::Expired
-        } else if here().any(|held| !held.is_awake) {
+        } else if here().any(|held| !held.is_lineage_active) {
             Denial::OrganizationNotActive
         } else if with_permission.iter().any(|held| held.until.is_after(now)) {
             Denial::HeldElsewhere
@@ -184,24 +200,26 @@ impl Authority {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::testing::{Scene, at};
+    use crate::access::testing::{TestTree, at};
     use crate::permission;
 
     #[test]
     fn a_role_counts_where_it_is_held_and_below() {
-        let scene = Scene::new();
-        let authority = scene.holding("users:read", Some("branch"), None);
+        let test_tree = TestTree::new();
+        let authority = test_tree.holding("users:read", Some("branch"), None);
         let allows = |scope| authority.allows(&permission::USERS_READ, scope, at(0));
-        assert!(allows(scene.scope("branch")) && allows(scene.scope("team")));
-        assert!(!allows(scene.scope("root")) && !allows(scene.scope("other")) && !allows(ResourceScope::Tenant));
-        let everywhere = scene.holding("users:read", None, None);
-        assert!(everywhere.allows(&permission::USERS_READ, scene.scope("team"), at(0)));
+        assert!(allows(test_tree.scope("branch")) && allows(test_tree.scope("team")));
+        assert!(
+            !allows(test_tree.scope("root")) && !allows(test_tree.scope("other")) && !allows(ResourceScope::Tenant)
+        );
+        let everywhere = test_tree.holding("users:read", None, None);
+        assert!(everywhere.allows(&permission::USERS_READ, test_tree.scope("team"), at(0)));
         assert!(everywhere.allows(&permission::USERS_READ, ResourceScope::Tenant, at(0)));
     }
 
     #[test]
     fn a_role_of_several_assignments_counts_once_in_the_size() {
-        let grant = Scene::new().grant("users:read", None, None);
+        let grant = TestTree::new().grant("users:read", None, None);
         let size = |grants: &[Grant]| Authority::of(grants).size();
         let (none, one) = (size(&[]), size(std::slice::from_ref(&grant)));
         assert_eq!(one, none + size_of::<Held>() + grant.role.size());
@@ -210,8 +228,8 @@ mod tests {
 
     #[test]
     fn a_role_counts_until_the_instant_of_its_expiry() {
-        let scene = Scene::new();
-        let authority = scene.holding("users:read", None, Some(at(10)));
+        let test_tree = TestTree::new();
+        let authority = test_tree.holding("users:read", None, Some(at(10)));
         assert!(authority.allows(&permission::USERS_READ, ResourceScope::Tenant, at(9)));
         assert!(!authority.allows(&permission::USERS_READ, ResourceScope::Tenant, at(10)));
         assert_eq!(authority.visible_scope(&permission::USERS_READ, at(10)), None);
@@ -220,33 +238,44 @@ mod tests {
 
     #[test]
     fn a_role_in_a_suspended_organization_grants_nothing_but_reveals_it() {
-        let scene = Scene::new();
-        let authority = scene.holding("users:read", Some("asleep"), Some(at(10)));
-        let scope = scene.scope("asleep");
+        let test_tree = TestTree::new();
+        let authority = test_tree.holding("users:read", Some("asleep"), Some(at(10)));
+        let scope = test_tree.scope("asleep");
         assert!(!authority.allows(&permission::USERS_READ, scope, at(0)));
         assert!(authority.sees(scope, at(9)) && !authority.sees(scope, at(10)));
-        assert!(!authority.sees(scene.scope("other"), at(0)));
+        assert!(!authority.sees(test_tree.scope("other"), at(0)));
     }
 
     #[test]
     fn a_denial_states_its_reason() {
-        let scene = Scene::new();
+        let test_tree = TestTree::new();
         let denial = |authority: &Authority, scope| authority.explain(&permission::USERS_READ, scope, at(10)).denial;
         let tenant = ResourceScope::Tenant;
-        assert_eq!(denial(&scene.holding("users:read", None, Some(at(10))), tenant), Some(Denial::Expired));
-        assert_eq!(denial(&scene.holding("users:read", Some("other"), None), tenant), Some(Denial::HeldElsewhere));
-        assert_eq!(denial(&scene.holding("roles:read", None, None), tenant), Some(Denial::NotHeld));
-        let asleep = scene.holding("users:read", Some("asleep"), None);
-        assert_eq!(denial(&asleep, scene.scope("asleep")), Some(Denial::OrganizationNotActive));
-        assert_eq!(denial(&scene.holding("users:*", Some("root"), None), scene.scope("team")), None);
+        assert_eq!(denial(&test_tree.holding("users:read", None, Some(at(10))), tenant), Some(Denial::Expired));
+        assert_eq!(denial(&test_tree.holding("users:read", Some("other"), None), tenant), Some(Denial::HeldElsewhere));
+        assert_eq!(denial(&test_tree.holding("roles:read", None, None), tenant), Some(Denial::NotHeld));
+        let asleep = test_tree.holding("users:read", Some("asleep"), None);
+        assert_eq!(denial(&asleep, test_tree.scope("asleep")), Some(Denial::OrganizationNotActive));
+        assert_eq!(denial(&test_tree.holding("users:*", Some("root"), None), test_tree.scope("team")), None);
+    }
+
+    #[test]
+    fn a_decision_names_a_limited_number_of_grants_and_says_that_there_are_more() {
+        let test_tree = TestTree::new();
+        for (count, truncated) in [(Decision::MAX_GRANTS, false), (Decision::MAX_GRANTS + 1, true)] {
+            let authority = test_tree.holding_all(&vec![("users:read", None, None); count]);
+            let decision = authority.explain(&permission::USERS_READ, ResourceScope::Tenant, at(0));
+            assert_eq!((decision.grants.len(), decision.truncated), (Decision::MAX_GRANTS, truncated));
+            assert_eq!(decision.to_string().ends_with("and more."), truncated);
+        }
     }
 
     #[test]
     fn only_a_wildcard_covers_a_wildcard_and_the_latest_end_counts() {
-        let scene = Scene::new();
+        let test_tree = TestTree::new();
         let all: PermissionPattern = "users:*".parse().unwrap();
         let read: PermissionPattern = "users:read".parse().unwrap();
-        let authority = scene.holding_all(&[("users:read", None, None), ("users:*", None, Some(at(10)))]);
+        let authority = test_tree.holding_all(&[("users:read", None, None), ("users:*", None, Some(at(10)))]);
         let until = |pattern| authority.holds_until(pattern, ResourceScope::Tenant, at(0));
         assert_eq!(until(&all), Some(Until::Moment(at(10))));
         assert_eq!(until(&read), Some(Until::Forever));

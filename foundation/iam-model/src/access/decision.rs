@@ -12,19 +12,27 @@ pub struct Decision {
     /// The assignments that grant the permission. Each of them is enough by itself; without all of them the permission
     /// would be denied. Trusted code needs none.
     pub grants: Vec<DecidingGrant>,
+    /// Whether more than [`MAX_GRANTS`](Self::MAX_GRANTS) assignments grant the permission, so that some are not named.
+    pub truncated: bool,
     /// The reason of the denial; `None` if the permission is allowed.
     pub denial: Option<Denial>,
 }
 
 impl Decision {
+    /// How many deciding grants a decision names at most. A call may ask for a hundred decisions about users with a
+    /// thousand assignments each.
+    pub const MAX_GRANTS: usize = 50;
+
     /// The permission is allowed by these grants.
-    pub(super) fn allowed(grants: Vec<DecidingGrant>) -> Self {
-        Self { grants, denial: None }
+    pub(super) fn allowed(grants: impl IntoIterator<Item = DecidingGrant>) -> Self {
+        let mut grants = grants.into_iter();
+        let named = grants.by_ref().take(Self::MAX_GRANTS).collect();
+        Self { grants: named, truncated: grants.next().is_some(), denial: None }
     }
 
     /// The permission is denied.
     pub fn denied(denial: Denial) -> Self {
-        Self { grants: Vec::new(), denial: Some(denial) }
+        Self { grants: Vec::new(), truncated: false, denial: Some(denial) }
     }
 
     /// The same decision without facts from outside the resource scope of the question.
@@ -55,7 +63,7 @@ impl fmt::Display for Decision {
                     let separator = if number == 0 { "" } else { ", " };
                     write!(f, "{separator}{} {}", grant.role_name, grant.origin())?;
                 }
-                f.write_str(".")
+                f.write_str(if self.truncated { " and more." } else { "." })
             }
         }
     }

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::access::{ResourceScope, Rights, Until};
@@ -6,7 +7,7 @@ use crate::assignment::{Grant, OfferedRole};
 use crate::clock::Timestamp;
 use crate::error::{Forbidden, Result, Shortfall};
 use crate::id::OrganizationId;
-use crate::permission::{PermissionPattern, PermissionSet};
+use crate::permission::{self, PatternKind, PermissionPattern, PermissionSet};
 use crate::role::Role;
 
 /// Rights that a change would give to a user.
@@ -71,15 +72,29 @@ impl<'a> GrantedRights<'a> {
         grants.iter().filter(|grant| grant.assignment.is_live(now)).map(Self::of).collect()
     }
 
+    /// Whether a user with these rights may change the protection of the whole tenant, at some moment after `now`: the
+    /// policies of passwords and factors, the retention of the audit log, and its entries.
+    ///
+    /// That needs a recent authentication, and API keys may not do it (`docs/http-api.md#step-up`). A caller that gives
+    /// such rights must have authenticated recently, too: it could give them to an account of its own, and do the rest
+    /// there.
+    #[must_use]
+    pub fn change_protections(&self, now: Timestamp) -> bool {
+        let guarded = [permission::TENANTS_UPDATE, permission::AUDIT_LOGS_UPDATE, permission::AUDIT_LOGS_DELETE];
+        matches!(self.scope, ResourceScope::Tenant)
+            && self.until > Until::Moment(now)
+            && guarded.iter().any(|permission| self.permissions.allows(permission))
+    }
+
     /// Permissions that a change gives tenant-wide.
     pub(crate) fn tenant_wide(permissions: Cow<'a, PermissionSet>, until: Until) -> Self {
         Self { permissions, scope: ResourceScope::Tenant, until }
     }
 }
 
-impl Rights<'_> {
+impl<'a> Rights<'a> {
     /// Does the escalation check for a change that gives these rights. The check passes if the caller holds each of
-    /// them itself, in the same resource scope and for at least as long (`decisions.md` §4).
+    /// them itself, in the same resource scope and for at least as long (`docs/http-api.md#granted-rights`).
     ///
     /// It compares sets of permissions, not ranks of roles. Only a wildcard covers a wildcard.
     ///
@@ -87,19 +102,120 @@ impl Rights<'_> {
     ///
     /// [`Forbidden::Escalation`], which names the first permission that the caller lacks.
     pub fn check_escalation<'g>(self, granted: impl IntoIterator<Item = GrantedRights<'g>>) -> Result<()> {
-        for GrantedRights { permissions, scope, until } in granted {
-            for permission in permissions.iter() {
-                let held = self.authority.holds_until(permission, scope, self.now);
-                if held < Some(until) {
-                    let held_until = match held {
-                        Some(Until::Moment(moment)) => Some(moment),
-                        Some(Until::Forever) | None => None,
-                    };
-                    return Err(Forbidden::Escalation(Shortfall::new(permission.clone(), held_until)).into());
-                }
+        let mut check = self.escalation_check();
+        granted.into_iter().try_for_each(|granted| check.check(&granted))
+    }
+
+    /// Returns the escalation check for many rights, one after the other.
+    #[must_use]
+    pub fn escalation_check(self) -> EscalationCheck<'a> {
+        EscalationCheck { rights: self, by_organization: None, steps: 0 }
+    }
+}
+
+/// The escalation check, which reads each role that the caller holds at most once in each organization, however many
+/// rights are checked: a caller may hold a thousand roles of 500 permissions, and give 500 such roles at once.
+#[derive(Debug)]
+pub struct EscalationCheck<'a> {
+    rights: Rights<'a>,
+    /// The permissions of the caller in exactly this organization, or tenant-wide. `None` before the first check.
+    by_organization: Option<HashMap<Option<OrganizationId>, HeldRoles<'a>>>,
+    steps: usize,
+}
+
+#[derive(Debug, Default)]
+struct HeldRoles<'a> {
+    roles: Vec<(&'a PermissionSet, Until)>,
+    /// The same by patterns. `None` before the first check there.
+    ends: Option<PatternEnds<'a>>,
+}
+
+/// The latest ends of patterns in one organization, or tenant-wide.
+#[derive(Debug, Default)]
+struct PatternEnds<'a> {
+    everything: Option<Until>,
+    resources: HashMap<&'a str, Until>,
+    exact: HashMap<&'a str, Until>,
+}
+
+impl<'a> PatternEnds<'a> {
+    fn of(roles: &[(&'a PermissionSet, Until)]) -> Self {
+        let mut ends = Self::default();
+        for (permissions, until) in roles {
+            for pattern in permissions.iter() {
+                let end = match pattern.kind() {
+                    PatternKind::Everything => ends.everything.get_or_insert(*until),
+                    PatternKind::Resource(resource) => ends.resources.entry(resource).or_insert(*until),
+                    PatternKind::Exact(text) => ends.exact.entry(text).or_insert(*until),
+                };
+                *end = (*end).max(*until);
+            }
+        }
+        ends
+    }
+
+    /// The latest end of a pattern that covers another one.
+    fn covering(&self, pattern: &PermissionPattern) -> Option<Until> {
+        let (resource, exact) = match pattern.kind() {
+            PatternKind::Everything => (None, None),
+            PatternKind::Resource(resource) => (self.resources.get(resource), None),
+            PatternKind::Exact(text) => {
+                let resource = text.split_once(':').map(|(resource, _)| resource);
+                (resource.and_then(|resource| self.resources.get(resource)), self.exact.get(text))
+            }
+        };
+        self.everything.into_iter().chain(resource.copied()).chain(exact.copied()).max()
+    }
+}
+
+impl<'a> EscalationCheck<'a> {
+    /// Checks that the caller holds these rights itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::Escalation`], which names the first permission that the caller lacks.
+    pub fn check(&mut self, GrantedRights { permissions, scope, until }: &GrantedRights<'_>) -> Result<()> {
+        let Some(roles) = self.rights.authority.live_roles(self.rights.now) else { return Ok(()) };
+        let by_organization = self.by_organization.get_or_insert_with(|| {
+            let mut by_organization: HashMap<Option<OrganizationId>, HeldRoles<'a>> = HashMap::new();
+            for (organization, permissions, until) in roles {
+                by_organization.entry(organization).or_default().roles.push((permissions, until));
+            }
+            by_organization
+        });
+        let organizations: Vec<Option<OrganizationId>> = scope.lineage().map(Some).chain([None]).collect();
+        for organization in &organizations {
+            if let Some(HeldRoles { roles, ends: ends @ None }) = by_organization.get_mut(organization) {
+                self.steps += roles.iter().map(|(permissions, _)| permissions.iter().count()).sum::<usize>();
+                *ends = Some(PatternEnds::of(roles));
+            }
+        }
+        let ends: Vec<&PatternEnds<'_>> = organizations
+            .iter()
+            .filter_map(|organization| by_organization.get(organization))
+            .filter_map(|roles| roles.ends.as_ref())
+            .collect();
+        if ends.iter().any(|ends| ends.everything >= Some(*until)) {
+            return Ok(());
+        }
+        for pattern in permissions.iter() {
+            self.steps += ends.len();
+            let held = ends.iter().filter_map(|ends| ends.covering(pattern)).max();
+            if held.is_none_or(|held| held < *until) {
+                let held_until = match held {
+                    Some(Until::Moment(moment)) => Some(moment),
+                    Some(Until::Forever) | None => None,
+                };
+                return Err(Forbidden::Escalation(Shortfall::new(pattern.clone(), held_until)).into());
             }
         }
         Ok(())
+    }
+
+    /// How many patterns the check has read so far. This is the measure of its time.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.steps
     }
 }
 
@@ -107,7 +223,7 @@ impl Rights<'_> {
 mod tests {
     use super::*;
     use crate::access::Authority;
-    use crate::access::testing::{Scene, at, id};
+    use crate::access::testing::{TestTree, at, id};
     use crate::error::Error;
 
     /// Does the escalation check for a caller with the rights `authority` that gives the permission `given`.
@@ -123,9 +239,9 @@ mod tests {
 
     #[test]
     fn a_caller_grants_no_more_than_it_holds() {
-        let scene = Scene::new();
-        let in_branch = || scene.holding("users:*", Some("branch"), Some(at(10)));
-        let (branch, team, root) = (scene.scope("branch"), scene.scope("team"), scene.scope("root"));
+        let test_tree = TestTree::new();
+        let in_branch = || test_tree.holding("users:*", Some("branch"), Some(at(10)));
+        let (branch, team, root) = (test_tree.scope("branch"), test_tree.scope("team"), test_tree.scope("root"));
         let soon = Until::Moment(at(10));
         assert!(gives(in_branch(), "users:read", branch, soon).is_ok());
         assert!(gives(in_branch(), "users:*", team, soon).is_ok());
@@ -133,7 +249,7 @@ mod tests {
             ("*", branch, soon),
             ("roles:read", branch, soon),
             ("users:read", root, soon),
-            ("users:read", scene.scope("other"), soon),
+            ("users:read", test_tree.scope("other"), soon),
             ("users:read", ResourceScope::Tenant, soon),
             ("users:read", branch, Until::Moment(at(11))),
             ("users:read", branch, Until::Forever),
@@ -144,8 +260,8 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_missing_permission_and_its_end() {
-        let scene = Scene::new();
-        let authority = scene.holding("users:read", None, Some(at(10)));
+        let test_tree = TestTree::new();
+        let authority = test_tree.holding("users:read", None, Some(at(10)));
         let refused = gives(authority, "users:read", ResourceScope::Tenant, Until::Forever).unwrap_err();
         assert_eq!(refused.to_string(), "you hold users:read there until 1970-01-01T00:00:10.000Z only");
         let refused = gives(Authority::of([]), "users:*", ResourceScope::Tenant, Until::Moment(at(1))).unwrap_err();
@@ -162,33 +278,73 @@ mod tests {
     }
 
     #[test]
+    fn rights_to_change_what_protects_the_tenant_are_those_that_are_held_tenant_wide_and_for_some_time() {
+        let test_tree = TestTree::new();
+        let change = |permission: &str, scope, until| {
+            let permissions = [permission.parse().unwrap()].into_iter().collect();
+            GrantedRights { permissions: Cow::Owned(permissions), scope, until }.change_protections(at(10))
+        };
+        for permission in ["*", "tenants:*", "tenants:update", "audit-logs:*", "audit-logs:update", "audit-logs:delete"]
+        {
+            assert!(change(permission, ResourceScope::Tenant, Until::Forever), "{permission}");
+            assert!(change(permission, ResourceScope::Tenant, Until::Moment(at(11))), "{permission}");
+            assert!(!change(permission, ResourceScope::Tenant, Until::Moment(at(10))), "{permission}");
+            assert!(!change(permission, test_tree.scope("root"), Until::Forever), "{permission}");
+        }
+        for permission in ["tenants:read", "audit-logs:read", "users:*", "role-assignments:*"] {
+            assert!(!change(permission, ResourceScope::Tenant, Until::Forever), "{permission}");
+        }
+    }
+
+    #[test]
+    fn many_checks_read_each_role_of_the_caller_once() {
+        let test_tree = TestTree::new();
+        let patterns =
+            |roles: usize| -> Vec<String> { (0..roles * 20).map(|number| format!("orders:do-{number}")).collect() };
+        let names = patterns(10);
+        let held: Vec<(&str, Option<&str>, _)> = names.iter().map(|name| (name.as_str(), Some("root"), None)).collect();
+        let authority = test_tree.holding_all(&held);
+        let set: PermissionSet = names.iter().map(|name| name.parse().unwrap()).collect();
+        let mut check = Rights::new(&authority, at(0)).escalation_check();
+        let granted = |scope| GrantedRights { permissions: Cow::Borrowed(&set), scope, until: Until::Forever };
+        for _ in 0..500 {
+            check.check(&granted(test_tree.scope("team"))).unwrap();
+        }
+        assert!(check.check(&granted(test_tree.scope("other"))).is_err());
+        assert_eq!(check.steps(), names.len() + 500 * names.len());
+    }
+
+    #[test]
     fn only_a_caller_that_holds_everything_grants_everything() {
-        let scene = Scene::new();
+        let test_tree = TestTree::new();
         let grants = |authority: &Authority| {
             Rights::new(authority, at(0)).check_escalation([GrantedRights::everything()]).is_ok()
         };
-        assert!(grants(&Authority::everything()) && grants(&scene.holding("*", None, None)));
-        assert!(!grants(&scene.holding("*", None, Some(at(10)))) && !grants(&scene.holding("*", Some("root"), None)));
+        assert!(grants(&Authority::everything()) && grants(&test_tree.holding("*", None, None)));
+        assert!(
+            !grants(&test_tree.holding("*", None, Some(at(10))))
+                && !grants(&test_tree.holding("*", Some("root"), None))
+        );
     }
 
     #[test]
     fn a_grant_gives_the_permissions_of_its_role_where_it_is_held() {
-        let scene = Scene::new();
+        let test_tree = TestTree::new();
         let covers = |organization: &str, grant: &Grant| {
-            let authority = scene.holding("users:*", Some(organization), None);
+            let authority = test_tree.holding("users:*", Some(organization), None);
             Rights::new(&authority, at(0)).check_escalation([GrantedRights::of(grant)]).is_ok()
         };
-        let grant = scene.grant("users:read", Some("branch"), None);
+        let grant = test_tree.grant("users:read", Some("branch"), None);
         assert!(covers("branch", &grant) && covers("root", &grant));
         assert!(!covers("team", &grant) && !covers("other", &grant));
         // The caller needs tenant-wide rights if the grant does not say where its organization is, and everything if
         // it does not say which role it is.
         for unknown in [
             Grant { organization: None, ..grant.clone() },
-            Grant { organization: scene.grant("*", Some("root"), None).organization, ..grant.clone() },
+            Grant { organization: test_tree.grant("*", Some("root"), None).organization, ..grant.clone() },
         ] {
             assert!(!covers("root", &unknown));
-            let tenant_wide = scene.holding("users:read", None, None);
+            let tenant_wide = test_tree.holding("users:read", None, None);
             let rights = Rights::new(&tenant_wide, at(0));
             assert!(rights.check_escalation([GrantedRights::of(&unknown)]).is_ok());
             let mut other = unknown.clone();

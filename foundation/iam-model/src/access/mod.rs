@@ -1,12 +1,12 @@
-//! Access control: the rights of users, and the decisions that follow from them (`decisions.md` §4).
+//! Access control: the rights of users, and the decisions that follow from them (`docs/http-api.md#access`).
 //!
 //! It consists of three parts, each in a small file:
 //!
 //! 1. An [`Authority`] is the sum of a user's role assignments. It answers whether a permission is held in a
 //!    [`ResourceScope`] at a moment, by plain loops over values.
 //! 2. [`Rights`] turns that answer into an error: 403 if the caller may know that the resource exists, otherwise 404.
-//! 3. [`GrantedRights`] are what a change would give to a user. The escalation check compares them with the rights of
-//!    the author: a change gives no user more rights than its author holds.
+//! 3. [`GrantedRights`] are the rights that a change would give to a user. The escalation check compares them with the
+//!    rights of the author: a change gives no user more rights than its author holds.
 
 mod authority;
 mod decision;
@@ -19,7 +19,7 @@ pub mod testing;
 
 pub use authority::{Authority, CountingGrant};
 pub use decision::{DecidingGrant, Decision, Denial};
-pub use escalation::{GrantedRights, HeldRole};
-pub use rights::{Coverage, Rights};
+pub use escalation::{EscalationCheck, GrantedRights, HeldRole};
+pub use rights::{Coverage, Membership, Rights};
 pub use scope::{ResourceScope, Until, VisibleScope};
 pub use snapshot::Snapshot;

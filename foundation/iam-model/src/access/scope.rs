@@ -24,6 +24,18 @@ impl ResourceScope<'_> {
         }
     }
 
+    /// The organizations in which grants count in the resource scope.
+    pub(super) fn lineage(self) -> impl Iterator<Item = OrganizationId> {
+        let (position, scope) = match self {
+            Self::Tenant => (None, None),
+            // In a deleted organization, only grants that are tenant-wide count.
+            Self::Organization(position) => (Some(position).filter(|position| !position.is_inactive()), None),
+            Self::OfGrant(scope) => (None, Some(scope)),
+        };
+        let of_grant = scope.into_iter().flat_map(|scope| scope.lineage.iter().copied());
+        position.into_iter().flat_map(Position::lineage).chain(of_grant)
+    }
+
     /// Whether grants in this organization count in the resource scope.
     pub(crate) fn is_within(self, organization: OrganizationId) -> bool {
         match self {
@@ -60,11 +72,11 @@ impl Grant {
 pub enum VisibleScope {
     /// The whole tenant.
     Tenant,
-    /// These organizations, at least one, and everything below them.
+    /// These organizations, at least one, and everything below them. Those of a user are in ascending order.
     Organizations(Vec<OrganizationId>),
 }
 
-/// When a grant ends.
+/// When a grant ends. The order of the variants matters: every moment is before `Forever`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
     /// The grant does not count from this instant on.

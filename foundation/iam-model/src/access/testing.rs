@@ -47,11 +47,11 @@ pub fn organization(name: &str, parent: Option<&str>, status: OrganizationStatus
     }
 }
 
-pub struct Scene {
+pub struct TestTree {
     pub hierarchy: Hierarchy,
 }
 
-impl Scene {
+impl TestTree {
     pub fn new() -> Self {
         use OrganizationStatus::{Active, Suspended};
         let hierarchy = [

@@ -33,6 +33,12 @@ impl ResourceType {
     pub const ACCESS_REVIEW: Self = Self(Cow::Borrowed("ACCESS_REVIEW"));
     /// An item of an access review. Only errors are about one.
     pub const ACCESS_REVIEW_ITEM: Self = Self(Cow::Borrowed("ACCESS_REVIEW_ITEM"));
+    /// A domain of the tenant.
+    pub const DOMAIN: Self = Self(Cow::Borrowed("DOMAIN"));
+    /// The link of a user to an account at an identity provider.
+    pub const IDENTITY: Self = Self(Cow::Borrowed("IDENTITY"));
+    /// An identity provider of the tenant.
+    pub const IDENTITY_PROVIDER: Self = Self(Cow::Borrowed("IDENTITY_PROVIDER"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -57,7 +63,7 @@ impl From<String> for ResourceType {
     }
 }
 
-/// The actions that the service records (`decisions.md` §6), by their stored names.
+/// The actions that the service records (`docs/audit.md#what-is-recorded`), by their stored names.
 pub mod action {
     /// A resource was created.
     pub const CREATE: &str = "CREATE";
@@ -103,10 +109,10 @@ pub mod action {
     pub const ERASE: &str = "ERASE";
 }
 
-/// The resource types of `interface.md` §4.4, in that order.
+/// The resource types of `docs/http-api.md#the-audit-log-over-http`, in that order.
 pub const RESOURCE_TYPES: [&str; 6] = ["USER", "ORGANIZATION", "TENANT", "ROLE", "PERMISSION", "SESSION"];
 
-/// The actions of `interface.md` §4.4, in that order.
+/// The actions of `docs/http-api.md#the-audit-log-over-http`, in that order.
 pub const ACTIONS: [&str; 7] = ["CREATE", "READ", "UPDATE", "DELETE", "LOGIN", "LOGOUT", "LOGIN_FAILURE"];
 
 /// The actions that the service records for one resource type.
@@ -119,8 +125,8 @@ pub struct Recorded {
     pub actions: &'static [&'static str],
 }
 
-/// Everything that the service records (`decisions.md` §6).
-pub const CATALOGUE: [Recorded; 13] = {
+/// Everything that the service records (`docs/audit.md#what-is-recorded`).
+pub const CATALOGUE: [Recorded; 16] = {
     use action::{
         ACCEPTED, COMPLETED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
         PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED,
@@ -159,10 +165,14 @@ pub const CATALOGUE: [Recorded; 13] = {
         of(ResourceType::API_KEY, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::WEBHOOK, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::ACCESS_REVIEW, &[CREATE, UPDATE, COMPLETED]),
+        of(ResourceType::DOMAIN, &[CREATE, UPDATE, DELETE]),
+        of(ResourceType::IDENTITY_PROVIDER, &[CREATE, UPDATE, DELETE]),
+        of(ResourceType::IDENTITY, &[CREATE, DELETE]),
     ]
 };
 
-/// Actions that an application may not record for any resource type, not even for its own types (`decisions.md` §6).
+/// Actions that an application may not record for any resource type, not even for its own types
+/// (`docs/audit.md#events-of-an-application`).
 const RESERVED: [&str; 17] = [
     action::LOGIN,
     action::LOGOUT,

@@ -26,6 +26,13 @@ const VERSION: &[u8] = b"1";
 const PERSONAL: [&str; 9] =
     ["email", "firstname", "lastname", "fullname", "displayname", "phone", "phonenumber", "address", "ipaddress"];
 
+/// A further personal field in the values of entries about a factor or an API key: its name may be that of a person. In
+/// the metadata, which an application may write, it is not personal.
+const PERSONAL_OF_FACTORS_AND_KEYS: &str = "name";
+
+/// A further personal field in the values of entries about an identity: a provider may use an address as the subject.
+const PERSONAL_OF_IDENTITIES: &str = "subject";
+
 /// Further personal fields in entries about a tenant: a tenant is often named after the person who registered it.
 const PERSONAL_OF_TENANTS: [&str; 2] = ["name", "slug"];
 
@@ -67,11 +74,15 @@ impl AuditEntry {
     /// Returns the metadata and the values as the statement contains them, and the personal values that it withholds.
     fn stated_values(&self) -> ([Vec<u8>; 3], Vec<&Value>) {
         let mut withheld = Vec::new();
-        let values = [Some(&self.metadata), self.new_value.as_ref(), self.old_value.as_ref()];
-        let stated = values.map(|fields| {
+        let values = [
+            (Some(&self.metadata), Part::Metadata),
+            (self.new_value.as_ref(), Part::Values),
+            (self.old_value.as_ref(), Part::Values),
+        ];
+        let stated = values.map(|(fields, part)| {
             let mut json = Vec::with_capacity(128);
             let mut withhold = |name: &str, value| {
-                let is_personal = self.is_personal(name);
+                let is_personal = self.is_personal(name, part);
                 if is_personal {
                     withheld.push(value);
                 }
@@ -100,9 +111,9 @@ impl AuditEntry {
     pub fn erase_details(&mut self) {
         let details = self.stated_values().1;
         self.salts.details = Salt::Destroyed(self.salts.details.commit(details, &Value::from(ERASED)));
-        self.metadata = self.without_personal(&self.metadata);
-        self.new_value = self.new_value.as_ref().map(|fields| self.without_personal(fields));
-        self.old_value = self.old_value.as_ref().map(|fields| self.without_personal(fields));
+        self.metadata = self.without_personal(&self.metadata, Part::Metadata);
+        self.new_value = self.new_value.as_ref().map(|fields| self.without_personal(fields, Part::Values));
+        self.old_value = self.old_value.as_ref().map(|fields| self.without_personal(fields, Part::Values));
     }
 
     /// Destroys the client's address and user agent, and their salt.
@@ -128,27 +139,39 @@ impl AuditEntry {
     }
 
     /// Returns the same fields with [`ERASED`] in the place of each personal value.
-    fn without_personal(&self, fields: &Map<String, Value>) -> Map<String, Value> {
+    fn without_personal(&self, fields: &Map<String, Value>, part: Part) -> Map<String, Value> {
         let erased = |(name, value): (&String, &Value)| {
-            let value = if self.is_personal(name) { Value::from(ERASED) } else { self.without_personal_in(value) };
+            let is_personal = self.is_personal(name, part);
+            let value = if is_personal { Value::from(ERASED) } else { self.without_personal_in(value, part) };
             (name.clone(), value)
         };
         fields.iter().map(erased).collect()
     }
 
-    fn without_personal_in(&self, value: &Value) -> Value {
+    fn without_personal_in(&self, value: &Value, part: Part) -> Value {
         match value {
-            Value::Object(fields) => Value::Object(self.without_personal(fields)),
-            Value::Array(items) => items.iter().map(|item| self.without_personal_in(item)).collect(),
+            Value::Object(fields) => Value::Object(self.without_personal(fields, part)),
+            Value::Array(items) => items.iter().map(|item| self.without_personal_in(item, part)).collect(),
             plain => plain.clone(),
         }
     }
 
-    fn is_personal(&self, name: &str) -> bool {
+    fn is_personal(&self, name: &str, part: Part) -> bool {
+        let is_of_factor_or_key = [ResourceType::FACTOR, ResourceType::API_KEY].contains(&self.resource_type);
         PERSONAL.iter().any(|personal| is_folded(name, personal))
             || (self.resource_type == ResourceType::TENANT
                 && PERSONAL_OF_TENANTS.iter().any(|personal| is_folded(name, personal)))
+            || (part == Part::Values && is_of_factor_or_key && name == PERSONAL_OF_FACTORS_AND_KEYS)
+            || (part == Part::Values && self.resource_type == ResourceType::IDENTITY && name == PERSONAL_OF_IDENTITIES)
     }
+}
+
+/// A part of an entry that has fields.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Metadata,
+    /// The old or the new values.
+    Values,
 }
 
 /// A statement that is being written.

@@ -1,12 +1,12 @@
 use serde_json::{Map, Value};
 
 use crate::audit::catalogue::is_reserved;
-use crate::audit::record::SYSTEM;
+use crate::audit::record::{API_KEY, SYSTEM};
 use crate::audit::{Record, ResourceType};
 use crate::id::OrganizationId;
 use crate::validate::{Fields, Invalid, InvalidFields};
 
-/// An event that the application wants to record (`interface.md` §6 rule 4).
+/// An event that the application wants to record (`docs/audit.md#events-of-an-application`).
 #[derive(Clone, Debug, Default)]
 pub struct NewEvent {
     /// The action: `[A-Z][A-Z0-9_]{0,63}`. Actions that the service itself records are rejected.
@@ -15,7 +15,9 @@ pub struct NewEvent {
     pub resource_type: String,
     /// The resource: at most 200 characters, not necessarily a UUID.
     pub resource_id: Option<String>,
-    /// Further data: at most 16 KiB of JSON, 500 values and 120 levels. Fields with the name of a secret are redacted.
+    /// Further data: at most 16 KiB of JSON, 500 values and 120 levels, with numbers that an `f64` keeps exactly (RFC
+    /// 7493). Fields with the name of a secret are redacted. `system` and `apiKeyId` are refused, because the service itself
+    /// writes them.
     pub metadata: Map<String, Value>,
 }
 
@@ -60,13 +62,39 @@ impl NewEvent {
         }
         if !is_bounded(&metadata) {
             fields.reject("metadata", "must be at most 16 KiB of JSON, 500 values and 120 levels");
+        } else if !has_exact_numbers(&metadata) {
+            fields.reject("metadata", INEXACT);
         }
-        if metadata.contains_key(SYSTEM) {
-            fields.reject(&format!("metadata.{SYSTEM}"), "is reserved: the service writes it for trusted code");
+        for (name, of_whom) in [(SYSTEM, "trusted code"), (API_KEY, "API keys")] {
+            if metadata.contains_key(name) {
+                fields.reject(&format!("metadata.{name}"), format!("is reserved: the service writes it for {of_whom}"));
+            }
         }
         fields.finish()?;
         Ok(Event { action, resource_type, resource_id, metadata })
     }
+}
+
+/// The error of metadata whose numbers other programs would read as other numbers.
+const INEXACT: &str = "has a number that cannot be kept exactly: send it as a text";
+
+/// Whether an `f64` keeps every integer, as readers of JSON may read it (RFC 7493 §2.2).
+fn has_exact_numbers(metadata: &Map<String, Value>) -> bool {
+    let mut waiting: Vec<&Value> = metadata.values().collect();
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Number(number) => {
+                let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+                if integer.is_some_and(|integer| (integer as f64) as i128 != integer) {
+                    return false;
+                }
+            }
+            Value::Array(items) => waiting.extend(items),
+            Value::Object(fields) => waiting.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::String(_) => {}
+        }
+    }
+    true
 }
 
 fn is_bounded(metadata: &Map<String, Value>) -> bool {
@@ -118,6 +146,8 @@ impl Event {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn refused(action: &str, resource_type: &str) -> Vec<String> {
@@ -169,6 +199,36 @@ mod tests {
         assert!(sent(Value::from(vec![0; MAX_VALUES - 1])) && !sent(Value::from(vec![0; MAX_VALUES])));
         assert!(sent(nested(MAX_DEPTH)) && !sent(nested(MAX_DEPTH + 1)));
         assert!(!sent(nested(1_000)));
+    }
+
+    /// Returns the fields that are refused in an event with this metadata.
+    fn refused_in(metadata: &Value) -> Vec<String> {
+        let (action, resource_type) = ("SENT".to_owned(), "INVOICE".to_owned());
+        let metadata = metadata.as_object().cloned().unwrap();
+        match (NewEvent { action, resource_type, resource_id: None, metadata }).validate() {
+            Ok(_) => Vec::new(),
+            Err(InvalidFields(errors)) => errors.into_iter().map(|error| error.field).collect(),
+        }
+    }
+
+    #[test]
+    fn metadata_cannot_name_the_caller_in_place_of_the_service() {
+        for name in ["apiKeyId", "system"] {
+            assert_eq!(refused_in(&json!({ name: "x" })), [format!("metadata.{name}")]);
+            assert_eq!(refused_in(&json!({ name: null })), [format!("metadata.{name}")]);
+            assert!(refused_in(&json!({ "deep": { name: "x" } })).is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_integer_in_metadata_is_one_that_every_reader_keeps() {
+        let (largest, power) = (9_007_199_254_740_991_i64, 10_000_000_000_000_000_i64);
+        for exact in [json!(largest), json!(-largest), json!(power), json!(i64::MIN), json!(1e300), json!(0.1)] {
+            assert!(refused_in(&json!({ "a": [{ "b": exact }] })).is_empty(), "{exact}");
+        }
+        for inexact in [json!(9_007_199_254_740_993_i64), json!(i64::MAX), json!(u64::MAX)] {
+            assert_eq!(refused_in(&json!({ "a": [{ "b": inexact }] })), ["metadata"], "{inexact}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::id::{OrganizationId, UserId};
 /// Selects the entries of a list. An entry must match every field that is set.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
-    /// Entries with this action; `SUSPEND` and `REACTIVATE` find what is stored as `USER_SUSPENDED` and
+    /// Entries with this action; `SUSPEND` and `REACTIVATE` find entries that are stored as `USER_SUSPENDED` and
     /// `USER_REACTIVATED`.
     pub action: Option<String>,
     /// Entries about this resource type.

@@ -44,7 +44,7 @@ pub struct Retention {
     pub pending: Option<PendingRetention>,
 }
 
-/// A retention that takes effect at a later moment (`decisions.md` §6).
+/// A retention that takes effect at a later moment (`docs/audit.md#retention`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingRetention {
     /// For how many days entries are kept from then on.
@@ -67,12 +67,12 @@ impl Retention {
     /// Returns the retention in days that is in effect at a moment; forever if `None`.
     #[must_use]
     pub fn days_at(&self, now: Timestamp) -> Option<u32> {
-        self.settled(now).days
+        self.effective_at(now).days
     }
 
     /// Returns the retention at a moment: a pending retention that has taken effect replaces the current one.
     #[must_use]
-    pub fn settled(self, now: Timestamp) -> Self {
+    pub fn effective_at(self, now: Timestamp) -> Self {
         match self.pending {
             Some(pending) if pending.from <= now => Self { days: Some(pending.days), pending: None },
             _ => self,
@@ -204,9 +204,9 @@ mod tests {
         let retention = Retention { days: Some(90), pending: Some(PendingRetention { days: 60, from: now }) };
         assert_eq!(retention.days_at(now - TimeDelta::milliseconds(1)), Some(90));
         assert_eq!(retention.days_at(now), Some(60));
-        assert_eq!(retention.settled(now), Retention { days: Some(60), pending: None });
+        assert_eq!(retention.effective_at(now), Retention { days: Some(60), pending: None });
         assert_eq!(retention.hastened(), Retention { days: Some(60), pending: None });
         let lasting = Retention { days: None, pending: None };
-        assert_eq!((lasting.hastened(), lasting.settled(now)), (lasting, lasting));
+        assert_eq!((lasting.hastened(), lasting.effective_at(now)), (lasting, lasting));
     }
 }

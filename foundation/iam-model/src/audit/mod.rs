@@ -1,4 +1,4 @@
-//! Audit entries: what happened, to what, by whom, with the values before and after (`interface.md` §2.6, §6).
+//! Audit entries: what happened, to what, by whom, with the values before and after (`docs/audit.md#what-is-recorded`).
 //!
 //! Each tenant's entries become the leaves of a Merkle tree. The crate `iam-audit-proof` signs and verifies it.
 

@@ -35,7 +35,7 @@ pub(crate) enum Attribution {
     Caller,
     /// This user, who authenticated in the same unit of work.
     User(UserId),
-    /// No user, as `interface.md` §6 requires for a failed login.
+    /// No user, as `docs/audit.md#what-is-recorded` requires for a failed login.
     NoUser,
 }
 
@@ -161,7 +161,7 @@ fn object(value: &Value) -> Map<String, Value> {
 /// The text that replaces a secret.
 const REDACTED: &str = "[REDACTED]";
 
-/// The names of secret fields, in lower case and without underscores.
+/// The names of secret fields, in lower case and without underscores and hyphens.
 const SECRETS: [&str; 9] = [
     "password",
     "passwordhash",
@@ -194,7 +194,8 @@ fn redacted_value(value: Value) -> Value {
 }
 
 fn is_secret(name: &str) -> bool {
-    SECRETS.iter().any(|secret| is_folded(name, secret))
+    let name = name.replace('-', "");
+    SECRETS.iter().any(|secret| is_folded(&name, secret))
 }
 
 #[cfg(test)]
@@ -211,7 +212,10 @@ mod tests {
             "email": "ada@example.com",
             "Password": "x",
             "deep": [{ "refresh_token": { "nested": 1 }, "kept": null }, [{ "AUTHORIZATION": "Bearer x" }]],
+            "Access-Token": "x",
+            "new--pass_word-": ["x"],
             "passwords": "not one of the names",
+            "to ken": "not one of the names",
         });
         assert_eq!(
             redact(value),
@@ -219,7 +223,10 @@ mod tests {
                 "email": "ada@example.com",
                 "Password": "[REDACTED]",
                 "deep": [{ "refresh_token": "[REDACTED]", "kept": null }, [{ "AUTHORIZATION": "[REDACTED]" }]],
+                "Access-Token": "[REDACTED]",
+                "new--pass_word-": "[REDACTED]",
                 "passwords": "not one of the names",
+                "to ken": "not one of the names",
             })
         );
     }

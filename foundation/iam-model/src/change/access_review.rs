@@ -2,7 +2,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::access::GrantedRights;
-use crate::access_review::{AccessReview, AccessReviewItem, ReviewProgress};
+use crate::access_review::{AccessReview, AccessReviewItem, AccessReviewStatus, ReviewProgress};
 use crate::audit::{Record, ResourceType, action};
 use crate::id::{AccessReviewId, AssignmentId, OrganizationId};
 
@@ -46,11 +46,20 @@ pub enum AccessReviewChange {
         /// How many items have each decision.
         progress: ReviewProgress,
     },
+    /// The oldest closed reviews of the tenant are removed with their items, so that they do not become too many.
+    RemoveOldest {
+        /// The status of the reviews, which is not OPEN.
+        status: AccessReviewStatus,
+        /// How many reviews with this status stay: those that began last, then by identifier.
+        kept: u32,
+    },
 }
 
 impl AccessReviewChange {
+    /// Returns no record for the removal of reviews: their beginning, their decisions and their end are recorded.
     pub(crate) fn records(&self) -> Vec<Record> {
         vec![match self {
+            Self::RemoveOldest { .. } => return Vec::new(),
             Self::Create { review, items } => of(review, action::CREATE)
                 .creating(&review.audited())
                 .with("counts", json!(ReviewProgress::of_new(*items))),
@@ -78,14 +87,22 @@ impl AccessReviewChange {
     // A review gives no right to a user.
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
-            Self::Create { .. } | Self::Decide { .. } | Self::Complete { .. } | Self::Cancel { .. } => Vec::new(),
+            Self::Create { .. }
+            | Self::Decide { .. }
+            | Self::Complete { .. }
+            | Self::Cancel { .. }
+            | Self::RemoveOldest { .. } => Vec::new(),
         }
     }
 
     // The rights of a caller change with the assignments that a completed review revokes, which is another change.
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Create { .. } | Self::Decide { .. } | Self::Complete { .. } | Self::Cancel { .. } => Vec::new(),
+            Self::Create { .. }
+            | Self::Decide { .. }
+            | Self::Complete { .. }
+            | Self::Cancel { .. }
+            | Self::RemoveOldest { .. } => Vec::new(),
         }
     }
 }
@@ -104,7 +121,7 @@ mod tests {
 
     use super::*;
     use crate::access::testing::{at, id};
-    use crate::access_review::{AccessReviewStatus, Decided, ReviewDecision};
+    use crate::access_review::{Decided, ReviewDecision};
     use crate::audit::testing::author;
     use crate::change::{AuditBatch, Change};
     use crate::id::{IdGenerator, TenantId};
@@ -209,6 +226,7 @@ mod tests {
                 gone: Vec::new(),
             },
             AccessReviewChange::Cancel { before, after, progress: ReviewProgress::default() },
+            AccessReviewChange::RemoveOldest { status: AccessReviewStatus::Completed, kept: 1 },
         ] {
             assert!(change.granted_rights().is_empty() && change.invalidates().is_empty());
         }

@@ -22,7 +22,7 @@ impl AuditBatch {
     /// A change that belongs to no tenant has no entries: there is no audit log for it.
     #[must_use]
     pub fn of(change: &Change, author: &Author, now: Timestamp, ids: &IdGenerator, random: &dyn Random) -> Self {
-        if author.tenant.is_none() {
+        if author.tenant.can_be_no_tenant() {
             return Self { entries: Vec::new(), ended: Vec::new(), at: now };
         }
         let records = change.records().into_iter();

@@ -16,25 +16,27 @@ pub enum ChallengeChange {
     End(Challenge),
     /// All challenges of a user end, for instance because its password was changed.
     EndAll(UserId),
+    /// All challenges of the tenant end, because its sessions end.
+    EndAllOfTenant,
 }
 
 impl ChallengeChange {
     /// Returns no records: the answer is recorded.
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) => Vec::new(),
+            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) | Self::EndAllOfTenant => Vec::new(),
         }
     }
 
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
-            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) => Vec::new(),
+            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) | Self::EndAllOfTenant => Vec::new(),
         }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) => Vec::new(),
+            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) | Self::EndAllOfTenant => Vec::new(),
         }
     }
 }

@@ -3,7 +3,7 @@ use uuid::Uuid;
 use crate::access::GrantedRights;
 use crate::audit::{Attribution, Record, ResourceType, action};
 use crate::credential::LoginAttempts;
-use crate::id::UserId;
+use crate::id::{IdentityProviderId, UserId};
 use crate::secret::PasswordHash;
 use crate::validate::{Email, EmailKey};
 
@@ -40,7 +40,7 @@ pub enum CredentialChange {
         /// The failed attempts, including this one.
         attempts: LoginAttempts,
         /// Whether the failure gets an audit entry. A login that names no tenant and opens a session in one tenant
-        /// leaves no entry in the others, so that no tenant learns of another.
+        /// leaves no entry in the others, unless it locks an account there, so that no tenant learns of another.
         is_recorded: bool,
     },
     /// A login was refused and does not count towards the lockout.
@@ -51,6 +51,13 @@ pub enum CredentialChange {
         reason: LoginFailure,
         /// How many failed attempts with this e-mail count.
         attempt_count: usize,
+    },
+    /// A person who comes from an identity provider is refused. It does not count as a failed attempt.
+    RefuseFederated {
+        /// The provider.
+        provider: IdentityProviderId,
+        /// Why: SIGNATURE, ISSUER, AUDIENCE, EXPIRED, NONCE or NOT_LINKED.
+        cause: &'static str,
     },
     /// The failed attempts with an e-mail are cleared: those in the tenant, and those that named no tenant. A
     /// successful login and a password reset by trusted code do this.
@@ -103,6 +110,12 @@ impl CredentialChange {
             Self::CountFailure { is_recorded: false, .. } => Vec::new(),
             Self::CountFailure { email, reason, attempts, .. } => vec![failure(email, *reason, attempts.count())],
             Self::Refuse { email, reason, attempt_count } => vec![failure(email, *reason, *attempt_count)],
+            Self::RefuseFederated { provider, cause } => vec![
+                Record::unattributed(action::LOGIN_FAILURE, ResourceType::USER)
+                    .with("reason", "FEDERATION")
+                    .with("cause", *cause)
+                    .with("providerId", provider.to_string()),
+            ],
             // The password stays the same.
             Self::Rehash { .. } => Vec::new(),
             // The LOGIN entry of the session or the PASSWORD_CHANGE entry of the reset implies it.
@@ -118,6 +131,7 @@ impl CredentialChange {
             | Self::Rehash { .. }
             | Self::CountFailure { .. }
             | Self::Refuse { .. }
+            | Self::RefuseFederated { .. }
             | Self::ClearFailures(_) => Vec::new(),
         }
     }
@@ -130,6 +144,7 @@ impl CredentialChange {
             | Self::Rehash { .. }
             | Self::CountFailure { .. }
             | Self::Refuse { .. }
+            | Self::RefuseFederated { .. }
             | Self::ClearFailures(_) => Vec::new(),
         }
     }

@@ -98,7 +98,16 @@ impl FactorChange {
     }
 
     pub(crate) fn granted_rights(&self, author: &Author, now: Timestamp) -> Vec<GrantedRights<'_>> {
-        let Self::Remove { user, grants, .. } = self else { return Vec::new() };
+        let (user, grants) = match self {
+            Self::Remove { user, grants, .. } => (user, grants),
+            Self::Prepare(_)
+            | Self::Confirm(_)
+            | Self::Register(_)
+            | Self::Rename { .. }
+            | Self::Use { .. }
+            | Self::IssueRecoveryCodes { .. }
+            | Self::UseRecoveryCode { .. } => return Vec::new(),
+        };
         // A user that knows the password of another one could use that account without its factors.
         if author.user().is_none_or(|author| author == *user) {
             return Vec::new();

@@ -22,6 +22,12 @@ pub enum InvitationChange {
         /// The invitation after the change.
         after: Invitation,
     },
+    /// The message with the invitation is sent now, so the invitation expires later. It is not recorded: how long a
+    /// message waited is no decision of a person.
+    Send {
+        /// The invitation with its new expiry.
+        after: Invitation,
+    },
     /// The invited person, who is the author, has become a user.
     Accept {
         /// The invitation before the change.
@@ -41,6 +47,7 @@ pub enum InvitationChange {
 impl InvitationChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         vec![match self {
+            Self::Send { .. } => return Vec::new(),
             Self::Create { invitation, .. } => of(invitation, action::CREATE).creating(&invitation.audited()),
             Self::Renew { before, after } => {
                 of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields()
@@ -64,13 +71,17 @@ impl InvitationChange {
             // The assignments of the new user are a change of their own.
             Self::Accept { .. } => Vec::new(),
             // The rights of the user who invited are read again when the invitation is accepted.
-            Self::Renew { .. } | Self::Revoke { .. } => Vec::new(),
+            Self::Renew { .. } | Self::Send { .. } | Self::Revoke { .. } => Vec::new(),
         }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Create { .. } | Self::Renew { .. } | Self::Accept { .. } | Self::Revoke { .. } => Vec::new(),
+            Self::Create { .. }
+            | Self::Renew { .. }
+            | Self::Send { .. }
+            | Self::Accept { .. }
+            | Self::Revoke { .. } => Vec::new(),
         }
     }
 }

@@ -18,12 +18,22 @@ pub enum LinkChange {
         /// if they were not read.
         grants: Option<Vec<Grant>>,
     },
+    /// The message with a link is sent now, so the link expires later.
+    Send {
+        /// The link with its new expiry.
+        link: Link,
+    },
     /// The link of a subject for a purpose ends, if there is one: it was used, or it is not needed any more.
     End {
-        /// What the link was for.
+        /// The purpose of the link.
         purpose: LinkPurpose,
         /// Whom it was about.
         subject: Uuid,
+    },
+    /// All links of the tenant for a purpose end.
+    EndAll {
+        /// The purpose of the links.
+        purpose: LinkPurpose,
     },
 }
 
@@ -39,13 +49,16 @@ impl LinkChange {
                     vec![Record::new(action::PASSWORD_RESET_REQUESTED, ResourceType::USER, link.subject)]
                 }
             },
-            // What the link was used for has an entry of its own.
-            Self::End { .. } => Vec::new(),
+            // What the link is for has entries of its own.
+            Self::Send { .. } | Self::End { .. } | Self::EndAll { .. } => Vec::new(),
         }
     }
 
     pub(crate) fn granted_rights(&self, author: &Author, now: Timestamp) -> Vec<GrantedRights<'_>> {
-        let Self::Issue { link, grants } = self else { return Vec::new() };
+        let (link, grants) = match self {
+            Self::Issue { link, grants } => (link, grants),
+            Self::Send { .. } | Self::End { .. } | Self::EndAll { .. } => return Vec::new(),
+        };
         // A user that starts a reset for another one, and reads the mail of that address, could use the account.
         let starts_for_another = author.user().is_some_and(|user| user.as_uuid() != link.subject);
         if link.purpose != LinkPurpose::Reset || !starts_for_another {
@@ -56,7 +69,7 @@ impl LinkChange {
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Issue { .. } | Self::End { .. } => Vec::new(),
+            Self::Issue { .. } | Self::Send { .. } | Self::End { .. } | Self::EndAll { .. } => Vec::new(),
         }
     }
 }

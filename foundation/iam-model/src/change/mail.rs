@@ -19,25 +19,31 @@ pub enum MailChange {
         /// limit.
         queued_at: Vec<Timestamp>,
     },
+    /// A waiting message, which is [locked](crate::store::MailTransaction::lock_waiting_message), goes out with a newer
+    /// link.
+    Renew {
+        /// The message as it [becomes](Message::renewed_by).
+        message: Message,
+    },
 }
 
 impl MailChange {
     /// Returns no records: the change that causes a message has its own entry.
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Queue { .. } => Vec::new(),
+            Self::Queue { .. } | Self::Renew { .. } => Vec::new(),
         }
     }
 
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
-            Self::Queue { .. } => Vec::new(),
+            Self::Queue { .. } | Self::Renew { .. } => Vec::new(),
         }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Queue { .. } => Vec::new(),
+            Self::Queue { .. } | Self::Renew { .. } => Vec::new(),
         }
     }
 }

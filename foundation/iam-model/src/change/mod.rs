@@ -7,8 +7,11 @@ mod audit;
 mod batch;
 mod challenge;
 mod credential;
+mod domain;
 mod factor;
 mod idempotency;
+mod identity;
+mod identity_provider;
 mod invitation;
 mod link;
 mod mail;
@@ -30,8 +33,11 @@ pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, Eras
 pub use batch::AuditBatch;
 pub use challenge::ChallengeChange;
 pub use credential::{CredentialChange, LoginFailure};
+pub use domain::DomainChange;
 pub use factor::FactorChange;
 pub use idempotency::IdempotencyChange;
+pub use identity::IdentityChange;
+pub use identity_provider::IdentityProviderChange;
 pub use invitation::InvitationChange;
 pub use link::LinkChange;
 pub use mail::MailChange;
@@ -56,8 +62,9 @@ macro_rules! changes {
         /// A change to write, by noun.
         ///
         /// A [`Transaction`](crate::store::Transaction) can write nothing else. Each change defines its own audit
-        /// records and granted rights, so a new kind of change does not compile until it defines them. The enum is
-        /// exhaustive on purpose: a store that matches on it does not compile until it writes the new kind, too.
+        /// records and granted rights by an exhaustive `match`, so a new kind of change does not compile until it
+        /// defines them. The enum is exhaustive on purpose: a store that matches on it does not compile until it writes
+        /// the new kind, too.
         #[derive(Clone, Debug)]
         pub enum Change {
             $($(#[$doc])* $variant($change),)+
@@ -72,8 +79,9 @@ macro_rules! changes {
             }
 
             /// Returns the ids whose dependent cache entries this change invalidates. A cached session depends on the
-            /// session itself, its user, the user's role assignments, their roles, their organizations, and all
-            /// ancestors of these organizations.
+            /// session itself, its tenant, its user, the user's role assignments, their roles, their organizations, and
+            /// all ancestors of these organizations. A cached API key depends on the same of its owner, and on the key.
+            /// A cached position of an organization depends on the organization and its ancestors.
             pub fn invalidates(&self) -> Vec<Uuid> {
                 match self {
                     $(Self::$variant(change) => change.invalidates(),)+
@@ -126,6 +134,12 @@ changes! {
     Webhook(WebhookChange),
     /// A change of access reviews.
     AccessReview(AccessReviewChange),
+    /// A change of domains.
+    Domain(DomainChange),
+    /// A change of identity providers.
+    IdentityProvider(IdentityProviderChange),
+    /// A change of identities.
+    Identity(IdentityChange),
 }
 
 impl Change {
@@ -157,7 +171,10 @@ impl Change {
             | Self::Challenge(_)
             | Self::ApiKey(_)
             | Self::Webhook(_)
-            | Self::AccessReview(_) => Vec::new(),
+            | Self::AccessReview(_)
+            | Self::Domain(_)
+            | Self::IdentityProvider(_)
+            | Self::Identity(_) => Vec::new(),
         }
     }
 
@@ -181,9 +198,40 @@ impl Change {
             Self::Mail(change) => change.granted_rights(),
             Self::Factor(change) => change.granted_rights(author, now),
             Self::Challenge(change) => change.granted_rights(),
-            Self::ApiKey(change) => change.granted_rights(author, now),
+            Self::ApiKey(change) => change.granted_rights(author),
             Self::Webhook(change) => change.granted_rights(),
             Self::AccessReview(change) => change.granted_rights(),
+            Self::Domain(change) => change.granted_rights(),
+            Self::IdentityProvider(change) => change.granted_rights(),
+            Self::Identity(change) => change.granted_rights(),
         }
+    }
+
+    /// Whether this change of an author gives a user the rights to change what protects the tenant
+    /// ([`GrantedRights::change_protections`]), so that its author must have authenticated recently.
+    #[must_use]
+    pub fn gives_protections(&self, author: &Author, now: Timestamp) -> bool {
+        let gives_rights = match self {
+            Self::User(_) | Self::Role(_) | Self::Assignment(_) | Self::Invitation(_) | Self::IdentityProvider(_) => {
+                true
+            }
+            // Their services require a recent authentication of every caller who is not the owner.
+            Self::Tenant(_) | Self::Credential(_) | Self::Factor(_) | Self::ApiKey(_) => false,
+            // The rights of organizations are not tenant-wide.
+            Self::Organization(_) => false,
+            // The holder of the address gets the account, not the author. The holder is told.
+            Self::Link(_) | Self::Identity(_) => false,
+            // They give no rights, or those of roles that gave them before.
+            Self::Session(_)
+            | Self::Permission(_)
+            | Self::Audit(_)
+            | Self::Idempotency(_)
+            | Self::Mail(_)
+            | Self::Challenge(_)
+            | Self::Webhook(_)
+            | Self::AccessReview(_)
+            | Self::Domain(_) => false,
+        };
+        gives_rights && self.granted_rights(author, now).iter().any(|granted| granted.change_protections(now))
     }
 }

@@ -33,7 +33,7 @@ impl PermissionChange {
         let of =
             |permission: &RegisteredPermission, action| Record::new(action, ResourceType::PERMISSION, permission.id);
         let record = match self {
-            // They are part of a new tenant, which has an entry of its own (decisions.md §2).
+            // They are part of a new tenant, which has an entry of its own (`docs/http-api.md#registration`).
             Self::CreateBuiltIn(_) => return Vec::new(),
             Self::Create { permission, .. } => of(permission, action::CREATE).creating(&audited(permission)),
             Self::Delete(permission) => of(permission, action::DELETE).deleting(&audited(permission)),

@@ -20,8 +20,8 @@ pub enum RoleChange {
         before: Role,
         /// The role after the change.
         after: Role,
-        /// The latest time until which any user holds the role. If no permission is added, it has no effect and is
-        /// [`Until::Forever`].
+        /// The latest time until which any user holds the role, or gets it by accepting an invitation. If no permission
+        /// is added, it has no effect and is [`Until::Forever`].
         held_until: Until,
     },
     /// A role that no user holds is deleted.
@@ -32,7 +32,7 @@ impl RoleChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         let of = |role: &Role, action| Record::new(action, ResourceType::ROLE, role.id);
         let record = match self {
-            // They are part of a new tenant, which has an entry of its own (decisions.md §2).
+            // They are part of a new tenant, which has an entry of its own (`docs/http-api.md#registration`).
             Self::CreateBuiltIn(_) => return Vec::new(),
             Self::Create(role) => of(role, action::CREATE).creating(&role.audited()),
             Self::Update { before, after, .. } => {

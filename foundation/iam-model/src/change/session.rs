@@ -15,7 +15,7 @@ pub enum SessionChange {
     Refresh(Session),
     /// The refresh token that was exchanged last was presented again and got the same successor.
     RepeatRefresh(Session),
-    /// The user of a session has authenticated again.
+    /// The user of a session has authenticated again, or has set up its first factor in it.
     StepUp {
         /// The session after it.
         session: Session,
@@ -69,8 +69,8 @@ impl SessionChange {
             Self::Start(_) => Vec::new(),
             // The session expires later. A cached session that seems to have expired is read again.
             Self::Refresh(_) | Self::RepeatRefresh(_) => Vec::new(),
-            // The store is always asked when a session has authenticated.
-            Self::StepUp { .. } => Vec::new(),
+            // A factor ends the restriction of the session. The store is always asked when it has authenticated.
+            Self::StepUp { session, .. } => vec![session.id.into()],
             Self::Forget(sessions) | Self::End { sessions, .. } => {
                 sessions.iter().map(|session| session.id.into()).collect()
             }

@@ -1,4 +1,4 @@
-use crate::access::testing::{Scene, at, id, organization};
+use crate::access::testing::{TestTree, at, id, organization};
 use crate::access::{HeldRole, ResourceScope, Until};
 use crate::assignment::{Assignment, Grant, OfferedRole};
 use crate::audit::testing::author;
@@ -14,7 +14,7 @@ use crate::id::{IdGenerator, OrganizationId, TenantId};
 use crate::idempotency::IdempotencyRecord;
 use crate::invitation::{Invitation, InvitationStatus, InvitedRole};
 use crate::link::{Link, LinkPurpose};
-use crate::mail::{MailKind, Message};
+use crate::mail::{Addressee, MailKind, Message};
 use crate::organization::OrganizationStatus::{Active, Inactive, Suspended};
 use crate::organization::{AffectedTree, Organization};
 use crate::permission::RegisteredPermission;
@@ -68,6 +68,7 @@ fn user(status: UserStatus, email: &str) -> User {
         email_verified_at: None,
         first_name: "Ada".parse().unwrap(),
         last_name: "Lovelace".parse().unwrap(),
+        home_organization_id: None,
         status,
         last_login_at: None,
         created_at: at(0),
@@ -78,11 +79,11 @@ fn user(status: UserStatus, email: &str) -> User {
 
 /// A role that is held tenant-wide, one in a suspended organization, and an expired one.
 fn grants() -> Vec<Grant> {
-    let scene = Scene::new();
+    let test_tree = TestTree::new();
     vec![
-        scene.grant("users:read", None, Some(at(99))),
-        scene.grant("roles:read", Some("asleep"), None),
-        scene.grant("*", None, Some(at(NOW))),
+        test_tree.grant("users:read", None, Some(at(99))),
+        test_tree.grant("roles:read", Some("asleep"), None),
+        test_tree.grant("*", None, Some(at(NOW))),
     ]
 }
 
@@ -135,6 +136,7 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
         granted(UserChange::Create { user: user(Active, ada), password: Some(password), invitation: None }),
         NOTHING
     );
+    assert_eq!(granted(UserChange::MoveHomes { before: vec![user(Active, ada)], home: None, at: at(NOW) }), NOTHING);
 }
 
 #[test]
@@ -243,14 +245,16 @@ fn invitation(offered: &[OfferedRole]) -> Invitation {
 
 #[test]
 fn an_invitation_gives_the_permissions_of_its_roles() {
-    let scene = Scene::new();
+    let test_tree = TestTree::new();
     let offer = |grant: Grant| OfferedRole {
         role: grant.role,
         organization: grant.organization,
         expires_at: grant.assignment.expires_at,
     };
-    let offered =
-        vec![offer(scene.grant("users:*", None, None)), offer(scene.grant("users:read", Some("branch"), Some(at(50))))];
+    let offered = vec![
+        offer(test_tree.grant("users:*", None, None)),
+        offer(test_tree.grant("users:read", Some("branch"), Some(at(50)))),
+    ];
     let all = invitation(&offered);
     let create = |invitation: &Invitation, offered: &[OfferedRole]| {
         granted(InvitationChange::Create { invitation: invitation.clone(), offered: offered.to_vec() })
@@ -273,6 +277,8 @@ fn an_invitation_gives_the_permissions_of_its_roles() {
     let facts = || (before.clone(), after.clone());
     let (before, after) = facts();
     assert_eq!(granted(InvitationChange::Renew { before, after }), NOTHING);
+    let (_, after) = facts();
+    assert_eq!(granted(InvitationChange::Send { after }), NOTHING);
     let (before, after) = facts();
     assert_eq!(granted(InvitationChange::Accept { before, after }), NOTHING);
     let (before, after) = facts();
@@ -294,9 +300,9 @@ fn link(purpose: LinkPurpose) -> Link {
 
 #[test]
 fn a_change_of_assignments_gives_the_permissions_of_the_roles() {
-    let scene = Scene::new();
-    let in_branch = || scene.grant("users:read", Some("branch"), Some(at(50)));
-    let all = vec![scene.grant("users:*", None, None), in_branch()];
+    let test_tree = TestTree::new();
+    let in_branch = || test_tree.grant("users:read", Some("branch"), Some(at(50)));
+    let all = vec![test_tree.grant("users:*", None, None), in_branch()];
     assert_eq!(granted(AssignmentChange::Create(all.clone())), ["users:* tenant forever", "users:read branch 50"]);
     let unknown_organization = Grant { organization: None, ..in_branch() };
     assert_eq!(granted(AssignmentChange::Create(vec![unknown_organization])), ["users:read tenant 50"]);
@@ -319,7 +325,7 @@ fn a_change_of_assignments_gives_the_permissions_of_the_roles() {
 fn a_change_of_roles_gives_the_added_permissions() {
     let role = |patterns: &[&str]| {
         let permissions = patterns.iter().map(|pattern| pattern.parse().unwrap()).collect();
-        Role { permissions, ..Role::clone(&Scene::new().grant("*", None, None).role) }
+        Role { permissions, ..Role::clone(&TestTree::new().grant("*", None, None).role) }
     };
     let (small, large) = (role(&["roles:*"]), role(&["roles:read", "users:read"]));
     let update = |before: &Role, after: &Role, held_until| {
@@ -360,11 +366,11 @@ fn a_new_permission_is_given_to_roles_with_a_wildcard() {
 /// The facts of a change in the test tree. In each of the organizations `read`, a role is held whose permission names
 /// it.
 fn activated(after: &Organization, read: &[&str]) -> ActivatedRoles {
-    let scene = Scene::new();
+    let test_tree = TestTree::new();
     let branch = organization("branch", Some("root"), Active);
-    let tree = AffectedTree::new(&scene.hierarchy, &[branch, organization("gone", Some("branch"), Inactive)]);
+    let tree = AffectedTree::new(&test_tree.hierarchy, &[branch, organization("gone", Some("branch"), Inactive)]);
     let held = read.iter().map(|name| HeldRole {
-        role: scene.grant(&format!("{name}:read"), None, None).role,
+        role: test_tree.grant(&format!("{name}:read"), None, None).role,
         organization: id(name),
         until: Until::Moment(at(50)),
     });
@@ -441,12 +447,13 @@ fn other_changes_give_no_rights() {
         id: id("message"),
         tenant_id: TenantId::NONE,
         kind: MailKind::Reset,
-        to: email(),
-        subject: None,
+        to: Addressee::Accounts(email().key()),
         link_id: None,
         context: RequestContext::default(),
         attempts: 0,
         next_attempt_at: at(0),
+        turn: None,
+        claimed_until: None,
         created_at: at(0),
     };
     let attempts = LoginAttempts::default();
@@ -483,8 +490,12 @@ fn other_changes_give_no_rights() {
         ChallengeChange::Update(challenge()).into(),
         ChallengeChange::End(challenge()).into(),
         ChallengeChange::EndAll(id("user")).into(),
+        ChallengeChange::EndAllOfTenant.into(),
+        LinkChange::Send { link: link(LinkPurpose::Verify) }.into(),
         LinkChange::End { purpose: LinkPurpose::Reset, subject: id("user") }.into(),
+        LinkChange::EndAll { purpose: LinkPurpose::Reset }.into(),
         MailChange::Queue { message: message(), counted_in: TenantId::NONE, queued_at: vec![at(0)] }.into(),
+        MailChange::Renew { message: message() }.into(),
         IdempotencyChange::Keep(IdempotencyRecord {
             tenant_id: TenantId::NONE,
             id: [0; 32],

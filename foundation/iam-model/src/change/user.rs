@@ -6,7 +6,7 @@ use crate::assignment::Grant;
 use crate::audit::{Attribution, Record, ResourceType, action};
 use crate::clock::Timestamp;
 use crate::context::Author;
-use crate::id::InvitationId;
+use crate::id::{InvitationId, OrganizationId};
 use crate::secret::PasswordHash;
 use crate::user::{User, UserStatus};
 
@@ -63,6 +63,15 @@ pub enum UserChange {
         /// The user after the change.
         after: User,
     },
+    /// Users get another home, because the organization that was their home becomes INACTIVE.
+    MoveHomes {
+        /// The users before the change.
+        before: Vec<User>,
+        /// Their new home; `None` for the tenant.
+        home: Option<OrganizationId>,
+        /// When they change.
+        at: Timestamp,
+    },
 }
 
 impl UserChange {
@@ -95,13 +104,20 @@ impl UserChange {
                 update.into_iter().chain([by_user(changing(action::EMAIL_VERIFIED))]).collect()
             }
             Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
+            Self::MoveHomes { before, home, .. } => {
+                let moved = |before: &User| {
+                    let after = User { home_organization_id: *home, ..before.clone() };
+                    of(&after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields()
+                };
+                before.iter().map(moved).collect()
+            }
         }
     }
 
     /// Returns the user before and after the change, if its status changes.
     pub fn status_change(&self) -> Option<(&User, &User)> {
         let (before, after) = match self {
-            Self::Create { .. } => return None,
+            Self::Create { .. } | Self::MoveHomes { .. } => return None,
             Self::Update { before, after, .. }
             | Self::ChangeStatus { before, after, .. }
             | Self::VerifyEmail { before, after }
@@ -115,6 +131,8 @@ impl UserChange {
         let (before, after, grants) = match self {
             // The user has no roles yet.
             Self::Create { .. } => return Vec::new(),
+            // The administrators of the organization above could change these users before, too.
+            Self::MoveHomes { .. } => return Vec::new(),
             // Only the token identifies the user, who asked for the link itself, with its password if the address is
             // new.
             Self::ConfirmEmail { .. } if author.user().is_none() => return Vec::new(),
@@ -145,6 +163,8 @@ impl UserChange {
             Self::Create { .. } => Vec::new(),
             // No right depends on the verification.
             Self::VerifyEmail { .. } | Self::ConfirmEmail { .. } => Vec::new(),
+            // No right of the user depends on its home.
+            Self::MoveHomes { .. } => Vec::new(),
             Self::Update { after, .. } | Self::ChangeStatus { after, .. } | Self::Delete { after, .. } => {
                 vec![after.id.into()]
             }
@@ -164,7 +184,7 @@ fn with_password(mut fields: Value) -> Value {
     fields
 }
 
-/// Returns the separate record of a suspension or a reactivation (`decisions.md` §3).
+/// Returns the separate record of a suspension or a reactivation (`docs/audit.md#what-is-recorded`).
 fn status_record(before: &User, after: &User) -> Option<Record> {
     let action = match (before.status, after.status) {
         (UserStatus::Active, UserStatus::Suspended) => action::USER_SUSPENDED,

@@ -168,7 +168,7 @@ impl<'a> Position<'a> {
 
     /// Whether the organization and all its ancestors are ACTIVE. Otherwise assignments in it grant nothing.
     #[must_use]
-    pub fn is_awake(self) -> bool {
+    pub fn is_lineage_active(self) -> bool {
         self.links().all(|link| link.status == OrganizationStatus::Active)
     }
 }

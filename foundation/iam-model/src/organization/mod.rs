@@ -1,5 +1,4 @@
-//! Organizations: the parts of a tenant in which roles can apply. They form a tree (`interface.md` §2.4, §4.3,
-//! `decisions.md` §5).
+//! Organizations: the parts of a tenant in which roles can apply. They form a tree (`docs/http-api.md#organizations`).
 
 mod ancestry;
 mod hierarchy;
@@ -19,7 +18,9 @@ use serde_json::{Value, json};
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
 use crate::page::SortOrder;
-use crate::validate::{Name, Slug, folded};
+use crate::search::SearchWord;
+use crate::text::folded;
+use crate::validate::{Name, Slug};
 use crate::version::Version;
 
 /// A part of a tenant. Organizations form a tree.
@@ -102,7 +103,8 @@ pub struct OrganizationFilter {
     pub parent: Option<ParentFilter>,
     /// Only organizations with this status. By default, all that are not INACTIVE.
     pub status: Option<OrganizationStatus>,
-    /// Only organizations with this text in the name or the slug, without regard to case: compared as [`folded`].
+    /// Only organizations with all words of this text, each as a part of the name or the slug; see [`SearchWord`]. A
+    /// service accepts [at most 8](crate::search::MAX_WORDS).
     pub search: Option<String>,
 }
 
@@ -119,8 +121,8 @@ impl OrganizationFilter {
     /// Whether an organization passes; for stores that filter in memory.
     #[must_use]
     pub fn matches(&self, organization: &Organization) -> bool {
-        let search = self.search.as_deref().map(folded);
-        let found = |text: &str| search.as_ref().is_none_or(|search| folded(text).contains(search));
+        let name = folded(organization.name.as_str());
+        let found = |word: &SearchWord| word.is_in(&name) || word.is_in(organization.slug.as_str());
         let is_in_state = match self.status {
             Some(status) => organization.status == status,
             None => organization.status != OrganizationStatus::Inactive,
@@ -130,7 +132,7 @@ impl OrganizationFilter {
             Some(ParentFilter::Of(parent)) => organization.parent_id == Some(parent),
             None => true,
         };
-        is_in_state && is_below && (found(organization.name.as_str()) || found(organization.slug.as_str()))
+        is_in_state && is_below && SearchWord::all(self.search.as_deref().unwrap_or_default()).iter().all(found)
     }
 }
 

@@ -6,7 +6,8 @@ use crate::error::Rule;
 use crate::id::OrganizationId;
 use crate::organization::{Ancestry, Hierarchy, Organization, Position};
 
-/// Roles of one organization that begin to count in an organization.
+/// Roles of one organization that begin to count in an organization, at once or when suspended organizations are ACTIVE
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activation {
     /// The organization in which the roles are held.
@@ -43,8 +44,9 @@ impl AffectedTree {
     /// does not contain the organization or its new parent.
     ///
     /// - An organization is above the changed one after the change, and was not before. Roles held in it begin to count
-    ///   in the changed one. In a deleted organization, no roles from above count. So if it is restored, all its
-    ///   ancestors are new.
+    ///   in the changed one. This includes those in suspended organizations: a later reactivation is compared only with
+    ///   the roles there. In a deleted organization, no roles from above count. So if it is restored, all its ancestors
+    ///   are new.
     /// - The changed organization or one below it is ACTIVE with all its ancestors after the change, and was not
     ///   before. Roles held in it begin to count in it.
     #[must_use]
@@ -61,13 +63,12 @@ impl AffectedTree {
         let becomes = after.position(changed.id)?;
         let was_above = |id| !was.is_inactive() && was.is_within(id);
         let newly_above = becomes.lineage().skip(1).filter(|id| !was_above(*id));
-        let from_above = newly_above
-            .filter(|id| after.position(*id).is_some_and(Position::is_awake))
-            .map(|id| Activation { held_in: id, counts_in: changed.id });
-        let activated = after.positions().filter(|position| position.is_within(changed.id) && position.is_awake());
+        let from_above = newly_above.map(|id| Activation { held_in: id, counts_in: changed.id });
+        let activated =
+            after.positions().filter(|position| position.is_within(changed.id) && position.is_lineage_active());
         let activated = activated
             .map(Position::id)
-            .filter(|id| before.position(*id).is_some_and(|position| !position.is_awake()))
+            .filter(|id| before.position(*id).is_some_and(|position| !position.is_lineage_active()))
             .map(|id| Activation { held_in: id, counts_in: id });
         Some(from_above.chain(activated).collect())
     }
@@ -84,7 +85,7 @@ pub fn height(root: OrganizationId, subtree: &[Organization]) -> u32 {
     u32::try_from(subtree.iter().map(level).max().unwrap_or(0)).unwrap_or(u32::MAX)
 }
 
-/// Checks that a subtree of this height may be at this depth (`interface.md` §4.3).
+/// Checks that a subtree of this height may be at this depth (`docs/http-api.md#moves-of-organizations`).
 ///
 /// # Errors
 ///
@@ -96,13 +97,13 @@ pub fn check_depth(depth: u32, height: u32, max: u32) -> Result<(), Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::testing::{Scene, id, organization};
+    use crate::access::testing::{TestTree, id, organization};
     use crate::organization::OrganizationStatus;
     use crate::organization::OrganizationStatus::{Active, Inactive, Suspended};
 
     /// The whole test tree.
     fn tree() -> AffectedTree {
-        AffectedTree::new(&Scene::new().hierarchy, &[])
+        AffectedTree::new(&TestTree::new().hierarchy, &[])
     }
 
     /// The tree after a change.
@@ -112,8 +113,8 @@ mod tests {
 
     /// The roles that begin to count when an organization of the test tree changes, as `held in → counts in`.
     fn activated(before: &AffectedTree, name: &str, parent: Option<&str>, status: OrganizationStatus) -> Vec<String> {
-        let scene = Scene::new();
-        let name_of = |id| scene.hierarchy.node(id).unwrap().organization.name.to_string();
+        let test_tree = TestTree::new();
+        let name_of = |id| test_tree.hierarchy.node(id).unwrap().organization.name.to_string();
         let mut activations: Vec<String> = before
             .activations(&organization(name, parent, status))
             .unwrap()
@@ -139,9 +140,17 @@ mod tests {
     }
 
     #[test]
-    fn only_roles_in_active_organizations_are_activated() {
+    fn roles_of_new_ancestors_are_activated_although_they_are_suspended() {
         let before = tree();
-        assert!(activated(&before, "other", Some("asleep"), Active).is_empty());
+        assert_eq!(activated(&before, "other", Some("asleep"), Active), ["asleep → other"]);
+        assert_eq!(activated(&before, "other", Some("asleep"), Suspended), ["asleep → other"]);
+        let asleep = changed(&before, &organization("root", None, Suspended));
+        assert_eq!(activated(&asleep, "other", Some("branch"), Active), ["branch → other", "root → other"]);
+    }
+
+    #[test]
+    fn of_the_own_roles_only_those_in_active_organizations_are_activated() {
+        let before = tree();
         assert_eq!(activated(&before, "asleep", None, Active), ["asleep → asleep"]);
         let asleep = changed(&before, &organization("root", None, Suspended));
         let woken = ["branch → branch", "root → root", "team → team"];
@@ -171,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_tree_contains_the_organizations_above_and_the_subtree() {
-        let all = Scene::new().hierarchy;
+        let all = TestTree::new().hierarchy;
         let of = |names: &[&str]| -> Vec<Organization> {
             names.iter().map(|name| all.node(id(name)).unwrap().organization.clone()).collect()
         };
@@ -184,14 +193,14 @@ mod tests {
 
     #[test]
     fn the_height_of_a_subtree_is_its_deepest_level() {
-        let scene: Vec<Organization> = Scene::new()
+        let test_tree: Vec<Organization> = TestTree::new()
             .hierarchy
             .nodes()
             .map(|node| node.organization.clone())
             .filter(|it| it.id != id("other") && it.id != id("asleep"))
             .collect();
-        assert_eq!(height(id("root"), &scene), 2);
-        assert_eq!(height(id("team"), &scene[..1]), 0);
+        assert_eq!(height(id("root"), &test_tree), 2);
+        assert_eq!(height(id("team"), &test_tree[..1]), 0);
         assert_eq!(height(id("root"), &[]), 0);
     }
 

@@ -1,5 +1,5 @@
-//! The catalogue of permissions (`decisions.md` §4): built-in permissions, and permissions that the application
-//! registers.
+//! The catalogue of permissions (`docs/http-api.md#roles-and-permissions`): built-in permissions, and permissions that
+//! the application registers.
 
 mod name;
 mod set;

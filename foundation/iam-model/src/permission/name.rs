@@ -1,4 +1,4 @@
-//! Permissions `<resource>:<action>` and the patterns that cover them (`decisions.md` §4).
+//! Permissions `<resource>:<action>` and the patterns that cover them (`docs/http-api.md#access`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -74,6 +74,14 @@ built_in! {
     ACCESS_REVIEWS_READ = "access-reviews:read", "See access reviews and their items.";
     ACCESS_REVIEWS_UPDATE = "access-reviews:update", "Decide in access reviews, complete and cancel them.";
     ACCESS_REVIEWS_DELETE = "access-reviews:delete", "Reserved.";
+    DOMAINS_CREATE = "domains:create", "Add domains.";
+    DOMAINS_READ = "domains:read", "See domains.";
+    DOMAINS_UPDATE = "domains:update", "Verify domains.";
+    DOMAINS_DELETE = "domains:delete", "Remove domains.";
+    IDENTITY_PROVIDERS_CREATE = "identity-providers:create", "Make identity providers, with all permissions.";
+    IDENTITY_PROVIDERS_READ = "identity-providers:read", "See identity providers.";
+    IDENTITY_PROVIDERS_UPDATE = "identity-providers:update", "Rename identity providers; change them, with all permissions.";
+    IDENTITY_PROVIDERS_DELETE = "identity-providers:delete", "Remove identity providers, with all permissions.";
 }
 
 impl Permission {
@@ -284,7 +292,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 12 * 4);
+        assert_eq!(names.len(), 14 * 4);
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl PermissionSet {
         self.iter().filter(|pattern| !other.covers(pattern)).cloned().collect()
     }
 
-    /// Returns the set that covers what both this set and the other set cover.
+    /// Returns the set of the permissions that both this set and the other set cover.
     ///
     /// ```
     /// use iam_model::permission::PermissionSet;

@@ -5,7 +5,7 @@ use crate::access::VisibleScope;
 use crate::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, ListedReviewItem, ReviewItemFilter, ReviewProgress,
 };
-use crate::id::{AccessReviewId, AssignmentId, TenantId};
+use crate::id::{AccessReviewId, AssignmentId, TenantId, UserId};
 use crate::page::{Page, PageRequest};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
@@ -72,8 +72,9 @@ pub trait AccessReviewTransaction {
     /// Returns the progress of a review.
     async fn progress_of(&mut self, review: AccessReviewId) -> Result<ReviewProgress, StoreError>;
 
-    /// Returns the assignments that are to be revoked when a review is completed, by their identifiers.
-    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<AssignmentId>, StoreError>;
+    /// Returns the assignments that are to be revoked when a review is completed, by their identifiers, with the users
+    /// who hold them.
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<(AssignmentId, UserId)>, StoreError>;
 
     /// Returns an item of a review, and locks it until the unit of work ends. While it is locked, no other unit of work
     /// decides about it.

@@ -19,6 +19,9 @@ pub struct ApiKeySnapshot {
     pub user_status: UserStatus,
     /// The status of its tenant.
     pub tenant_status: TenantStatus,
+    /// From when on the key is refused;
+    /// [`FactorDemand::refuses_keys_from`](crate::factor::FactorDemand::refuses_keys_from).
+    pub enrol_by: Option<Timestamp>,
     /// All role assignments of its user, including expired ones.
     pub grants: Vec<Grant>,
 }

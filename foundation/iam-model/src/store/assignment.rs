@@ -6,6 +6,7 @@ use crate::assignment::{AssignmentFilter, Grant, GrantContext, ListedAssignment}
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use crate::page::{Page, PageRequest};
+use crate::store::HolderQuery;
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
@@ -16,6 +17,16 @@ pub trait AssignmentStore {
     /// All assignments of these users, including expired ones, newest first, then by id.
     async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError>;
 
+    /// The assignments of these users of one of the query's roles, tenant-wide or in one of its organizations,
+    /// including expired ones. The order is that of [`grants_of`](Self::grants_of). The moment of the query does not
+    /// matter.
+    async fn deciding_grants(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        query: &HolderQuery,
+    ) -> Result<Vec<Grant>, StoreError>;
+
     /// The users who have an assignment of one of these roles, or of any role in one of these organizations, also an
     /// expired one: each once, in no particular order.
     async fn assigned_users(
@@ -24,6 +35,15 @@ pub trait AssignmentStore {
         roles: &[RoleId],
         organizations: &[OrganizationId],
     ) -> Result<Vec<UserId>, StoreError>;
+
+    /// The number of assignments of each of these users that have not expired at a moment, in no particular order. A
+    /// user without any is left out.
+    async fn live_assignments(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        at: Timestamp,
+    ) -> Result<Vec<(UserId, u64)>, StoreError>;
 
     /// A page of the assignments within the visible scope that pass the filter at a moment, newest first, then by id,
     /// with the exact number of all such assignments.
@@ -89,6 +109,10 @@ pub trait AssignmentTransaction {
     /// [`GrantQuery::Expired`].
     async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError>;
 
+    /// The number of assignments of each of these users that have not expired at a moment, in no particular order. A
+    /// user without any is left out.
+    async fn live_assignments(&mut self, users: &[UserId], at: Timestamp) -> Result<Vec<(UserId, u64)>, StoreError>;
+
     /// The roles that users hold in these organizations at a moment, each role once for each organization.
     async fn roles_held_in(
         &mut self,
@@ -99,6 +123,7 @@ pub trait AssignmentTransaction {
     /// The latest time until which a user holds one of these roles at a moment; `None` if no user holds one.
     async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError>;
 
-    /// Whether an ACTIVE user other than this one holds `TENANT_ADMIN` tenant-wide without expiry.
+    /// Whether another user than this one [can administer](crate::user::User::can_administer) the tenant, and holds
+    /// `TENANT_ADMIN` tenant-wide without expiry.
     async fn has_other_administrator(&mut self, than: UserId) -> Result<bool, StoreError>;
 }

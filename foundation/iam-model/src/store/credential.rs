@@ -23,8 +23,8 @@ pub trait CredentialTransaction {
     /// Returns the failed logins with an e-mail, and the given user, even if the user has another e-mail. Locks both
     /// in this order until the unit of work ends.
     ///
-    /// The failed logins are locked even where there are none yet: of two concurrent units of work, the second sees
-    /// what the first wrote. A row that was created only for this lock may stay until stale rows are
+    /// The failed logins are locked even where there are none yet: of two concurrent units of work, the second sees the
+    /// writes of the first. A row that was created only for this lock may stay until stale rows are
     /// [removed](crate::store::MaintenanceStore::remove_stale_login_attempts).
     async fn lock_guarded_account(
         &mut self,

@@ -19,13 +19,13 @@ use crate::store_error::StoreError;
 #[async_trait]
 pub trait ChangeFeed: Send {
     /// Waits for the next notification. An error ends the feed, and the subscriber then opens another one. A feed must
-    /// also end with an error when it cannot say for a long time that it is [complete](News::complete_at).
-    async fn next(&mut self) -> Result<News, StoreError>;
+    /// also end with an error when it cannot say for a long time that it is [complete](FeedNotification::complete_at).
+    async fn next(&mut self) -> Result<FeedNotification, StoreError>;
 }
 
 /// A notification of a [`ChangeFeed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct News {
+pub struct FeedNotification {
     /// The ids of the changed resources.
     pub changed: Vec<Uuid>,
     /// If known: this notification and the earlier ones of the same feed contain all changes that were committed before

@@ -23,7 +23,7 @@ pub struct HolderQuery {
     pub at: Timestamp,
 }
 
-/// Reads past versions: what a change replaced or removed.
+/// Reads past versions: the rows that a change replaced or removed.
 ///
 /// The methods with `after` return the versions that ended after that moment, in no particular order. Together with the
 /// current rows, these give the state at any later moment; see [`Versions`](crate::history::Versions).

@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use macro_rules_attribute::apply;
 
-use crate::access::VisibleScope;
+use crate::access::{Until, VisibleScope};
 use crate::clock::Timestamp;
-use crate::id::{InvitationId, TenantId};
-use crate::invitation::{Invitation, InvitationFilter};
+use crate::id::{InvitationId, OrganizationId, RoleId, TenantId};
+use crate::invitation::{Invitation, InvitationFilter, InvitedRole};
 use crate::page::{Page, PageRequest};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
@@ -34,4 +34,19 @@ pub trait InvitationStore {
 pub trait InvitationTransaction {
     /// Returns the invitation with this identifier, in any status, and locks it until the unit of work ends.
     async fn lock_invitation(&mut self, id: InvitationId) -> Result<Option<Invitation>, StoreError>;
+
+    /// Returns how many invitations of the tenant can be accepted at a moment.
+    async fn pending_invitations(&mut self, now: Timestamp) -> Result<u64, StoreError>;
+
+    /// Returns the roles that invitations offer in these organizations and that can be accepted at a moment, in no
+    /// particular order.
+    async fn roles_offered_in(
+        &mut self,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+    ) -> Result<Vec<InvitedRole>, StoreError>;
+
+    /// Returns the latest time until which an invitation that can be accepted at a moment offers one of these roles;
+    /// `None` if no such invitation offers one.
+    async fn roles_offered_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError>;
 }

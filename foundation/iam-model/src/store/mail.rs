@@ -3,7 +3,7 @@ use macro_rules_attribute::apply;
 
 use crate::clock::Timestamp;
 use crate::id::TenantId;
-use crate::mail::{MailKind, Message};
+use crate::mail::{Lane, MailKind, Message};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
 use crate::validate::EmailKey;
@@ -12,9 +12,26 @@ use crate::validate::EmailKey;
 #[apply(observed)]
 #[async_trait]
 pub trait MailStore {
-    /// Claims messages whose next attempt is due at `now`: at most `limit`, the longest due first. Until `until`, no
-    /// other call claims them. Each is returned with the number of its attempts, this one included.
+    /// Lets the messages whose next attempt is due at `now` enter the [`Line`](crate::mail::Line), and claims the next
+    /// ones: at most `limit` of the first lane that is not empty, within [`TURNS_AT_ONCE`](crate::mail::TURNS_AT_ONCE)
+    /// turns. Until `until`, no other call claims them. Each is returned with the number of its attempts, this one
+    /// included.
     async fn claim_messages(&self, now: Timestamp, until: Timestamp, limit: u32) -> Result<Vec<Message>, StoreError>;
+
+    /// Counts a message that a tenant is about to send; see
+    /// [`SentMessages::with_another`](crate::mail::SentMessages::with_another). If the tenant has reached its limit,
+    /// counts nothing and returns when the hour ends. Of two concurrent calls, the second sees the count of the first.
+    async fn count_sent_message(
+        &self,
+        tenant: TenantId,
+        lane: Lane,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Gives a claimed message back as if it had not been claimed. It is due at `next_attempt_at`. Does nothing if
+    /// another call has claimed it since.
+    async fn return_message(&self, message: &Message, next_attempt_at: Timestamp) -> Result<(), StoreError>;
 
     /// Sets when the next attempt of a claimed message is due. Does nothing if another call has claimed it since.
     async fn postpone_message(&self, message: &Message, next_attempt_at: Timestamp) -> Result<(), StoreError>;
@@ -37,4 +54,9 @@ pub trait MailTransaction {
         kind: MailKind,
         to: &EmailKey,
     ) -> Result<Vec<Timestamp>, StoreError>;
+
+    /// Returns a message that is not sent yet, and that no process has claimed at `now`, of the kind, the
+    /// tenant, the subject and the address (by its key) of a message. Locks it until the unit of work ends, so that no
+    /// process claims it.
+    async fn lock_waiting_message(&mut self, like: &Message, now: Timestamp) -> Result<Option<Message>, StoreError>;
 }

@@ -10,11 +10,14 @@ mod api_key;
 mod assignment;
 mod audit;
 mod credential;
+mod domain;
 mod factor;
 mod feed;
 mod history;
 mod host;
 mod idempotency;
+mod identity;
+mod identity_provider;
 mod invitation;
 mod link;
 mod mail;
@@ -34,11 +37,14 @@ pub use api_key::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};
 pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
 pub use audit::{AuditStore, AuditTransaction, SequenceStore};
 pub use credential::{CredentialStore, CredentialTransaction};
+pub use domain::{DomainStore, DomainTransaction};
 pub use factor::{FactorStore, FactorTransaction};
-pub use feed::{ChangeFeed, News};
+pub use feed::{ChangeFeed, FeedNotification};
 pub use history::{HistoryStore, HolderQuery};
 pub use host::HostTransaction;
 pub use idempotency::IdempotencyTransaction;
+pub use identity::{IdentityStore, IdentityTransaction};
+pub use identity_provider::{IdentityProviderStore, IdentityProviderTransaction};
 pub use invitation::{InvitationStore, InvitationTransaction};
 pub use link::{LinkStore, LinkTransaction};
 pub use mail::{MailStore, MailTransaction};
@@ -90,6 +96,9 @@ pub trait Store:
     + ApiKeyStore
     + WebhookStore
     + AccessReviewStore
+    + DomainStore
+    + IdentityProviderStore
+    + IdentityStore
     + Send
     + Sync
     + 'static
@@ -147,8 +156,9 @@ impl Schema {
     }
 }
 
-/// The reads of a unit of work before it decides. The rows are locked until it ends.
-pub trait Locks:
+/// The reads of a unit of work before it decides. Methods named `lock_…` lock their rows until it ends. What the others
+/// read stays valid only under the lock of the tenant or of the account.
+pub trait TransactionReads:
     TenantTransaction
     + UserTransaction
     + CredentialTransaction
@@ -166,11 +176,14 @@ pub trait Locks:
     + ApiKeyTransaction
     + WebhookTransaction
     + AccessReviewTransaction
+    + DomainTransaction
+    + IdentityProviderTransaction
+    + IdentityTransaction
     + Send
 {
 }
 
-impl<T> Locks for T where
+impl<T> TransactionReads for T where
     T: TenantTransaction
         + UserTransaction
         + CredentialTransaction
@@ -188,6 +201,9 @@ impl<T> Locks for T where
         + ApiKeyTransaction
         + WebhookTransaction
         + AccessReviewTransaction
+        + DomainTransaction
+        + IdentityProviderTransaction
+        + IdentityTransaction
         + Send
 {
 }
@@ -196,7 +212,7 @@ impl<T> Locks for T where
 ///
 /// Every write needs the [`AuditBatch`] of its change.
 #[async_trait]
-pub trait Transaction: Locks {
+pub trait Transaction: TransactionReads {
     /// Writes a change and the audit entries that record it. A violated constraint is a [`StoreError::Conflict`]. After
     /// an error, the transaction can only be dropped.
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError>;

@@ -24,8 +24,15 @@ pub trait OrganizationStore {
     /// An organization of any status, and everything below it that is not INACTIVE: newest first, then by id.
     async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError>;
 
-    /// The organizations directly below `parent` that are not INACTIVE: newest first, then by id.
-    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError>;
+    /// The organizations directly below `parent` that are not INACTIVE: newest first, then by id. If there are more
+    /// than `limit`, only that many of them, in a time that does not grow with the others. Which of them is not
+    /// defined.
+    async fn children(
+        &self,
+        tenant: TenantId,
+        parent: OrganizationId,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError>;
 
     /// A page of the organizations within the visible scope that pass the filter, with the exact number of all such
     /// organizations.

@@ -21,7 +21,8 @@ pub struct SessionSnapshot {
     pub tenant_status: TenantStatus,
     /// When the session expires.
     pub expires_at: Timestamp,
-    /// Until when the user must set up a second factor. `None` if it has one, or if the tenant does not require one.
+    /// From when on the session is restricted;
+    /// [`FactorDemand::restricts_session_from`](crate::factor::FactorDemand::restricts_session_from).
     pub enrol_by: Option<Timestamp>,
     /// All role assignments of the user, including expired ones.
     pub grants: Vec<Grant>,

@@ -18,7 +18,7 @@ pub trait Directory {
     /// Returns the tenant with this slug.
     async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError>;
 
-    /// Returns what a login with this e-mail and without a tenant needs: the failed logins that are counted by the
+    /// Returns the facts for a login with this e-mail and without a tenant: the failed logins that are counted by the
     /// e-mail alone (those under [`TenantId::NONE`]), and the users with this e-mail, in any status, at most `limit`,
     /// sorted by [`LoginCandidate::order`](crate::credential::LoginCandidate::order).
     async fn login_candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError>;
@@ -45,7 +45,7 @@ pub trait TenantTransaction {
     /// Returns the tenant and locks it until the unit of work ends.
     ///
     /// Decisions that must be made one at a time in a tenant, such as whether a user is its last administrator, take
-    /// this lock before all other locks.
+    /// this lock before all others but that of an [idempotency key](crate::idempotency).
     async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError>;
 
     /// Returns how many rows the tenant has of the kinds that have a [`Quota`](crate::tenant::Quota). Under

@@ -3,7 +3,7 @@ use macro_rules_attribute::apply;
 
 use crate::access::VisibleScope;
 use crate::clock::Timestamp;
-use crate::id::{TenantId, UserId};
+use crate::id::{OrganizationId, TenantId, UserId};
 use crate::page::{Page, PageRequest};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
@@ -22,8 +22,8 @@ pub trait UserStore {
     /// Returns a page of the users in the visible scope that pass the filter at a moment, with the exact count of all
     /// of them.
     ///
-    /// If the visible scope is a set of organizations, it contains the users who hold an assignment in one of them or
-    /// below. Assignments that have expired at `now` count neither for this nor for [`UserFilter::organization`].
+    /// If the visible scope is a set of organizations, it contains the users who have their home or hold an assignment
+    /// in one of them or below. Assignments that have expired at `now` count neither for this nor for [`UserFilter::organization`].
     async fn users(
         &self,
         tenant: TenantId,
@@ -46,4 +46,9 @@ pub trait UserTransaction {
     /// [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). While the unit of work holds this lock, the
     /// statuses that it reads here stay valid.
     async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
+
+    /// Returns at most this many users whose home is exactly this organization, in the order of their ids, and locks
+    /// them until the unit of work ends. The home of a user changes only under
+    /// [`lock_tenant`](crate::store::TenantTransaction::lock_tenant).
+    async fn lock_users_at_home(&mut self, organization: OrganizationId, limit: u32) -> Result<Vec<User>, StoreError>;
 }

@@ -8,7 +8,7 @@ use crate::store_error::StoreError;
 use crate::version::Version;
 use crate::webhook::{Delivery, DeliveryProgress, DueWebhook, Webhook, WebhookBacklog, WebhookWork};
 
-/// Reads webhooks, and keeps what became of their deliveries.
+/// Reads webhooks, and keeps the results of their deliveries.
 #[apply(observed)]
 #[async_trait]
 pub trait WebhookStore {
@@ -22,13 +22,13 @@ pub trait WebhookStore {
     /// newest first.
     async fn deliveries(&self, tenant: TenantId, webhook: WebhookId, limit: u32) -> Result<Vec<Delivery>, StoreError>;
 
-    /// Returns the enabled webhooks of all active tenants that have something to do at `now`: their log is longer than
-    /// what they have attempted, and they do not pause, or the next attempt of a delivery is due, see
+    /// Returns the enabled webhooks of all active tenants that have something to do at `now`: their log has entries
+    /// after their last attempt, and they do not pause, or the next attempt of a delivery is due, see
     /// [`WebhookWork::due`].
     async fn due_webhooks(&self, now: Timestamp) -> Result<Vec<DueWebhook>, StoreError>;
 
-    /// Returns what is to be done for a webhook at `now`, with at most `limit` due deliveries. `None` if the webhook is
-    /// gone or not enabled, or its tenant is not active.
+    /// Returns the work for a webhook at `now`, with at most `limit` due deliveries. `None` if the webhook is gone or
+    /// not enabled, or its tenant is not active.
     async fn webhook_work(
         &self,
         tenant: TenantId,
@@ -37,9 +37,9 @@ pub trait WebhookStore {
         limit: u32,
     ) -> Result<Option<WebhookWork>, StoreError>;
 
-    /// Keeps what became of deliveries, one for an event, in place of what was kept of the same events. Then keeps how
-    /// far the webhook has come, if it still has this version and had come as far as `before`. Returns whether that was
-    /// so: not after a change, a replay or the webhook's removal. This does not raise the version of the webhook.
+    /// Keeps the results of deliveries, one for an event, in place of the former results of the same events. Then keeps
+    /// how far the webhook has come, if it still has this version and had come as far as `before`. Returns whether that
+    /// was so: not after a change, a replay or the webhook's removal. This does not raise the version of the webhook.
     async fn record_deliveries(
         &self,
         tenant: TenantId,

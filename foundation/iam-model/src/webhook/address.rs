@@ -1,8 +1,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Which addresses webhooks may reach.
+/// The addresses that webhooks may reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum AddressPolicy {
     /// Only public addresses, and only by `https`.
     #[default]
     Public,
@@ -11,7 +11,7 @@ pub enum Reach {
     Anywhere,
 }
 
-impl Reach {
+impl AddressPolicy {
     /// Whether a connection may go to an address.
     #[must_use]
     pub fn allows(self, address: IpAddr) -> bool {
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn everything_can_be_reached_only_if_the_operator_says_so() {
         let (private, public) = ("10.0.0.1".parse().unwrap(), "1.1.1.1".parse().unwrap());
-        assert!(Reach::Anywhere.allows(private) && Reach::Anywhere.allows(public));
-        assert!(!Reach::Public.allows(private) && Reach::Public.allows(public));
-        assert_eq!(Reach::default(), Reach::Public);
+        assert!(AddressPolicy::Anywhere.allows(private) && AddressPolicy::Anywhere.allows(public));
+        assert!(!AddressPolicy::Public.allows(private) && AddressPolicy::Public.allows(public));
+        assert_eq!(AddressPolicy::default(), AddressPolicy::Public);
     }
 }

@@ -94,7 +94,7 @@ impl DeliveryProgress {
     }
 }
 
-/// What is to be done for a webhook.
+/// The work for a webhook.
 #[derive(Clone, Debug)]
 pub struct WebhookWork {
     /// The webhook, which is enabled, and whose tenant is active.

@@ -1,4 +1,5 @@
-//! Webhooks: how events are sent to other systems (`events.md`), by [Standard Webhooks] 1.0.
+//! Webhooks: how events are sent to other systems, by [Standard Webhooks] 1.0
+//! (`docs/integrating.md#a-program-is-told-what-happens`).
 //!
 //! A webhook follows the log of its tenant from a number on. The delivery of an event is a row only once it was
 //! attempted, so nothing is written when an event occurs.
@@ -10,7 +11,7 @@ mod delivery;
 mod sender;
 mod url;
 
-pub use address::{Reach, is_public};
+pub use address::{AddressPolicy, is_public};
 pub use delivery::{Delivery, DeliveryProgress, DeliveryStatus, DueWebhook, WebhookBacklog, WebhookWork, wait_after};
 pub use sender::{SendError, WebhookRequest, WebhookSender};
 pub use url::WebhookUrl;
@@ -42,7 +43,7 @@ pub struct Webhook {
     pub description: Description,
     /// Whether it sends events. A webhook that is switched off continues later with the events since.
     pub enabled: bool,
-    /// What its secret is computed from.
+    /// The salt of its secret.
     pub salt: WebhookSalt,
     /// When it was made.
     pub created_at: Timestamp,
@@ -52,8 +53,8 @@ pub struct Webhook {
     pub version: Version,
 }
 
-/// What the secret of a webhook is computed from, together with a key of the installation. It is no secret: without
-/// that key, it tells nothing.
+/// The salt of the secret of a webhook. The secret is computed from it and from a key of the installation. It is no
+/// secret: without that key, it tells nothing.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookSalt {
     /// That of the present secret.
@@ -62,7 +63,7 @@ pub struct WebhookSalt {
     pub former: Option<FormerSalt>,
 }
 
-/// What the secret before the last rotation is computed from.
+/// The salt of the secret before the last rotation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormerSalt {
     /// The salt.

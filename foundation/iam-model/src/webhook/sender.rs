@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 
-use crate::webhook::{Reach, WebhookUrl};
+use crate::webhook::{AddressPolicy, WebhookUrl};
 
 /// A request to a receiver of a webhook, by Standard Webhooks 1.0.
 #[derive(Clone, Debug)]
@@ -54,12 +54,12 @@ pub enum SendError {
 
 /// Sends requests to receivers of webhooks. `iam-webhook` has one.
 ///
-/// It must not reach addresses beyond its [`Reach`], must not follow redirects, and must not send more than the
+/// It must not reach addresses beyond its [`AddressPolicy`], must not follow redirects, and must not send more than the
 /// request. It should wait for an answer for 15 seconds; the caller cancels a request after 16 seconds.
 #[async_trait]
 pub trait WebhookSender: Send + Sync + 'static {
-    /// Which addresses it reaches.
-    fn reach(&self) -> Reach;
+    /// The addresses that it may reach.
+    fn address_policy(&self) -> AddressPolicy;
 
     /// Sends a request, and returns the status code of the answer.
     ///

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use url::{Host, Url};
 
 use crate::validate::Invalid;
-use crate::webhook::Reach;
+use crate::webhook::AddressPolicy;
 
 /// The address to which a webhook sends events: `https` or `http`, with a host, without a user, a password or a
 /// fragment, at most 2,048 characters.
@@ -14,6 +14,10 @@ pub struct WebhookUrl(String);
 
 const MAX: usize = 2_048;
 
+fn invalid() -> Invalid {
+    Invalid::new("must be an address such as https://example.com/hook")
+}
+
 impl WebhookUrl {
     /// The text, as it was typed.
     #[must_use]
@@ -21,15 +25,22 @@ impl WebhookUrl {
         &self.0
     }
 
-    /// Checks what the text itself tells about whom it reaches: the scheme, and a host that is an address. A host that
-    /// is a name is checked when it is resolved.
+    /// Checks the text itself: the form, the scheme, and a host that is an address. A host that is a name is checked
+    /// when it is resolved.
     ///
     /// # Errors
     ///
     /// [`Invalid`] when webhooks may not reach it.
-    pub fn check(&self, reach: Reach) -> Result<(), Invalid> {
+    pub fn check(&self, policy: AddressPolicy) -> Result<(), Invalid> {
         let url = parse(&self.0)?;
-        if reach == Reach::Public && url.scheme() != "https" {
+        // The parser adds missing slashes, removes extra ones and reads a backslash as a slash, so the host would not be
+        // the one that a person reads.
+        let (scheme, rest) = self.0.split_once("://").unwrap_or_default();
+        let is_plain = scheme.eq_ignore_ascii_case(url.scheme()) && !rest.starts_with('/') && !rest.contains('\\');
+        if !is_plain || url.port() == Some(0) {
+            return Err(invalid());
+        }
+        if policy == AddressPolicy::Public && url.scheme() != "https" {
             return Err(Invalid::new("must begin with https://"));
         }
         let address = match url.host() {
@@ -37,7 +48,7 @@ impl WebhookUrl {
             Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
             Some(Host::Domain(_)) | None => None,
         };
-        if address.is_some_and(|address| !reach.allows(address)) {
+        if address.is_some_and(|address| !policy.allows(address)) {
             return Err(Invalid::new("must not lead to a private or special address"));
         }
         Ok(())
@@ -45,7 +56,6 @@ impl WebhookUrl {
 }
 
 fn parse(text: &str) -> Result<Url, Invalid> {
-    let invalid = || Invalid::new("must be an address such as https://example.com/hook");
     if text.chars().count() > MAX {
         return Err(Invalid::new(format!("must be at most {MAX} characters")));
     }
@@ -92,8 +102,8 @@ impl fmt::Debug for WebhookUrl {
 mod tests {
     use super::*;
 
-    fn checked(text: &str, reach: Reach) -> Result<(), Invalid> {
-        text.parse::<WebhookUrl>()?.check(reach)
+    fn checked(text: &str, policy: AddressPolicy) -> Result<(), Invalid> {
+        text.parse::<WebhookUrl>()?.check(policy)
     }
 
     #[test]
@@ -105,8 +115,14 @@ mod tests {
     #[test]
     fn an_address_is_https_with_a_host_and_nothing_secret() {
         let longest = format!("https://example.com/{}", "a".repeat(MAX - 20));
-        for text in ["https://example.com", "https://example.com:8443/a?b=c", "https://bücher.example", &longest] {
-            assert_eq!(checked(text, Reach::Public), Ok(()), "{text}");
+        for text in [
+            "https://example.com",
+            "HTTPS://example.com",
+            "https://example.com:8443/a?b=c",
+            "https://bücher.example",
+            &longest,
+        ] {
+            assert_eq!(checked(text, AddressPolicy::Public), Ok(()), "{text}");
             assert_eq!(text.parse::<WebhookUrl>().unwrap().to_string(), text);
         }
         let too_long = format!("{longest}a");
@@ -124,9 +140,14 @@ mod tests {
             " https://example.com",
             "javascript:alert(1)",
             "https://example.com/a b",
+            "https:example.com",
+            "https:/example.com",
+            "https:///example.com",
+            "https://example.com\\@127.0.0.1/",
+            "https://example.com:0/",
             &too_long,
         ] {
-            assert!(checked(text, Reach::Anywhere).is_err(), "{text}");
+            assert!(checked(text, AddressPolicy::Anywhere).is_err(), "{text}");
         }
     }
 
@@ -147,11 +168,11 @@ mod tests {
             "https://%31%32%37.0.0.1",
             "https://10.0.0.1.",
         ] {
-            assert!(checked(text, Reach::Public).is_err(), "{text}");
-            assert_eq!(checked(text, Reach::Anywhere), Ok(()), "{text}");
+            assert!(checked(text, AddressPolicy::Public).is_err(), "{text}");
+            assert_eq!(checked(text, AddressPolicy::Anywhere), Ok(()), "{text}");
         }
         for text in ["https://1.1.1.1", "https://[2606:4700::1111]", "https://localhost"] {
-            assert_eq!(checked(text, Reach::Public), Ok(()), "{text}");
+            assert_eq!(checked(text, AddressPolicy::Public), Ok(()), "{text}");
         }
     }
 }

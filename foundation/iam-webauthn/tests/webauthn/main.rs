@@ -3,6 +3,7 @@
 
 mod authentication;
 mod authenticator;
+mod fuzz;
 mod key;
 mod properties;
 mod registration;

@@ -4,10 +4,10 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::Company;
+use crate::access_table::fresh_email;
 use crate::app::TestApp;
-use crate::table::fresh_email;
 
-on_every_store![
+in_memory![
     a_caller_cannot_assign_a_stronger_role,
     a_caller_cannot_create_and_assign_a_stronger_role,
     a_branch_administrator_cannot_assign_roles_outside_the_branch,

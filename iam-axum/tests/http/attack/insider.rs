@@ -10,12 +10,12 @@ use iam_core::{Caller, Iam};
 use serde_json::{Value, json};
 
 use super::Company;
-use crate::app::TestApp;
+use crate::access_table::fresh_email;
+use crate::app::{TestApp, shown};
 use crate::people::{PASSWORD, WRONG_PASSWORD, profile, with};
 use crate::request::each;
-use crate::table::fresh_email;
 
-on_every_store![
+in_memory![
     a_weaker_caller_cannot_change_the_email_of_a_stronger_user,
     a_changed_address_is_unverified,
     a_filter_reveals_nothing_outside_the_visible_scope,
@@ -25,6 +25,7 @@ on_every_store![
     a_user_cannot_imitate_trusted_code_in_the_audit_log,
     a_suspended_tenant_has_no_sessions_and_no_logins,
     quotas_are_enforced,
+    a_user_holds_as_many_roles_as_its_quota_allows,
     events_of_a_tenant_have_a_limit_in_bytes,
 ];
 
@@ -112,6 +113,7 @@ async fn a_filter_reveals_nothing_outside_the_visible_scope(app: TestApp) {
 async fn an_administrator_ends_all_sessions_of_a_user(app: TestApp) {
     let company = Company::on(&app).await;
     let victim = company.member(company.north, &[]).await;
+    app.set_home(&company.ada, &victim.user, Some(company.north)).await;
     let other = app.login(&victim).await;
     let logout = |user: &str| format!("/users/{user}/logout-all");
     let south = company.member(company.south, &["sessions:delete"]).await;
@@ -251,7 +253,7 @@ async fn a_suspended_tenant_has_no_sessions_and_no_logins(app: TestApp) {
 async fn quotas_are_enforced(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let permissions = app.get("/permissions").by(&ada).send().await.ok()["pagination"]["total"].as_u64().unwrap() + 1;
-    let quota = Quota { users: 2, organizations: 1, roles: 5, assignments: 3, permissions };
+    let quota = Quota { users: 2, organizations: 1, roles: 5, assignments: 3, permissions, ..Quota::default() };
     let app = app.with_settings(|settings| settings.quota = quota).await;
     let grace = app.add_user(&ada, "grace@example.com").await;
     app.organization(&ada, "only").await;
@@ -276,6 +278,35 @@ async fn quotas_are_enforced(app: TestApp) {
     // A soft-deleted user is still stored and counts.
     app.delete(&format!("/users/{grace}")).by(&ada).send().await.no_content();
     refused("/users", profile("third@example.com"), "quota of 2 users").await;
+}
+
+/// Without the quota, every question about the rights of one user would take long.
+async fn a_user_holds_as_many_roles_as_its_quota_allows(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.add_user(&ada, "grace@example.com").await;
+    let app = app.with_settings(|settings| settings.quota.user_assignments = 2).await;
+    let (first, second) = (app.role(&ada, "FIRST", &[]).await, app.role(&ada, "SECOND", &[]).await);
+    let third = app.role(&ada, "THIRD", &[]).await;
+    let soon = shown(app.iam.now() + TimeDelta::minutes(1));
+    let assign = |role: &str| json!({ "userId": grace, "roleId": role });
+    let brief = json!({ "userId": grace, "roleId": first, "expiresAt": soon });
+    let brief = app.post("/role-assignments").by(&ada).json(&brief).send().await.created();
+    app.post("/role-assignments").by(&ada).json(&assign(&second)).send().await.created();
+    let quota = "the tenant has reached its quota of 2 role assignments of one user.";
+    let refused = app.post("/role-assignments").by(&ada).json(&assign(&third)).send().await.detail("conflict");
+    assert_eq!(refused, quota);
+    let bulk = json!({ "assignments": [{ "userId": ada.user, "roleId": third }, assign(&third)] });
+    let refused = app.post("/role-assignments/bulk").by(&ada).json(&bulk).send().await.detail("conflict");
+    assert!(refused.contains(quota), "{refused}");
+    let preview =
+        app.post("/role-assignments").query("preview", "true").by(&ada).json(&assign(&third)).send().await.ok();
+    let detail = preview["problem"]["detail"].as_str().unwrap().to_lowercase();
+    assert_eq!((&preview["allowed"], detail.as_str()), (&json!(false), quota));
+    app.clock.advance(TimeDelta::minutes(2));
+    app.post("/role-assignments").by(&ada).json(&assign(&third)).send().await.created();
+    let path = format!("/role-assignments/{}", brief["id"].as_str().unwrap());
+    let renewed = app.patch(&path).by(&ada).json(&json!({ "expiresAt": null })).send().await.detail("conflict");
+    assert_eq!(renewed, quota);
 }
 
 /// Without the limit, one tenant could fill the disk with the events of its applications.

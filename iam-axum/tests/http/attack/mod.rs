@@ -15,10 +15,10 @@ use iam_core::OrganizationId;
 use iam_core::clock::Timestamp;
 use serde_json::{Value, json};
 
+use crate::access_table::{fresh, fresh_email};
 use crate::app::{TestApp, shown};
 use crate::people::Person;
 use crate::request::{Request, Response};
-use crate::table::{fresh, fresh_email};
 
 /// A company with two branches, and its administrator.
 struct Company<'a> {

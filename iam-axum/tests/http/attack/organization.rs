@@ -5,12 +5,13 @@ use serde_json::json;
 use super::Company;
 use crate::app::TestApp;
 
-on_every_store![
+in_memory![
     a_caller_cannot_move_a_privileged_organization_below_its_own,
     a_move_gives_an_accomplice_no_rights,
     a_branch_administrator_cannot_move_or_create_outside_the_branch,
     a_weaker_caller_cannot_reactivate_stronger_roles,
     suspending_before_a_move_does_not_avoid_the_escalation_check,
+    roles_that_invitations_offer_are_compared_like_held_ones,
     a_branch_administrator_cannot_reactivate_the_suspended_branch,
     a_restored_organization_has_no_roles,
     a_weaker_caller_cannot_restore_an_organization_below_stronger_roles,
@@ -81,13 +82,27 @@ async fn suspending_before_a_move_does_not_avoid_the_escalation_check(app: TestA
     let treasury = app.organization(&company.ada, "treasury").await;
     company.attacked_by(company.relocate(&mallory, treasury, Some(company.south))).await.escalates();
     company.change(&mallory, company.south, &json!({ "status": "SUSPENDED" })).send().await.ok();
-    company.relocate(&mallory, treasury, Some(company.south)).send().await.ok();
-    let reactivate = company.change(&mallory, company.south, &json!({ "status": "ACTIVE" }));
-    company.attacked_by(reactivate).await.escalates();
-    // A grant in an active organization further up counts at once, so the move itself is refused.
-    company.relocate(&company.ada, treasury, None).send().await.ok();
-    company.member(company.root, &["users:delete"]).await;
+    // Another administrator, who holds all that is held in the suspended organization, would reactivate it.
     company.attacked_by(company.relocate(&mallory, treasury, Some(company.south))).await.escalates();
+}
+
+/// The attack: let an accomplice accept the invitation after the move, or after the reactivation.
+async fn roles_that_invitations_offer_are_compared_like_held_ones(app: TestApp) {
+    let app = app.with_mail().await;
+    let company = Company::on(&app).await;
+    let mallory = company.employee(&["organizations:update"]).await;
+    let depot = app.below(&company.ada, company.north, "depot").await;
+    let role = app.role(&company.ada, "STRONG", &["users:update"]).await;
+    let offered = json!([{ "roleId": role, "organizationId": company.south }]);
+    let invitation = json!({ "email": "eve@example.com", "roles": offered });
+    let invitation = app.invite(&company.ada, &invitation).await;
+    company.attacked_by(company.relocate(&mallory, depot, Some(company.south))).await.escalates();
+    let active = json!({ "status": "ACTIVE" });
+    company.suspend(company.south).await;
+    company.attacked_by(company.change(&mallory, company.south, &active)).await.escalates();
+    app.delete(&format!("/invitations/{invitation}")).by(&company.ada).send().await.no_content();
+    company.change(&mallory, company.south, &active).send().await.ok();
+    company.relocate(&mallory, depot, Some(company.south)).send().await.ok();
 }
 
 async fn a_branch_administrator_cannot_reactivate_the_suspended_branch(app: TestApp) {

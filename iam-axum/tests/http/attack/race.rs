@@ -5,12 +5,13 @@ use futures_util::future::join;
 use serde_json::json;
 
 use super::Company;
+use crate::access_table::fresh;
 use crate::app::TestApp;
 use crate::people::Person;
 use crate::request::{Request, Response};
-use crate::table::fresh;
 
 on_every_store![
+    "transactions race";
     concurrently_editing_and_assigning_a_role_does_not_escalate,
     a_role_is_not_both_deleted_and_assigned,
     a_permission_is_not_both_deleted_and_added_to_a_role,

@@ -8,13 +8,13 @@ use iam_core::OrganizationId;
 use serde_json::{Value, json};
 
 use super::Company;
+use crate::access_table::{ROWS, Target, World, operation_of};
 use crate::app::TestApp;
 use crate::openapi::{document, operations};
 use crate::people::Person;
 use crate::request::{Request, Response};
-use crate::table::{ROWS, Target, World, operation_of};
 
-on_every_store_with_mail![
+in_memory_with_mail![
     ids_of_another_tenant_in_paths_are_404,
     other_spellings_of_an_id_are_refused,
     ids_of_another_tenant_in_bodies_are_404_and_named,
@@ -137,6 +137,10 @@ async fn ids_of_another_tenant_in_bodies_are_404_and_named(app: TestApp) {
         for name in members_in(&document, schema).into_iter().filter(|name| name.ends_with("Id")) {
             if (operation.to_string().as_str(), name.as_str()) == ("POST /audit-logs", "resourceId") {
                 // The application chooses this text, and the service looks nothing up by it.
+                continue;
+            }
+            if operation.path.starts_with("/identity-providers") {
+                // `clientId` is a text of the provider. What else it names has tests of its own.
                 continue;
             }
             assert!(tried.contains(&(operation.to_string(), name.clone())), "{name} of {operation} was not tried");
@@ -294,7 +298,8 @@ async fn a_method_cannot_be_overridden(app: TestApp) {
     for header in ["x-http-method-override", "x-http-method", "x-method-override"] {
         company.attacked_by(app.get(&path).by(&company.ada).header(header, "DELETE")).await.ok();
     }
-    company.attacked_by(app.get(&path).by(&company.ada).query("_method", "DELETE")).await.ok();
+    let in_query = app.get(&path).by(&company.ada).query("_method", "DELETE");
+    assert_eq!(company.attacked_by(in_query).await.invalid_fields(), ["_method"]);
     for path in [format!("/users//{}", bob.user), format!("{path}/"), format!("/users/../users/{}", bob.user)] {
         let answer = company.attacked_by(app.delete(&path).by(&company.ada)).await;
         assert!(matches!(answer.status(), 400 | 404 | 405), "{path}: {}", answer.text());

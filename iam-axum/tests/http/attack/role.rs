@@ -7,7 +7,7 @@ use super::Company;
 use crate::app::TestApp;
 use crate::people::Person;
 
-on_every_store![
+in_memory![
     a_caller_cannot_strengthen_its_own_role,
     a_caller_cannot_strengthen_the_role_of_an_accomplice,
     rights_in_a_branch_cannot_change_roles_of_the_tenant,

@@ -8,7 +8,7 @@ use crate::app::TestApp;
 use crate::people::Person;
 use crate::request::{Request, each};
 
-on_every_store![
+in_memory![
     members_of_other_branches_are_not_found,
     adding_a_user_to_a_branch_gives_no_rights_over_the_user,
     a_weaker_caller_cannot_reactivate_a_stronger_user,

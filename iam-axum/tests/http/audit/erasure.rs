@@ -8,12 +8,15 @@ use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile, with};
 use crate::request::Request;
 
 on_every_store![
+    "statements of the store rewrite entries";
     no_answer_shows_an_erased_value,
     every_proof_is_still_valid_after_an_erasure,
     erased_values_have_no_opening,
     actions_and_names_of_other_users_stay,
     an_erasure_of_pending_entries_keeps_the_log_provable,
     a_repeated_erasure_erases_and_records_nothing,
+    the_names_of_the_factors_and_keys_of_the_person_are_erased,
+    an_erasure_does_not_follow_what_an_application_has_written,
     an_unknown_user_is_404_and_named,
     a_missing_or_malformed_user_is_400_and_named,
     an_erasure_needs_audit_logs_delete,
@@ -85,8 +88,8 @@ async fn no_answer_shows_an_erased_value(app: TestApp) {
     }
     let created = app.audit(&ada, &[("action", "CREATE"), ("resourceId", &grace.user)]).await;
     let expected = json!({
-        "email": "[ERASED]", "firstName": "[ERASED]", "lastName": "[ERASED]", "status": "ACTIVE",
-        "password": "[REDACTED]",
+        "email": "[ERASED]", "firstName": "[ERASED]", "lastName": "[ERASED]", "homeOrganizationId": null,
+        "status": "ACTIVE", "password": "[REDACTED]",
     });
     assert_eq!(created[0]["newValue"], expected);
     let event = app.audit(&ada, &[("action", "SENT")]).await;
@@ -159,6 +162,46 @@ async fn a_repeated_erasure_erases_and_records_nothing(app: TestApp) {
     assert_ne!(erase(&app, &ada, &grace.user).send().await.ok()["entries"], 0);
     let again = app.unrecorded(&ada, erase(&app, &ada, &grace.user).send()).await;
     assert_eq!(again.ok(), json!({ "userId": grace.user, "entries": 0 }));
+}
+
+async fn the_names_of_the_factors_and_keys_of_the_person_are_erased(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.colleague(&ada, "grace@example.com").await;
+    let factor = app.enrol(&grace).await.id;
+    let own = app.key(&ada, &ada.user, &json!({ "name": "laptop" })).await;
+    let key = app.key(&ada, &grace.user, &json!({ "name": "my laptop" })).await;
+    let rename = json!({ "name": "my phone" });
+    app.patch(&format!("/auth/factors/{factor}")).by(&grace).json(&rename).send().await.ok();
+    app.delete(&format!("/users/{}", grace.user)).by(&ada).send().await.no_content();
+    erase(&app, &ada, &grace.user).send().await.ok();
+    for id in [&*factor, key["id"].as_str().unwrap()] {
+        for entry in app.history(&ada, id).await {
+            let names = [&entry["oldValue"]["name"], &entry["newValue"]["name"]];
+            assert!(names.iter().all(|name| name.is_null() || **name == "[ERASED]"), "{entry}");
+            assert!(!entry.to_string().contains("my "), "{entry}");
+        }
+    }
+    assert_eq!(app.history(&ada, own["id"].as_str().unwrap()).await[0]["newValue"]["name"], "laptop");
+}
+
+/// An event of an application names the invitation of another person, as if the erased user had accepted it.
+async fn an_erasure_does_not_follow_what_an_application_has_written(app: TestApp) {
+    let app = app.with_mail().await;
+    let ada = app.register("ada@example.com").await;
+    let puppet = app.add_user(&ada, "puppet@example.com").await;
+    let invitation = app.invite(&ada, &json!({ "email": "grace@example.com", "roles": [] })).await;
+    let metadata = json!({ "invitationId": invitation, "targetUserId": puppet });
+    for resource_type in ["USER", "FACTOR"] {
+        let event = json!({
+            "action": "NOTED", "resourceType": resource_type, "resourceId": puppet, "metadata": metadata,
+        });
+        app.post("/audit-logs").by(&ada).json(&event).send().await.created();
+    }
+    app.delete(&format!("/users/{puppet}")).by(&ada).send().await.no_content();
+    let before = app.history(&ada, &invitation).await;
+    erase(&app, &ada, &puppet).send().await.ok();
+    assert_eq!(app.history(&ada, &invitation).await, before);
+    assert_eq!(before[0]["newValue"]["email"], "grace@example.com");
 }
 
 async fn an_unknown_user_is_404_and_named(app: TestApp) {

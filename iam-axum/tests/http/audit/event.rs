@@ -1,4 +1,4 @@
-//! `POST /audit-logs`: events of an application (interface §6 rule 4, decisions §6).
+//! `POST /audit-logs`: events of an application (`docs/audit.md#events-of-an-application`).
 
 use iam_core::audit::{ACTIONS, CATALOGUE, NewEvent};
 use iam_core::{Error, RequestContext};
@@ -8,7 +8,7 @@ use crate::app::TestApp;
 use crate::people::{Person, with};
 use crate::request::{ADDRESS, Request, members};
 
-on_every_store![
+in_memory![
     the_answer_is_the_full_entry,
     only_action_and_type_are_required,
     entries_of_the_service_cannot_be_forged,
@@ -18,6 +18,9 @@ on_every_store![
     a_resource_is_named_by_any_text_of_at_most_200_characters,
     metadata_must_be_an_object,
     metadata_is_returned_as_it_was_sent,
+    metadata_is_bounded,
+    a_number_in_metadata_that_cannot_be_kept_exactly_is_400,
+    metadata_cannot_name_the_caller_in_place_of_the_service,
     secrets_are_redacted_by_name_at_any_depth,
     an_unknown_field_is_refused,
     the_permission_is_needed_tenant_wide,
@@ -144,7 +147,7 @@ pub(super) fn edge_case_metadata() -> Value {
         deep = json!([{ "deeper": deep }])[0].clone();
     }
     json!({
-        "numbers": [0, -0.0, 1.0, 1e16, 1e300, 5e-324, 0.1, u64::MAX, i64::MIN, 9_007_199_254_740_993_u64],
+        "numbers": [0, -0.0, 1.0, 1e16, 1e300, 5e-324, 0.1, i64::MIN, 9_007_199_254_740_992_u64],
         "texts": ["", " x ", "\u{0}", "\u{1}\t\r\n\"\\/", "ü\u{301}", "\u{10ffff}", "\u{2028}", "[REDACTED]"],
         "": { "\u{0}": null, "ä": false, "a.b": [[], {}] },
         "deep": deep,
@@ -160,6 +163,59 @@ async fn metadata_is_returned_as_it_was_sent(app: TestApp) {
     let read = app.get(&path).by(&ada).send().await.ok();
     assert_eq!(read["metadata"].to_string(), edge_case_metadata().to_string());
     assert_eq!(read, entry);
+}
+
+/// Records an event with this text as its metadata.
+fn with_metadata<'a>(app: &'a TestApp, by: &Person, metadata: &str) -> Request<'a> {
+    let body = format!(r#"{{"action":"SENT","resourceType":"INVOICE","metadata":{metadata}}}"#);
+    app.post("/audit-logs").by(by).header("content-type", "application/json").body(body)
+}
+
+async fn metadata_is_bounded(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let nested = |levels: usize| format!(r#"{{"a":{}1{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
+    let long = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - 8));
+    let many = |values: usize| format!(r#"{{"a":[{}]}}"#, vec!["0"; values - 1].join(","));
+    for allowed in [nested(120), long(16 * 1024), many(500)] {
+        let made = with_metadata(&app, &ada, &allowed).send().await.created();
+        assert_eq!(made["metadata"], serde_json::from_str::<Value>(&allowed).unwrap());
+    }
+    for refused in [nested(121), nested(126), nested(127), nested(1_000), long(16 * 1024 + 1), many(501)] {
+        let answer = app.unrecorded(&ada, with_metadata(&app, &ada, &refused).send()).await;
+        assert_eq!(answer.invalid_fields(), ["metadata"], "{}", &refused[..20]);
+        assert!(answer.text().contains("16 KiB"), "{}", answer.text());
+    }
+}
+
+async fn a_number_in_metadata_that_cannot_be_kept_exactly_is_400(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for exact in ["9007199254740992", "-9007199254740991", "0.1", "1.50", "1e300", "-0.0", "7.0"] {
+        let made = with_metadata(&app, &ada, &format!(r#"{{"a":[{{"b":{exact}}}]}}"#)).send().await.created();
+        let kept = made["metadata"]["a"][0]["b"].as_f64().unwrap();
+        assert_eq!(kept, exact.parse::<f64>().unwrap(), "{exact}");
+    }
+    for inexact in ["9007199254740993", "18446744073709551616", "0.1000000000000000055511", "1e999", "1e-999"] {
+        let request = with_metadata(&app, &ada, &format!(r#"{{"a":[{{"b":{inexact}}}]}}"#));
+        let refused = app.unrecorded(&ada, request.send()).await;
+        assert_eq!(refused.invalid_fields(), ["metadata"], "{inexact}");
+        assert!(refused.text().contains("exactly"), "{}", refused.text());
+    }
+}
+
+async fn metadata_cannot_name_the_caller_in_place_of_the_service(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for name in ["apiKeyId", "system"] {
+        let refused = with_metadata(&app, &ada, &json!({ name: "x" }).to_string()).send().await;
+        assert_eq!(refused.invalid_fields(), [format!("metadata.{name}")]);
+        let event = NewEvent {
+            action: "SENT".to_owned(),
+            resource_type: "INVOICE".to_owned(),
+            metadata: json!({ name: "x" }).as_object().cloned().unwrap(),
+            ..NewEvent::default()
+        };
+        let caller = app.iam.authenticate(&ada.access, RequestContext::default()).await.unwrap();
+        assert!(matches!(app.iam.audit().log(&caller, event).await, Err(Error::Validation(_))), "{name}");
+    }
 }
 
 async fn secrets_are_redacted_by_name_at_any_depth(app: TestApp) {

@@ -1,8 +1,9 @@
-//! `/audit-logs` (interface §2.6, §4.4, §6, decisions §6): reading. The modules below test the other operations.
+//! `/audit-logs` (`docs/http-api.md#the-audit-log-over-http`): reading. The modules below test the other operations.
 
 mod erasure;
 mod event;
 mod export;
+mod names;
 mod proof;
 mod retention;
 
@@ -14,6 +15,7 @@ use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 use crate::request::{ADDRESS, Request, members};
 
 on_every_store![
+    "filters and pages are statements of the store";
     an_entry_has_these_fields,
     an_entry_names_the_request_that_caused_it,
     the_newest_entry_comes_first,

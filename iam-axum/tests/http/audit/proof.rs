@@ -17,6 +17,7 @@ use crate::people::{PASSWORD, Person, WRONG_PASSWORD, with};
 use crate::request::members;
 
 on_every_store![
+    "the store keeps the hashes and reads ranges of them";
     a_third_party_verifies_every_entry_under_a_signed_checkpoint,
     a_third_party_verifies_that_the_log_only_grew,
     the_documented_steps_verify_the_same,
@@ -270,8 +271,9 @@ fn values_of(statement: &Value, openings: &Value, part: &str) -> Vec<Value> {
 }
 
 /// Puts the withheld values back into the statement.
-fn restored(statement: &Value, withheld: &mut impl Iterator<Item = Value>, is_of_tenant: bool) -> Value {
+fn restored(statement: &Value, withheld: &mut impl Iterator<Item = Value>, further: &[&str]) -> Value {
     let is_personal = |name: &str| {
+        let is_further = further.contains(&name);
         let name = name.replace('_', "").to_lowercase();
         let personal = [
             "email",
@@ -284,7 +286,7 @@ fn restored(statement: &Value, withheld: &mut impl Iterator<Item = Value>, is_of
             "address",
             "ipaddress",
         ];
-        personal.contains(&name.as_str()) || is_of_tenant && ["name", "slug"].contains(&name.as_str())
+        personal.contains(&name.as_str()) || is_further
     };
     match statement {
         Value::Object(fields) => {
@@ -292,14 +294,14 @@ fn restored(statement: &Value, withheld: &mut impl Iterator<Item = Value>, is_of
             fields.sort_by_key(|(name, _)| *name);
             let restore = |(name, value): (&String, &Value)| {
                 if !is_personal(name) {
-                    return (name.clone(), restored(value, withheld, is_of_tenant));
+                    return (name.clone(), restored(value, withheld, further));
                 }
                 assert_eq!(value, "[PERSONAL]", "{name}");
                 (name.clone(), withheld.next().expect("the opening has too few values"))
             };
             Value::Object(fields.into_iter().map(restore).collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.iter().map(|item| restored(item, withheld, is_of_tenant)).collect(),
+        Value::Array(items) => items.iter().map(|item| restored(item, withheld, further)).collect(),
         plain => plain.clone(),
     }
 }
@@ -311,9 +313,13 @@ fn entry_of(proof: &Value) -> Value {
     assert_eq!(statement["version"], 1);
     let mut entry = statement.clone();
     let mut details = values_of(&statement, &proof["openings"], "details").into_iter();
-    let is_of_tenant = statement["resourceType"] == "TENANT";
     for part in ["metadata", "newValue", "oldValue"] {
-        entry[part] = restored(&statement[part], &mut details, is_of_tenant);
+        let further: &[&str] = match statement["resourceType"].as_str().unwrap() {
+            "TENANT" => &["name", "slug"],
+            "FACTOR" | "API_KEY" if part != "metadata" => &["name"],
+            _ => &[],
+        };
+        entry[part] = restored(&statement[part], &mut details, further);
     }
     assert_eq!(details.next(), None, "the opening has too many values");
     let [address, agent] = <[Value; 2]>::try_from(values_of(&statement, &proof["openings"], "origin")).unwrap();

@@ -10,6 +10,7 @@ use crate::people::Person;
 use crate::request::Request;
 
 on_every_store![
+    "the store removes entries";
     entries_are_kept_forever_by_default,
     the_days_are_a_number_up_to_36500_or_null,
     the_operator_sets_the_minimum_retention,

@@ -3,34 +3,34 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use super::{Expected, Scene, entry, granted};
+use super::{Expected, Fixture, entry, granted};
 use crate::app::shown;
 use crate::people::{Person, with};
 
 /// An entry about a review, by Ada.
-fn about(scene: &Scene<'_>, action: &str, review: &str) -> Expected {
-    entry(action, "ACCESS_REVIEW", review.to_owned(), scene.ada.user.clone())
+fn about(fixture: &Fixture<'_>, action: &str, review: &str) -> Expected {
+    entry(action, "ACCESS_REVIEW", review.to_owned(), fixture.ada.user.clone())
 }
 
 /// A review of the role that Bob holds, its item, and the role.
-async fn review(scene: &Scene<'_>) -> (String, String, String) {
-    let Scene { app, ada, bob, .. } = scene;
+async fn review(fixture: &Fixture<'_>) -> (String, String, String) {
+    let Fixture { app, ada, bob, .. } = fixture;
     let role = app.role(ada, "CLERK", &["roles:create"]).await;
     let item = app.assign(ada, &bob.user, "CLERK", None, None).await;
     (app.review(ada, &json!({ "roleIds": [role] })).await, item, role)
 }
 
-pub(super) async fn create(scene: &Scene<'_>) {
-    let Scene { app, ada, bob, .. } = scene;
+pub(super) async fn create(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
     let role = app.role(ada, "CLERK", &[]).await;
     app.assign(ada, &bob.user, "CLERK", None, None).await;
     let due_at = shown(app.iam.now() + TimeDelta::days(1));
     let body = json!({ "name": "Spring", "roleIds": [role], "dueAt": due_at });
     let create = |by: &Person, body: &Value| app.post("/access-reviews").by(by).json(body);
-    scene.refuses(create(ada, &with(body.clone(), &json!({ "name": "" }))), "validation-error").await;
-    scene.refuses(create(ada, &with(body.clone(), &json!({ "userIds": [role] }))), "not-found").await;
-    scene.refuses(create(bob, &body), "forbidden").await;
-    let (answer, correlation_id) = scene.answer(create(ada, &body), 201).await;
+    fixture.refuses(create(ada, &with(body.clone(), &json!({ "name": "" }))), "validation-error").await;
+    fixture.refuses(create(ada, &with(body.clone(), &json!({ "userIds": [role] }))), "not-found").await;
+    fixture.refuses(create(bob, &body), "forbidden").await;
+    let (answer, correlation_id) = fixture.answer(create(ada, &body), 201).await;
     let fields = json!({
         "name": "Spring",
         "organizationId": null,
@@ -40,59 +40,59 @@ pub(super) async fn create(scene: &Scene<'_>) {
         "status": "OPEN",
     });
     let counts = json!({ "counts": { "total": 1, "undecided": 1, "keep": 0, "revoke": 0 } });
-    let made = about(scene, "CREATE", &scene.made(&answer)).creating(fields).metadata(counts);
+    let made = about(fixture, "CREATE", &fixture.made(&answer)).creating(fields).metadata(counts);
     let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
-    scene.compare(&entries, &correlation_id, &ada.tenant, &[made]);
+    fixture.compare(&entries, &correlation_id, &ada.tenant, &[made]);
 }
 
-pub(super) async fn decide(scene: &Scene<'_>) {
-    let Scene { app, ada, bob, .. } = scene;
-    let (review, item, role) = review(scene).await;
+pub(super) async fn decide(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
+    let (review, item, role) = review(fixture).await;
     let path = format!("/access-reviews/{review}/items/{item}");
     let decide = |by: &Person, body: Value| app.patch(&path).by(by).json(&body);
-    scene.refuses(decide(bob, json!({ "decision": "KEEP" })), "forbidden").await;
-    scene.refuses(decide(ada, json!({ "decision": "MAYBE" })), "validation-error").await;
+    fixture.refuses(decide(bob, json!({ "decision": "KEEP" })), "forbidden").await;
+    fixture.refuses(decide(ada, json!({ "decision": "MAYBE" })), "validation-error").await;
     let metadata = json!({ "itemId": item, "assignmentId": item, "targetUserId": bob.user, "roleId": role });
     let before = json!({ "decision": null, "reason": null });
     let after = json!({ "decision": "REVOKE", "reason": "Has left." });
     let changed = json!({ "changedFields": ["decision", "reason"] });
     let decided =
-        about(scene, "UPDATE", &review).changing(before, after.clone()).metadata(with(metadata.clone(), &changed));
-    scene.records(decide(ada, after.clone()), 200, [decided]).await;
-    scene.records(decide(ada, after), 200, []).await;
+        about(fixture, "UPDATE", &review).changing(before, after.clone()).metadata(with(metadata.clone(), &changed));
+    fixture.records(decide(ada, after.clone()), 200, [decided]).await;
+    fixture.records(decide(ada, after), 200, []).await;
     let changed = json!({ "changedFields": ["reason"] });
-    let reason = about(scene, "UPDATE", &review)
+    let reason = about(fixture, "UPDATE", &review)
         .changing(json!({ "reason": "Has left." }), json!({ "reason": null }))
         .metadata(with(metadata, &changed));
-    scene.records(decide(ada, json!({ "decision": "REVOKE" })), 200, [reason]).await;
+    fixture.records(decide(ada, json!({ "decision": "REVOKE" })), 200, [reason]).await;
 }
 
-pub(super) async fn complete(scene: &Scene<'_>) {
-    let Scene { app, ada, bob, .. } = scene;
-    let (review, item, role) = review(scene).await;
+pub(super) async fn complete(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
+    let (review, item, role) = review(fixture).await;
     let complete = |by: &Person| app.post(&format!("/access-reviews/{review}/complete")).by(by);
-    scene.refuses(complete(ada), "conflict").await;
+    fixture.refuses(complete(ada), "conflict").await;
     app.decide(ada, &review, &item, "REVOKE").await.ok();
-    scene.refuses(complete(bob), "forbidden").await;
+    fixture.refuses(complete(bob), "forbidden").await;
     let revoked = granted("ROLE_REVOKED", &item, ada, &bob.user, (&role, "CLERK"), None);
     let metadata = with(revoked.0["metadata"].clone(), &json!({ "reason": "ACCESS_REVIEW" }));
     let revoked = revoked.metadata(metadata);
-    let completed = about(scene, "COMPLETED", &review)
+    let completed = about(fixture, "COMPLETED", &review)
         .changing(json!({ "status": "OPEN" }), json!({ "status": "COMPLETED" }))
         .metadata(json!({ "counts": { "kept": 0, "revoked": 1, "gone": 0 } }));
-    scene.records(complete(ada), 200, [revoked, completed]).await;
-    scene.refuses(complete(ada), "conflict").await;
+    fixture.records(complete(ada), 200, [revoked, completed]).await;
+    fixture.refuses(complete(ada), "conflict").await;
 }
 
-pub(super) async fn cancel(scene: &Scene<'_>) {
-    let Scene { app, ada, bob, .. } = scene;
-    let (review, ..) = review(scene).await;
+pub(super) async fn cancel(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
+    let (review, ..) = review(fixture).await;
     let cancel = |by: &Person| app.post(&format!("/access-reviews/{review}/cancel")).by(by);
-    scene.refuses(cancel(bob), "forbidden").await;
+    fixture.refuses(cancel(bob), "forbidden").await;
     let counts = json!({ "total": 1, "undecided": 1, "keep": 0, "revoke": 0 });
-    let cancelled = about(scene, "UPDATE", &review)
+    let cancelled = about(fixture, "UPDATE", &review)
         .changing(json!({ "status": "OPEN" }), json!({ "status": "CANCELLED" }))
         .metadata(json!({ "changedFields": ["status"], "counts": counts }));
-    scene.records(cancel(ada), 200, [cancelled]).await;
-    scene.refuses(cancel(ada), "conflict").await;
+    fixture.records(cancel(ada), 200, [cancelled]).await;
+    fixture.refuses(cancel(ada), "conflict").await;
 }

@@ -30,24 +30,24 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn found(&mut self, place: &str, what: impl std::fmt::Display) {
+    fn report(&mut self, place: &str, what: impl std::fmt::Display) {
         self.breaks.push(format!("{place}: {what}"));
     }
 
     fn documents(&mut self) {
         let (old, new) = (self.old, self.new);
         if old["servers"] != new["servers"] {
-            self.found("servers", "another prefix");
+            self.report("servers", "another prefix");
         }
         for (path, item) in members(&old["paths"]) {
             if item["servers"] != new["paths"][path]["servers"] {
-                self.found(path, "another prefix");
+                self.report(path, "another prefix");
             }
             for method in ["get", "post", "put", "patch", "delete"] {
                 let place = format!("{} {path}", method.to_uppercase());
                 match (item.get(method), new["paths"][path].get(method)) {
                     (Some(old), Some(new)) => self.operations(&place, old, new),
-                    (Some(_), None) => self.found(&place, "removed"),
+                    (Some(_), None) => self.report(&place, "removed"),
                     (None, _) => {}
                 }
             }
@@ -56,17 +56,17 @@ impl<'a> Comparison<'a> {
 
     fn operations(&mut self, place: &str, old: &'a Value, new: &'a Value) {
         if old["operationId"] != new["operationId"] {
-            self.found(place, "another operationId");
+            self.report(place, "another operationId");
         }
         let permissions = [old, new].map(|operation| operation["x-required-permission"].as_str().unwrap_or_default());
         let is_less = permissions[1] == "public" || permissions[1] == "session" && permissions[0] != "public";
         if permissions[0] != permissions[1] && !is_less {
-            self.found(place, "another permission is required");
+            self.report(place, "another permission is required");
         }
         let [was, is] = [(old, self.old), (new, self.new)]
             .map(|(operation, document)| ways(operation.get("security").unwrap_or(&document["security"])));
         if was.iter().any(|way| !is.contains(way)) {
-            self.found(place, "a way to authenticate was removed");
+            self.report(place, "a way to authenticate was removed");
         }
         self.parameters(place, &old["parameters"], &new["parameters"]);
         self.bodies(place, &old["requestBody"], &new["requestBody"]);
@@ -74,7 +74,7 @@ impl<'a> Comparison<'a> {
             let place = format!("{place} {status}");
             match new["responses"].get(status) {
                 Some(new) => self.responses(&place, response, new),
-                None => self.found(&place, "removed"),
+                None => self.report(&place, "removed"),
             }
         }
     }
@@ -85,19 +85,19 @@ impl<'a> Comparison<'a> {
             let place = format!("{place} {}", was["name"]);
             match items(new).iter().find(|is| same(is, was)) {
                 Some(is) => self.schemas(&place, &was["schema"], &is["schema"], Direction::Request),
-                None => self.found(&place, "removed"),
+                None => self.report(&place, "removed"),
             }
         }
         for is in items(new).iter().filter(|is| is["required"] == true) {
             if !items(old).iter().any(|was| same(was, is) && was["required"] == true) {
-                self.found(place, format_args!("{} is required", is["name"]));
+                self.report(place, format_args!("{} is required", is["name"]));
             }
         }
     }
 
     fn bodies(&mut self, place: &str, old: &'a Value, new: &'a Value) {
         if new["required"] == true && old["required"] != true {
-            self.found(place, "a body is required");
+            self.report(place, "a body is required");
         }
         self.contents(place, &old["content"], &new["content"], Direction::Request);
     }
@@ -108,7 +108,7 @@ impl<'a> Comparison<'a> {
             let place = format!("{place} {name}");
             match new["headers"].get(name) {
                 Some(new) => self.schemas(&place, &header["schema"], &new["schema"], Direction::Response),
-                None => self.found(&place, "removed"),
+                None => self.report(&place, "removed"),
             }
         }
         self.contents(place, &old["content"], &new["content"], Direction::Response);
@@ -119,7 +119,7 @@ impl<'a> Comparison<'a> {
             let place = format!("{place} {media_type}");
             match new.get(media_type) {
                 Some(new) => self.schemas(&place, &content["schema"], &new["schema"], direction),
-                None => self.found(&place, "removed"),
+                None => self.report(&place, "removed"),
             }
         }
     }
@@ -146,7 +146,7 @@ impl<'a> Comparison<'a> {
                 attempt.breaks.is_empty()
             });
             if !is_covered {
-                self.found(place, "other alternatives");
+                self.report(place, "other alternatives");
             }
         }
     }
@@ -155,18 +155,18 @@ impl<'a> Comparison<'a> {
         // The wide schema must allow everything that the narrow schema allows.
         let (wide, narrow) = if direction == Direction::Request { (is, was) } else { (was, is) };
         if !wide.allows_every_type_of(narrow) {
-            self.found(place, "another type");
+            self.report(place, "another type");
         }
         for limit in ["minLength", "minItems", "minimum", "maxLength", "maxItems", "maximum"] {
             if !wide.is_within(narrow, limit) {
-                self.found(place, format_args!("another {limit}"));
+                self.report(place, format_args!("another {limit}"));
             }
         }
         for exact in ["format", "pattern", "additionalProperties"] {
             // A keyword that allows everything means the same as a missing keyword.
             let allowed = wide.get(exact).filter(|allowed| **allowed != json!(true) && **allowed != json!({}));
             if allowed.is_some() && allowed != narrow.get(exact) {
-                self.found(place, format_args!("another {exact}"));
+                self.report(place, format_args!("another {exact}"));
             }
         }
         if let Some(values) = wide.get("enum")
@@ -174,17 +174,17 @@ impl<'a> Comparison<'a> {
                 .get("enum")
                 .is_none_or(|new_values| items(new_values).iter().any(|value| !items(values).contains(value)))
         {
-            self.found(place, "other enum values");
+            self.report(place, "other enum values");
         }
         for name in wide.required.difference(&narrow.required) {
             let what = if direction == Direction::Request { "is required" } else { "may be missing" };
-            self.found(place, format_args!("{name} {what}"));
+            self.report(place, format_args!("{name} {what}"));
         }
         for (name, property) in &was.properties {
             let place = format!("{place} {name}");
             match is.properties.get(name) {
                 Some(new) => self.schemas(&place, property, new, direction),
-                None => self.found(&place, "removed"),
+                None => self.report(&place, "removed"),
             }
         }
         if let (Some(old), Some(new)) = (was.get("items"), is.get("items")) {

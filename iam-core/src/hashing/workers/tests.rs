@@ -47,7 +47,7 @@ fn put_for(
     share: Share,
     hash: impl Fn(&mut Vec<Block>) -> Result<Output> + Send + Sync + 'static,
 ) -> Result<oneshot::Receiver<HashResult>> {
-    let (job, made) = Job::new(share, Arc::new(hash));
+    let (job, made) = Job::new(share, Load::USUAL, Arc::new(hash));
     workers.put(job)?;
     Ok(made)
 }
@@ -71,25 +71,22 @@ async fn a_client_with_many_tenants_gets_no_more_hashes_than_another() {
     let workers = workers(1, PATIENCE);
     let gate = gate(&workers);
     gate.entered.recv_timeout(PATIENCE).unwrap();
-    let (served, order) = mpsc::channel();
-    let mut made = Vec::new();
-    for (share, name) in [
-        (users(1, 1), 'a'),
-        (users(2, 1), 'b'),
-        (users(3, 1), 'c'),
-        (users(4, 1), 'd'),
-        (users(5, 2), 'U'),
-        (network(3), 'S'),
-        (network(3), 'T'),
-    ] {
-        let served = served.clone();
-        let hash = move |_: &mut Vec<Block>| {
-            served.send(name).unwrap();
-            output()
-        };
-        made.push(put_for(&workers, share, hash).unwrap());
-    }
-    let ahead = |share: Share| workers.0.lock().waiting.ahead_of(&share.queue_keys());
+    let jobs = [
+        (users(1, 1), 'a', 1.0),
+        (users(2, 1), 'b', 1.0),
+        (users(3, 1), 'c', 1.0),
+        (users(4, 1), 'd', 1.0),
+        (users(5, 2), 'U', 1.0),
+        (network(3), 'S', 1.0),
+        (network(3), 'T', 1.0),
+    ];
+    let put = |(share, ..): (Share, char, f64)| put_for(&workers, share, |_: &mut Vec<Block>| output()).unwrap();
+    let made: Vec<_> = jobs.into_iter().map(put).collect();
+    // Until the first hash is done, a hash is assumed to take 10 ms.
+    let ahead = |share: Share| {
+        let ahead = workers.0.lock().waiting.ahead_of(&share.queue_keys(), INITIAL_HASH_TIME);
+        ahead.as_millis() / INITIAL_HASH_TIME.as_millis()
+    };
     // The jobs ahead are those of its own network, of other networks of users, and of strangers.
     assert_eq!((ahead(users(6, 1)), ahead(users(5, 2)), ahead(users(6, 3))), (4 + 1 + 2, 1 + 2 + 2, 2 + 2));
     assert_eq!((ahead(network(4)), ahead(network(3)), ahead(Share::SYSTEM)), (1 + 2, 2 + 3, 2));
@@ -97,30 +94,142 @@ async fn a_client_with_many_tenants_gets_no_more_hashes_than_another() {
     for made in made {
         made.await.unwrap().output.unwrap();
     }
-    assert_eq!(order.try_iter().collect::<String>(), "aSUTbcd");
+    assert_eq!(order_of(jobs).await, "aSUTbcd");
 }
 
 #[tokio::test]
 async fn shares_are_served_round_robin() {
+    let jobs = (0..4).map(|_| (network(1), 'a', 1.0));
+    let others = [(network(2), 'b', 1.0), (network(2), 'b', 1.0), (network(3), 'c', 1.0)];
+    assert_eq!(order_of(jobs.chain(others)).await, "abcabaa");
+}
+
+/// Queues hashes that take 10 ms times their weight by the clock of the queue, and returns in which order one thread
+/// makes them.
+async fn order_of(jobs: impl IntoIterator<Item = (Share, char, f64)>) -> String {
     let workers = workers(1, PATIENCE);
     let gate = gate(&workers);
     gate.entered.recv_timeout(PATIENCE).unwrap();
     let (served, order) = mpsc::channel();
-    let put = |share, name| {
+    let mut made = Vec::new();
+    for (share, name, weight) in jobs {
         let served = served.clone();
         let hash = move |_: &mut Vec<Block>| {
             served.send(name).unwrap();
             output()
         };
-        put_for(&workers, share, hash).unwrap()
-    };
-    let mut made: Vec<_> = (0..4).map(|_| put(network(1), 'a')).collect();
-    made.extend([put(network(2), 'b'), put(network(2), 'b'), put(network(3), 'c')]);
-    gate.open.send(()).unwrap();
-    for made in made {
-        made.await.unwrap().output.unwrap();
+        let (job, answer) = Job::new(share, Load { weight, needs_more_memory: false }, Arc::new(hash));
+        workers.put(job).unwrap();
+        made.push(answer);
     }
-    assert_eq!(order.try_iter().collect::<String>(), "abcabaa");
+    // The jobs take almost no time here, so the queue is served without threads.
+    let mut state = workers.0.lock();
+    let mut order_of_queue = Vec::new();
+    while let Some((job, _)) = state.start() {
+        order_of_queue.push(job);
+    }
+    drop(state);
+    for job in order_of_queue {
+        (job.hash)(&mut Vec::new()).unwrap();
+    }
+    gate.open.send(()).unwrap();
+    drop(made);
+    order.try_iter().collect()
+}
+
+#[tokio::test]
+async fn shares_of_hashing_go_by_time_and_not_by_number() {
+    let expensive = (0..4).map(|_| (network(1), 'E', 5.0));
+    let cheap = (0..12).map(|_| (network(2), 'c', 1.0));
+    assert_eq!(order_of(expensive.chain(cheap)).await, "EcccccEcccccEccE");
+    // In one network, the tenants that logins name share its time.
+    let tenant = |number| network(1).in_tenant(Uuid::from_u128(number).into());
+    let expensive = (0..3).map(|_| (tenant(1), 'E', 3.0));
+    let cheap = (0..5).map(|_| (tenant(2), 'c', 1.0));
+    assert_eq!(order_of(expensive.chain(cheap)).await, "EcccEccE");
+}
+
+#[test]
+fn a_share_is_charged_for_what_it_used_while_it_had_nothing_to_do() {
+    let mut queue = HashQueue::default();
+    let push = |queue: &mut HashQueue, share| {
+        let (job, answer) = Job::new(share, Load::USUAL, Arc::new(|_: &mut Vec<Block>| output()));
+        queue.push(job);
+        answer
+    };
+    let next =
+        |queue: &mut HashQueue| queue.pop(&|_| true, INITIAL_HASH_TIME).map(|job| job.share == network(1)).unwrap();
+    let mut kept = Vec::new();
+    kept.push(push(&mut queue, network(1)));
+    assert!(next(&mut queue));
+    // It took ten times as long as expected, and another one comes when the other share already waits.
+    queue.charge(network(1), Duration::from_millis(10), Duration::from_millis(100));
+    queue.remove_cancelled();
+    kept.extend((0..12).map(|_| push(&mut queue, network(2))));
+    kept.push(push(&mut queue, network(1)));
+    let order: Vec<bool> = (0..13).map(|_| next(&mut queue)).collect();
+    assert_eq!(order.iter().position(|is_first| *is_first), Some(10));
+    // A share that comes later starts from the time of the others, and has saved up nothing.
+    kept.extend((0..3).map(|_| push(&mut queue, network(3))));
+    kept.extend((0..3).map(|_| push(&mut queue, network(2))));
+    let order: Vec<bool> =
+        (0..6).map(|_| queue.pop(&|_| true, INITIAL_HASH_TIME).unwrap().share == network(3)).collect();
+    assert!(order[..4].iter().filter(|is_third| **is_third).count() <= 3 && order[..2].contains(&true), "{order:?}");
+    // Without jobs and debts, nothing is remembered.
+    queue.clock = Duration::MAX;
+    queue.remove_cancelled();
+    assert!(queue.children.is_empty());
+}
+
+#[test]
+fn the_number_of_remembered_shares_is_bounded() {
+    let mut queue = HashQueue::default();
+    for number in 0..=u8::MAX {
+        for last in [0, 1] {
+            let context =
+                RequestContext { ip_address: Some([10, number, last, 0].into()), ..RequestContext::default() };
+            let (job, _answer) =
+                Job::new(Share::of_client(&context), Load::USUAL, Arc::new(|_: &mut Vec<Block>| output()));
+            queue.push(job);
+            queue.pop(&|_| true, INITIAL_HASH_TIME).unwrap();
+            queue.remove_cancelled();
+        }
+    }
+    let (_, strangers) = &queue.children[0];
+    assert!(strangers.children.len() <= MAX_IDLE);
+}
+
+#[tokio::test]
+async fn one_hash_that_needs_more_memory_is_made_at_a_time() {
+    let workers = workers(2, PATIENCE);
+    let large = Load { needs_more_memory: true, ..Load::USUAL };
+    let (enter, entered) = mpsc::channel();
+    let start = |load: Load, name: char| {
+        let (open, opened) = mpsc::channel::<()>();
+        let (opened, enter) = (Mutex::new(opened), enter.clone());
+        let hash = move |_: &mut Vec<Block>| {
+            enter.send(name).unwrap();
+            let _ = opened.lock().unwrap().recv();
+            output()
+        };
+        let (job, made) = Job::new(Share::SYSTEM, load, Arc::new(hash));
+        workers.put(job).unwrap();
+        (open, made)
+    };
+    let (first, _made_first) = start(large, 'a');
+    assert_eq!(entered.recv_timeout(PATIENCE).unwrap(), 'a');
+    let (second, made_second) = start(large, 'b');
+    let (usual, made_usual) = start(Load::USUAL, 'c');
+    // The second thread makes the hash that arrived later.
+    assert_eq!(entered.recv_timeout(PATIENCE).unwrap(), 'c');
+    drop(usual);
+    made_usual.await.unwrap().output.unwrap();
+    assert_eq!(workers.waiting(), 1);
+    drop(first);
+    assert_eq!(entered.recv_timeout(PATIENCE).unwrap(), 'b');
+    drop(second);
+    made_second.await.unwrap().output.unwrap();
+    assert_eq!(workers.0.lock().large, 0);
 }
 
 #[tokio::test]
@@ -182,7 +291,7 @@ async fn every_thread_makes_one_hash_at_a_time() {
 async fn a_thread_is_started_only_when_the_others_are_busy() {
     let workers = workers(8, PATIENCE);
     for _ in 0..20 {
-        workers.make(Share::SYSTEM, Arc::new(|_| output())).await.unwrap();
+        workers.make(Share::SYSTEM, Load::USUAL, Arc::new(|_| output())).await.unwrap();
         // The answer comes a moment before the thread is idle again.
         while workers.0.lock().idle == 0 {
             thread::yield_now();
@@ -231,6 +340,7 @@ async fn a_cancelled_hash_is_not_made() {
     let (made, was_made) = mpsc::channel::<()>();
     let hurried = workers.make(
         Share::SYSTEM,
+        Load::USUAL,
         Arc::new(move |_| {
             made.send(()).unwrap();
             output()
@@ -240,16 +350,16 @@ async fn a_cancelled_hash_is_not_made() {
     assert_eq!(workers.waiting(), 0);
     gate.open.send(()).unwrap();
     gate.made.await.unwrap().output.unwrap();
-    workers.make(Share::SYSTEM, Arc::new(|_| output())).await.unwrap();
+    workers.make(Share::SYSTEM, Load::USUAL, Arc::new(|_| output())).await.unwrap();
     assert!(was_made.recv().is_err());
 }
 
 #[tokio::test]
 async fn a_panic_ends_neither_the_thread_nor_waiting_jobs() {
     let workers = workers(1, PATIENCE);
-    let made = workers.make(Share::SYSTEM, Arc::new(|_| panic!("a defect"))).await.unwrap();
+    let made = workers.make(Share::SYSTEM, Load::USUAL, Arc::new(|_| panic!("a defect"))).await.unwrap();
     assert!(matches!(made.output, Err(Error::Internal(_))));
-    workers.make(Share::SYSTEM, Arc::new(|_| output())).await.unwrap().output.unwrap();
+    workers.make(Share::SYSTEM, Load::USUAL, Arc::new(|_| output())).await.unwrap().output.unwrap();
     assert_eq!(workers.0.lock().threads, 1);
 }
 
@@ -293,11 +403,11 @@ fn stalling() -> (HashFn, mpsc::Receiver<()>, mpsc::Sender<()>) {
 async fn the_fallback_thread_makes_hashes_when_the_others_stall() {
     let workers = Workers::with_threads(NonZero::<usize>::MIN, PATIENCE, Duration::from_millis(1));
     let (hash, calls, open) = stalling();
-    let (job, made) = Job::new(Share::SYSTEM, hash);
+    let (job, made) = Job::new(Share::SYSTEM, Load::USUAL, hash);
     workers.put(job).unwrap();
     calls.recv_timeout(PATIENCE).unwrap();
     for _ in 0..3 {
-        workers.make(Share::SYSTEM, Arc::new(|_| output())).await.unwrap().output.unwrap();
+        workers.make(Share::SYSTEM, Load::USUAL, Arc::new(|_| output())).await.unwrap().output.unwrap();
     }
     assert_eq!(workers.0.lock().threads, 1);
     drop(open);
@@ -309,7 +419,7 @@ async fn the_fallback_thread_makes_hashes_when_the_others_stall() {
 async fn the_fallback_thread_makes_a_hash_that_another_thread_has_begun() {
     let workers = workers(1, PATIENCE);
     let (hash, calls, open) = stalling();
-    let (job, made) = Job::new(Share::SYSTEM, hash);
+    let (job, made) = Job::new(Share::SYSTEM, Load::USUAL, hash);
     workers.put(job.clone()).unwrap();
     calls.recv_timeout(PATIENCE).unwrap();
     workers.0.hand_over(job);
@@ -317,7 +427,7 @@ async fn the_fallback_thread_makes_a_hash_that_another_thread_has_begun() {
     assert_eq!(calls.try_iter().count(), 1);
     drop(open);
     for _ in 0..3 {
-        workers.make(Share::SYSTEM, Arc::new(|_| output())).await.unwrap().output.unwrap();
+        workers.make(Share::SYSTEM, Load::USUAL, Arc::new(|_| output())).await.unwrap().output.unwrap();
     }
     assert_eq!(workers.0.lock().threads, 1);
 }
@@ -330,14 +440,14 @@ async fn a_job_that_is_answered_or_cancelled_is_not_made_again() {
         tell.send(()).unwrap();
         output()
     });
-    let (answered, made) = Job::new(Share::SYSTEM, Arc::clone(&hash));
+    let (answered, made) = Job::new(Share::SYSTEM, Load::USUAL, Arc::clone(&hash));
     workers.put(answered.clone()).unwrap();
     made.await.unwrap();
-    let (cancelled, _) = Job::new(Share::SYSTEM, hash);
+    let (cancelled, _) = Job::new(Share::SYSTEM, Load::USUAL, hash);
     for over in [answered, cancelled] {
         workers.0.hand_over(over);
     }
-    let (last, made) = Job::new(Share::SYSTEM, Arc::new(|_| output()));
+    let (last, made) = Job::new(Share::SYSTEM, Load::USUAL, Arc::new(|_| output()));
     workers.0.hand_over(last);
     made.await.unwrap().output.unwrap();
     assert_eq!(told.try_iter().count(), 1);
@@ -376,7 +486,7 @@ async fn hashing_threads_use_idle_time_and_the_fallback_thread_has_low_priority(
         tell.send(ours()).unwrap();
         output()
     };
-    workers.make(Share::SYSTEM, Arc::new(hash)).await.unwrap();
+    workers.make(Share::SYSTEM, Load::USUAL, Arc::new(hash)).await.unwrap();
     drop(open);
     first.unwrap().await.unwrap();
     // Either thread may have taken the first job, and both may have called it.
@@ -385,5 +495,5 @@ async fn hashing_threads_use_idle_time_and_the_fallback_thread_has_low_priority(
     theirs.dedup();
     let (before, policy) = ours();
     let policies = [ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle), policy];
-    assert_eq!(theirs, policies.map(|policy| (before.max(NICE), policy)));
+    assert_eq!(theirs, policies.map(|policy| (before.max(10), policy)));
 }

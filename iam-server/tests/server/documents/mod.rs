@@ -41,6 +41,7 @@ fn every_block_of_the_documents_is_checked() {
             "docs/audit.md" => audit(&mut document),
             "docs/deploying.md" => deploying(&mut document),
             "docs/http-api.md" => http_api(&mut document),
+            "docs/federation.md" => federation(&mut document),
             "docs/foresight.md" => foresight(&mut document),
             "docs/integrating.md" => integrating(&mut document),
             "docs/operating.md" => operating(&mut document),
@@ -238,6 +239,22 @@ fn http_api(document: &mut Document) {
     assert_shown(&document.take("{\"key\":\"iamk_"), made.last().unwrap());
     let introspection = post("/auth/introspect", json!({ "token": token })).expect(200);
     assert_shown(&document.take("{\"active\":true"), &introspection);
+}
+
+fn federation(document: &mut Document) {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let (ada, token) = administrator(&server);
+    let shell = Shell::new(store.home().path()).with("TOKEN", token.as_str());
+    let shell = shell.with("API", format!("http://{}/api/v1", server.address));
+    let session = ["curl -s -X POST \"$API/domains\"", "{\"id\":"].map(|beginning| document.take(beginning));
+    converse(&server, &shell, &session);
+    let provider = shell.run(&document.take("curl -s -X POST \"$API/identity-providers\"").text);
+    assert!(provider.contains("cannot be reached for its discovery document"), "{provider}");
+    let slug = text(&ada.get("/api/v1/auth/me").expect(200)["tenant"]["slug"]);
+    let verify = document.take("iam-server domain verify").text.replace("analytical-engines", &slug);
+    let output = shell.run(&verify);
+    assert!(output.contains("Domain example.com ("), "{output}");
 }
 
 fn foresight(document: &mut Document) {

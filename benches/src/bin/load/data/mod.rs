@@ -69,10 +69,10 @@ pub(crate) async fn fill(database: &Database, crowd: &Crowd, organizations: u64)
             for numbers in chunks(crowd.numbers.clone()) {
                 sqlite::users(&mut connection, crowd, numbers).await?;
             }
-            sqlite::settle(connection).await?;
+            sqlite::checkpoint(connection).await?;
         }
     }
-    database.settle().await
+    database.vacuum().await
 }
 
 /// Assigns a role to the users with these numbers, in an organization or tenant-wide.

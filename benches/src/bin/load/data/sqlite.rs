@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Crowd, id, organization};
 
-/// A connection that does not wait for the disk. Call [`settle`] at the end.
+/// A connection that does not wait for the disk. Call [`checkpoint`] at the end.
 pub(super) async fn connect(url: &str) -> Outcome<SqliteConnection> {
     let options = SqliteConnectOptions::from_str(url)?.foreign_keys(true).synchronous(SqliteSynchronous::Off);
     Ok(options.connect().await?)
@@ -74,11 +74,11 @@ pub(super) async fn assign(
     );
     let assign = assign.bind(tenant.as_uuid()).bind(role).bind(id(users.start)).bind(id(users.end));
     assign.bind(organization).execute(&mut connection).await?;
-    settle(connection).await
+    checkpoint(connection).await
 }
 
 /// Writes all changes into the database file and to the disk.
-pub(super) async fn settle(mut connection: SqliteConnection) -> Outcome {
+pub(super) async fn checkpoint(mut connection: SqliteConnection) -> Outcome {
     connection.execute("PRAGMA synchronous = FULL").await?;
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await?;
     Ok(connection.close().await?)

@@ -26,7 +26,7 @@ pub(crate) enum Goal {
 }
 
 /// A goal, and the result.
-pub(crate) struct Verdict {
+pub(crate) struct GoalResult {
     /// Empty if there is no goal.
     pub(crate) goal: String,
     pub(crate) reached: String,
@@ -35,20 +35,20 @@ pub(crate) struct Verdict {
 }
 
 impl Comparison {
-    pub(crate) fn verdicts(&self) -> impl Iterator<Item = Verdict> {
-        self.goals.iter().map(|goal| self.verdict(*goal))
+    pub(crate) fn goal_results(&self) -> impl Iterator<Item = GoalResult> {
+        self.goals.iter().map(|goal| self.goal_result(*goal))
     }
 
-    fn verdict(&self, goal: Goal) -> Verdict {
+    fn goal_result(&self, goal: Goal) -> GoalResult {
         match goal {
             Goal::Rate(least) => {
                 let (ratio, reached) = self.ratio(Figure::Rate, "", "");
-                Verdict { goal: format!("≥ {least}"), reached, degree: Some(ratio / least) }
+                GoalResult { goal: format!("≥ {least}"), reached, degree: Some(ratio / least) }
             }
             Goal::Times(per_mille, most) => {
                 let name = percentile(per_mille);
                 let (ratio, reached) = self.ratio(Figure::Latency(per_mille), &name, "×");
-                Verdict { goal: format!("{name} ≤ {most}×"), reached, degree: Some(most / ratio) }
+                GoalResult { goal: format!("{name} ≤ {most}×"), reached, degree: Some(most / ratio) }
             }
             Goal::Millis(per_mille, most) => {
                 let (name, figure) = (percentile(per_mille), Figure::Latency(per_mille));
@@ -56,9 +56,9 @@ impl Comparison {
                 let rounds = self.ours.rounds(figure).map(millis);
                 let reached = spread(millis(self.ours.figure(figure)), rounds, &name, " ms");
                 let degree = most / millis(self.ours.figure(figure));
-                Verdict { goal: format!("{name} ≤ {most} ms"), reached, degree: Some(degree) }
+                GoalResult { goal: format!("{name} ≤ {most} ms"), reached, degree: Some(degree) }
             }
-            Goal::None => Verdict { goal: String::new(), reached: self.ratio(Figure::Rate, "", "").1, degree: None },
+            Goal::None => GoalResult { goal: String::new(), reached: self.ratio(Figure::Rate, "", "").1, degree: None },
         }
     }
 
@@ -91,35 +91,38 @@ mod tests {
         Comparison { work: "work".to_owned(), baseline: "floor".to_owned(), goals, ours, theirs }
     }
 
-    fn only(goal: Goal) -> Verdict {
-        comparison(vec![goal]).verdicts().next().unwrap()
+    fn only(goal: Goal) -> GoalResult {
+        comparison(vec![goal]).goal_results().next().unwrap()
     }
 
     #[test]
     fn half_of_the_floors_rate_is_half_of_a_rate_goal_of_1() {
-        let verdict = only(Goal::Rate(1.0));
-        assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("≥ 1", "0.50 (0.50–0.50)"));
-        assert_eq!(verdict.degree, Some(0.5));
+        let goal_result = only(Goal::Rate(1.0));
+        assert_eq!((goal_result.goal.as_str(), goal_result.reached.as_str()), ("≥ 1", "0.50 (0.50–0.50)"));
+        assert_eq!(goal_result.degree, Some(0.5));
     }
 
     #[test]
     fn three_times_the_latency_is_half_of_a_latency_goal_of_1_5_times() {
-        let verdict = only(Goal::Times(990, 1.5));
-        assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("p99 ≤ 1.5×", "p99 3.00× (3.00–3.00)"));
-        assert_eq!(verdict.degree, Some(0.5));
+        let goal_result = only(Goal::Times(990, 1.5));
+        assert_eq!((goal_result.goal.as_str(), goal_result.reached.as_str()), ("p99 ≤ 1.5×", "p99 3.00× (3.00–3.00)"));
+        assert_eq!(goal_result.degree, Some(0.5));
     }
 
     #[test]
     fn a_latency_of_half_its_bound_is_twice_the_goal() {
-        let verdict = only(Goal::Millis(999, 12.0));
-        assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("p99.9 ≤ 12 ms", "p99.9 6.00 ms (6.00–6.00)"));
-        assert_eq!(verdict.degree, Some(2.0));
+        let goal_result = only(Goal::Millis(999, 12.0));
+        assert_eq!(
+            (goal_result.goal.as_str(), goal_result.reached.as_str()),
+            ("p99.9 ≤ 12 ms", "p99.9 6.00 ms (6.00–6.00)")
+        );
+        assert_eq!(goal_result.degree, Some(2.0));
     }
 
     #[test]
     fn a_comparison_without_a_goal_has_no_degree() {
-        let verdict = only(Goal::None);
-        assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("", "0.50 (0.50–0.50)"));
-        assert_eq!(verdict.degree, None);
+        let goal_result = only(Goal::None);
+        assert_eq!((goal_result.goal.as_str(), goal_result.reached.as_str()), ("", "0.50 (0.50–0.50)"));
+        assert_eq!(goal_result.degree, None);
     }
 }

@@ -20,6 +20,8 @@ pub(crate) const CONNECTIONS: u64 = 16;
 pub(crate) struct Rounds {
     pub(crate) count: u32,
     pub(crate) length: Duration,
+    /// Whether the figures have no meaning, because only the measurement itself is tried.
+    pub(crate) is_trial: bool,
 }
 
 /// A side of a comparison: it does the work.

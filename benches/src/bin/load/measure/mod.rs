@@ -30,7 +30,7 @@ use crate::installation::{Installation, Tenant};
 use crate::text::progress;
 
 /// The number of the administrator of the large tenant. The administrators of the other tenants have 0.
-const LARGE: u64 = 100_000_000;
+pub(crate) const LARGE: u64 = 100_000_000;
 
 /// The kind of database for all measurements.
 #[derive(Clone, Copy, PartialEq)]
@@ -74,7 +74,7 @@ pub(crate) struct Results {
 }
 
 /// Two installations: one with only a small tenant, and one with a small and a large tenant.
-struct Scene {
+struct Installations {
     alone: Installation,
     small: Tenant,
     crowded: Installation,
@@ -82,18 +82,18 @@ struct Scene {
     large: Tenant,
 }
 
-impl Scene {
+impl Installations {
     async fn set(kind: Kind, scale: &Scale) -> Outcome<Self> {
         let [few, many] = scale.users;
         progress("filling the databases")?;
-        let alone = Installation::found(kind.database().await?).await?;
+        let alone = Installation::create(kind.database().await?).await?;
         let small = alone.tenant(0, few, scale.organizations, HashingCost::default()).await?;
         let (role, numbers) = (alone.role(&small).await?, small.numbers());
         let half = numbers.start + small.users / 2;
         data::assign(&alone.database, small.id, role, None, numbers.start..half).await?;
         data::assign(&alone.database, small.id, role, Some(data::id(1)), half..numbers.end).await?;
-        alone.database.settle().await?;
-        let crowded = Installation::found(kind.database().await?).await?;
+        alone.database.vacuum().await?;
+        let crowded = Installation::create(kind.database().await?).await?;
         let beside_large = crowded.tenant(0, few, 0, HashingCost::default()).await?;
         let large = crowded.tenant(LARGE, many, scale.organizations, CHEAP).await?;
         progress("filling the audit logs")?;
@@ -106,17 +106,18 @@ impl Scene {
 
 /// Measures only the work that contains this text.
 pub(crate) async fn only(kind: Kind, scale: &Scale, text: &str) -> Outcome<(Vec<Comparison>, Vec<Revocations>)> {
-    let scene = Scene::set(kind, scale).await?;
-    let comparisons = Requests::new(&scene, kind, scale).await?.only(text).measure().await?.0;
-    let is_wanted = revocation::WORK.contains(text) && matches!(scene.alone.database, Database::Postgres(_));
-    let revocations = if is_wanted { revoke(&scene.alone, &scene.small, scale).await? } else { Vec::new() };
+    let installations = Installations::set(kind, scale).await?;
+    let comparisons = Requests::new(&installations, kind, scale).await?.only(text).measure().await?.0;
+    let is_wanted = revocation::WORK.contains(text) && matches!(installations.alone.database, Database::Postgres(_));
+    let revocations =
+        if is_wanted { revoke(&installations.alone, &installations.small, scale).await? } else { Vec::new() };
     Ok((comparisons, revocations))
 }
 
 pub(crate) async fn all(kind: Kind, scale: &Scale) -> Outcome<Results> {
-    let scene = Scene::set(kind, scale).await?;
-    let (comparisons, logins) = Requests::new(&scene, kind, scale).await?.measure().await?;
-    let Scene { alone, small, crowded, large, .. } = scene;
+    let installations = Installations::set(kind, scale).await?;
+    let (comparisons, logins) = Requests::new(&installations, kind, scale).await?.measure().await?;
+    let Installations { alone, small, crowded, large, .. } = installations;
     progress("memory")?;
     let memory = memory::measure(crowded, &large, scale.sessions).await?;
     let (mut revocations, mut startup) = (Vec::new(), None);

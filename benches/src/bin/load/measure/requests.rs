@@ -12,7 +12,7 @@ use super::comparison::{Comparison, Goal};
 use super::load::{Rounds, Side, alternate};
 use super::siege;
 use super::storm::{self, Logins};
-use super::{Kind, Scale, Scene};
+use super::{Installations, Kind, Scale};
 use crate::data::RARE;
 use crate::installation::{Installation, Tenant};
 use crate::process::Process;
@@ -26,7 +26,7 @@ const PASSWORD_WAIT: f64 = 2_000.0;
 const ENTRIES: &str = "/audit-logs?limit=20";
 
 pub(super) struct Requests<'a> {
-    scene: &'a Scene,
+    installations: &'a Installations,
     kind: Kind,
     organizations: u64,
     entries: [u64; 2],
@@ -37,10 +37,10 @@ pub(super) struct Requests<'a> {
 }
 
 impl<'a> Requests<'a> {
-    pub(super) async fn new(scene: &'a Scene, kind: Kind, scale: &Scale) -> Outcome<Self> {
-        let floor = Process::floor(scene.alone.database.url(), scene.small.id.as_uuid()).await?;
+    pub(super) async fn new(installations: &'a Installations, kind: Kind, scale: &Scale) -> Outcome<Self> {
+        let floor = Process::floor(installations.alone.database.url(), installations.small.id.as_uuid()).await?;
         let &Scale { organizations, entries, rounds, .. } = scale;
-        Ok(Self { scene, kind, organizations, entries, rounds, floor, only: "", done: Vec::new() })
+        Ok(Self { installations, kind, organizations, entries, rounds, floor, only: "", done: Vec::new() })
     }
 
     /// Measures only the requests whose work contains this text.
@@ -82,7 +82,8 @@ impl<'a> Requests<'a> {
             Kind::Postgres => vec![Goal::Rate(0.85), Goal::Times(990, 1.3)],
             Kind::Sqlite => vec![Goal::Rate(0.8)],
         };
-        let sides = self.with_floor(|destination| Work::get_user(destination, self.scene.small.numbers())).await?;
+        let sides =
+            self.with_floor(|destination| Work::get_user(destination, self.installations.small.numbers())).await?;
         self.compare("`GET /users/{id}`", "one select", goals, sides).await
     }
 
@@ -91,7 +92,7 @@ impl<'a> Requests<'a> {
             Kind::Postgres => 0.85,
             Kind::Sqlite => 0.8,
         };
-        let Scene { alone, small, .. } = self.scene;
+        let Installations { alone, small, .. } = self.installations;
         let ours = Work::get_user(&Destination::server(alone.key(small).await?), small.numbers());
         let theirs = Work::get_user(&Destination::default(), small.numbers());
         let sides = [Side::http(alone.server.address, ours), Side::http(self.floor.address, theirs)];
@@ -99,7 +100,7 @@ impl<'a> Requests<'a> {
     }
 
     async fn get_me(&mut self) -> Outcome {
-        let Scene { alone, small, .. } = self.scene;
+        let Installations { alone, small, .. } = self.installations;
         let ours = Work::get(&self.destination(alone, small).await?, "/auth/me");
         let theirs = Work::get_user(&Destination::default(), small.numbers());
         let sides = [Side::http(alone.server.address, ours), Side::http(self.floor.address, theirs)];
@@ -122,13 +123,13 @@ impl<'a> Requests<'a> {
     async fn list_users(&mut self) -> Outcome {
         let sides = self.with_floor(|destination| Work::get(destination, LIST)).await?;
         self.compare(&format!("`GET {LIST}`"), "count and page", vec![Goal::Rate(0.8)], sides).await?;
-        let Scene { alone, small, crowded, large, beside_large } = self.scene;
+        let Installations { alone, small, crowded, large, beside_large } = self.installations;
         let ours = Work::get(&self.destination(alone, small).await?, LIST);
         let theirs = Work::get(&Destination::default(), "/users-by-one-statement?limit=20");
         let sides = [Side::http(alone.server.address, ours), Side::http(self.floor.address, theirs)];
         let baseline = "page and the stored total, one statement";
         self.compare(&format!("`GET {LIST}`"), baseline, vec![Goal::None], sides).await?;
-        let few = format!("of {}, alone", grouped(self.scene.small.users));
+        let few = format!("of {}, alone", grouped(self.installations.small.users));
         let work = format!("`GET {LIST}` of {}", grouped(large.users));
         let sides = self.with_small(LIST, crowded, large, Side::http).await?;
         self.compare(&work, &few, vec![Goal::Times(500, 2.0)], sides).await?;
@@ -138,16 +139,16 @@ impl<'a> Requests<'a> {
     }
 
     async fn search(&mut self) -> Outcome {
-        let Scene { crowded, large, .. } = self.scene;
+        let Installations { crowded, large, .. } = self.installations;
         let search = format!("/users?search={RARE}");
         let work = format!("`GET /users?search=…`, one of {}", grouped(large.users));
         let sides = self.with_small(&search, crowded, large, Side::one_by_one).await?;
         let goals = vec![Goal::Times(500, 5.0), Goal::Millis(500, 20.0)];
-        self.compare(&work, &format!("one of {}", grouped(self.scene.small.users)), goals, sides).await
+        self.compare(&work, &format!("one of {}", grouped(self.installations.small.users)), goals, sides).await
     }
 
     async fn list_entries(&mut self) -> Outcome {
-        let Scene { crowded, large, .. } = self.scene;
+        let Installations { crowded, large, .. } = self.installations;
         let [few, many] = self.entries.map(grouped);
         let sides = self.with_small(ENTRIES, crowded, large, Side::http).await?;
         self.compare(&format!("`GET {ENTRIES}` of {many}"), &format!("of {few}"), vec![Goal::None], sides).await
@@ -163,7 +164,8 @@ impl<'a> Requests<'a> {
     }
 
     async fn log_in(&mut self) -> Outcome {
-        let login = Side::http(self.scene.alone.server.address, Work::login(self.scene.small.numbers()));
+        let login =
+            Side::http(self.installations.alone.server.address, Work::login(self.installations.small.numbers()));
         self.compare("`POST /auth/login`", "bare hash", vec![Goal::Rate(0.9)], [login, Side::Hash]).await
     }
 
@@ -172,7 +174,7 @@ impl<'a> Requests<'a> {
         if !self.begins(&work)? {
             return Ok(Arc::default());
         }
-        let Scene { alone, small, .. } = self.scene;
+        let Installations { alone, small, .. } = self.installations;
         let read = Work::get_user(&self.destination(alone, small).await?, small.numbers());
         let login = Work::login(small.numbers());
         let reads = storm::measure(alone.server.address, read, login, self.rounds).await?;
@@ -192,7 +194,7 @@ impl<'a> Requests<'a> {
         if !self.begins(&work)? {
             return Ok(());
         }
-        let Scene { alone, small, .. } = self.scene;
+        let Installations { alone, small, .. } = self.installations;
         let proxies = [("IAM_TRUSTED_PROXIES", "127.0.0.1")];
         let other = Process::server_with(alone.database.url(), &proxies, Stdio::inherit()).await?;
         let numbers = small.numbers();
@@ -208,7 +210,7 @@ impl<'a> Requests<'a> {
 
     /// Measures with rate limits and a log, which are off in the other measurements.
     async fn with_everything_on(&mut self) -> Outcome {
-        let Scene { alone, small, .. } = self.scene;
+        let Installations { alone, small, .. } = self.installations;
         let directory = tempfile::tempdir()?;
         let log = Stdio::from(File::create(directory.path().join("log"))?);
         let settings = [("IAM_LOG", "info"), ("IAM_RATE_LIMITS", "on"), ("IAM_RATE_LIMIT_USER", "1000000")];
@@ -221,7 +223,7 @@ impl<'a> Requests<'a> {
     }
 
     async fn create_users(&mut self) -> Outcome {
-        let Scene { alone, small, .. } = self.scene;
+        let Installations { alone, small, .. } = self.installations;
         let router = Process::router(alone.database.url()).await?;
         let next = Arc::new(AtomicU64::new(small.numbers().end));
         let ours = Work::create_users(&self.destination(alone, small).await?, &next);
@@ -238,7 +240,7 @@ impl<'a> Requests<'a> {
 
     /// The same work for the server and for the floor, on the same database.
     async fn with_floor(&self, work: impl Fn(&Destination) -> Work) -> Outcome<[Side; 2]> {
-        let Scene { alone, small, .. } = self.scene;
+        let Installations { alone, small, .. } = self.installations;
         let server = Side::http(alone.server.address, work(&self.destination(alone, small).await?));
         Ok([server, Side::http(self.floor.address, work(&Destination::default()))])
     }
@@ -251,7 +253,7 @@ impl<'a> Requests<'a> {
         tenant: &Tenant,
         side: impl Fn(SocketAddr, Work) -> Side,
     ) -> Outcome<[Side; 2]> {
-        let Scene { alone, small, .. } = self.scene;
+        let Installations { alone, small, .. } = self.installations;
         let ours = Work::get(&self.destination(installation, tenant).await?, path);
         let theirs = Work::get(&self.destination(alone, small).await?, path);
         Ok([side(installation.server.address, ours), side(alone.server.address, theirs)])

@@ -41,7 +41,9 @@ pub(crate) async fn measure(address: SocketAddr, login: Work, attack: Work, roun
         logins.attacked.push(side.round(rounds.length).await?);
         // The attacker still waits for its last answers. That must not block this thread.
         let sent = tokio::task::spawn_blocking(|| attacker.join()).await?.map_err(|_| "the attack failed")??;
-        require_rate(&sent, rate)?;
+        if !rounds.is_trial {
+            require_rate(&sent, rate)?;
+        }
     }
     Ok(logins)
 }

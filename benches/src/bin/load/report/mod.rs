@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use iam_benches::Outcome;
 
 use self::chart::Bar;
-use crate::measure::comparison::{Comparison, Goal, Verdict};
+use crate::measure::comparison::{Comparison, Goal, GoalResult};
 use crate::measure::memory::Memory;
 use crate::measure::revocation::{Ended, Revocations, WORK};
 use crate::measure::{Kind, Results};
@@ -26,7 +26,7 @@ const MOST_MEMORY: f64 = 120.0;
 struct Line {
     work: String,
     baseline: String,
-    verdicts: Vec<Verdict>,
+    goal_results: Vec<GoalResult>,
     ours: String,
     theirs: String,
 }
@@ -72,7 +72,7 @@ fn line(comparison: &Comparison) -> Line {
     Line {
         work: comparison.work.clone(),
         baseline: comparison.baseline.clone(),
-        verdicts: comparison.verdicts().collect(),
+        goal_results: comparison.goal_results().collect(),
         ours: table::figures(&comparison.ours),
         theirs: table::figures(&comparison.theirs),
     }
@@ -80,7 +80,7 @@ fn line(comparison: &Comparison) -> Line {
 
 fn memory(memory: &Memory) -> Line {
     let &Memory { sessions, users, resident, peak } = memory;
-    let verdict = Verdict {
+    let goal_result = GoalResult {
         goal: format!("≤ {MOST_MEMORY} MiB"),
         reached: format!("{resident:.1} MiB"),
         degree: Some(MOST_MEMORY / resident),
@@ -88,7 +88,7 @@ fn memory(memory: &Memory) -> Line {
     Line {
         work: format!("memory after {} sessions were shown {} users", grouped(sessions), grouped(users)),
         baseline: String::new(),
-        verdicts: vec![verdict],
+        goal_results: vec![goal_result],
         ours: format!("at most {peak:.1} MiB"),
         theirs: String::new(),
     }
@@ -114,7 +114,7 @@ fn ends(revocations: &Revocations) -> &'static str {
 fn bars(lines: &[Line]) -> Vec<Bar> {
     let mut bars = Vec::new();
     for line in lines {
-        for Verdict { goal, reached, degree } in &line.verdicts {
+        for GoalResult { goal, reached, degree } in &line.goal_results {
             let reached = reached.split(" (").next().unwrap_or_default();
             let label = line.work.replace('`', "");
             bars.extend(degree.map(|degree| Bar { label, text: format!("{reached}; target {goal}"), degree }));
@@ -153,17 +153,19 @@ mod tests {
 
     #[test]
     fn every_goal_has_a_bar_and_no_other_figure_has_one() {
-        let verdict =
-            |goal: &str, degree| Verdict { goal: goal.to_owned(), reached: "0.50 (0.4–0.6)".to_owned(), degree };
-        let line = |verdicts| Line {
+        let goal_result =
+            |goal: &str, degree| GoalResult { goal: goal.to_owned(), reached: "0.50 (0.4–0.6)".to_owned(), degree };
+        let line = |goal_results| Line {
             work: "`GET`".to_owned(),
             baseline: String::new(),
-            verdicts,
+            goal_results,
             ours: String::new(),
             theirs: String::new(),
         };
-        let bars =
-            bars(&[line(vec![verdict("≥ 1", Some(0.5)), verdict("p99", Some(2.0))]), line(vec![verdict("", None)])]);
+        let bars = bars(&[
+            line(vec![goal_result("≥ 1", Some(0.5)), goal_result("p99", Some(2.0))]),
+            line(vec![goal_result("", None)]),
+        ]);
         let shown: Vec<_> = bars.iter().map(|bar| (bar.label.as_str(), bar.text.as_str(), bar.degree)).collect();
         assert_eq!(shown, [("GET", "0.50; target ≥ 1", 0.5), ("GET", "0.50; target p99", 2.0)]);
     }

@@ -12,9 +12,9 @@ pub(super) fn lines(lines: &[Line]) -> String {
     let mut table =
         "| Work | Baseline | Target | Reached (rounds) | Measured | Measured at the baseline |\n".to_owned();
     table.push_str("|---|---|---|---|---|---|\n");
-    for Line { work, baseline, verdicts, ours, theirs } in lines {
-        let goals: Vec<&str> = verdicts.iter().map(|verdict| verdict.goal.as_str()).collect();
-        let reached: Vec<&str> = verdicts.iter().map(|verdict| verdict.reached.as_str()).collect();
+    for Line { work, baseline, goal_results, ours, theirs } in lines {
+        let goals: Vec<&str> = goal_results.iter().map(|goal_result| goal_result.goal.as_str()).collect();
+        let reached: Vec<&str> = goal_results.iter().map(|goal_result| goal_result.reached.as_str()).collect();
         let (goals, reached) = (goals.join("; "), reached.join("; "));
         // Writing to a `String` does not fail.
         let _ = writeln!(table, "| {work} | {baseline} | {goals} | {reached} | {ours} | {theirs} |");
@@ -50,15 +50,15 @@ fn millis(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::comparison::Verdict;
+    use crate::measure::comparison::GoalResult;
 
     #[test]
     fn a_line_has_its_goals_and_its_results_in_the_same_order() {
-        let verdict =
-            |goal: &str, reached: &str| Verdict { goal: goal.to_owned(), reached: reached.to_owned(), degree: None };
-        let verdicts = vec![verdict("≥ 1", "0.5"), verdict("p99 ≤ 2×", "p99 3×")];
+        let goal_result =
+            |goal: &str, reached: &str| GoalResult { goal: goal.to_owned(), reached: reached.to_owned(), degree: None };
+        let goal_results = vec![goal_result("≥ 1", "0.5"), goal_result("p99 ≤ 2×", "p99 3×")];
         let [work, baseline, ours, theirs] = ["work", "floor", "5/s", "10/s"].map(str::to_owned);
-        let table = lines(&[Line { work, baseline, verdicts, ours, theirs }]);
+        let table = lines(&[Line { work, baseline, goal_results, ours, theirs }]);
         let line = table.lines().nth(2).unwrap();
         assert_eq!(line, "| work | floor | ≥ 1; p99 ≤ 2× | 0.5; p99 3× | 5/s | 10/s |");
         let columns = |line: &str| line.matches('|').count();

@@ -1,0 +1,503 @@
+//! Logins by a provider (`docs/federation.md#the-flow`).
+
+use chrono::TimeDelta;
+use iam_core::federation::code_challenge;
+use iam_core::identity_provider::{NewIdentityProvider, Provisioning};
+use serde_json::{Value, json};
+
+use crate::app::{REDIRECT, TestApp};
+use crate::people::{PASSWORD, Person, with};
+use crate::provider::ISSUER;
+use crate::request::{Response, each};
+
+in_memory![
+    the_providers_of_a_tenant_are_public,
+    the_domain_of_an_address_leads_to_its_providers,
+    a_start_asks_the_provider_with_its_own_secrets,
+    every_invalid_field_of_a_start_is_named,
+    a_new_person_becomes_a_user_with_the_roles_of_the_provider,
+    a_known_person_logs_in,
+    a_user_with_the_address_is_linked,
+    nobody_is_linked_by_an_address_that_is_not_proven,
+    a_holder_of_all_permissions_is_never_linked_by_address,
+    a_second_person_with_the_address_is_not_linked,
+    a_social_provider_makes_users_and_links_nobody,
+    a_provider_that_is_off_makes_and_links_nobody,
+    a_code_works_once_and_for_its_client_only,
+    a_state_works_once_and_at_its_own_callback,
+    a_refused_token_is_recorded_with_its_cause,
+    an_answer_of_the_provider_becomes_an_error_of_the_client,
+    a_suspended_and_a_deleted_user_are_refused_at_the_end,
+    a_user_with_a_second_factor_is_asked_for_it,
+    a_trusted_factor_of_the_provider_counts,
+    a_session_without_the_time_of_its_proof_is_not_fresh,
+    a_user_links_and_removes_its_own_account,
+    a_link_belongs_to_the_session_that_began_it,
+    an_account_belongs_to_one_user,
+    a_removed_provider_takes_its_identities,
+    a_login_is_recorded_with_its_method,
+];
+
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+/// A tenant with a VERIFIED domain, example.com, and a provider that speaks for it.
+struct Fixture {
+    app: TestApp,
+    ada: Person,
+    provider: Value,
+}
+
+impl Fixture {
+    async fn new(app: TestApp, members: Value) -> Self {
+        let ada = app.register("ada@other.example").await;
+        let domain = app.domain(&ada, "example.com").await;
+        app.publish(&domain);
+        app.post(&format!("/domains/{}/verify", domain["id"].as_str().unwrap())).by(&ada).send().await.ok();
+        let provider = app.provider(&ada, &with(json!({ "domainIds": [domain["id"]] }), &members)).await;
+        Self { app, ada, provider }
+    }
+
+    fn start(&self) -> Value {
+        json!({ "providerId": self.provider["id"], "redirectUri": REDIRECT, "codeChallenge": code_challenge(VERIFIER) })
+    }
+
+    async fn begin(&self) -> String {
+        let started = self.app.post("/auth/federation/start").json(&self.start()).send().await.ok();
+        started["authorizationUrl"].as_str().unwrap().to_owned()
+    }
+
+    /// Comes back from the provider. Returns where the browser goes.
+    async fn come_back(&self, query: &str) -> Response {
+        let path = format!("/auth/federation/callback/{}?{query}", self.provider["id"].as_str().unwrap());
+        self.app.get(&path).send().await
+    }
+
+    /// A login of a person with these claims up to the code, or to the error.
+    async fn result(&self, claims: &Value) -> Result<String, String> {
+        let query = self.app.providers.log_in(&self.begin().await, &self.app, claims);
+        let answer = self.come_back(&query).await;
+        assert_eq!(answer.status(), 303, "{}", answer.text());
+        let location = answer.header("location").unwrap();
+        match location.strip_prefix(&format!("{REDIRECT}?code=")) {
+            Some(code) => Ok(code.to_owned()),
+            None => Err(location.strip_prefix(&format!("{REDIRECT}?error=")).unwrap().to_owned()),
+        }
+    }
+
+    async fn finish(&self, code: &str) -> Response {
+        let body = json!({ "code": code, "codeVerifier": VERIFIER });
+        self.app.post("/auth/federation/finish").json(&body).send().await
+    }
+
+    async fn log_in(&self, claims: &Value) -> Response {
+        let code = self.result(claims).await.unwrap();
+        self.finish(&code).await
+    }
+
+    /// A user with a verified address.
+    async fn verified(&self, email: &str) -> String {
+        let user = self.app.add_user(&self.ada, email).await;
+        let system = iam_core::Caller::system(self.ada.tenant.parse().unwrap(), "test");
+        self.app.iam.users().verify_email(&system, email).await.unwrap();
+        user
+    }
+
+    async fn failures(&self) -> Vec<Value> {
+        let entries = self.app.audit(&self.ada, &[("action", "LOGIN_FAILURE")]).await;
+        entries.iter().map(|entry| entry["metadata"].clone()).collect()
+    }
+}
+
+async fn the_providers_of_a_tenant_are_public(app: TestApp) {
+    let Fixture { app, ada, provider } = Fixture::new(app, json!({})).await;
+    app.provider(&ada, &json!({ "name": "Off", "enabled": false })).await;
+    let list = async |tenant: &str| app.get("/auth/federation/providers").query("tenant", tenant).send().await.ok();
+    let expected = json!({ "data": [{ "id": provider["id"], "name": "Acme", "slug": "acme" }] });
+    assert_eq!(list(&ada.tenant).await, expected);
+    assert_eq!(list("nobody").await, json!({ "data": [] }));
+    assert_eq!(app.get("/auth/federation/providers").send().await.invalid_fields(), ["tenant"]);
+}
+
+async fn the_domain_of_an_address_leads_to_its_providers(app: TestApp) {
+    let Fixture { app, ada, provider } = Fixture::new(app, json!({})).await;
+    let discover = async |email: &str| {
+        let body = json!({ "email": email });
+        app.post("/auth/federation/discover").json(&body).send().await.ok()
+    };
+    let found = discover("Nobody@EXAMPLE.com").await;
+    assert_eq!(each(&json!({ "data": found["providers"] }), "id"), [provider["id"].as_str().unwrap()]);
+    assert_eq!(found["passwordAllowed"], true);
+    for other in ["ada@other.example", "x@sub.example.com"] {
+        assert_eq!(discover(other).await["providers"], json!([]), "{other}");
+    }
+    // A squatter shows nothing.
+    let eve = app.register("eve@example.net").await;
+    let domain = app.domain(&eve, "victim.example").await;
+    app.provider(&eve, &json!({ "domainIds": [domain["id"]] })).await;
+    assert_eq!(discover("x@victim.example").await["providers"], json!([]));
+    let refused = app.post("/auth/federation/discover").json(&json!({ "email": "x" })).send().await;
+    assert_eq!(refused.invalid_fields(), ["email"]);
+    let off = json!({ "enabled": false });
+    app.patch(&format!("/identity-providers/{}", provider["id"].as_str().unwrap()))
+        .by(&ada)
+        .json(&off)
+        .send()
+        .await
+        .ok();
+    assert_eq!(discover("x@example.com").await["providers"], json!([]));
+}
+
+async fn a_start_asks_the_provider_with_its_own_secrets(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let body = with(fixture.start(), &json!({ "loginHint": "grace@example.com" }));
+    let started = fixture.app.post("/auth/federation/start").json(&body).send().await.ok();
+    assert_eq!(started["expiresIn"], 600);
+    let url = url::Url::parse(started["authorizationUrl"].as_str().unwrap()).unwrap();
+    assert!(url.as_str().starts_with("https://login.example.com/authorize?"));
+    let query: std::collections::HashMap<String, String> = url.query_pairs().into_owned().collect();
+    let callback = fixture.provider["callbackUrl"].as_str().unwrap();
+    for (name, expected) in [
+        ("response_type", "code"),
+        ("client_id", "iam"),
+        ("redirect_uri", callback),
+        ("scope", "openid email profile"),
+        ("code_challenge_method", "S256"),
+        ("login_hint", "grace@example.com"),
+    ] {
+        assert_eq!(query[name], expected);
+    }
+    assert_ne!(query["code_challenge"], code_challenge(VERIFIER));
+    assert!(query["nonce"].len() == 43 && query["state"].len() > 43 && query["nonce"] != query["state"]);
+}
+
+async fn every_invalid_field_of_a_start_is_named(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let start = async |members: Value| {
+        fixture.app.post("/auth/federation/start").json(&with(fixture.start(), &members)).send().await
+    };
+    let body = json!({ "redirectUri": "https://evil.example/cb", "codeChallenge": "x", "loginHint": "x".repeat(255) });
+    assert_eq!(start(body).await.invalid_fields(), ["redirectUri", "codeChallenge", "loginHint"]);
+    assert_eq!(start(json!({ "providerId": "x" })).await.invalid_fields(), ["providerId"]);
+    assert_eq!(start(json!({ "providerId": fixture.ada.tenant })).await.fields("not-found"), ["providerId"]);
+    let off = json!({ "enabled": false });
+    let path = format!("/identity-providers/{}", fixture.provider["id"].as_str().unwrap());
+    fixture.app.patch(&path).by(&fixture.ada).json(&off).send().await.ok();
+    assert_eq!(start(json!({})).await.fields("not-found"), ["providerId"]);
+}
+
+async fn a_new_person_becomes_a_user_with_the_roles_of_the_provider(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let Fixture { app, ada, provider } = &fixture;
+    let member = app.role_id(ada, "MEMBER").await;
+    let grows = app.role(ada, "GROWS", &["users:read"]).await;
+    let roles = json!({ "roles": [{ "roleId": member }, { "roleId": grows }] });
+    let path = format!("/identity-providers/{}", provider["id"].as_str().unwrap());
+    app.patch(&path).by(ada).json(&roles).send().await.ok();
+    // A role that has got all permissions since is not given.
+    app.patch(&format!("/roles/{grows}")).by(ada).json(&json!({ "permissions": ["*"] })).send().await.ok();
+    let grace = fixture.log_in(&json!({})).await.ok();
+    let user = &grace["user"];
+    assert_eq!((&user["email"], &user["firstName"]), (&json!("grace@example.com"), &json!("Grace")));
+    assert!(user["emailVerifiedAt"].is_string());
+    let id = user["id"].as_str().unwrap();
+    let held = app.get(&format!("/users/{id}/roles")).by(ada).send().await.ok();
+    assert_eq!(held["data"].as_array().unwrap().len(), 1);
+    assert_eq!(held["data"][0]["role"]["name"], "MEMBER");
+    let identities = app.get(&format!("/users/{id}/identities")).by(ada).send().await.ok();
+    assert_eq!(identities["data"][0]["subject"], "248289761001");
+}
+
+async fn a_known_person_logs_in(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let first = fixture.log_in(&json!({})).await.ok();
+    // The subject decides, whatever the address is.
+    let second = fixture.log_in(&json!({ "email": "other@evil.example", "email_verified": false })).await.ok();
+    assert_eq!(first["user"]["id"], second["user"]["id"]);
+    assert_eq!(second["user"]["email"], "grace@example.com");
+    let me = fixture.app.get("/auth/me").bearer(second["accessToken"].as_str().unwrap()).send().await.ok();
+    assert_eq!(me["user"]["id"], first["user"]["id"]);
+}
+
+async fn a_user_with_the_address_is_linked(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let grace = fixture.verified("grace@example.com").await;
+    assert_eq!(fixture.log_in(&json!({})).await.ok()["user"]["id"], json!(grace));
+    let identities = fixture.app.get(&format!("/users/{grace}/identities")).by(&fixture.ada).send().await.ok();
+    assert_eq!(identities["data"][0]["email"], "grace@example.com");
+    assert_eq!(fixture.log_in(&json!({ "email": null })).await.ok()["user"]["id"], json!(grace));
+}
+
+async fn nobody_is_linked_by_an_address_that_is_not_proven(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let not_linked = Err("not_linked".to_owned());
+    // Nobody has the address, and no user is made.
+    assert_eq!(fixture.result(&json!({})).await, not_linked);
+    // The user has not proven it.
+    fixture.app.add_user(&fixture.ada, "grace@example.com").await;
+    assert_eq!(fixture.result(&json!({})).await, not_linked);
+    // The provider does not say that it is verified, or speaks for another domain.
+    fixture.verified("bob@example.com").await;
+    fixture.verified("bob@elsewhere.example").await;
+    assert_eq!(fixture.result(&json!({ "email": "bob@example.com", "email_verified": false })).await, not_linked);
+    assert_eq!(fixture.result(&json!({ "email": "bob@elsewhere.example" })).await, not_linked);
+    assert_eq!(fixture.result(&json!({ "email": null })).await, not_linked);
+    assert!(fixture.failures().await.iter().all(|failure| failure["cause"] == "NOT_LINKED"));
+    assert_eq!(fixture.failures().await.len(), 5);
+}
+
+async fn a_holder_of_all_permissions_is_never_linked_by_address(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE", "trustsEmail": true })).await;
+    let grace = fixture.verified("grace@example.com").await;
+    let until = fixture.app.iam.now() + TimeDelta::days(1);
+    fixture.app.assign(&fixture.ada, &grace, "TENANT_ADMIN", None, Some(until)).await;
+    assert_eq!(fixture.result(&json!({})).await, Err("not_linked".to_owned()));
+}
+
+async fn a_second_person_with_the_address_is_not_linked(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    fixture.verified("grace@example.com").await;
+    fixture.log_in(&json!({})).await.ok();
+    assert_eq!(fixture.result(&json!({ "sub": "another" })).await, Err("not_linked".to_owned()));
+}
+
+async fn a_social_provider_makes_users_and_links_nobody(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE", "domainIds": [], "trustsEmail": true })).await;
+    fixture.verified("bob@example.com").await;
+    let not_linked = Err("not_linked".to_owned());
+    assert_eq!(fixture.result(&json!({ "email": "bob@example.com" })).await, not_linked);
+    assert_eq!(fixture.result(&json!({ "email_verified": false })).await, not_linked);
+    fixture.log_in(&json!({})).await.ok();
+}
+
+async fn a_provider_that_is_off_makes_and_links_nobody(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "OFF" })).await;
+    fixture.verified("grace@example.com").await;
+    assert_eq!(fixture.result(&json!({})).await, Err("not_linked".to_owned()));
+}
+
+async fn a_code_works_once_and_for_its_client_only(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let code = fixture.result(&json!({})).await.unwrap();
+    fixture.finish(&code).await.ok();
+    assert_eq!(fixture.finish(&code).await.invalid_fields(), ["code"]);
+    let code = fixture.result(&json!({})).await.unwrap();
+    let thief = json!({ "code": code, "codeVerifier": "x".repeat(43) });
+    let stolen = fixture.app.post("/auth/federation/finish").json(&thief).send().await;
+    assert_eq!(stolen.invalid_fields(), ["code"]);
+    assert_eq!(fixture.finish(&code).await.invalid_fields(), ["code"], "a wrong verifier spends it");
+    let code = fixture.result(&json!({})).await.unwrap();
+    fixture.app.pass(TimeDelta::seconds(60));
+    assert_eq!(fixture.finish(&code).await.invalid_fields(), ["code"], "it lives a minute");
+    assert_eq!(
+        fixture.app.post("/auth/federation/finish").json(&json!({})).send().await.invalid_fields(),
+        ["code", "codeVerifier"]
+    );
+}
+
+async fn a_state_works_once_and_at_its_own_callback(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let query = fixture.app.providers.log_in(&fixture.begin().await, &fixture.app, &json!({}));
+    assert_eq!(fixture.come_back(&query).await.status(), 303);
+    for query in [query.as_str(), "code=x&state=x", "code=x", ""] {
+        let answer = fixture.come_back(query).await;
+        assert_eq!((answer.invalid_fields(), answer.header("location")), (vec!["state".to_owned()], None), "{query}");
+    }
+    let other = fixture.app.provider(&fixture.ada, &json!({ "name": "Other" })).await;
+    let query = fixture.app.providers.log_in(&fixture.begin().await, &fixture.app, &json!({}));
+    let path = format!("/auth/federation/callback/{}?{query}", other["id"].as_str().unwrap());
+    assert_eq!(fixture.app.get(&path).send().await.invalid_fields(), ["state"], "another provider mixes in");
+    let query = fixture.app.providers.log_in(&fixture.begin().await, &fixture.app, &json!({}));
+    fixture.app.pass(TimeDelta::minutes(10));
+    assert_eq!(fixture.come_back(&query).await.invalid_fields(), ["state"], "it lives ten minutes");
+}
+
+async fn a_refused_token_is_recorded_with_its_cause(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let now = fixture.app.iam.now().timestamp();
+    for (claims, cause) in [
+        (json!({ "nonce": "other" }), "NONCE"),
+        (json!({ "aud": "other" }), "AUDIENCE"),
+        (json!({ "iss": "https://evil.example" }), "ISSUER"),
+        (json!({ "exp": now - 1 }), "EXPIRED"),
+        (json!({ "iat": now + 61 }), "EXPIRED"),
+    ] {
+        assert_eq!(fixture.result(&claims).await, Err("login_failed".to_owned()), "{cause}");
+        let failures = fixture.failures().await;
+        let newest = &failures[0];
+        assert_eq!((&newest["reason"], &newest["cause"]), (&json!("FEDERATION"), &json!(cause)));
+        assert_eq!(newest["providerId"], fixture.provider["id"]);
+    }
+}
+
+async fn an_answer_of_the_provider_becomes_an_error_of_the_client(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    for (error, expected) in
+        [("access_denied", "access_denied"), ("server_error", "unavailable"), ("invalid_scope", "login_failed")]
+    {
+        let query = fixture.app.providers.log_in(&fixture.begin().await, &fixture.app, &json!({}));
+        let state = query.split("state=").nth(1).unwrap();
+        let answer = fixture.come_back(&format!("error={error}&state={state}")).await;
+        assert_eq!(answer.header("location").unwrap(), format!("{REDIRECT}?error={expected}"));
+    }
+}
+
+async fn a_suspended_and_a_deleted_user_are_refused_at_the_end(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let grace = fixture.log_in(&json!({})).await.ok()["user"]["id"].as_str().unwrap().to_owned();
+    fixture.app.set_status(&fixture.ada, &grace, "SUSPENDED").await;
+    fixture.log_in(&json!({})).await.problem("forbidden");
+    fixture.app.set_status(&fixture.ada, &grace, "ACTIVE").await;
+    fixture.app.set_status(&fixture.ada, &grace, "INACTIVE").await;
+    fixture.log_in(&json!({})).await.problem("unauthorized");
+}
+
+async fn a_user_with_a_second_factor_is_asked_for_it(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    fixture.verified("grace@example.com").await;
+    let login = fixture.app.attempt("grace@example.com", PASSWORD).send().await.ok();
+    let authenticator = fixture.app.enrol(&Person::logged_in(&login)).await;
+    let pending = fixture.log_in(&json!({})).await.problem("second-factor-required");
+    let body = json!({ "challenge": pending["challenge"], "code": authenticator.code(&fixture.app, 1) });
+    fixture.app.pass(TimeDelta::seconds(30));
+    let finished = fixture.app.post("/auth/login/second-factor").json(&body).send().await.ok();
+    let me = fixture.app.get("/auth/me").bearer(finished["accessToken"].as_str().unwrap()).send().await.ok();
+    assert_eq!(me["amr"], json!(["fed", "otp", "mfa"]));
+}
+
+async fn a_trusted_factor_of_the_provider_counts(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "factorIsTrusted": true })).await;
+    fixture.verified("grace@example.com").await;
+    let login = fixture.app.attempt("grace@example.com", PASSWORD).send().await.ok();
+    fixture.app.enrol(&Person::logged_in(&login)).await;
+    fixture.log_in(&json!({ "amr": ["pwd"] })).await.problem("second-factor-required");
+    fixture.log_in(&json!({ "amr": ["pwd", "mfa"] })).await.ok();
+}
+
+async fn a_session_without_the_time_of_its_proof_is_not_fresh(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let change = json!({ "name": "key" });
+    for (claims, is_fresh) in [(json!({}), true), (json!({ "auth_time": null }), false)] {
+        let login = fixture.log_in(&claims).await.ok();
+        let path = format!("/users/{}/api-keys", login["user"]["id"].as_str().unwrap());
+        let answer = fixture.app.post(&path).bearer(login["accessToken"].as_str().unwrap()).json(&change).send().await;
+        assert_eq!(answer.status(), if is_fresh { 201 } else { 401 }, "{}", answer.text());
+    }
+}
+
+/// Links an account to a person. Returns the last answer.
+async fn link(fixture: &Fixture, person: &Person, finisher: Option<&Person>, claims: &Value) -> Response {
+    let started = fixture.app.post("/auth/identities/start").by(person).json(&fixture.start()).send().await.ok();
+    let url = started["authorizationUrl"].as_str().unwrap();
+    let query = fixture.app.providers.log_in(url, &fixture.app, claims);
+    let answer = fixture.come_back(&query).await;
+    let code = answer.header("location").unwrap().split("code=").nth(1).unwrap().to_owned();
+    let finish = fixture.app.post("/auth/federation/finish");
+    let finish = finish.json(&json!({ "code": code, "codeVerifier": VERIFIER }));
+    match finisher {
+        Some(person) => finish.by(person).send().await,
+        None => finish.send().await,
+    }
+}
+
+async fn a_user_links_and_removes_its_own_account(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "OFF" })).await;
+    let Fixture { app, ada, .. } = &fixture;
+    let claims = json!({ "email": "ada.private@social.example" });
+    link(&fixture, ada, Some(ada), &claims).await.no_content();
+    assert_eq!(fixture.log_in(&claims).await.ok()["user"]["id"], json!(ada.user));
+    let path = format!("/users/{}/identities", ada.user);
+    let list = app.get(&path).by(ada).send().await.ok();
+    let identity = format!("/identities/{}", list["data"][0]["id"].as_str().unwrap());
+    let grace = app.colleague(ada, "grace@example.com").await;
+    app.delete(&identity).by(&grace).send().await.problem("not-found");
+    app.get(&path).by(&grace).send().await.problem("not-found");
+    app.delete(&identity).by(ada).send().await.no_content();
+    assert_eq!(app.get(&path).by(ada).send().await.ok()["data"], json!([]));
+    assert_eq!(fixture.result(&claims).await, Err("not_linked".to_owned()));
+}
+
+async fn a_link_belongs_to_the_session_that_began_it(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let second = fixture.app.login(&fixture.ada).await;
+    for finisher in [None, Some(&second)] {
+        let answer = link(&fixture, &fixture.ada, finisher, &json!({})).await;
+        assert_eq!(answer.invalid_fields(), ["code"]);
+    }
+}
+
+async fn an_account_belongs_to_one_user(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let grace = fixture.app.colleague(&fixture.ada, "grace@example.com").await;
+    link(&fixture, &grace, Some(&grace), &json!({})).await.no_content();
+    link(&fixture, &fixture.ada, Some(&fixture.ada), &json!({})).await.problem("conflict");
+    link(&fixture, &grace, Some(&grace), &json!({ "sub": "another" })).await.problem("conflict");
+}
+
+async fn a_removed_provider_takes_its_identities(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let grace = fixture.log_in(&json!({})).await.ok();
+    let path = format!("/identity-providers/{}", fixture.provider["id"].as_str().unwrap());
+    fixture.app.delete(&path).by(&fixture.ada).send().await.no_content();
+    let identities = format!("/users/{}/identities", grace["user"]["id"].as_str().unwrap());
+    assert_eq!(fixture.app.get(&identities).by(&fixture.ada).send().await.ok()["data"], json!([]));
+    fixture.app.get("/auth/me").bearer(grace["accessToken"].as_str().unwrap()).send().await.ok();
+}
+
+async fn a_login_is_recorded_with_its_method(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let grace = fixture.log_in(&json!({})).await.ok();
+    let logins = fixture.app.audit(&fixture.ada, &[("action", "LOGIN")]).await;
+    let login = logins.iter().find(|entry| entry["userId"] == grace["user"]["id"]).unwrap();
+    assert_eq!(login["metadata"]["method"], "federation");
+    let linked = fixture.app.audit(&fixture.ada, &[("resourceType", "IDENTITY")]).await;
+    assert_eq!((&linked[0]["action"], &linked[0]["newValue"]["userId"]), (&json!("CREATE"), &grace["user"]["id"]));
+    assert_eq!(linked[0]["newValue"]["issuer"], ISSUER);
+}
+
+impl TestApp {
+    /// A social provider of the tenant of an administrator, which makes users.
+    pub(crate) async fn social_provider(&self, tenant: &str) -> String {
+        let system = iam_core::Caller::system(tenant.parse().unwrap(), "test");
+        let new = NewIdentityProvider {
+            name: "Social".to_owned(),
+            issuer: ISSUER.to_owned(),
+            client_id: "iam".to_owned(),
+            provisioning: Provisioning::Create,
+            ..NewIdentityProvider::default()
+        };
+        self.iam.identity_providers().create(&system, new).await.unwrap().id.to_string()
+    }
+
+    /// The query with which a browser comes back from a provider, for a person with these claims.
+    pub(crate) async fn federated_query(&self, provider: &str, claims: &Value) -> String {
+        let start =
+            json!({ "providerId": provider, "redirectUri": REDIRECT, "codeChallenge": code_challenge(VERIFIER) });
+        let started = self.post("/auth/federation/start").json(&start).send().await.ok();
+        self.providers.log_in(started["authorizationUrl"].as_str().unwrap(), self, claims)
+    }
+
+    /// The code that a browser brings back from a provider, for a person with these claims.
+    pub(crate) async fn federated_code(&self, provider: &str, claims: &Value) -> String {
+        let query = self.federated_query(provider, claims).await;
+        self.returned_code(provider, &query).await
+    }
+
+    async fn returned_code(&self, provider: &str, query: &str) -> String {
+        let answer = self.get(&format!("/auth/federation/callback/{provider}?{query}")).send().await;
+        answer.header("location").unwrap().split("?code=").nth(1).unwrap().to_owned()
+    }
+
+    /// Links an account at a provider to a person. Returns the id of the identity.
+    pub(crate) async fn linked(&self, provider: &str, person: &Person) -> String {
+        let start =
+            json!({ "providerId": provider, "redirectUri": REDIRECT, "codeChallenge": code_challenge(VERIFIER) });
+        let started = self.post("/auth/identities/start").by(person).json(&start).send().await.ok();
+        let claims = json!({ "sub": person.user });
+        let query = self.providers.log_in(started["authorizationUrl"].as_str().unwrap(), self, &claims);
+        let code = self.returned_code(provider, &query).await;
+        let body = json!({ "code": code, "codeVerifier": VERIFIER });
+        self.post("/auth/federation/finish").by(person).json(&body).send().await.no_content();
+        let list = self.get(&format!("/users/{}/identities", person.user)).by(person).send().await.ok();
+        list["data"][0]["id"].as_str().unwrap().to_owned()
+    }
+}

@@ -1,0 +1,240 @@
+//! Requests to providers: their discovery documents and keys, which are remembered for an hour, and the exchange of codes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use iam_model::clock::monotonic_now;
+use iam_model::error::{Error, Result};
+use iam_model::id::{IdentityProviderId, TenantId};
+use iam_model::identity::Identity;
+use iam_model::identity_provider::{
+    FetchError, IdentityProvider, Issuer, ProviderAnswer, ProviderRequest, SubjectClaim,
+};
+use iam_openid::{
+    AuthorizationResponse, Cause, Expectations, Fault, IdToken, ProviderKeys, ProviderMetadata, ResponseFault,
+    TokenRequest, TokenResponse, verify_id_token,
+};
+use quick_cache::sync::Cache;
+use url::Url;
+
+use crate::engine::Engine;
+
+/// How long the document and the keys of a provider are remembered.
+const REMEMBERED: Duration = Duration::from_secs(3_600);
+
+/// How often the keys of a provider are read again for an unknown key, at most.
+const READ_AGAIN: Duration = Duration::from_secs(60);
+
+/// How many providers are remembered.
+const PROVIDERS: usize = 10_000;
+
+/// What is known of providers, each for an hour.
+pub(crate) struct KnownProviders(Cache<(TenantId, IdentityProviderId), Arc<Known>>);
+
+/// What a provider has said of itself.
+struct Known {
+    issuer: Issuer,
+    metadata: ProviderMetadata,
+    read_at: Instant,
+    keys: Mutex<Option<Keys>>,
+}
+
+#[derive(Clone)]
+struct Keys {
+    keys: Arc<ProviderKeys>,
+    read_at: Instant,
+}
+
+impl Default for KnownProviders {
+    fn default() -> Self {
+        Self(Cache::new(PROVIDERS))
+    }
+}
+
+/// Why a response of a provider logs nobody in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The person has not agreed.
+    Denied,
+    /// The provider does not answer.
+    Unavailable,
+    /// The response or its token is not accepted.
+    Failed(Cause),
+}
+
+impl From<FetchError> for Refused {
+    fn from(error: FetchError) -> Self {
+        tracing::debug!(%error, "a provider did not answer");
+        Self::Unavailable
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        tracing::debug!(%fault, "an ID token was refused");
+        Self::Failed(fault.cause())
+    }
+}
+
+impl Engine {
+    /// Returns what a provider says of itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FederationOff`], [`Error::ProviderUnavailable`].
+    pub(super) async fn metadata_of(&self, provider: &IdentityProvider) -> Result<ProviderMetadata> {
+        Ok(self.known(provider).await?.metadata.clone())
+    }
+
+    async fn known(&self, provider: &IdentityProvider) -> Result<Arc<Known>> {
+        let key = (provider.tenant_id, provider.id);
+        let current = || {
+            let known = self.known_providers.0.get(&key);
+            known.filter(|known| known.issuer == provider.issuer && is_recent(known.read_at, REMEMBERED))
+        };
+        if let Some(known) = current() {
+            return Ok(known);
+        }
+        let _permit = self.provider_requests.acquire(provider.tenant_id).await?;
+        // Another login may have read it meanwhile.
+        if let Some(known) = current() {
+            return Ok(known);
+        }
+        let metadata = self.discover(&provider.issuer).await.map_err(|error| match error {
+            Error::Validation(why) => {
+                tracing::warn!(provider = %provider.id, ?why, "an identity provider cannot be used");
+                Error::ProviderUnavailable
+            }
+            error => error,
+        })?;
+        let (issuer, read_at) = (provider.issuer.clone(), monotonic_now());
+        let known = Arc::new(Known { issuer, metadata, read_at, keys: Mutex::default() });
+        self.known_providers.0.insert(key, Arc::clone(&known));
+        Ok(known)
+    }
+
+    /// Exchanges the code of a response for an ID token, and checks it.
+    pub(super) async fn exchange(
+        &self,
+        provider: &IdentityProvider,
+        response: &AuthorizationResponse,
+        state: &str,
+    ) -> Result<Result<IdToken, Refused>> {
+        let known = match self.known(provider).await {
+            Ok(known) => known,
+            Err(Error::ProviderUnavailable) => return Ok(Err(Refused::Unavailable)),
+            Err(error) => return Err(error),
+        };
+        let code = match response.code(&known.metadata) {
+            Ok(code) => code,
+            Err(ResponseFault::Denied) => return Ok(Err(Refused::Denied)),
+            Err(ResponseFault::Unavailable) => return Ok(Err(Refused::Unavailable)),
+            Err(ResponseFault::Issuer) => return Ok(Err(Refused::Failed(Cause::Issuer))),
+            Err(_) => return Ok(Err(Refused::Failed(Cause::Signature))),
+        };
+        let _permit = self.provider_requests.acquire(provider.tenant_id).await?;
+        let tokens = match self.tokens(provider, &known.metadata, code, state).await? {
+            Ok(tokens) => tokens,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let (nonce, now) = (self.keys.federation.nonce(state), self.now());
+        let expected = Expectations { issuer: provider.issuer.as_str(), client_id: provider.client_id.as_str() };
+        let access_token = tokens.access_token.as_deref();
+        let verify = |keys: &ProviderKeys| verify_id_token(&tokens.id_token, keys, expected, &nonce, access_token, now);
+        let keys = match self.keys_of(&known, false).await? {
+            Ok(keys) => keys,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let verified = match verify(&keys) {
+            // The keys may have been rotated since they were read.
+            Err(Fault::UnknownKey) => match self.keys_of(&known, true).await? {
+                Ok(keys) => verify(&keys),
+                Err(refused) => return Ok(Err(refused)),
+            },
+            verified => verified,
+        };
+        Ok(verified.map_err(Refused::from))
+    }
+
+    async fn tokens(
+        &self,
+        provider: &IdentityProvider,
+        metadata: &ProviderMetadata,
+        code: &str,
+        state: &str,
+    ) -> Result<Result<TokenResponse, Refused>> {
+        let secret = self.identity_provider_secret(provider)?;
+        let redirect_uri = self.callback_of(provider.id)?;
+        let code_verifier = self.keys.federation.code_verifier(state);
+        let request = TokenRequest {
+            client_id: provider.client_id.as_str(),
+            client_secret: secret.as_ref().map(|secret| secret.expose()),
+            authentication: metadata.client_authentication,
+            code,
+            redirect_uri: redirect_uri.as_str(),
+            code_verifier: &code_verifier,
+        };
+        let request = ProviderRequest::Post {
+            url: metadata.token_endpoint.clone(),
+            authorization: request.authorization(),
+            form: request.body(),
+        };
+        Ok(match self.require_federation()?.send(request).await {
+            Ok(ProviderAnswer { status: 200, body }) => {
+                TokenResponse::parse(&body).map_err(|_| Refused::Failed(Cause::Signature))
+            }
+            Ok(ProviderAnswer { status: 500.., .. }) => Err(Refused::Unavailable),
+            // The code is not accepted: it was invented, or used before.
+            Ok(ProviderAnswer { status, .. }) => {
+                tracing::warn!(provider = %provider.id, status, "an identity provider refuses a code");
+                Err(Refused::Failed(Cause::Signature))
+            }
+            Err(error) => Err(error.into()),
+        })
+    }
+
+    /// Returns the keys of a provider. `is_unknown` asks for keys that were read for an unknown key.
+    async fn keys_of(&self, known: &Known, is_unknown: bool) -> Result<Result<Arc<ProviderKeys>, Refused>> {
+        let longest = if is_unknown { READ_AGAIN } else { REMEMBERED };
+        let remembered = known.keys.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(keys) = remembered.filter(|keys| is_recent(keys.read_at, longest)) {
+            return Ok(Ok(keys.keys));
+        }
+        let request = ProviderRequest::Get(known.metadata.jwks_uri.clone());
+        let answer = match self.require_federation()?.send(request).await {
+            Ok(ProviderAnswer { status: 200, body }) => body,
+            Ok(_) => return Ok(Err(Refused::Unavailable)),
+            Err(error) => return Ok(Err(error.into())),
+        };
+        let Ok(keys) = ProviderKeys::parse(&answer) else { return Ok(Err(Refused::Unavailable)) };
+        let keys = Keys { keys: Arc::new(keys), read_at: monotonic_now() };
+        *known.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
+        Ok(Ok(keys.keys))
+    }
+
+    /// Returns the address to which a provider sends people back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FederationOff`].
+    pub(super) fn callback_of(&self, id: IdentityProviderId) -> Result<Url> {
+        let federation = self.federation.as_ref().ok_or(Error::FederationOff)?;
+        federation.callbacks.join(&id.to_string()).map_err(|cause| Error::internal("address of callbacks", cause))
+    }
+}
+
+/// Returns the name of a person at a provider, if it is one that every store can keep.
+pub(super) fn subject_of(provider: &IdentityProvider, token: &IdToken) -> Option<String> {
+    let subject = match provider.subject_claim {
+        SubjectClaim::Sub => Some(&token.subject),
+        SubjectClaim::Oid => token.object_id.as_ref(),
+    };
+    let is_valid = |subject: &&String| {
+        (1..=Identity::MAX_SUBJECT).contains(&subject.chars().count()) && !subject.chars().any(char::is_control)
+    };
+    subject.filter(is_valid).cloned()
+}
+
+fn is_recent(read_at: Instant, longest: Duration) -> bool {
+    monotonic_now().saturating_duration_since(read_at) < longest
+}

@@ -1,0 +1,133 @@
+//! What is kept of a login between its steps: in challenges, which end when they are used.
+
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use iam_model::challenge::Ceremony;
+use iam_model::clock::Timestamp;
+use iam_model::error::{Error, Result};
+use iam_model::id::{IdentityProviderId, SessionId};
+use iam_openid::IdToken;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What the client wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Purpose {
+    /// To log in.
+    Login,
+    /// To link an account at the provider to the user of this session.
+    Link(SessionId),
+}
+
+/// A login that goes to the provider.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Started {
+    pub(super) provider: IdentityProviderId,
+    pub(super) purpose: Purpose,
+    pub(super) redirect_uri: String,
+    /// The challenge of the client, which only the client can answer.
+    pub(super) code_challenge: String,
+}
+
+/// A login that has come back from the provider.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Returned {
+    pub(super) started: Started,
+    pub(super) person: Person,
+}
+
+/// A person, as a checked ID token describes it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Person {
+    pub(super) issuer: String,
+    pub(super) subject: String,
+    pub(super) email: Option<String>,
+    pub(super) email_verified: bool,
+    pub(super) given_name: Option<String>,
+    pub(super) family_name: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) methods: Vec<String>,
+    pub(super) authenticated_at: Option<Timestamp>,
+}
+
+/// Does not print who the person is.
+impl std::fmt::Debug for Person {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Person").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+impl Person {
+    pub(super) fn of(issuer: &str, subject: String, token: IdToken) -> Self {
+        Self {
+            issuer: issuer.to_owned(),
+            subject,
+            email: token.email,
+            email_verified: token.email_verified,
+            given_name: token.given_name,
+            family_name: token.family_name,
+            name: token.name,
+            methods: token.methods,
+            authenticated_at: token.authenticated_at,
+        }
+    }
+
+    /// Whether the person has proven its identity to the provider by a second factor (RFC 8176, section 2).
+    pub(super) fn has_used_factor(&self) -> bool {
+        self.methods.iter().any(|method| matches!(method.as_str(), "mfa" | "hwk" | "otp" | "pop"))
+    }
+}
+
+/// Returns a state as the content of a challenge.
+pub(super) fn kept(state: &impl Serialize) -> Result<Ceremony> {
+    let state = serde_json::to_vec(state).map_err(|cause| Error::internal("state of a federated login", cause))?;
+    Ok(Ceremony(state))
+}
+
+/// Reads a state from the content of a challenge.
+pub(super) fn read<T: DeserializeOwned>(ceremony: Option<&Ceremony>) -> Result<T> {
+    let bytes = ceremony.map(|ceremony| ceremony.0.as_slice()).unwrap_or_default();
+    serde_json::from_slice(bytes).map_err(|cause| Error::internal("state of a federated login", cause))
+}
+
+/// The key from which the secrets towards the provider are derived, so that no row contains them.
+pub(crate) struct FederationKey(hmac::Key);
+
+impl FederationKey {
+    pub(crate) fn new(secret: [u8; 32]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+    }
+
+    /// Returns the nonce of a login, which the ID token contains.
+    pub(super) fn nonce(&self, state: &str) -> String {
+        self.derive(b"nonce", state)
+    }
+
+    /// Returns the secret whose challenge the provider gets (RFC 7636).
+    pub(super) fn code_verifier(&self, state: &str) -> String {
+        self.derive(b"code verifier", state)
+    }
+
+    fn derive(&self, purpose: &[u8], state: &str) -> String {
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(purpose);
+        context.update(&[0]);
+        context.update(state.as_bytes());
+        URL_SAFE_NO_PAD.encode(context.sign())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_differ_by_purpose_state_and_key() {
+        let (key, other) = (FederationKey::new([1; 32]), FederationKey::new([2; 32]));
+        let all = [key.nonce("a"), key.code_verifier("a"), key.nonce("b"), other.nonce("a")];
+        assert!(all.iter().all(|secret| secret.len() == 43));
+        assert!((0..4).all(|one| (0..one).all(|two| all[one] != all[two])));
+        assert_eq!(key.nonce("a"), all[0]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Random sequences of operations, checked only against the contract: every store gives the same answers, and no user
+//! gets rights that no caller could grant.
+//!
+//! `IAM_MODEL_SEED` is the seed of the first world. `IAM_MODEL_WORLDS` is the number of worlds.
+
+#![cfg(test)]
+
+mod contract;
+mod explain;
+mod foresight;
+mod operation;
+mod state;
+mod world;
+
+use test_support::{TestStore, repetitions, reused};
+use world::Installation;
+
+/// The number of worlds in a long run.
+const WORLDS: usize = 60;
+
+/// The number of steps in each world.
+const STEPS: usize = 200;
+
+pub(crate) fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))
+}
+
+/// Plays the same worlds in memory and on a store. Every step must have the same answer on both.
+async fn play(store: TestStore) {
+    let first = variable("IAM_MODEL_SEED").unwrap_or_else(|| fastrand::u64(..1 << 40));
+    let (memory, other) = (TestStore::memory(), store);
+    let (model, tested) = (Installation::new(memory.store()).await, Installation::new(other.store()).await);
+    println!("{}: seeds from {first}", other.name());
+    let worlds = variable("IAM_MODEL_WORLDS").map(|worlds| worlds.try_into().expect("few worlds"));
+    for seed in (first..).take(worlds.unwrap_or_else(|| repetitions(WORLDS))) {
+        println!("{}: IAM_MODEL_SEED={seed}", other.name());
+        let expected = model.play(seed, STEPS).await;
+        let found = tested.play(seed, STEPS).await;
+        for (expected, found) in expected.iter().zip(&found) {
+            assert_eq!(expected, found, "memory and {} differ", other.name());
+        }
+        assert_eq!(expected.len(), found.len());
+    }
+}
+
+#[tokio::test]
+async fn sqlite_answers_every_step_as_the_memory_store_does() {
+    play(TestStore::sqlite().await).await;
+}
+
+#[test]
+fn postgres_answers_every_step_as_the_memory_store_does() {
+    reused::run(async { play(TestStore::postgres().await).await });
+}
