@@ -379,7 +379,8 @@ pub(crate) async fn identities(
 
 /// Remove an identity
 ///
-/// One of the caller's own user. The session must have authenticated within the last ten minutes.
+/// A user can always remove its own in a session. For another user's, the caller needs everything that the user's roles
+/// permit. The session must have authenticated within the last ten minutes. The only way to log in stays: 409.
 #[utoipa::path(
     delete,
     path = "/identities/{id}",
@@ -388,8 +389,8 @@ pub(crate) async fn identities(
     params(("id" = Uuid, Path, description = "The identity")),
     responses((status = 204, description = "The identity is removed"), Problems),
     extensions(
-        ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["insufficient-authentication"])),
+        ("x-required-permission" = json!("users:update")),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn unlink(

@@ -42,7 +42,7 @@ fn using(identity: &Identity) -> Change {
 }
 
 fn delete(identity: &Identity) -> Change {
-    IdentityChange::Delete(identity.clone()).into()
+    IdentityChange::Delete { identity: identity.clone(), grants: None }.into()
 }
 
 fn delete_provider(provider: &IdentityProvider) -> Change {

@@ -66,7 +66,7 @@ impl TenantState {
                 stored.email.clone_from(&after.email);
                 stored.last_login_at = after.last_login_at;
             }
-            IdentityChange::Delete(identity) => {
+            IdentityChange::Delete { identity, .. } => {
                 self.identities.remove(&identity.id).ok_or(StoreError::Missing("identity"))?;
             }
         }

@@ -99,7 +99,7 @@ impl PostgresTransaction {
         match change {
             IdentityChange::Create(identity) => self.insert_identity(identity).await,
             IdentityChange::Use(identity) => self.update_identity(identity).await,
-            IdentityChange::Delete(identity) => self.delete_identity(identity.id).await,
+            IdentityChange::Delete { identity, .. } => self.delete_identity(identity.id).await,
         }
     }
 

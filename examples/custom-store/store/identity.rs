@@ -87,7 +87,7 @@ impl Draft<'_> {
                     ..stored.ok_or(StoreError::Missing("identity"))?
                 })
             }
-            IdentityChange::Delete(identity) => {
+            IdentityChange::Delete { identity, .. } => {
                 let removed = self.remove::<Identity>(&key(identity.id))?;
                 removed.then_some(()).ok_or(StoreError::Missing("identity"))
             }

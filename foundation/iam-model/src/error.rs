@@ -422,6 +422,9 @@ pub enum Conflict {
     /// The tenant requires a second factor, and this is the last one of the user.
     #[error("Your tenant requires a second factor. Set up another one first.")]
     LastFactor,
+    /// The user has no password and no passkey, and no other identity.
+    #[error("This is the only way to log in that the user has. The user must set a password or a passkey first.")]
+    LastIdentity,
     /// The user has as many factors as it may have.
     #[error("You have the maximum number of factors.")]
     TooManyFactors,

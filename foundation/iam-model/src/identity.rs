@@ -39,7 +39,6 @@ impl Identity {
     /// Returns the fields that the audit log records.
     pub(crate) fn audited(&self) -> Value {
         json!({
-            "userId": self.user_id,
             "providerId": self.provider_id,
             "issuer": self.issuer.as_str(),
             "subject": self.subject,

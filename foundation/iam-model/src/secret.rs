@@ -96,6 +96,20 @@ impl Password {
 /// bytes.
 const LONGEST_TYPED: usize = 128 * 4 * 4;
 
+impl PasswordHash {
+    /// The hash of no password, for a user who logs in by an identity provider and has chosen none.
+    #[must_use]
+    pub fn unset() -> Self {
+        Self::from("!")
+    }
+
+    /// Whether the user has chosen no password.
+    #[must_use]
+    pub fn is_unset(&self) -> bool {
+        *self == Self::unset()
+    }
+}
+
 impl PartialEq for PasswordHash {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0

@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use iam_core::federation::code_challenge;
 use iam_core::identity_provider::{NewIdentityProvider, Provisioning};
+use iam_core::mail::MailKind;
 use serde_json::{Value, json};
 
 use crate::app::{REDIRECT, TestApp};
@@ -10,7 +11,7 @@ use crate::people::{PASSWORD, Person, with};
 use crate::provider::ISSUER;
 use crate::request::{Response, each};
 
-in_memory![
+in_memory_with_mail![
     the_providers_of_a_tenant_are_public,
     the_domain_of_an_address_leads_to_its_providers,
     a_start_asks_the_provider_with_its_own_secrets,
@@ -32,7 +33,11 @@ in_memory![
     a_trusted_factor_of_the_provider_counts,
     a_session_without_the_time_of_its_proof_is_not_fresh,
     a_user_links_and_removes_its_own_account,
+    an_administrator_removes_the_identity_of_another_user,
+    the_last_way_to_log_in_stays,
+    a_user_without_a_password_chooses_one_by_a_link,
     a_link_belongs_to_the_session_that_began_it,
+    a_link_is_made_at_a_provider_of_the_own_tenant,
     an_account_belongs_to_one_user,
     a_removed_provider_takes_its_identities,
     a_login_is_recorded_with_its_method,
@@ -409,11 +414,70 @@ async fn a_user_links_and_removes_its_own_account(app: TestApp) {
     let list = app.get(&path).by(ada).send().await.ok();
     let identity = format!("/identities/{}", list["data"][0]["id"].as_str().unwrap());
     let grace = app.colleague(ada, "grace@example.com").await;
-    app.delete(&identity).by(&grace).send().await.problem("not-found");
-    app.get(&path).by(&grace).send().await.problem("not-found");
+    app.delete(&identity).by(&grace).send().await.problem("forbidden");
+    app.get(&path).by(&grace).send().await.problem("forbidden");
     app.delete(&identity).by(ada).send().await.no_content();
     assert_eq!(app.get(&path).by(ada).send().await.ok()["data"], json!([]));
     assert_eq!(fixture.result(&claims).await, Err("not_linked".to_owned()));
+}
+
+async fn an_administrator_removes_the_identity_of_another_user(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let Fixture { app, ada, .. } = &fixture;
+    let remove = async |id: &str, by: &Person| app.delete(&format!("/identities/{id}")).by(by).send().await;
+    let clerk = app.colleague(ada, "clerk@example.com").await;
+    app.role(ada, "CLERK", &["users:read", "users:update"]).await;
+    app.assign(ada, &clerk.user, "CLERK", None, None).await;
+    let social = app.social_provider(&ada.tenant).await;
+    let grace = app.colleague(ada, "grace@example.com").await;
+    let (of_ada, of_grace) = (app.linked(&social, ada).await, app.linked(&social, &grace).await);
+    // A clerk does not cover what the administrator may do.
+    remove(&of_ada, &clerk).await.problem("forbidden");
+    remove(&of_grace, &clerk).await.no_content();
+    remove(&of_grace, &clerk).await.problem("not-found");
+    let removed = &app.audit(ada, &[("resourceType", "IDENTITY"), ("action", "DELETE")]).await[0];
+    assert_eq!((&removed["userId"], &removed["metadata"]["targetUserId"]), (&json!(clerk.user), &json!(grace.user)));
+}
+
+async fn the_last_way_to_log_in_stays(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let grace = fixture.log_in(&json!({ "auth_time": fixture.app.iam.now().timestamp() })).await.ok();
+    let path = format!("/users/{}/identities", grace["user"]["id"].as_str().unwrap());
+    let list = fixture.app.get(&path).by(&fixture.ada).send().await.ok();
+    let identity = format!("/identities/{}", list["data"][0]["id"].as_str().unwrap());
+    fixture.app.delete(&identity).by(&fixture.ada).send().await.problem("conflict");
+    let token = grace["accessToken"].as_str().unwrap();
+    fixture.app.delete(&identity).bearer(token).send().await.problem("conflict");
+    assert_eq!(fixture.app.get(&path).by(&fixture.ada).send().await.ok(), list);
+}
+
+async fn a_user_without_a_password_chooses_one_by_a_link(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let app = &fixture.app;
+    fixture.log_in(&json!({})).await.ok();
+    let login = async |password: &str| {
+        let body = json!({ "email": "grace@example.com", "password": password });
+        app.post("/auth/login").json(&body).send().await
+    };
+    for guess in ["!", PASSWORD] {
+        login(guess).await.problem("unauthorized");
+    }
+    app.post("/auth/password/forgot").json(&json!({ "email": "grace@example.com" })).send().await.accepted();
+    let token = app.token(MailKind::Reset, "grace@example.com").await;
+    let body = json!({ "token": token, "newPassword": PASSWORD });
+    app.post("/auth/password/reset").json(&body).send().await.no_content();
+    let session = login(PASSWORD).await.ok();
+    let path = format!("/users/{}/identities", session["user"]["id"].as_str().unwrap());
+    let list = app.get(&path).by(&fixture.ada).send().await.ok();
+    let identity = format!("/identities/{}", list["data"][0]["id"].as_str().unwrap());
+    app.delete(&identity).by(&fixture.ada).send().await.no_content();
+}
+
+async fn a_link_is_made_at_a_provider_of_the_own_tenant(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let eve = fixture.app.register("eve@example.net").await;
+    let refused = fixture.app.post("/auth/identities/start").by(&eve).json(&fixture.start()).send().await;
+    assert_eq!(refused.fields("not-found"), ["providerId"]);
 }
 
 async fn a_link_belongs_to_the_session_that_began_it(app: TestApp) {
@@ -450,7 +514,10 @@ async fn a_login_is_recorded_with_its_method(app: TestApp) {
     let login = logins.iter().find(|entry| entry["userId"] == grace["user"]["id"]).unwrap();
     assert_eq!(login["metadata"]["method"], "federation");
     let linked = fixture.app.audit(&fixture.ada, &[("resourceType", "IDENTITY")]).await;
-    assert_eq!((&linked[0]["action"], &linked[0]["newValue"]["userId"]), (&json!("CREATE"), &grace["user"]["id"]));
+    assert_eq!(
+        (&linked[0]["action"], &linked[0]["metadata"]["targetUserId"]),
+        (&json!("CREATE"), &grace["user"]["id"])
+    );
     assert_eq!(linked[0]["newValue"]["issuer"], ISSUER);
 }
 

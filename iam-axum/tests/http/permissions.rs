@@ -184,7 +184,7 @@ impl Fixture {
             }
             "identities" => {
                 let provider = app.social_provider(&self.administrator.tenant).await;
-                app.linked(&provider, &self.administrator).await
+                app.linked(&provider, &self.other).await
             }
             "identity-providers" => {
                 let provider = app.provider(&self.administrator, &json!({})).await;

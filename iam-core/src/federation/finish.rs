@@ -1,5 +1,3 @@
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use iam_model::assignment::{Assignment, Grant, OfferedRole};
 use iam_model::challenge::ChallengePurpose;
 use iam_model::change::{AssignmentChange, IdentityChange, UserChange};
@@ -12,7 +10,7 @@ use iam_model::identity::Identity;
 use iam_model::identity_provider::{IdentityProvider, Provisioning};
 use iam_model::mail::MailKind;
 use iam_model::permission::PermissionPattern;
-use iam_model::secret::{ChallengeToken, Password, PasswordHash};
+use iam_model::secret::{ChallengeToken, PasswordHash};
 use iam_model::store::GrantQuery;
 use iam_model::tenant::{QuotaKind, Tenant, TenantStatus};
 use iam_model::user::User;
@@ -28,7 +26,6 @@ use crate::federation::account::{Account, holds_everything};
 use crate::federation::callback::NOT_LINKED;
 use crate::federation::state::{Person, Purpose, Returned, read};
 use crate::guard::AccountUnderLock;
-use crate::hashing::Share;
 use crate::session::{LoggedIn, begin_second_factor, open_session_since, refuse};
 use crate::user::NewProfile;
 
@@ -170,9 +167,6 @@ impl Federation<'_> {
         email: Email,
     ) -> Result<Option<LoggedIn>> {
         let iam = self.0;
-        // A password that nobody knows, until the user sets one by a reset.
-        let password = Password::from(URL_SAFE_NO_PAD.encode(iam.random.bytes::<32>()));
-        let password = iam.passwords.hash_any(Share::of_client(context).in_tenant(tenant.id), &password).await?;
         iam.refresh_keys().await?;
         let (user_id, session_id): (UserId, SessionId) = (iam.next_id(), iam.next_id());
         let caller = Caller::founder(tenant.id, user_id, session_id, context.clone());
@@ -194,7 +188,7 @@ impl Federation<'_> {
         hold_quota(&iam.settings.quota, &mut work, QuotaKind::Assignments, grants.len()).await?;
         hold_user_quota(&iam.settings.quota, &mut work, &grants, |_, error| error).await?;
         let (first_name, last_name) = person.names(&email);
-        let profile: NewProfile<PasswordHash> = NewProfile { email, password, first_name, last_name };
+        let profile = NewProfile { email, password: PasswordHash::unset(), first_name, last_name };
         let user = User { email_verified_at: Some(now), ..profile.user(user_id, tenant.id, now) };
         let create = UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None };
         match work.apply(create).await {

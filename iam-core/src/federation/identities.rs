@@ -1,11 +1,16 @@
 use iam_model::audit::ResourceType;
 use iam_model::change::IdentityChange;
-use iam_model::error::{Error, Result};
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::factor::FactorKind;
 use iam_model::id::{IdentityId, UserId};
 use iam_model::identity::Identity;
+use iam_model::permission;
 
+use crate::access::Subject;
 use crate::caller::Caller;
+use crate::engine::{Engine, UnitOfWork};
 use crate::federation::Federation;
+use crate::guard::confirmed_factors;
 use crate::user::Users;
 
 impl Federation<'_> {
@@ -22,20 +27,60 @@ impl Federation<'_> {
         Ok(self.0.store.identities(caller.tenant(), user).await?)
     }
 
-    /// Removes a link of the caller's own user.
+    /// Removes a link. The caller may remove its own in a session. For that of another user it needs `users:update`, and
+    /// everything that the user's roles permit; without the permission, the answer does not reveal whether the link
+    /// exists.
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh), [`Error::NotFound`].
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`],
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh), [`Conflict::LastIdentity`] if the
+    /// user could not log in any more, [`Conflict::UserInactive`].
     pub async fn unlink(&self, caller: &Caller, id: IdentityId) -> Result<()> {
         let iam = self.0;
+        let identity = iam.store.identity(caller.tenant(), id).await?;
+        let is_own = identity.as_ref().is_some_and(|identity| caller.is_in_session_of(identity.user_id));
+        if !is_own {
+            iam.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
+        }
         iam.require_fresh(caller).await?;
-        let (user, _) = caller.require_user()?;
+        let user = identity.ok_or_else(not_found)?.user_id;
+        let has_password = has_password(iam, caller, user).await?;
         let mut work = iam.begin(caller).await?;
-        work.require_fresh().await?;
-        let identity = work.reads().identities(user).await?.into_iter().find(|identity| identity.id == id);
-        let identity = identity.ok_or(Error::NotFound(ResourceType::IDENTITY))?;
-        work.apply(IdentityChange::Delete(identity)).await?;
+        let grants = if is_own {
+            work.require_fresh().await?;
+            None
+        } else {
+            let subject = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await;
+            let subject = subject.map_err(|error| match error {
+                Error::NotFound(_) => not_found(),
+                other => other,
+            });
+            Some(subject?.grants)
+        };
+        let (removed, left): (Vec<_>, Vec<_>) =
+            work.reads().identities(user).await?.into_iter().partition(|identity| identity.id == id);
+        let identity = removed.into_iter().next().ok_or_else(not_found)?;
+        let remove = work.check_granted_rights(IdentityChange::Delete { identity, grants }).await?;
+        if left.is_empty() && !has_password && !has_passkey(&mut work, user).await? {
+            return Err(Conflict::LastIdentity.into());
+        }
+        work.apply(remove).await?;
         work.commit().await
     }
+}
+
+/// Whether a user has chosen a password. A user who has one never loses it, so no lock is needed.
+async fn has_password(iam: &Engine, caller: &Caller, user: UserId) -> Result<bool> {
+    let Some(user) = iam.store.user(caller.tenant(), user).await? else { return Ok(false) };
+    let account = iam.store.guarded_account(caller.tenant(), &user.email.key()).await?.account;
+    Ok(account.is_some_and(|account| account.user.id == user.id && !account.password.is_unset()))
+}
+
+async fn has_passkey(work: &mut UnitOfWork<'_>, user: UserId) -> Result<bool> {
+    Ok(confirmed_factors(work, user).await?.iter().any(|factor| factor.kind == FactorKind::Passkey))
+}
+
+fn not_found() -> Error {
+    Error::NotFound(ResourceType::IDENTITY)
 }

@@ -97,8 +97,8 @@ impl PasswordHasher {
     /// New hashes are of the prepared form. An imported hash, or one of an earlier release, can be of what was typed. So
     /// a wrong password that is not in its prepared form costs a second hash, whether or not the account exists.
     ///
-    /// Without a hash, the same work is done and its result is ignored, so that the time does not reveal whether an
-    /// account exists. The returned wait hides which kind of hash an account of the tenant has; see [`Timing`].
+    /// Without a hash, or for an account without a password, the same work is done and its result is ignored, so that the
+    /// time does not reveal whether an account exists. The returned wait hides which kind of hash an account of the tenant has; see [`Timing`].
     pub(crate) async fn verify(
         &self,
         share: Share,
@@ -106,7 +106,7 @@ impl PasswordHasher {
         password: &Password,
         hash: Option<&PasswordHash>,
     ) -> Result<(Verified, Duration)> {
-        let stored = hash.map(StoredHash::parse).transpose();
+        let stored = hash.filter(|hash| !hash.is_unset()).map(StoredHash::parse).transpose();
         let stored = stored.map_err(|cause| Error::internal("stored password hash", cause))?;
         let (function, salt, expected) = match stored {
             Some(StoredHash { function, salt, expected }) => (function, salt, Some(expected)),

@@ -1,7 +1,10 @@
 use uuid::Uuid;
 
 use crate::access::GrantedRights;
+use crate::assignment::Grant;
 use crate::audit::{Record, ResourceType, action};
+use crate::clock::Timestamp;
+use crate::context::Author;
 use crate::identity::Identity;
 
 /// A change of identities.
@@ -12,7 +15,13 @@ pub enum IdentityChange {
     /// A user logs in by an identity: its address and its last login change.
     Use(Identity),
     /// A link is removed.
-    Delete(Identity),
+    Delete {
+        /// The link.
+        identity: Identity,
+        /// The role assignments of its user, on which the granted rights depend if another user removes it; `None` if
+        /// they were not read.
+        grants: Option<Vec<Grant>>,
+    },
 }
 
 impl IdentityChange {
@@ -21,21 +30,27 @@ impl IdentityChange {
             Self::Create(identity) => of(identity, action::CREATE).creating(&identity.audited()),
             // The session that begins is recorded.
             Self::Use(_) => return Vec::new(),
-            Self::Delete(identity) => of(identity, action::DELETE).deleting(&identity.audited()),
+            Self::Delete { identity, .. } => of(identity, action::DELETE).deleting(&identity.audited()),
         }]
     }
 
-    // The holder of the account at the provider gets the account here, not the author. The owner is told.
-    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
-        match self {
-            Self::Create(_) | Self::Use(_) | Self::Delete(_) => Vec::new(),
+    pub(crate) fn granted_rights(&self, author: &Author, now: Timestamp) -> Vec<GrantedRights<'_>> {
+        let (identity, grants) = match self {
+            // The holder of the account at the provider gets the account here, not the author. The owner is told.
+            Self::Create(_) | Self::Use(_) => return Vec::new(),
+            Self::Delete { identity, grants } => (identity, grants),
+        };
+        // Without the link, another person with the address may get the account.
+        if author.user().is_none_or(|author| author == identity.user_id) {
+            return Vec::new();
         }
+        GrantedRights::of_account(grants.as_deref(), now)
     }
 
     // No request is authenticated by an identity. Sessions go on without it.
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Create(_) | Self::Use(_) | Self::Delete(_) => Vec::new(),
+            Self::Create(_) | Self::Use(_) | Self::Delete { .. } => Vec::new(),
         }
     }
 }

@@ -203,7 +203,7 @@ impl Change {
             Self::AccessReview(change) => change.granted_rights(),
             Self::Domain(change) => change.granted_rights(),
             Self::IdentityProvider(change) => change.granted_rights(),
-            Self::Identity(change) => change.granted_rights(),
+            Self::Identity(change) => change.granted_rights(author, now),
         }
     }
 

@@ -50,8 +50,7 @@ pub(super) async fn finish(fixture: &Fixture<'_>) {
         "status": "ACTIVE",
         "password": "[REDACTED]",
     });
-    let identity =
-        json!({ "userId": user, "providerId": provider, "issuer": ISSUER, "subject": subject, "email": email });
+    let identity = json!({ "providerId": provider, "issuer": ISSUER, "subject": subject, "email": email });
     let expected = [
         entry("CREATE", "USER", user.clone(), user.clone()).creating(profile),
         entry("CREATE", "IDENTITY", of("IDENTITY"), user.clone())
@@ -66,9 +65,9 @@ pub(super) async fn unlink(fixture: &Fixture<'_>) {
     let Fixture { app, ada, bob, .. } = fixture;
     let provider = app.social_provider(&ada.tenant).await;
     let path = format!("/identities/{}", app.linked(&provider, ada).await);
-    fixture.refuses(app.delete(&path).by(bob), "not-found").await;
+    fixture.refuses(app.delete(&path).by(bob), "forbidden").await;
     let identity = json!({
-        "userId": ada.user, "providerId": provider, "issuer": ISSUER, "subject": ada.user, "email": "grace@example.com",
+        "providerId": provider, "issuer": ISSUER, "subject": ada.user, "email": "grace@example.com",
     });
     let id = path.rsplit('/').next().unwrap().to_owned();
     let removed = entry("DELETE", "IDENTITY", id, ada.user.clone())
