@@ -218,7 +218,7 @@ pub(crate) async fn finish_login(
     responses((status = 204, description = "The session has authenticated now"), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["account-locked", "forbidden", "not-found"])),
+        ("x-problems" = json!(["account-locked", "federation-required", "forbidden", "not-found"])),
     ),
 )]
 pub(crate) async fn step_up(

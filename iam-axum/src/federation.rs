@@ -4,20 +4,20 @@
 use axum::Json;
 use axum::extract::{FromRef, FromRequestParts, RawQuery, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
-use iam_core::federation::{
-    DiscoveredProvider, Finished, Identity, ProviderSummary, StartFederation, StartedFederation,
-};
-use iam_core::{Caller, Error, Iam, IdentityId, IdentityProviderId, UserId};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse as _, Response};
+use iam_core::federation::{FederatedLogin, Finished, Identity, ProviderSummary, StartFederation, StartedFederation};
+use iam_core::{Caller, Error, Iam, IdentityId, IdentityProviderId, Unauthenticated, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::accept::prefers;
 use crate::description::{FEDERATION, Problems};
-use crate::extract::{Authenticated, Body, Call, Context, Params, PathId, Query, authenticate};
+use crate::extract::{Authenticated, Body, Call, Context, Form, Params, PathId, Query, authenticate};
 use crate::page::List;
 use crate::problem::Problem;
+use crate::request_state::HumanPage;
 use crate::session::LoggedIn;
 use crate::time::Time;
 
@@ -84,8 +84,8 @@ pub(crate) struct DiscoveredTenantDto {
     name: String,
 }
 
-impl From<DiscoveredProvider> for DiscoveredProviderDto {
-    fn from(provider: DiscoveredProvider) -> Self {
+impl From<FederatedLogin> for DiscoveredProviderDto {
+    fn from(provider: FederatedLogin) -> Self {
         let tenant = DiscoveredTenantDto { slug: provider.tenant.slug.into(), name: provider.tenant.name.into() };
         Self { id: provider.id.as_uuid(), name: provider.name.into(), tenant }
     }
@@ -110,6 +110,9 @@ pub(crate) struct StartDto {
     /// The address of the person, which the provider may use.
     #[schema(max_length = 254)]
     login_hint: Option<String>,
+    /// Whether to authenticate the caller's session again, by the provider by which it began.
+    #[serde(default)]
+    step_up: bool,
 }
 
 impl StartDto {
@@ -245,15 +248,16 @@ pub(crate) async fn discover(
     State(iam): State<Iam>,
     Body(body): Body<DiscoveryDto>,
 ) -> Result<Json<DiscoveredDto>, Problem> {
-    let providers = iam.federation().discover(&body.email).await?;
-    let providers = providers.into_iter().map(DiscoveredProviderDto::from).collect();
-    Ok(Json(DiscoveredDto { providers, password_allowed: true }))
+    let discovered = iam.federation().discover(&body.email).await?;
+    let providers = discovered.providers.into_iter().map(DiscoveredProviderDto::from).collect();
+    Ok(Json(DiscoveredDto { providers, password_allowed: discovered.password_allowed }))
 }
 
 /// Begin a login by a provider
 ///
 /// The browser goes to `authorizationUrl`, and comes back to `redirectUri` with `code` or with `error`: `access_denied`,
-/// `login_failed`, `not_linked` or `unavailable`. The code challenge binds the result to this client.
+/// `login_failed`, `not_linked` or `unavailable`. The code challenge binds the result to this client. With `stepUp`, the
+/// caller's session authenticates again: it finishes by `POST /auth/federation/finish`, which then answers 204.
 #[utoipa::path(
     post,
     path = "/auth/federation/start",
@@ -262,19 +266,27 @@ pub(crate) async fn discover(
     request_body = StartDto,
     responses((status = 200, description = "Where the browser goes", body = StartedDto), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["not-found", "unavailable"]))),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["forbidden", "not-found", "unauthorized", "unavailable"]))),
 )]
 pub(crate) async fn start(
     State(iam): State<Iam>,
     Context(context): Context,
+    MaybeAuthenticated(caller): MaybeAuthenticated,
     Body(body): Body<StartDto>,
 ) -> Result<Json<StartedDto>, Problem> {
-    Ok(Json(iam.federation().start(&context, body.parse()?).await?.into()))
+    let started = if body.step_up {
+        let caller = caller.ok_or(Error::from(Unauthenticated::InvalidToken))?;
+        iam.federation().start_step_up(&caller, body.parse()?).await?
+    } else {
+        iam.federation().start(&context, body.parse()?).await?
+    };
+    Ok(Json(started.into()))
 }
 
 /// Come back from a provider
 ///
-/// The provider sends the browser here. It goes on to the client.
+/// The provider sends the browser here. It goes on to the client. For a state that is unknown, used or expired, the
+/// response is 400: a page, where the browser prefers one.
 #[utoipa::path(
     get,
     path = "/auth/federation/callback/{id}",
@@ -290,8 +302,15 @@ pub(crate) async fn callback(
     Context(context): Context,
     PathId(provider): PathId<IdentityProviderId>,
     RawQuery(query): RawQuery,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let outcome = iam.federation().callback(&context, provider, query.as_deref().unwrap_or_default()).await?;
+    let outcome = match iam.federation().callback(&context, provider, query.as_deref().unwrap_or_default()).await {
+        Ok(outcome) => outcome,
+        Err(Error::Validation(_)) if prefers(&headers, "text/html", "application/problem+json") => {
+            return Ok(HumanPage((StatusCode::BAD_REQUEST, Html(TOO_LATE))).into_response());
+        }
+        Err(error) => return Err(error.into()),
+    };
     let location = HeaderValue::from_str(&outcome.location);
     let location = location.map_err(|cause| Error::internal("address of a client", cause))?;
     let no_referrer = (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -301,8 +320,8 @@ pub(crate) async fn callback(
 /// Finish a login by a provider
 ///
 /// The code works once, for a minute; a wrong verifier spends it. If the user has a second factor, the response is 401
-/// `second-factor-required` as for `POST /auth/login`. For a link, which the same session has begun, the response is
-/// 204.
+/// `second-factor-required` as for `POST /auth/login`. For a link or a step-up, which the same session has begun, the
+/// response is 204.
 #[utoipa::path(
     post,
     path = "/auth/federation/finish",
@@ -311,13 +330,13 @@ pub(crate) async fn callback(
     request_body = FinishDto,
     responses(
         (status = 200, description = "Tokens and the user", body = LoggedIn),
-        (status = 204, description = "The account at the provider is linked"),
+        (status = 204, description = "The account at the provider is linked, or the session has authenticated again"),
         Problems
     ),
     security(()),
     extensions(
         ("x-required-permission" = json!("public")),
-        ("x-problems" = json!(["conflict", "forbidden", "second-factor-required", "unauthorized"])),
+        ("x-problems" = json!(["conflict", "forbidden", "insufficient-authentication", "second-factor-required", "unauthorized"])),
     ),
 )]
 pub(crate) async fn finish(
@@ -331,6 +350,49 @@ pub(crate) async fn finish(
         Finished::LoggedIn(logged_in) => Ok(Json(LoggedIn::from(*logged_in)).into_response()),
         _ => Ok(StatusCode::NO_CONTENT.into_response()),
     }
+}
+
+/// What a person sees who comes back with an unknown state: nothing that the request contained.
+const TOO_LATE: &str = "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Sign-in not finished</title>\n\
+    <h1>Sign-in not finished</h1>\n\
+    <p>This sign-in is unknown, was used already, or took longer than ten minutes. Begin again where you came from.</p>\n\
+    </html>\n";
+
+/// The logout token of a provider.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = BackchannelLogout)]
+pub(crate) struct LogoutDto {
+    #[serde(default)]
+    #[schema(required, min_length = 1)]
+    logout_token: String,
+}
+
+/// Log out at a provider
+///
+/// The provider tells that a person has logged out there (OpenID Connect Back-Channel Logout 1.0). The sessions that
+/// began by the named session at the provider end, or all that began by the named account there. A token works once.
+#[utoipa::path(
+    post,
+    path = "/auth/federation/backchannel-logout/{id}",
+    operation_id = "logOutByFederation",
+    tag = FEDERATION,
+    params(("id" = Uuid, Path, description = "The provider")),
+    request_body(content((LogoutDto = "application/x-www-form-urlencoded"))),
+    responses((status = 200, description = "The sessions have ended"), Problems),
+    security(()),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["unavailable"]))),
+)]
+pub(crate) async fn backchannel_logout(
+    State(iam): State<Iam>,
+    Context(context): Context,
+    PathId(provider): PathId<IdentityProviderId>,
+    Form(body): Form<LogoutDto>,
+) -> Result<StatusCode, Problem> {
+    if body.logout_token.is_empty() {
+        return Err(Problem::invalid_field("logout_token", "is required"));
+    }
+    iam.federation().log_out(&context, provider, &body.logout_token).await?;
+    Ok(StatusCode::OK)
 }
 
 /// Begin to link an account at a provider
@@ -353,6 +415,9 @@ pub(crate) async fn start_linking(
     State(iam): State<Iam>,
     Call(caller, body): Call<StartDto>,
 ) -> Result<Json<StartedDto>, Problem> {
+    if body.step_up {
+        return Err(Problem::invalid_field("stepUp", "belongs to POST /auth/federation/start"));
+    }
     Ok(Json(iam.federation().start_linking(&caller, body.parse()?).await?.into()))
 }
 

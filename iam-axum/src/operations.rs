@@ -135,6 +135,7 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(federation::start),
             routes!(federation::callback),
             with_tokens(routes!(federation::finish)),
+            with_tokens(routes!(federation::backchannel_logout)),
             routes!(federation::start_linking),
             routes!(federation::identities),
             routes!(federation::unlink),

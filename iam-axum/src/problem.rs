@@ -131,6 +131,8 @@ kinds! {
     SecondFactorRequired = "second-factor-required", "Second Factor Required", UNAUTHORIZED, "A second factor is required.";
     /// The session has authenticated too long ago for this operation; see `POST /auth/step-up`.
     InsufficientAuthentication = "insufficient-authentication", "Insufficient Authentication", UNAUTHORIZED, "Authenticate again.";
+    /// The password is right, and the user logs in by one of the identity providers in `providers` alone.
+    FederationRequired = "federation-required", "Federation Required", FORBIDDEN, "Log in by an identity provider.";
     /// The caller may not do this.
     Forbidden = "forbidden", "Forbidden", FORBIDDEN, "You may not do this.";
     /// Too many failed logins.
@@ -360,6 +362,13 @@ impl From<Error> for Problem {
             Error::Conflict(Conflict::SeveralTenants(tenants)) => {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });
                 Self::new(Kind::Conflict).with("tenants", tenants.iter().map(tenant).collect())
+            }
+            Error::FederationRequired(logins) => {
+                let shown = |login: &iam_core::federation::FederatedLogin| {
+                    let tenant = json!({ "slug": login.tenant.slug.as_str(), "name": login.tenant.name.as_str() });
+                    json!({ "id": login.id, "name": login.name.as_str(), "tenant": tenant })
+                };
+                Self::new(Kind::FederationRequired).with("providers", logins.iter().map(shown).collect())
             }
             Error::PreconditionFailed => Self::new(Kind::PreconditionFailed),
             Error::EventsRemoved { first } => Self { next: Some(Next::Event(first)), ..Self::new(Kind::Gone) },

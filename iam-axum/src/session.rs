@@ -238,7 +238,7 @@ pub(crate) async fn register(
     request_body = LoginDto,
     responses((status = 200, description = "Tokens and the user", body = LoggedIn), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["account-locked", "conflict", "forbidden", "second-factor-required", "unauthorized"]))),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["account-locked", "conflict", "federation-required", "forbidden", "second-factor-required", "unauthorized"]))),
 )]
 pub(crate) async fn login(
     State(iam): State<Iam>,

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 use iam_core::{Iam, TenantId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -29,6 +29,8 @@ pub(crate) struct TenantDto {
     #[schema(inline)]
     second_factor: SecondFactorDto,
     second_factor_grace_days: i64,
+    #[schema(inline)]
+    password_login: PasswordLoginDto,
     created_at: Time,
     updated_at: Time,
 }
@@ -43,6 +45,7 @@ impl From<Tenant> for TenantDto {
             password_policy: tenant.password_policy.into(),
             second_factor: tenant.second_factor.into(),
             second_factor_grace_days: tenant.second_factor_grace_days.into(),
+            password_login: tenant.password_login.into(),
             created_at: Time(tenant.created_at),
             updated_at: Time(tenant.updated_at),
         }
@@ -109,6 +112,32 @@ impl From<SecondFactorDto> for SecondFactorPolicy {
     }
 }
 
+/// Whether users log in by passwords.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum PasswordLoginDto {
+    Allowed,
+    Federated,
+}
+
+impl From<PasswordLogin> for PasswordLoginDto {
+    fn from(login: PasswordLogin) -> Self {
+        match login {
+            PasswordLogin::Allowed => Self::Allowed,
+            PasswordLogin::Federated => Self::Federated,
+        }
+    }
+}
+
+impl From<PasswordLoginDto> for PasswordLogin {
+    fn from(login: PasswordLoginDto) -> Self {
+        match login {
+            PasswordLoginDto::Allowed => Self::Allowed,
+            PasswordLoginDto::Federated => Self::Federated,
+        }
+    }
+}
+
 /// The changes to a tenant. Fields that are absent or null stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -131,6 +160,10 @@ pub(crate) struct TenantPatchDto {
     /// Counted for each user from its creation, or from the change to `REQUIRED` if that is later.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 90)]
     second_factor_grace_days: Option<Whole<i64>>,
+    /// `FEDERATED`: a user whose address is of a verified domain with an enabled identity provider logs in by it alone.
+    /// Holders of all permissions tenant-wide are exempt.
+    #[schema(inline)]
+    password_login: Option<PasswordLoginDto>,
 }
 
 impl From<TenantPatchDto> for TenantPatch {
@@ -141,6 +174,7 @@ impl From<TenantPatchDto> for TenantPatch {
             password_policy: patch.password_policy.map(PasswordPolicy::from),
             second_factor: patch.second_factor.map(SecondFactorPolicy::from),
             second_factor_grace_days: patch.second_factor_grace_days.map(|Whole(days)| days),
+            password_login: patch.password_login.map(PasswordLogin::from),
         }
     }
 }

@@ -8,6 +8,7 @@ use iam_model::change::{ChallengeChange, Change, FactorChange};
 use iam_model::error::{Conflict, Error};
 use iam_model::factor::{Factor, FactorKey, FactorKind};
 use iam_model::id::TenantId;
+use iam_model::session::ProviderSession;
 use iam_model::store::Store;
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::User;
@@ -61,6 +62,7 @@ fn new_challenge(world: &World, tenant: TenantId, hash: u8) -> Challenge {
         user_id: None,
         tries: 0,
         ceremony: None,
+        provider: None,
         created_at: world.now(),
         expires_at: world.now() + TimeDelta::minutes(5),
     }
@@ -335,7 +337,8 @@ pub async fn a_challenge_is_read_back(store: Arc<dyn Store>) {
     let purpose = ChallengePurpose::Login;
     let named = Challenge { user_id: Some(user.id), purpose, ..new_challenge(&world, acme.id, 1) };
     let ceremony = Some(Ceremony((0..=255).collect()));
-    let unnamed = Challenge { ceremony: ceremony.clone(), ..new_challenge(&world, TenantId::NONE, 2) };
+    let provider = Some(ProviderSession { provider_id: world.id(), session: Some("s-1".to_owned()) });
+    let unnamed = Challenge { ceremony: ceremony.clone(), provider, ..new_challenge(&world, TenantId::NONE, 2) };
     begin(&world, &named).await;
     begin(&world, &unnamed).await;
     world.clock.advance(TimeDelta::days(1));

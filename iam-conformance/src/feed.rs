@@ -307,6 +307,7 @@ pub async fn the_use_of_factors_is_not_reported(store: Arc<dyn Store>) {
         user_id: Some(user.id),
         tries: 0,
         ceremony: None,
+        provider: None,
         created_at: world.now(),
         expires_at: world.now(),
     };

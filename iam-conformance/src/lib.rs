@@ -114,7 +114,7 @@ macro_rules! conformance_cases {
             credential: account_is_found_by_email, failed_attempts_are_read_back_and_cleared,
                 a_success_also_clears_failures_without_a_tenant, password_is_replaced,
                 a_password_reset_ends_every_session, only_trusted_code_resets_a_password;
-            session: started_sessions_are_read_back, snapshot_shows_status_and_grants,
+            session: started_sessions_are_read_back, sessions_are_found_by_their_provider, snapshot_shows_status_and_grants,
                 snapshot_shows_whether_lineages_are_active, a_refreshed_session_is_read_back,
                 ended_sessions_are_gone, sessions_of_a_tenant_are_locked_in_batches,
                 a_session_that_has_authenticated_again_is_read_back,

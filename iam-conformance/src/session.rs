@@ -7,7 +7,7 @@ use iam_core::Caller;
 use iam_model::change::{FactorChange, SessionChange, TenantChange, UserChange};
 use iam_model::factor::{AuthenticationMethod, Factor};
 use iam_model::organization::OrganizationStatus;
-use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
+use iam_model::session::{EndReason, ProviderSession, RefreshState, Session, SpentToken};
 use iam_model::store::{SessionDetails, Store};
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
@@ -41,6 +41,32 @@ pub async fn started_sessions_are_read_back(store: Arc<dyn Store>) {
     assert_eq!(work.reads().lock_session(first.id).await.unwrap(), Some(first.clone()));
     assert_eq!(work.reads().lock_session(world.id()).await.unwrap(), None);
     assert_eq!(work.reads().lock_sessions_of(user.id).await.unwrap(), [plain, first]);
+}
+
+/// The session at an identity provider is read back, and leads to the sessions that began by it.
+pub async fn sessions_are_found_by_their_provider(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let (ada, bob) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "bob@example.com").await);
+    let (provider_id, another) = (world.id(), world.id());
+    let began_by = |user: &User, provider_id, session: Option<&str>| {
+        let provider = Some(ProviderSession { provider_id, session: session.map(str::to_owned) });
+        Session { provider, ..world.new_session(user) }
+    };
+    let found = [began_by(&ada, provider_id, Some("s-1")), began_by(&bob, provider_id, Some("s-1"))];
+    let others = [
+        began_by(&ada, provider_id, Some("S-1")),
+        began_by(&ada, another, Some("s-1")),
+        began_by(&ada, provider_id, None),
+        world.new_session(&ada),
+    ];
+    for session in found.iter().chain(&others) {
+        world.commit(tenant.id, SessionChange::Start(session.clone())).await;
+        assert_eq!(world.store.session(tenant.id, session.id).await.unwrap().as_ref(), Some(session));
+    }
+    assert_eq!(world.store.sessions_of_provider(tenant.id, provider_id, "s-1").await.unwrap(), found);
+    assert_eq!(world.store.sessions_of_provider(tenant.id, provider_id, "s-2").await.unwrap(), []);
+    assert_eq!(world.store.sessions_of_provider(other.id, provider_id, "s-1").await.unwrap(), []);
 }
 
 /// The snapshot shows the user's and the tenant's status, and every assignment with its grants.

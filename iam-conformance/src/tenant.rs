@@ -17,7 +17,7 @@ use iam_model::role::TENANT_ADMIN;
 use iam_model::secret::PasswordHash;
 use iam_model::store::Store;
 use iam_model::store_error::Constraint;
-use iam_model::tenant::{PasswordPolicy, Tenant, Usage};
+use iam_model::tenant::{PasswordLogin, PasswordPolicy, Tenant, Usage};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
 use iam_model::version::Version;
@@ -83,6 +83,7 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.tenant(before.id).await.unwrap(), Some(after.clone()));
     assert_eq!(world.store.tenant_by_slug(&before.slug).await.unwrap(), None);
     let optional = Tenant {
+        password_login: PasswordLogin::Federated,
         second_factor: SecondFactorPolicy::Off,
         second_factor_required_at: None,
         ..requiring(&world, &after, 0)

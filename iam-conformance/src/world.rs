@@ -22,7 +22,7 @@ use iam_model::secret::PasswordHash;
 use iam_model::session::{RefreshState, Session};
 use iam_model::store::{GrantQuery, Store, Transaction, TransactionReads};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::tenant::{PasswordPolicy, Tenant, TenantStatus};
+use iam_model::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 use iam_model::version::Version;
 
@@ -118,6 +118,7 @@ impl World {
             second_factor: SecondFactorPolicy::default(),
             second_factor_grace_days: GraceDays::default(),
             second_factor_required_at: None,
+            password_login: PasswordLogin::default(),
             created_at: self.now(),
             updated_at: self.now(),
             version: Version::FIRST,
@@ -337,6 +338,7 @@ impl World {
             last_used_at: self.now(),
             expires_at: self.now() + TimeDelta::days(7),
             refresh: RefreshState { tag_key: random.bytes(), current: random.bytes(), spent: None },
+            provider: None,
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use iam_core::access::Denial;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::PasswordPolicy;
+use iam_core::tenant::{PasswordLogin, PasswordPolicy};
 
 pub(crate) const CONSOLE: &str = "Console";
 pub(crate) const MENU: &str = "Menu";
@@ -1136,6 +1136,9 @@ pub(crate) const SECOND_FACTORS_HINT: &str = "If they are required, each person 
      After these days, the person can only set one up.";
 pub(crate) const GRACE_DAYS: &str = "Days to set one up";
 pub(crate) const GRACE_DAYS_HINT: &str = "0 to 90, counted from the day on which second factors are required, or on which the user is created if it is later.";
+pub(crate) const PASSWORD_LOGIN: &str = "Sign-in by password";
+pub(crate) const PASSWORD_LOGIN_HINT: &str = "Who has all permissions in the whole tenant may always use the password, so that a failing identity provider locks no \
+     person out.";
 pub(crate) const RETENTION: &str = "Retention of the audit log";
 pub(crate) const RETENTION_HIDDEN: &str = "You may not see how long the audit log is kept.";
 pub(crate) const RETENTION_DAYS: &str = "Days";
@@ -1177,6 +1180,14 @@ pub(crate) fn password_policy(policy: &PasswordPolicy) -> &'static str {
         PasswordPolicy::Seed => "Mixed: at least 8 characters",
         PasswordPolicy::Nist => "Long: at least 15 characters",
         PasswordPolicy::Asvs => "Simple: at least 8 characters",
+    }
+}
+
+/// The name of a rule for passwords.
+pub(crate) fn password_login(login: &PasswordLogin) -> &'static str {
+    match login {
+        PasswordLogin::Allowed => "Allowed",
+        PasswordLogin::Federated => "Not for persons whose identity provider is known",
     }
 }
 

@@ -8,7 +8,7 @@ use axum::{Extension, Router, routing::get, routing::post};
 use iam_axum::Problem;
 use iam_core::audit::Retention;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 use iam_core::version::Precondition;
 use iam_core::{Error, FieldError};
 use serde::Deserialize;
@@ -52,6 +52,8 @@ struct TenantForm {
     second_factor: String,
     second_factor_error: String,
     grace: Field,
+    password_login: String,
+    password_login_error: String,
 }
 
 struct RetentionForm {
@@ -115,6 +117,8 @@ impl TenantForm {
                 grace.with_hint(english::GRACE_DAYS_HINT),
                 &tenant.second_factor_grace_days.days().to_string(),
             ),
+            password_login: value("passwordLogin", tenant.password_login.as_str()),
+            password_login_error: error_of("passwordLogin", english::PASSWORD_LOGIN),
             tenant,
         }
     }
@@ -195,6 +199,7 @@ fn patch(form: &Form) -> Result<TenantPatch, Error> {
         password_policy: Some(form.get("passwordPolicy").parse().map_err(|_| chosen("passwordPolicy"))?),
         second_factor: Some(form.get("secondFactor").parse().map_err(|_| chosen("secondFactor"))?),
         second_factor_grace_days: Some(number(form, "secondFactorGraceDays")?),
+        password_login: Some(form.get("passwordLogin").parse().map_err(|_| chosen("passwordLogin"))?),
     })
 }
 

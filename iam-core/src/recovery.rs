@@ -156,7 +156,7 @@ impl Recovery<'_> {
 }
 
 /// Returns the accounts that a request by [`Recovery::forgot`] is about: the ACTIVE ones, and of these the verified
-/// ones if there are any.
+/// ones if there are any. Users who log in by an identity provider alone need no password.
 pub(crate) async fn accounts_of_request(iam: &Engine, tenant: TenantId, key: &EmailKey) -> Result<Vec<(User, Tenant)>> {
     let mut accounts: Vec<(User, Tenant)> = if tenant == TenantId::NONE {
         let found = iam.store.login_candidates(key, MAX_CANDIDATES).await?.accounts;
@@ -171,7 +171,13 @@ pub(crate) async fn accounts_of_request(iam: &Engine, tenant: TenantId, key: &Em
     if accounts.iter().any(is_verified) {
         accounts.retain(is_verified);
     }
-    Ok(accounts)
+    let mut with_passwords = Vec::with_capacity(accounts.len());
+    for (user, tenant) in accounts {
+        if iam.federated_logins((tenant.id, tenant.password_login), &user).await?.is_empty() {
+            with_passwords.push((user, tenant));
+        }
+    }
+    Ok(with_passwords)
 }
 
 /// Issues the link of a request to an account, unless a later request has replaced it, or the account has changed. If

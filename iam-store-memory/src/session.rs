@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use iam_model::change::SessionChange;
-use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::id::{IdentityProviderId, SessionId, TenantId, UserId};
 use iam_model::session::Session;
 use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 use iam_model::store_error::{Constraint, StoreError};
@@ -48,6 +48,19 @@ impl SessionStore for MemoryStore {
 
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
         Ok(self.tenant_state(tenant).sessions_of(user))
+    }
+
+    async fn sessions_of_provider(
+        &self,
+        tenant: TenantId,
+        provider: IdentityProviderId,
+        session: &str,
+    ) -> Result<Vec<Session>, StoreError> {
+        let began_by = |found: &&Session| {
+            let by = found.provider.as_ref();
+            by.is_some_and(|by| by.provider_id == provider && by.session.as_deref() == Some(session))
+        };
+        Ok(self.tenant_state(tenant).sessions.values().filter(began_by).cloned().collect())
     }
 }
 

@@ -62,6 +62,21 @@ CREATE TABLE iam.identities (
     fillfactor = 90
 );
 
+-- The session at the provider by which a user has logged in: of a session, and of a login that waits for a second factor.
+-- There is no foreign key: sessions go on without their provider.
+ALTER TABLE iam.sessions ADD COLUMN provider_id uuid;
+ALTER TABLE iam.sessions ADD COLUMN provider_session text COLLATE "C";
+ALTER TABLE iam.challenges ADD COLUMN provider_id uuid;
+ALTER TABLE iam.challenges ADD COLUMN provider_session text COLLATE "C";
+
+-- A logout at the provider ends its sessions.
+CREATE INDEX sessions_provider_idx ON iam.sessions (tenant_id, provider_id, provider_session)
+    WHERE provider_session IS NOT NULL;
+
+-- Whether users whose provider is known log in by it alone.
+ALTER TABLE iam.tenants ADD COLUMN password_login text NOT NULL DEFAULT 'ALLOWED'
+    CONSTRAINT tenants_password_login_check CHECK (password_login IN ('ALLOWED', 'FEDERATED'));
+
 -- The catalogues of the tenants that exist already. An application may have registered one of these permissions.
 INSERT INTO iam.permissions (tenant_id, id, name, description, system, created_at)
 SELECT

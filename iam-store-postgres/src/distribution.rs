@@ -240,9 +240,10 @@ impl PostgresTransaction {
             r#"
             INSERT INTO iam.sessions (
                 tenant_id, id, user_id, ip_address, user_agent, created_at, last_used_at, expires_at, refresh_tag_key,
-                refresh_current, spent_hash, spent_nonce, spent_at, methods, authenticated_at
+                refresh_current, spent_hash, spent_nonce, spent_at, methods, authenticated_at,
+                provider_id, provider_session
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
             "#,
             self.tenant(),
             session.id.as_uuid(),
@@ -258,7 +259,9 @@ impl PostgresTransaction {
             refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
             refresh.spent.as_ref().map(|spent| in_range(spent.at)),
             session.methods.to_string(),
-            in_range(session.authenticated_at)
+            in_range(session.authenticated_at),
+            session.provider.as_ref().map(|provider| provider.provider_id.as_uuid()),
+            session.provider.as_ref().and_then(|provider| provider.session.as_deref())
         );
         self.execute(insert).await?;
         let update = sqlx::query!(
@@ -283,7 +286,7 @@ impl PostgresTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             FOR NO KEY UPDATE
@@ -306,7 +309,7 @@ impl PostgresTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             "#,

@@ -51,7 +51,9 @@ impl FactorStore for PostgresStore {
         let row = sqlx::query_as!(
             ChallengesRow,
             r#"
-            SELECT tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+            SELECT
+                tenant_id, token_hash, purpose, user_id, tries, ceremony, provider_id, provider_session, created_at,
+                expires_at
             FROM iam.challenges
             WHERE tenant_id = $1 AND token_hash = $2
             "#,
@@ -96,7 +98,9 @@ impl FactorTransaction for PostgresTransaction {
         let row = sqlx::query_as!(
             ChallengesRow,
             r#"
-            SELECT tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+            SELECT
+                tenant_id, token_hash, purpose, user_id, tries, ceremony, provider_id, provider_session, created_at,
+                expires_at
             FROM iam.challenges
             WHERE tenant_id = $1 AND token_hash = $2
             FOR UPDATE
@@ -251,9 +255,10 @@ impl PostgresTransaction {
         let insert = sqlx::query!(
             r#"
             INSERT INTO iam.challenges (
-                tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+                tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at, provider_id,
+                provider_session
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
             "#,
             self.tenant(),
             challenge.token_hash.as_slice(),
@@ -262,7 +267,9 @@ impl PostgresTransaction {
             i64::from(challenge.tries),
             challenge.ceremony.as_ref().map(|Ceremony(state)| state.as_slice()),
             in_range(challenge.created_at),
-            in_range(challenge.expires_at)
+            in_range(challenge.expires_at),
+            challenge.provider.as_ref().map(|provider| provider.provider_id.as_uuid()),
+            challenge.provider.as_ref().and_then(|provider| provider.session.as_deref())
         );
         self.execute(insert).await.map(drop)
     }

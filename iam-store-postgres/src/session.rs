@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use iam_model::change::SessionChange;
 use iam_model::clock::Timestamp;
 use iam_model::context::UserAgent;
-use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::id::{IdentityProviderId, SessionId, TenantId, UserId};
 use iam_model::session::Session;
 use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 use iam_model::store_error::StoreError;
@@ -181,7 +181,7 @@ impl SessionStore for PostgresStore {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at
+                s.spent_at, s.provider_id, s.provider_session
             FROM iam.sessions s
             WHERE s.tenant_id = $1 AND s.id = $2
             "#,
@@ -208,6 +208,8 @@ impl SessionStore for PostgresStore {
                 s.spent_hash,
                 s.spent_nonce,
                 s.spent_at,
+                s.provider_id,
+                s.provider_session,
                 u.id AS user_id,
                 u.kind AS user_kind,
                 u.email AS user_email,
@@ -228,6 +230,7 @@ impl SessionStore for PostgresStore {
                 t.second_factor AS tenant_second_factor,
                 t.second_factor_grace_days AS tenant_second_factor_grace_days,
                 t.second_factor_required_at AS tenant_second_factor_required_at,
+                t.password_login AS tenant_password_login,
                 t.created_at AS tenant_created_at,
                 t.updated_at AS tenant_updated_at,
                 t.version AS tenant_version
@@ -250,13 +253,37 @@ impl SessionStore for PostgresStore {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at
+                s.spent_at, s.provider_id, s.provider_session
             FROM iam.sessions s
             WHERE s.tenant_id = $1 AND s.user_id = $2
             ORDER BY s.created_at DESC, s.id
             "#,
             tenant.as_uuid(),
             user.as_uuid()
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Session::try_from).collect()
+    }
+
+    async fn sessions_of_provider(
+        &self,
+        tenant: TenantId,
+        provider: IdentityProviderId,
+        session: &str,
+    ) -> Result<Vec<Session>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
+                s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
+                s.spent_at, s.provider_id, s.provider_session
+            FROM iam.sessions s
+            WHERE s.tenant_id = $1 AND s.provider_id = $2 AND s.provider_session = $3
+            ORDER BY s.id
+            "#,
+            tenant.as_uuid(),
+            provider.as_uuid(),
+            session
         );
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Session::try_from).collect()
     }
@@ -273,7 +300,7 @@ impl SessionTransaction for PostgresTransaction {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at
+                s.spent_at, s.provider_id, s.provider_session
             FROM iam.sessions s
             WHERE s.tenant_id = $1 AND s.id = $2
             FOR UPDATE
@@ -291,7 +318,7 @@ impl SessionTransaction for PostgresTransaction {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at
+                s.spent_at, s.provider_id, s.provider_session
             FROM iam.sessions s
             WHERE s.tenant_id = $1 AND s.user_id = $2
             ORDER BY s.id
@@ -313,7 +340,7 @@ impl SessionTransaction for PostgresTransaction {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at
+                s.spent_at, s.provider_id, s.provider_session
             FROM iam.sessions s
             WHERE s.tenant_id = $1
             ORDER BY s.id
@@ -355,9 +382,10 @@ impl PostgresTransaction {
             )
             INSERT INTO iam.sessions (
                 tenant_id, id, user_id, ip_address, user_agent, created_at, last_used_at, expires_at, refresh_tag_key,
-                refresh_current, spent_hash, spent_nonce, spent_at, methods, authenticated_at
+                refresh_current, spent_hash, spent_nonce, spent_at, methods, authenticated_at,
+                provider_id, provider_session
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
             "#,
             self.tenant(),
             session.id.as_uuid(),
@@ -373,7 +401,9 @@ impl PostgresTransaction {
             refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
             refresh.spent.as_ref().map(|spent| in_range(spent.at)),
             session.methods.to_string(),
-            in_range(session.authenticated_at)
+            in_range(session.authenticated_at),
+            session.provider.as_ref().map(|provider| provider.provider_id.as_uuid()),
+            session.provider.as_ref().and_then(|provider| provider.session.as_deref())
         );
         self.execute(insert).await.map(drop)
     }

@@ -26,7 +26,7 @@ impl Directory for PostgresStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.slug = $1
             "#,
@@ -59,7 +59,7 @@ impl TenantStore for PostgresStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             "#,
@@ -114,9 +114,9 @@ impl PostgresTransaction {
             r#"
             INSERT INTO iam.tenants (
                 id, name, slug, status, created_at, updated_at, password_policy, second_factor,
-                second_factor_grace_days, second_factor_required_at
+                second_factor_grace_days, second_factor_required_at, password_login
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
             "#,
             self.tenant(),
             tenant.name.as_str(),
@@ -127,7 +127,8 @@ impl PostgresTransaction {
             tenant.password_policy.as_str(),
             tenant.second_factor.as_str(),
             i64::from(tenant.second_factor_grace_days),
-            tenant.second_factor_required_at.map(in_range)
+            tenant.second_factor_required_at.map(in_range),
+            tenant.password_login.as_str()
         );
         self.execute(insert).await.map(drop)
     }
@@ -145,6 +146,7 @@ impl PostgresTransaction {
                 second_factor = $7,
                 second_factor_grace_days = $8,
                 second_factor_required_at = $9,
+                password_login = $10,
                 version = version + 1
             WHERE id = $1
             "#,
@@ -156,7 +158,8 @@ impl PostgresTransaction {
             tenant.password_policy.as_str(),
             tenant.second_factor.as_str(),
             i64::from(tenant.second_factor_grace_days),
-            tenant.second_factor_required_at.map(in_range)
+            tenant.second_factor_required_at.map(in_range),
+            tenant.password_login.as_str()
         );
         expect_row(self.execute(update).await?, "tenant")
     }

@@ -57,6 +57,21 @@ CREATE TABLE identities (
         FOREIGN KEY (tenant_id, provider_id) REFERENCES identity_providers (tenant_id, id) ON DELETE CASCADE
 ) STRICT;
 
+-- The session at the provider by which a user has logged in: of a session, and of a login that waits for a second factor.
+-- There is no foreign key: sessions go on without their provider.
+ALTER TABLE sessions ADD COLUMN provider_id BLOB;
+ALTER TABLE sessions ADD COLUMN provider_session TEXT;
+ALTER TABLE challenges ADD COLUMN provider_id BLOB;
+ALTER TABLE challenges ADD COLUMN provider_session TEXT;
+
+-- A logout at the provider ends its sessions.
+CREATE INDEX sessions_provider_idx ON sessions (tenant_id, provider_id, provider_session)
+    WHERE provider_session IS NOT NULL;
+
+-- Whether users whose provider is known log in by it alone.
+ALTER TABLE tenants ADD COLUMN password_login TEXT NOT NULL DEFAULT 'ALLOWED'
+    CONSTRAINT tenants_password_login_check CHECK (password_login IN ('ALLOWED', 'FEDERATED'));
+
 -- The catalogues of the tenants that exist already. An application may have registered one of these permissions.
 INSERT INTO permissions (tenant_id, id, name, description, system, created_at)
 SELECT

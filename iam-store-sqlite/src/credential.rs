@@ -51,6 +51,7 @@ impl SqliteStore {
                 t.second_factor AS "tenant_second_factor?",
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
+                t.password_login AS "tenant_password_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -108,6 +109,7 @@ impl CredentialStore for SqliteStore {
                 t.second_factor AS "tenant_second_factor?",
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
+                t.password_login AS "tenant_password_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -162,6 +164,7 @@ impl CredentialTransaction for SqliteTransaction {
                 t.second_factor AS "tenant_second_factor?",
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
+                t.password_login AS "tenant_password_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"

@@ -50,7 +50,9 @@ impl FactorStore for SqliteStore {
         let row = sqlx::query_as!(
             ChallengesRow,
             r#"
-            SELECT tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+            SELECT
+                tenant_id, token_hash, purpose, user_id, tries, ceremony, provider_id, provider_session, created_at,
+                expires_at
             FROM challenges
             WHERE tenant_id = ?1 AND token_hash = ?2
             "#,
@@ -95,7 +97,9 @@ impl FactorTransaction for SqliteTransaction {
         let row = sqlx::query_as!(
             ChallengesRow,
             r#"
-            SELECT tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+            SELECT
+                tenant_id, token_hash, purpose, user_id, tries, ceremony, provider_id, provider_session, created_at,
+                expires_at
             FROM challenges
             WHERE tenant_id = ?1 AND token_hash = ?2
             "#,
@@ -262,9 +266,10 @@ impl SqliteTransaction {
         let insert = sqlx::query!(
             r#"
             INSERT INTO challenges (
-                tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at
+                tenant_id, token_hash, purpose, user_id, tries, ceremony, created_at, expires_at, provider_id,
+                provider_session
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
             "#,
             self.tenant(),
             challenge.token_hash.as_slice(),
@@ -273,7 +278,9 @@ impl SqliteTransaction {
             i64::from(challenge.tries),
             challenge.ceremony.as_ref().map(|Ceremony(state)| state.as_slice()),
             millis(challenge.created_at),
-            millis(challenge.expires_at)
+            millis(challenge.expires_at),
+            challenge.provider.as_ref().map(|provider| provider.provider_id.as_uuid()),
+            challenge.provider.as_ref().and_then(|provider| provider.session.as_deref())
         );
         self.execute(insert).await.map(drop)
     }

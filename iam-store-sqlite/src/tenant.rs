@@ -25,7 +25,7 @@ impl Directory for SqliteStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.slug = ?1
             "#,
@@ -58,7 +58,7 @@ impl TenantStore for SqliteStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.id = ?1
             "#,
@@ -76,7 +76,7 @@ impl TenantTransaction for SqliteTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.id = ?1
             "#,
@@ -124,9 +124,9 @@ impl SqliteTransaction {
             r#"
             INSERT INTO tenants (
                 id, name, slug, status, created_at, updated_at, password_policy, second_factor,
-                second_factor_grace_days, second_factor_required_at
+                second_factor_grace_days, second_factor_required_at, password_login
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             "#,
             self.tenant(),
             tenant.name.as_str(),
@@ -137,7 +137,8 @@ impl SqliteTransaction {
             tenant.password_policy.as_str(),
             tenant.second_factor.as_str(),
             i64::from(tenant.second_factor_grace_days),
-            tenant.second_factor_required_at.map(millis)
+            tenant.second_factor_required_at.map(millis),
+            tenant.password_login.as_str()
         );
         self.execute(insert).await.map(drop)
     }
@@ -155,6 +156,7 @@ impl SqliteTransaction {
                 second_factor = ?7,
                 second_factor_grace_days = ?8,
                 second_factor_required_at = ?9,
+                password_login = ?10,
                 version = version + 1
             WHERE id = ?1
             "#,
@@ -166,7 +168,8 @@ impl SqliteTransaction {
             tenant.password_policy.as_str(),
             tenant.second_factor.as_str(),
             i64::from(tenant.second_factor_grace_days),
-            tenant.second_factor_required_at.map(millis)
+            tenant.second_factor_required_at.map(millis),
+            tenant.password_login.as_str()
         );
         expect_row(self.execute(update).await?, "tenant")
     }

@@ -4,6 +4,7 @@ use iam_model::change::{ChallengeChange, FactorChange};
 use iam_model::clock::Timestamp;
 use iam_model::factor::{Factor, FactorKey, FactorKind};
 use iam_model::id::{FactorId, TenantId, UserId};
+use iam_model::session::ProviderSession;
 use iam_model::store::{FactorStore, FactorTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::User;
@@ -82,6 +83,7 @@ struct ChallengeFields {
     tries: u32,
     #[serde(with = "ceremony")]
     ceremony: Option<Ceremony>,
+    provider: Option<ProviderSession>,
     created_at: Timestamp,
     expires_at: Timestamp,
 }

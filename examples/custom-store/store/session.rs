@@ -5,8 +5,8 @@ use iam_model::change::SessionChange;
 use iam_model::clock::Timestamp;
 use iam_model::context::UserAgent;
 use iam_model::factor::{AuthenticationMethods, Factor};
-use iam_model::id::{SessionId, TenantId, UserId};
-use iam_model::session::{RefreshState, Session, SpentToken};
+use iam_model::id::{IdentityProviderId, SessionId, TenantId, UserId};
+use iam_model::session::{ProviderSession, RefreshState, Session, SpentToken};
 use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::tenant::Tenant;
@@ -39,6 +39,7 @@ struct SessionFields {
     expires_at: Timestamp,
     #[serde(with = "RefreshFields")]
     refresh: RefreshState,
+    provider: Option<ProviderSession>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -146,6 +147,20 @@ impl SessionStore for RedbStore {
 
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
         self.read(tenant, |view| view.sessions_of(user))
+    }
+
+    async fn sessions_of_provider(
+        &self,
+        tenant: TenantId,
+        provider: IdentityProviderId,
+        session: &str,
+    ) -> Result<Vec<Session>, StoreError> {
+        let began_by = |SessionRow(found): &SessionRow| {
+            let by = found.provider.as_ref();
+            by.is_some_and(|by| by.provider_id == provider && by.session.as_deref() == Some(session))
+        };
+        let found = self.read(tenant, |view| view.select(began_by))?;
+        Ok(found.into_iter().map(|SessionRow(session)| session).collect())
     }
 }
 

@@ -161,6 +161,24 @@ pub struct OfferedRole {
     pub expires_at: Option<Timestamp>,
 }
 
+impl OfferedRole {
+    /// Returns the grant that a new user gets. `by` is who has offered the role.
+    #[must_use]
+    pub fn granted(self, id: AssignmentId, (user, by): (UserId, Option<UserId>), now: Timestamp) -> Grant {
+        let assignment = Assignment {
+            id,
+            tenant_id: self.role.tenant_id,
+            user_id: user,
+            role_id: self.role.id,
+            organization_id: self.organization.as_ref().map(|organization| organization.id),
+            expires_at: self.expires_at,
+            created_at: now,
+            created_by: by,
+        };
+        Grant { assignment, role: self.role, organization: self.organization }
+    }
+}
+
 /// An assignment as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedAssignment {

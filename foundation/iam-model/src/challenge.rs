@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 
 use crate::clock::Timestamp;
 use crate::id::{TenantId, UserId};
+use crate::session::ProviderSession;
 
 /// A proof of identity that has begun. It can be finished once, on every replica.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Challenge {
     pub tries: u32,
     /// The state of a WebAuthn ceremony, if one has begun, or of a login by an identity provider.
     pub ceremony: Option<Ceremony>,
+    /// The session at the identity provider that has proven the identity, for a login that waits for a second factor.
+    pub provider: Option<ProviderSession>,
     /// When the proof began.
     pub created_at: Timestamp,
     /// When the challenge expires.
@@ -45,7 +48,17 @@ impl Challenge {
         now: Timestamp,
     ) -> Self {
         let expires_at = now + Self::LIFETIME;
-        Self { tenant_id, token_hash, purpose, user_id, tries: 0, ceremony: None, created_at: now, expires_at }
+        Self {
+            tenant_id,
+            token_hash,
+            purpose,
+            user_id,
+            tries: 0,
+            ceremony: None,
+            provider: None,
+            created_at: now,
+            expires_at,
+        }
     }
 
     /// Whether the challenge is for this purpose and can still be answered.
@@ -82,6 +95,8 @@ pub enum ChallengePurpose {
     FederationFinish,
     /// A login by an identity provider that waits for a second factor.
     FederatedLogin,
+    /// A logout token of an identity provider, which is kept so that a second use is noticed.
+    ProviderLogout,
 }
 
 text_enum! {
@@ -93,6 +108,7 @@ text_enum! {
         FederationStart = "FEDERATION_START",
         FederationFinish = "FEDERATION_FINISH",
         FederatedLogin = "FEDERATED_LOGIN",
+        ProviderLogout = "PROVIDER_LOGOUT",
     }
 }
 

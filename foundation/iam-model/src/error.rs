@@ -9,11 +9,12 @@ use crate::audit::ResourceType;
 use crate::clock::{Timestamp, shown};
 use crate::domain::DomainFinding;
 use crate::factor::AuthenticationMethod;
+use crate::id::IdentityProviderId;
 use crate::permission::{Permission, PermissionPattern};
 use crate::secret::ChallengeToken;
 use crate::store_error::{Constraint, StoreError};
 use crate::tenant::{QuotaKind, TenantSummary};
-use crate::validate::{FieldError, InvalidFields, describe};
+use crate::validate::{FieldError, InvalidFields, Name, describe};
 
 /// A permission that the caller of a refused change lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,17 @@ impl fmt::Display for Shortfall {
     }
 }
 
+/// An identity provider by which a user logs in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FederatedLogin {
+    /// Identifies the provider.
+    pub id: IdentityProviderId,
+    /// A name for people.
+    pub name: Name,
+    /// The tenant of the provider.
+    pub tenant: TenantSummary,
+}
+
 /// The result of a service call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -61,6 +73,9 @@ pub enum Error {
     /// The password is right, and the login also needs a second factor.
     #[error("This account needs a second factor. Send it with the challenge.")]
     SecondFactorRequired(PendingLogin),
+    /// The password is right, and the user logs in by one of these identity providers alone.
+    #[error("Log in by your company's account. Your tenant does not allow passwords for your address.")]
+    FederationRequired(Vec<FederatedLogin>),
     /// The caller is known, but may not do this.
     #[error("{0}")]
     Forbidden(#[from] Forbidden),

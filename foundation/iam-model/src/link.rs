@@ -85,7 +85,7 @@ mod tests {
         let purposes = |kind: &MailKind| LinkPurpose::of(*kind).map(LinkPurpose::as_str);
         let with_link: Vec<_> = MailKind::ALL.iter().filter_map(purposes).collect();
         assert_eq!(with_link, ["VERIFY", "RESET", "INVITATION"]);
-        assert_eq!(MailKind::ALL.len(), 11);
+        assert_eq!(MailKind::ALL.len(), 12);
         assert!(LinkPurpose::ALL.iter().all(|purpose| LinkPurpose::of(purpose.message()) == Some(*purpose)));
     }
 }

@@ -5,10 +5,12 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Timestamp;
 use crate::context::UserAgent;
 use crate::factor::AuthenticationMethods;
-use crate::id::{SessionId, TenantId, UserId};
+use crate::id::{IdentityProviderId, SessionId, TenantId, UserId};
 
 /// A login that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +37,24 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// The state of its refresh tokens.
     pub refresh: RefreshState,
+    /// The session at the identity provider by which the user logged in. `None` for another login.
+    pub provider: Option<ProviderSession>,
+}
+
+/// A session of a person at an identity provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderSession {
+    /// The provider.
+    pub provider_id: IdentityProviderId,
+    /// The session, as the provider names it (`sid`, Back-Channel Logout 1.0, section 2.1): at most
+    /// [`MAX_LENGTH`](Self::MAX_LENGTH) characters. `None` if it does not.
+    pub session: Option<String>,
+}
+
+impl ProviderSession {
+    /// The maximum length of the name of a session, in characters.
+    pub const MAX_LENGTH: usize = 255;
 }
 
 impl Session {
@@ -67,6 +87,8 @@ pub enum EndReason {
     TenantSuspended,
     /// An administrator or the operator removed the user's second factors.
     FactorsRemoved,
+    /// The identity provider by which the user had logged in has logged the user out.
+    ProviderLogout,
 }
 
 text_enum! {
@@ -80,6 +102,7 @@ text_enum! {
         Terminated = "TERMINATED",
         TenantSuspended = "TENANT_SUSPENDED",
         FactorsRemoved = "FACTORS_REMOVED",
+        ProviderLogout = "PROVIDER_LOGOUT",
     }
 }
 

@@ -35,6 +35,9 @@ pub struct Tenant {
     /// When the tenant began to require second factors. `None` if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_factor_required_at: Option<Timestamp>,
+    /// Whether users whose identity provider is known log in by it alone.
+    #[serde(default)]
+    pub password_login: PasswordLogin,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -71,6 +74,19 @@ pub enum PasswordPolicy {
 }
 
 text_enum! { PasswordPolicy { Seed = "seed", Nist = "nist-800-63b-4", Asvs = "asvs-5" } }
+
+/// Whether the users of a tenant log in by passwords.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PasswordLogin {
+    /// They do.
+    #[default]
+    Allowed,
+    /// Not those whose address is of a VERIFIED domain for which an enabled identity provider speaks. Holders of all
+    /// permissions tenant-wide are exempt, so that a provider that fails locks no tenant out.
+    Federated,
+}
+
+text_enum! { PasswordLogin { Allowed = "ALLOWED", Federated = "FEDERATED" } }
 
 impl PasswordPolicy {
     /// The maximum number of characters (code points) of a password.
@@ -114,7 +130,9 @@ impl Tenant {
     /// Whether another state of the tenant protects its users by other rules: how they prove who they are.
     #[must_use]
     pub fn protects_like(&self, other: &Self) -> bool {
-        let rules = |tenant: &Self| (tenant.password_policy, tenant.second_factor, tenant.second_factor_grace_days);
+        let rules = |tenant: &Self| {
+            (tenant.password_policy, tenant.second_factor, tenant.second_factor_grace_days, tenant.password_login)
+        };
         rules(self) == rules(other)
     }
 
@@ -138,6 +156,7 @@ impl Tenant {
             "passwordPolicy": self.password_policy.as_str(),
             "secondFactor": self.second_factor.as_str(),
             "secondFactorGraceDays": self.second_factor_grace_days.days(),
+            "passwordLogin": self.password_login.as_str(),
         })
     }
 }

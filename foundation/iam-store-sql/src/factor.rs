@@ -3,6 +3,7 @@
 use iam_model::challenge::{Ceremony, Challenge};
 use iam_model::clock::Timestamp;
 use iam_model::factor::{Factor, FactorDemand, FactorKey};
+use iam_model::session::ProviderSession;
 use iam_model::store_error::StoreError;
 use uuid::Uuid;
 
@@ -45,6 +46,11 @@ impl<T: StoredMoment> TryFrom<FactorRow<T>> for Factor {
     }
 }
 
+/// Converts the columns of a session at an identity provider.
+pub(crate) fn provider_session(provider: Option<Uuid>, session: Option<String>) -> Option<ProviderSession> {
+    provider.map(|provider| ProviderSession { provider_id: provider.into(), session })
+}
+
 /// A challenge as the stores read it: the columns of its table.
 #[expect(missing_docs, reason = "the migrations document the columns")]
 #[derive(Debug)]
@@ -55,6 +61,8 @@ pub struct ChallengeRow<T> {
     pub user_id: Option<Uuid>,
     pub tries: i64,
     pub ceremony: Option<Vec<u8>>,
+    pub provider_id: Option<Uuid>,
+    pub provider_session: Option<String>,
     pub created_at: T,
     pub expires_at: T,
 }
@@ -70,6 +78,7 @@ impl<T: StoredMoment> TryFrom<ChallengeRow<T>> for Challenge {
             user_id: row.user_id.map(Into::into),
             tries: row.tries.try_into().map_err(|cause| StoreError::corrupt("challenges.tries", cause))?,
             ceremony: row.ceremony.map(Ceremony),
+            provider: provider_session(row.provider_id, row.provider_session),
             created_at: moment("challenges.created_at", row.created_at)?,
             expires_at: moment("challenges.expires_at", row.expires_at)?,
         })

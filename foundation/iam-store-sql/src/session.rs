@@ -8,6 +8,7 @@ use iam_model::store_error::StoreError;
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, bytes_32, moment, moment_optional, parse, parse_optional};
+use crate::factor::provider_session;
 use crate::tenant::TenantRow;
 use crate::user::UserRow;
 
@@ -30,6 +31,8 @@ pub struct SessionRow<T> {
     pub spent_hash: Option<Vec<u8>>,
     pub spent_nonce: Option<Vec<u8>>,
     pub spent_at: Option<T>,
+    pub provider_id: Option<Uuid>,
+    pub provider_session: Option<String>,
 }
 
 impl<T: StoredMoment> TryFrom<SessionRow<T>> for Session {
@@ -63,6 +66,7 @@ impl<T: StoredMoment> TryFrom<SessionRow<T>> for Session {
             last_used_at: moment("sessions.last_used_at", row.last_used_at)?,
             expires_at: moment("sessions.expires_at", row.expires_at)?,
             refresh,
+            provider: provider_session(row.provider_id, row.provider_session),
         })
     }
 }
@@ -83,6 +87,8 @@ pub struct SessionDetailsRow<T> {
     pub spent_hash: Option<Vec<u8>>,
     pub spent_nonce: Option<Vec<u8>>,
     pub spent_at: Option<T>,
+    pub provider_id: Option<Uuid>,
+    pub provider_session: Option<String>,
     pub user_id: Uuid,
     pub user_kind: String,
     pub user_email: String,
@@ -103,6 +109,7 @@ pub struct SessionDetailsRow<T> {
     pub tenant_second_factor: String,
     pub tenant_second_factor_grace_days: i64,
     pub tenant_second_factor_required_at: Option<T>,
+    pub tenant_password_login: String,
     pub tenant_created_at: T,
     pub tenant_updated_at: T,
     pub tenant_version: i64,
@@ -131,6 +138,8 @@ impl<T: StoredMoment> SessionDetailsRow<T> {
             spent_hash: self.spent_hash,
             spent_nonce: self.spent_nonce,
             spent_at: self.spent_at,
+            provider_id: self.provider_id,
+            provider_session: self.provider_session,
         };
         let user = UserRow {
             tenant_id: self.tenant_id,
@@ -156,6 +165,7 @@ impl<T: StoredMoment> SessionDetailsRow<T> {
             second_factor: self.tenant_second_factor,
             second_factor_grace_days: self.tenant_second_factor_grace_days,
             second_factor_required_at: self.tenant_second_factor_required_at,
+            password_login: self.tenant_password_login,
             created_at: self.tenant_created_at,
             updated_at: self.tenant_updated_at,
             version: self.tenant_version,

@@ -178,6 +178,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /auth/federation/start", NONE),
     ("GET /auth/federation/callback/{id}", NONE),
     ("POST /auth/federation/finish", NONE),
+    ("POST /auth/federation/backchannel-logout/{id}", NONE),
     ("POST /auth/identities/start", NONE),
     ("GET /users/{id}/identities", PERSONS),
     ("DELETE /identities/{id}", PERSONS),
@@ -287,7 +288,8 @@ impl Call {
 
     /// The same with another body.
     pub(crate) fn with_body<'a>(&self, app: &'a TestApp, body: &Value) -> Request<'a> {
-        app.request(self.method.clone(), &self.path).json(body)
+        let request = app.request(self.method.clone(), &self.path);
+        if self.path.contains("/backchannel-logout/") { request.form(body) } else { request.json(body) }
     }
 
     fn outcome(&self, answer: &Response) -> String {
@@ -393,6 +395,9 @@ impl<'a> World<'a> {
             let provider = self.social_provider(&by.tenant).await;
             let claims = json!({ "sub": fresh("subject-"), "email": fresh_email() });
             return format!("{provider}?{}", self.app.federated_query(&provider, &claims).await);
+        }
+        if row.starts_with("POST /auth/federation/backchannel-logout/") {
+            return self.social_provider(&by.tenant).await;
         }
         match row.split('/').nth(1).unwrap() {
             "auth" => {
@@ -558,6 +563,7 @@ impl<'a> World<'a> {
                 let claims = json!({ "sub": fresh("subject-"), "email": fresh_email() });
                 json!({ "code": self.app.federated_code(&provider, &claims).await, "codeVerifier": VERIFIER })
             }
+            "POST /auth/federation/backchannel-logout/{id}" => json!({ "logout_token": self.app.logout_token() }),
             "POST /identity-providers" => {
                 self.remove_providers(by).await;
                 json!({ "name": "Acme", "issuer": ISSUER, "clientId": "iam" })

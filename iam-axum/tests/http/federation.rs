@@ -1,14 +1,14 @@
 //! Logins by a provider (`docs/federation.md#the-flow`).
 
-use chrono::TimeDelta;
+use chrono::{SubsecRound as _, TimeDelta};
 use iam_core::federation::code_challenge;
 use iam_core::identity_provider::{NewIdentityProvider, Provisioning};
 use iam_core::mail::MailKind;
 use serde_json::{Value, json};
 
-use crate::app::{REDIRECT, TestApp};
+use crate::app::{REDIRECT, TestApp, shown};
 use crate::people::{PASSWORD, Person, with};
-use crate::provider::ISSUER;
+use crate::provider::{ISSUER, sign};
 use crate::request::{Response, each};
 
 in_memory_with_mail![
@@ -41,6 +41,19 @@ in_memory_with_mail![
     an_account_belongs_to_one_user,
     a_removed_provider_takes_its_identities,
     a_login_is_recorded_with_its_method,
+    a_pending_invitation_is_accepted_on_the_way,
+    an_invitation_without_the_rights_of_its_inviter_is_left,
+    the_values_of_an_identity_are_erased_with_its_user,
+    a_session_authenticates_again_by_its_provider,
+    a_step_up_needs_the_person_of_the_session_and_a_new_proof,
+    a_step_up_is_for_the_provider_of_the_session,
+    a_step_up_does_not_replace_the_second_factor,
+    a_logout_at_the_provider_ends_the_sessions_that_it_names,
+    a_logout_token_works_once_and_must_be_one,
+    a_right_password_is_refused_where_the_provider_is_known,
+    a_holder_of_all_permissions_may_use_its_password,
+    a_forgotten_password_sends_nothing_where_the_provider_is_known,
+    a_browser_that_comes_back_too_late_sees_a_page,
 ];
 
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -513,6 +526,7 @@ async fn a_login_is_recorded_with_its_method(app: TestApp) {
     let logins = fixture.app.audit(&fixture.ada, &[("action", "LOGIN")]).await;
     let login = logins.iter().find(|entry| entry["userId"] == grace["user"]["id"]).unwrap();
     assert_eq!(login["metadata"]["method"], "federation");
+    assert_eq!(login["metadata"]["providerId"], fixture.provider["id"]);
     let linked = fixture.app.audit(&fixture.ada, &[("resourceType", "IDENTITY")]).await;
     assert_eq!(
         (&linked[0]["action"], &linked[0]["metadata"]["targetUserId"]),
@@ -533,6 +547,27 @@ impl TestApp {
             ..NewIdentityProvider::default()
         };
         self.iam.identity_providers().create(&system, new).await.unwrap().id.to_string()
+    }
+
+    /// The claims of a logout token of a provider, with these members in place of the usual ones.
+    fn logout(&self, members: &Value) -> Value {
+        let now = self.iam.now().timestamp();
+        let claims = json!({
+            "iss": ISSUER,
+            "aud": "iam",
+            "iat": now,
+            "exp": now + 120,
+            "jti": uuid::Uuid::now_v7(),
+            "events": { "http://schemas.openid.net/event/backchannel-logout": {} },
+        });
+        let mut claims = with(claims, members);
+        claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        claims
+    }
+
+    /// A logout token that ends nothing.
+    pub(crate) fn logout_token(&self) -> String {
+        sign(&self.logout(&json!({ "sub": "nobody" })))
     }
 
     /// The query with which a browser comes back from a provider, for a person with these claims.
@@ -567,4 +602,270 @@ impl TestApp {
         let list = self.get(&format!("/users/{}/identities", person.user)).by(person).send().await.ok();
         list["data"][0]["id"].as_str().unwrap().to_owned()
     }
+}
+
+/// The password of a right login, in a tenant that wants its people to use their providers.
+async fn federated(fixture: &Fixture) {
+    let Fixture { app, ada, .. } = fixture;
+    let body = json!({ "passwordLogin": "FEDERATED" });
+    app.patch(&format!("/tenants/{}", ada.tenant)).by(ada).json(&body).send().await.ok();
+}
+
+async fn a_pending_invitation_is_accepted_on_the_way(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let Fixture { app, ada, provider } = &fixture;
+    let [member, auditor] = [app.role_id(ada, "MEMBER").await, app.role_id(ada, "AUDITOR").await];
+    let path = format!("/identity-providers/{}", provider["id"].as_str().unwrap());
+    app.patch(&path).by(ada).json(&json!({ "roles": [{ "roleId": member }] })).send().await.ok();
+    let branch = app.organization(ada, "branch").await.to_string();
+    let roles = json!([{ "roleId": member, "organizationId": branch }, { "roleId": member }, { "roleId": auditor }]);
+    let invitation = app.invite(ada, &json!({ "email": "Grace@Example.com", "roles": roles })).await;
+    let token = app.token(MailKind::Invitation, "Grace@Example.com").await;
+    let grace = fixture.log_in(&json!({})).await.ok();
+    let shown = app.get(&format!("/invitations/{invitation}")).by(ada).send().await.ok();
+    assert_eq!(shown["status"], "ACCEPTED");
+    let held = app.get(&format!("/users/{}/roles", grace["user"]["id"].as_str().unwrap())).by(ada).send().await.ok();
+    assert_eq!(held["data"].as_array().unwrap().len(), 3);
+    let late = json!({ "token": token, "password": PASSWORD, "firstName": "Eve", "lastName": "Evil" });
+    assert_eq!(app.post("/invitations/accept").json(&late).send().await.invalid_fields(), ["token"]);
+}
+
+async fn an_invitation_without_the_rights_of_its_inviter_is_left(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let Fixture { app, ada, .. } = &fixture;
+    let clerk = app.colleague(ada, "clerk@example.com").await;
+    app.role(ada, "CLERK", &["invitations:create", "role-assignments:create", "users:read"]).await;
+    app.assign(ada, &clerk.user, "CLERK", None, None).await;
+    let role = app.role_id(ada, "CLERK").await;
+    app.invite(&clerk, &json!({ "email": "grace@example.com", "roles": [{ "roleId": role }] })).await;
+    app.set_status(ada, &clerk.user, "SUSPENDED").await;
+    let grace = fixture.log_in(&json!({})).await.ok();
+    let held = app.get(&format!("/users/{}/roles", grace["user"]["id"].as_str().unwrap())).by(ada).send().await.ok();
+    assert_eq!(held["data"], json!([]));
+}
+
+async fn the_values_of_an_identity_are_erased_with_its_user(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let Fixture { app, ada, .. } = &fixture;
+    let grace = fixture.log_in(&json!({ "sub": "grace.hopper" })).await.ok()["user"]["id"].clone();
+    let path = format!("/users/{}", grace.as_str().unwrap());
+    app.delete(&path).by(ada).send().await.no_content();
+    let list = app.get(&format!("{path}/identities")).by(ada).send().await.ok();
+    let identity = list["data"][0]["id"].as_str().unwrap();
+    app.delete(&format!("/identities/{identity}")).by(ada).send().await.no_content();
+    app.sequence().await;
+    app.post("/audit-logs/erasures").by(ada).json(&json!({ "userId": grace })).send().await.ok();
+    let entries = app.audit(ada, &[("resourceType", "IDENTITY")]).await;
+    assert_eq!(entries.len(), 2);
+    for entry in entries {
+        assert!(!entry.to_string().contains("grace.hopper") && !entry.to_string().contains("grace@"), "{entry}");
+    }
+}
+
+/// Begins a step-up of a session, and comes back as a person with these claims. Returns the last answer.
+async fn step_up(fixture: &Fixture, token: &str, claims: &Value) -> Response {
+    let app = &fixture.app;
+    let start = with(fixture.start(), &json!({ "stepUp": true }));
+    let started = app.post("/auth/federation/start").bearer(token).json(&start).send().await.ok();
+    let url = started["authorizationUrl"].as_str().unwrap();
+    assert!(url.contains("prompt=login") && url.contains("max_age=0"), "{url}");
+    let answer = fixture.come_back(&app.providers.log_in(url, app, claims)).await;
+    let code = answer.header("location").unwrap().split("code=").nth(1).unwrap().to_owned();
+    let body = json!({ "code": code, "codeVerifier": VERIFIER });
+    app.post("/auth/federation/finish").bearer(token).json(&body).send().await
+}
+
+async fn a_session_authenticates_again_by_its_provider(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let app = &fixture.app;
+    let grace = fixture.log_in(&json!({ "auth_time": null })).await.ok();
+    let (token, id) = (grace["accessToken"].as_str().unwrap(), grace["user"]["id"].as_str().unwrap());
+    let make =
+        async || app.post(&format!("/users/{id}/api-keys")).bearer(token).json(&json!({ "name": "key" })).send().await;
+    make().await.problem("insufficient-authentication");
+    let two_minutes_ago = app.iam.now() - TimeDelta::minutes(2);
+    step_up(&fixture, token, &json!({ "auth_time": two_minutes_ago.timestamp() })).await.no_content();
+    make().await.created();
+    let me = app.get("/auth/me").bearer(token).send().await.ok();
+    assert_eq!((&me["amr"], &me["authTime"]), (&json!(["fed"]), &json!(shown(two_minutes_ago.trunc_subsecs(0)))));
+}
+
+async fn a_step_up_needs_the_person_of_the_session_and_a_new_proof(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let grace = fixture.log_in(&json!({ "auth_time": null })).await.ok();
+    let token = grace["accessToken"].as_str().unwrap();
+    step_up(&fixture, token, &json!({ "sub": "another" })).await.problem("unauthorized");
+    assert_eq!(fixture.failures().await[0]["cause"], "NOT_LINKED");
+    let now = fixture.app.iam.now();
+    for claims in [json!({ "auth_time": null }), json!({ "auth_time": (now - TimeDelta::minutes(10)).timestamp() })] {
+        step_up(&fixture, token, &claims).await.problem("insufficient-authentication");
+    }
+    // The code of one session is worth nothing in another one.
+    let start = with(fixture.start(), &json!({ "stepUp": true }));
+    let started = fixture.app.post("/auth/federation/start").bearer(token).json(&start).send().await.ok();
+    let url = started["authorizationUrl"].as_str().unwrap();
+    let answer = fixture.come_back(&fixture.app.providers.log_in(url, &fixture.app, &json!({}))).await;
+    let code = answer.header("location").unwrap().split("code=").nth(1).unwrap().to_owned();
+    assert_eq!(fixture.finish(&code).await.invalid_fields(), ["code"]);
+}
+
+async fn a_step_up_is_for_the_provider_of_the_session(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let Fixture { app, ada, .. } = &fixture;
+    let start = with(fixture.start(), &json!({ "stepUp": true }));
+    app.post("/auth/federation/start").json(&start).send().await.problem("unauthorized");
+    let by_password = app.post("/auth/federation/start").by(ada).json(&start).send().await;
+    assert_eq!(by_password.invalid_fields(), ["providerId"]);
+    let linking = app.post("/auth/identities/start").by(ada).json(&start).send().await;
+    assert_eq!(linking.invalid_fields(), ["stepUp"]);
+}
+
+async fn a_step_up_does_not_replace_the_second_factor(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let app = &fixture.app;
+    let grace = fixture.log_in(&json!({})).await.ok();
+    app.enrol(&Person::logged_in(&grace)).await;
+    let token = grace["accessToken"].as_str().unwrap();
+    step_up(&fixture, token, &json!({})).await.problem("unauthorized");
+    let trusting = json!({ "factorIsTrusted": true });
+    let path = format!("/identity-providers/{}", fixture.provider["id"].as_str().unwrap());
+    app.patch(&path).by(&fixture.ada).json(&trusting).send().await.ok();
+    step_up(&fixture, token, &json!({ "amr": ["pwd", "mfa"] })).await.no_content();
+}
+
+async fn send_logout(fixture: &Fixture, token: &str) -> Response {
+    let path = format!("/auth/federation/backchannel-logout/{}", fixture.provider["id"].as_str().unwrap());
+    fixture.app.post(&path).form(&json!({ "logout_token": token })).send().await
+}
+
+/// Sends a logout token that is accepted.
+async fn log_out(fixture: &Fixture, members: &Value) {
+    let answer = send_logout(fixture, &sign(&fixture.app.logout(members))).await;
+    assert_eq!((answer.status(), answer.text().as_str()), (200, ""));
+}
+
+async fn a_logout_at_the_provider_ends_the_sessions_that_it_names(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let mut sessions = Vec::new();
+    for claims in [
+        json!({ "sid": "one" }),
+        json!({ "sid": "two" }),
+        json!({}),
+        json!({ "sub": "other", "email": "o@example.com" }),
+    ] {
+        let token = fixture.log_in(&claims).await.ok()["accessToken"].as_str().unwrap().to_owned();
+        sessions.push(token);
+    }
+    let live = async || {
+        let mut live = Vec::new();
+        for token in &sessions {
+            live.push(fixture.app.get("/auth/me").bearer(token).send().await.status() == 200);
+        }
+        live
+    };
+    let subject = "248289761001";
+    log_out(&fixture, &json!({ "sid": "one", "sub": subject })).await;
+    assert_eq!(live().await, [false, true, true, true]);
+    let entry = &fixture.app.audit(&fixture.ada, &[("action", "LOGOUT")]).await[0];
+    assert_eq!(entry["metadata"]["reason"], "PROVIDER_LOGOUT");
+    log_out(&fixture, &json!({ "sub": subject })).await;
+    assert_eq!(live().await, [false, false, false, true]);
+    for nothing in [json!({ "sub": "nobody" }), json!({ "sid": "one" }), json!({ "sid": "x".repeat(300) })] {
+        log_out(&fixture, &nothing).await;
+    }
+    assert_eq!(live().await, [false, false, false, true]);
+}
+
+async fn a_logout_token_works_once_and_must_be_one(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let token = fixture.log_in(&json!({ "sid": "one" })).await.ok()["accessToken"].as_str().unwrap().to_owned();
+    let now = fixture.app.iam.now().timestamp();
+    for members in [
+        json!({ "aud": "other" }),
+        json!({ "iss": "https://evil.example" }),
+        json!({ "iat": now - 600 }),
+        json!({ "exp": now }),
+        json!({ "jti": null }),
+        json!({ "events": {} }),
+        json!({ "nonce": "x" }),
+        json!({ "sid": null }),
+    ] {
+        let members = with(json!({ "sid": "one" }), &members);
+        let refused = send_logout(&fixture, &sign(&fixture.app.logout(&members))).await;
+        assert_eq!(refused.invalid_fields(), ["logout_token"], "{members}");
+    }
+    for garbage in ["", "x", "a.b.c"] {
+        assert_eq!(send_logout(&fixture, garbage).await.invalid_fields(), ["logout_token"]);
+    }
+    fixture.app.get("/auth/me").bearer(&token).send().await.ok();
+    let once = sign(&fixture.app.logout(&json!({ "sid": "one" })));
+    assert_eq!(send_logout(&fixture, &once).await.status(), 200);
+    assert_eq!(send_logout(&fixture, &once).await.invalid_fields(), ["logout_token"]);
+    let unknown = format!("/auth/federation/backchannel-logout/{}", fixture.ada.tenant);
+    fixture.app.post(&unknown).form(&json!({ "logout_token": once })).send().await.problem("not-found");
+}
+
+async fn a_right_password_is_refused_where_the_provider_is_known(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let Fixture { app, ada, provider } = &fixture;
+    fixture.verified("grace@example.com").await;
+    let elsewhere = app.add_user(ada, "eve@elsewhere.example").await;
+    let session = Person::logged_in(&app.attempt("grace@example.com", PASSWORD).send().await.ok());
+    federated(&fixture).await;
+    let refused = app.attempt("grace@example.com", PASSWORD).send().await.problem("federation-required");
+    assert_eq!(refused["providers"][0]["id"], provider["id"]);
+    assert_eq!(refused["providers"][0]["name"], "Acme");
+    let failure = &fixture.failures().await[0];
+    assert_eq!((&failure["reason"], &failure["attemptCount"]), (&json!("FEDERATION_REQUIRED"), &json!(0)));
+    app.attempt("grace@example.com", "wrong").send().await.problem("unauthorized");
+    app.attempt("eve@elsewhere.example", PASSWORD).send().await.ok();
+    assert!(!elsewhere.is_empty());
+    let step_up = app.post("/auth/step-up").by(&session).json(&json!({ "password": PASSWORD }));
+    step_up.send().await.problem("federation-required");
+    let discover = app.post("/auth/federation/discover").json(&json!({ "email": "x@example.com" }));
+    assert_eq!(discover.send().await.ok()["passwordAllowed"], false);
+    fixture.log_in(&json!({})).await.ok();
+    // Without a provider that is enabled, the password counts again.
+    let path = format!("/identity-providers/{}", provider["id"].as_str().unwrap());
+    app.patch(&path).by(ada).json(&json!({ "enabled": false })).send().await.ok();
+    app.attempt("grace@example.com", PASSWORD).send().await.ok();
+}
+
+async fn a_holder_of_all_permissions_may_use_its_password(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let Fixture { app, ada, .. } = &fixture;
+    let grace = fixture.verified("grace@example.com").await;
+    federated(&fixture).await;
+    let branch = app.organization(ada, "branch").await;
+    let everything = app.role(ada, "EVERYTHING", &["*"]).await;
+    app.assign(ada, &grace, "EVERYTHING", Some(branch), None).await;
+    app.attempt("grace@example.com", PASSWORD).send().await.problem("federation-required");
+    let until = app.iam.now() + TimeDelta::hours(1);
+    app.assign(ada, &grace, "EVERYTHING", None, Some(until)).await;
+    app.attempt("grace@example.com", PASSWORD).send().await.ok();
+    app.pass(TimeDelta::hours(1));
+    app.attempt("grace@example.com", PASSWORD).send().await.problem("federation-required");
+    assert!(!everything.is_empty());
+}
+
+async fn a_forgotten_password_sends_nothing_where_the_provider_is_known(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let app = &fixture.app;
+    fixture.verified("grace@example.com").await;
+    federated(&fixture).await;
+    app.mails().await;
+    for email in ["grace@example.com", "ada@other.example"] {
+        app.post("/auth/password/forgot").json(&json!({ "email": email })).send().await.accepted();
+    }
+    let sent: Vec<String> = app.mails().await.iter().map(|mail| mail.to.as_str().to_owned()).collect();
+    assert_eq!(sent, ["ada@other.example"]);
+}
+
+async fn a_browser_that_comes_back_too_late_sees_a_page(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let path = format!("/auth/federation/callback/{}?code=x&state=%3Cb%3E", fixture.provider["id"].as_str().unwrap());
+    let page = fixture.app.get(&path).header("accept", "text/html,*/*;q=0.8").send().await;
+    assert_eq!((page.status(), page.header("location")), (400, None));
+    assert!(page.header("content-type").unwrap().starts_with("text/html"));
+    assert!(page.text().contains("Begin again") && !page.text().contains("<b>"));
 }

@@ -119,6 +119,7 @@ impl Fixture {
                 let provider = app.social_provider(&fixture.administrator.tenant).await;
                 fixture.code = app.federated_code(&provider, &json!({ "email": fixture.fresh_email() })).await;
             }
+            path if path.contains("/backchannel-logout/") => fixture.token = app.logout_token(),
             "/auth/introspect" => fixture.token = fixture.other.access.clone(),
             "/auth/email/verify" => fixture.token = app.token(MailKind::Verify, &fixture.other.email).await,
             "/auth/password/reset" => {
@@ -158,6 +159,9 @@ impl Fixture {
             made["id"].as_str().unwrap().to_owned()
         };
         match operation.path.split('/').nth(1).unwrap() {
+            "auth" if operation.path.contains("/backchannel-logout/") => {
+                app.social_provider(&self.administrator.tenant).await
+            }
             "auth" if operation.path.starts_with("/auth/federation/") => {
                 let provider = app.social_provider(&self.administrator.tenant).await;
                 let query = app.federated_query(&provider, &json!({ "email": self.fresh_email() })).await;
@@ -222,6 +226,9 @@ impl Fixture {
         });
         let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
         match &operation.method {
+            _ if operation.path.contains("/backchannel-logout/") => {
+                request.form(&json!({ "logout_token": self.token }))
+            }
             _ if schema.is_null() => request,
             // Bodies with one of several members.
             _ if operation.path == "/auth/login/second-factor" => {

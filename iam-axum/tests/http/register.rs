@@ -41,6 +41,7 @@ async fn answers_201_with_tenant_user_and_tokens(app: TestApp) {
             "id": tenant["id"], "name": "Acme", "slug": "acme", "status": "ACTIVE", "passwordPolicy": "seed",
             "secondFactor": "OPTIONAL",
             "secondFactorGraceDays": 7,
+            "passwordLogin": "ALLOWED",
             "createdAt": now, "updatedAt": now,
         })
     );

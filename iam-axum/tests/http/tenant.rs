@@ -35,6 +35,7 @@ async fn get_shows_the_callers_tenant(app: TestApp) {
             "createdAt",
             "id",
             "name",
+            "passwordLogin",
             "passwordPolicy",
             "secondFactor",
             "secondFactorGraceDays",

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 
 use crate::app::{Answer, App, EMAIL, PASSWORD, person};
 
@@ -41,6 +41,7 @@ impl Signed {
             ("passwordPolicy", "seed"),
             ("secondFactor", "OPTIONAL"),
             ("secondFactorGraceDays", "7"),
+            ("passwordLogin", "ALLOWED"),
             ("version", version),
         ];
         let fields = stored.map(|(name, value)| {
@@ -56,13 +57,19 @@ impl Signed {
 async fn every_setting_is_shown_and_changed() {
     let signed = signed().await;
     let version = signed.page().await.hidden("version");
-    let changed = [("passwordPolicy", "asvs-5"), ("secondFactor", "REQUIRED"), ("secondFactorGraceDays", "30")];
+    let changed = [
+        ("passwordPolicy", "asvs-5"),
+        ("secondFactor", "REQUIRED"),
+        ("secondFactorGraceDays", "30"),
+        ("passwordLogin", "FEDERATED"),
+    ];
     let answer = signed.save(&version, &changed).await;
     assert_eq!(answer.location(), "/console/tenant?done=saved");
     let stored = signed.stored().await;
     assert_eq!((stored.name.as_str(), stored.slug.as_str()), ("Engines", "engines"));
     assert_eq!(stored.password_policy, PasswordPolicy::Asvs);
     assert_eq!((stored.second_factor, stored.second_factor_grace_days.days()), (SecondFactorPolicy::Required, 30));
+    assert_eq!(stored.password_login, PasswordLogin::Federated);
     let page = signed.app.get(answer.location(), &signed.cookie).await.body;
     for shown in [r#"value="Engines""#, r#"value="asvs-5" selected"#, r#"value="REQUIRED" selected"#, r#"value="30""#] {
         assert!(page.contains(shown), "{shown}: {page}");
@@ -81,6 +88,7 @@ async fn a_mistake_is_shown_at_its_field_and_loses_nothing_that_was_typed() {
         ("secondFactor", "x"),
         ("secondFactorGraceDays", "91"),
         ("secondFactorGraceDays", "x"),
+        ("passwordLogin", "x"),
     ] {
         // The first value of a field counts.
         let answer = signed.save(&version, &[(field, wrong), ("name", "<b>Kept")]).await;
@@ -180,6 +188,7 @@ async fn parts_that_a_person_may_not_see_are_hidden_and_the_console_refuses_what
         ("passwordPolicy", "seed"),
         ("secondFactor", "OFF"),
         ("secondFactorGraceDays", "0"),
+        ("passwordLogin", "FEDERATED"),
         ("version", &*signed.page().await.hidden("version")),
         ("retentionDays", "1"),
     ]

@@ -28,7 +28,8 @@ impl Audit<'_> {
     ///
     /// These entries lose the personal fields in their values and metadata:
     ///
-    /// - entries about the user, about its factors and API keys, and about the invitation that the user accepted;
+    /// - entries about the user, about its factors, API keys and identities, and about the invitation that the user
+    ///   accepted;
     /// - failed logins with an e-mail address that was the user's at that time, or earlier if no other user has it now;
     /// - other entries about no user that contain the user's full name, or an e-mail address that was the user's at
     ///   that time or earlier.
@@ -211,7 +212,8 @@ impl Person {
 
     /// Returns the user that an entry is about.
     fn subject_of(entry: &AuditEntry) -> Option<UserId> {
-        let is_of_user = [ResourceType::FACTOR, ResourceType::API_KEY].contains(&entry.resource_type);
+        let is_of_user =
+            [ResourceType::FACTOR, ResourceType::API_KEY, ResourceType::IDENTITY].contains(&entry.resource_type);
         if is_of_user && entry.is_of_service() {
             return known(&entry.metadata, "targetUserId")?.parse().ok();
         }

@@ -73,13 +73,13 @@ impl Engine {
         if identities.iter().any(|identity| identity.provider_id == provider.id) {
             return Ok(false);
         }
-        Ok(!holds_everything(&self.store.grants_of(user.tenant_id, &[user.id]).await?))
+        Ok(!self.store.grants_of(user.tenant_id, &[user.id]).await?.iter().any(holds_everything))
     }
 }
 
-/// Whether one of these grants is of a role with all permissions, wherever and whenever it counts.
-pub(super) fn holds_everything(grants: &[Grant]) -> bool {
-    grants.iter().any(|grant| grant.role.permissions.covers(&PermissionPattern::everything()))
+/// Whether a grant is of a role with all permissions, wherever and whenever it counts.
+pub(super) fn holds_everything(grant: &Grant) -> bool {
+    grant.role.permissions.covers(&PermissionPattern::everything())
 }
 
 /// Whether a provider says that the address of a person is verified, or counts as if it did.

@@ -1,10 +1,14 @@
-use iam_model::error::Result;
-use iam_model::id::IdentityProviderId;
+use iam_model::assignment::Grant;
+use iam_model::error::{FederatedLogin, Result};
+use iam_model::id::{DomainId, IdentityProviderId, TenantId};
 use iam_model::identity_provider::IdentityProvider;
-use iam_model::tenant::{TenantStatus, TenantSummary};
+use iam_model::tenant::{PasswordLogin, Tenant, TenantStatus};
+use iam_model::user::User;
 use iam_model::validate::{Email, Fields, Name, Slug};
 
+use crate::engine::Engine;
 use crate::federation::Federation;
+use crate::federation::account::holds_everything;
 
 /// A provider by which people log in, as strangers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,16 +22,14 @@ pub struct ProviderSummary {
     pub slug: Slug,
 }
 
-/// A provider by which the people with an address log in.
+/// How the people with an address log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct DiscoveredProvider {
-    /// Identifies the provider.
-    pub id: IdentityProviderId,
-    /// A name for people.
-    pub name: Name,
-    /// Its tenant.
-    pub tenant: TenantSummary,
+pub struct Discovered {
+    /// The providers that speak for the domain of the address, by name.
+    pub providers: Vec<FederatedLogin>,
+    /// Whether people with the address may log in by a password. Whoever holds all permissions may in any case.
+    pub password_allowed: bool,
 }
 
 impl Federation<'_> {
@@ -46,30 +48,64 @@ impl Federation<'_> {
         Ok(providers.into_iter().filter(|provider| provider.enabled).map(summary).collect())
     }
 
-    /// Returns the providers that speak for the domain of an address, by name. Only VERIFIED domains count, and whether
-    /// there is an account with the address does not matter.
+    /// Returns how people with an address log in: by its domain alone. Only VERIFIED domains count, and whether there is an
+    /// account with the address does not matter.
     ///
     /// # Errors
     ///
     /// [`Error::Validation`](iam_model::error::Error::Validation) which names `email`.
-    pub async fn discover(&self, email: &str) -> Result<Vec<DiscoveredProvider>> {
+    pub async fn discover(&self, email: &str) -> Result<Discovered> {
+        let none = Discovered { providers: Vec::new(), password_allowed: true };
         let mut fields = Fields::default();
         let Some(email) = fields.check("email", Email::for_lookup(email)) else {
             return Err(fields.into_error().into());
         };
-        let Some(name) = email.domain() else { return Ok(Vec::new()) };
-        let Some(domain) = self.0.store.verified_domain(&name).await? else { return Ok(Vec::new()) };
+        let Some(name) = email.domain() else { return Ok(none) };
+        let Some(domain) = self.0.store.verified_domain(&name).await? else { return Ok(none) };
         let tenant = self.0.store.tenant(domain.tenant_id).await?;
-        let Some(tenant) = tenant.filter(|tenant| tenant.status == TenantStatus::Active) else {
+        let Some(tenant) = tenant.filter(|tenant| tenant.status == TenantStatus::Active) else { return Ok(none) };
+        let providers = self.0.logins_by_domain(&tenant, domain.id).await?;
+        let password_allowed = providers.is_empty() || tenant.password_login == PasswordLogin::Allowed;
+        Ok(Discovered { providers, password_allowed })
+    }
+}
+
+impl Engine {
+    /// Returns the identity providers by which a user logs in instead of a password: those that speak for the domain of
+    /// its address, in a tenant that wants that. A holder of all permissions tenant-wide may always use its password, so
+    /// that a provider that fails locks no tenant out.
+    pub(crate) async fn federated_logins(
+        &self,
+        (tenant, password_login): (TenantId, PasswordLogin),
+        user: &User,
+    ) -> Result<Vec<FederatedLogin>> {
+        if password_login == PasswordLogin::Allowed || self.federation.is_none() {
             return Ok(Vec::new());
+        }
+        let Some(name) = user.email.domain() else { return Ok(Vec::new()) };
+        let domain = self.store.verified_domain(&name).await?.filter(|domain| domain.tenant_id == tenant);
+        let Some(domain) = domain else { return Ok(Vec::new()) };
+        let Some(tenant) = self.store.tenant(tenant).await? else { return Ok(Vec::new()) };
+        let logins = self.logins_by_domain(&tenant, domain.id).await?;
+        if logins.is_empty() {
+            return Ok(logins);
+        }
+        let (grants, now) = (self.store.grants_of(tenant.id, &[user.id]).await?, self.now());
+        let is_exempt = |grant: &Grant| {
+            grant.assignment.organization_id.is_none() && grant.assignment.is_live(now) && holds_everything(grant)
         };
-        let speaks = |provider: &IdentityProvider| provider.enabled && provider.domain_ids.contains(&domain.id);
-        let providers = self.0.store.identity_providers(tenant.id).await?.into_iter().filter(speaks);
-        let discovered = |provider: IdentityProvider| DiscoveredProvider {
+        Ok(if grants.iter().any(is_exempt) { Vec::new() } else { logins })
+    }
+
+    /// Returns the enabled providers that speak for a VERIFIED domain, by name.
+    async fn logins_by_domain(&self, tenant: &Tenant, domain: DomainId) -> Result<Vec<FederatedLogin>> {
+        let speaks = |provider: &IdentityProvider| provider.enabled && provider.domain_ids.contains(&domain);
+        let providers = self.store.identity_providers(tenant.id).await?.into_iter().filter(speaks);
+        let login = |provider: IdentityProvider| FederatedLogin {
             id: provider.id,
             name: provider.name,
             tenant: tenant.summary(),
         };
-        Ok(providers.map(discovered).collect())
+        Ok(providers.map(login).collect())
     }
 }

@@ -11,8 +11,8 @@ use iam_model::identity_provider::{
     FetchError, IdentityProvider, Issuer, ProviderAnswer, ProviderRequest, SubjectClaim,
 };
 use iam_openid::{
-    AuthorizationResponse, Cause, Expectations, Fault, IdToken, ProviderKeys, ProviderMetadata, ResponseFault,
-    TokenRequest, TokenResponse, verify_id_token,
+    AuthorizationResponse, Cause, Expectations, Fault, IdToken, LogoutToken, ProviderKeys, ProviderMetadata,
+    ResponseFault, TokenRequest, TokenResponse, verify_id_token, verify_logout_token,
 };
 use quick_cache::sync::Cache;
 use url::Url;
@@ -141,13 +141,39 @@ impl Engine {
         let expected = Expectations { issuer: provider.issuer.as_str(), client_id: provider.client_id.as_str() };
         let access_token = tokens.access_token.as_deref();
         let verify = |keys: &ProviderKeys| verify_id_token(&tokens.id_token, keys, expected, &nonce, access_token, now);
-        let keys = match self.keys_of(&known, false).await? {
+        self.verified(&known, verify).await
+    }
+
+    /// Checks a logout token.
+    pub(super) async fn verified_logout(
+        &self,
+        provider: &IdentityProvider,
+        token: &str,
+    ) -> Result<Result<LogoutToken, Refused>> {
+        let known = match self.known(provider).await {
+            Ok(known) => known,
+            Err(Error::ProviderUnavailable) => return Ok(Err(Refused::Unavailable)),
+            Err(error) => return Err(error),
+        };
+        let _permit = self.provider_requests.acquire(provider.tenant_id).await?;
+        let expected = Expectations { issuer: provider.issuer.as_str(), client_id: provider.client_id.as_str() };
+        let now = self.now();
+        self.verified(&known, |keys| verify_logout_token(token, keys, expected, now)).await
+    }
+
+    /// Checks a token by the keys of a provider, which are read again if the token names an unknown one.
+    async fn verified<T>(
+        &self,
+        known: &Known,
+        verify: impl Fn(&ProviderKeys) -> Result<T, Fault>,
+    ) -> Result<Result<T, Refused>> {
+        let keys = match self.keys_of(known, false).await? {
             Ok(keys) => keys,
             Err(refused) => return Ok(Err(refused)),
         };
         let verified = match verify(&keys) {
             // The keys may have been rotated since they were read.
-            Err(Fault::UnknownKey) => match self.keys_of(&known, true).await? {
+            Err(Fault::UnknownKey) => match self.keys_of(known, true).await? {
                 Ok(keys) => verify(&keys),
                 Err(refused) => return Ok(Err(refused)),
             },

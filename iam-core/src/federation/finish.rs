@@ -1,16 +1,23 @@
-use iam_model::assignment::{Assignment, Grant, OfferedRole};
+use iam_model::access::VisibleScope;
+use iam_model::assignment::{Grant, OfferedRole};
 use iam_model::challenge::ChallengePurpose;
-use iam_model::change::{AssignmentChange, IdentityChange, UserChange};
+use iam_model::change::{
+    AssignmentChange, CredentialChange, IdentityChange, InvitationChange, LinkChange, SessionChange, UserChange,
+};
 use iam_model::clock::Timestamp;
 use iam_model::context::RequestContext;
-use iam_model::error::{Error, Result, Unauthenticated};
+use iam_model::error::{Conflict, Error, Result, Unauthenticated};
 use iam_model::factor::{AuthenticationMethod, AuthenticationMethods};
-use iam_model::id::{SessionId, UserId};
+use iam_model::id::{InvitationId, SessionId, TenantId, UserId};
 use iam_model::identity::Identity;
 use iam_model::identity_provider::{IdentityProvider, Provisioning};
+use iam_model::invitation::{Invitation, InvitationFilter, InvitationStatus};
+use iam_model::link::LinkPurpose;
 use iam_model::mail::MailKind;
+use iam_model::page::PageRequest;
 use iam_model::permission::PermissionPattern;
 use iam_model::secret::{ChallengeToken, PasswordHash};
+use iam_model::session::{ProviderSession, Session};
 use iam_model::store::GrantQuery;
 use iam_model::tenant::{QuotaKind, Tenant, TenantStatus};
 use iam_model::user::User;
@@ -26,7 +33,8 @@ use crate::federation::account::{Account, holds_everything};
 use crate::federation::callback::NOT_LINKED;
 use crate::federation::state::{Person, Purpose, Returned, read};
 use crate::guard::AccountUnderLock;
-use crate::session::{LoggedIn, begin_second_factor, open_session_since, refuse};
+use crate::invitation::{home_of, offered_by_inviter, pending_at};
+use crate::session::{FRESH, LoggedIn, Proof, begin_second_factor, open_session, refuse};
 use crate::user::NewProfile;
 
 /// What a client gets at the end.
@@ -37,17 +45,20 @@ pub enum Finished {
     LoggedIn(Box<LoggedIn>),
     /// The account at the provider is linked to the caller's own user.
     Linked(Identity),
+    /// The caller's session has authenticated again.
+    SteppedUp,
 }
 
 impl Federation<'_> {
-    /// Finishes a login, or a link to the user of the caller's session, by the code that the browser brought to the
-    /// client and by the secret of the client. The code works once: a wrong secret spends it.
+    /// Finishes a login, a link to the user of the caller's session, or a step-up of that session, by the code that the
+    /// browser brought to the client and by the secret of the client. The code works once: a wrong secret spends it.
     ///
     /// # Errors
     ///
     /// [`Error::Validation`] which names `code` for one that is unknown, used or expired, for a wrong secret, and for
-    /// another session than the one that began a link; [`Unauthenticated::NotLinked`] if the person has no account any
-    /// more; [`Unauthenticated::Credentials`] for a deleted user;
+    /// another session than the one that began; [`Unauthenticated::NotLinked`] if the person has no account any more, or
+    /// not that of the session; [`Unauthenticated::NotFresh`] for a step-up at a provider that has not asked the person
+    /// again; [`Unauthenticated::PasswordAlone`] for a step-up of a user with a second factor; [`Unauthenticated::Credentials`] for a deleted user;
     /// [`Forbidden::Suspended`](iam_model::error::Forbidden::Suspended),
     /// [`Forbidden::TenantSuspended`](iam_model::error::Forbidden::TenantSuspended),
     /// [`Error::SecondFactorRequired`] for a user with a second factor;
@@ -75,12 +86,14 @@ impl Federation<'_> {
         let provider = provider.filter(|provider| provider.enabled).ok_or_else(refused_code)?;
         match started.purpose {
             Purpose::Login => Ok(Finished::LoggedIn(Box::new(self.log_in(context, &provider, &person).await?))),
-            Purpose::Link(session) => match caller {
-                Some(caller) if caller.is_session(session) => {
-                    self.link(caller, &provider, &person).await.map(Finished::Linked)
-                }
-                _ => Err(refused_code()),
-            },
+            Purpose::Link(session) => {
+                let caller = caller.filter(|caller| caller.is_session(session)).ok_or_else(refused_code)?;
+                self.link(caller, &provider, &person).await.map(Finished::Linked)
+            }
+            Purpose::StepUp(session) => {
+                let caller = caller.filter(|caller| caller.is_session(session)).ok_or_else(refused_code)?;
+                self.step_up(caller, &provider, &person).await.map(|()| Finished::SteppedUp)
+            }
         }
     }
 
@@ -142,16 +155,15 @@ impl Federation<'_> {
         work.apply(change).await?;
         let methods = methods(provider, person);
         if !account.factors().is_empty() && !methods.include_factor() {
-            let purpose = ChallengePurpose::FederatedLogin;
-            let pending = begin_second_factor(iam, &mut work, purpose, &account.user, account.factors()).await?;
+            let session = Some(provider_session(provider, person));
+            let pending = begin_second_factor(iam, &mut work, session, &account.user, account.factors()).await?;
             tell_of_link(iam, &mut work, is_new, &account.user).await?;
             work.commit().await?;
             return Err(Error::SecondFactorRequired(pending));
         }
         let enrol_by = tenant.factor_demand().enrol_by(account.user.created_at).filter(|_| !methods.include_factor());
-        let since = authenticated_at(person, now);
-        let session = iam.next_id();
-        let logged_in = open_session_since(iam, &mut work, account.user, session, (methods, since)).await?;
+        let proof = proof(provider, person, now);
+        let logged_in = open_session(iam, &mut work, account.user, iam.next_id(), proof).await?;
         tell_of_link(iam, &mut work, is_new, &logged_in.user).await?;
         work.commit().await?;
         Ok(Some(LoggedIn { enrol_by, ..logged_in }))
@@ -169,9 +181,17 @@ impl Federation<'_> {
         let iam = self.0;
         iam.refresh_keys().await?;
         let (user_id, session_id): (UserId, SessionId) = (iam.next_id(), iam.next_id());
+        let invitation = pending_invitation(iam, tenant.id, &email).await?;
         let caller = Caller::founder(tenant.id, user_id, session_id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        // Who made or changed the provider held all permissions.
+        if work.reads().lock_tenant().await?.is_none_or(|tenant| tenant.status != TenantStatus::Active) {
+            return Ok(None);
+        }
+        let invited = match invitation {
+            Some(id) => accepted_on_the_way(&mut work, id).await?,
+            None => None,
+        };
+        // Who made or changed the provider held all permissions. The roles of the invitation are checked.
         work.lock_rights_of_inviter(None).await?;
         let current = work.reads().identity_providers().await?;
         let current = current.into_iter().find(|current| current.id == provider.id);
@@ -179,33 +199,85 @@ impl Federation<'_> {
         else {
             return Ok(None);
         };
-        if work.reads().lock_tenant().await?.is_none_or(|tenant| tenant.status != TenantStatus::Active) {
-            return Ok(None);
-        }
         let now = work.now();
-        let grants = grants(iam, &mut work, &provider, user_id).await?;
+        let (invitation, offered) = invited.unzip();
+        let offered = offered.unwrap_or_default();
+        let home_organization_id = home_of(&offered);
+        let by = invitation.as_ref().and_then(|invitation| invitation.invited_by);
+        let mut grants: Vec<Grant> =
+            offered.into_iter().map(|offered| offered.granted(iam.next_id(), (user_id, by), now)).collect();
+        for offered in roles_of(&mut work, &provider).await? {
+            let grant = offered.granted(iam.next_id(), (user_id, None), now);
+            let is_same = |held: &Grant| {
+                held.assignment.role_id == grant.assignment.role_id
+                    && held.assignment.organization_id == grant.assignment.organization_id
+            };
+            if !grants.iter().any(is_same) {
+                grants.push(grant);
+            }
+        }
+        grants.retain(|grant| grant.assignment.is_live(now));
         hold_quota(&iam.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         hold_quota(&iam.settings.quota, &mut work, QuotaKind::Assignments, grants.len()).await?;
         hold_user_quota(&iam.settings.quota, &mut work, &grants, |_, error| error).await?;
         let (first_name, last_name) = person.names(&email);
         let profile = NewProfile { email, password: PasswordHash::unset(), first_name, last_name };
-        let user = User { email_verified_at: Some(now), ..profile.user(user_id, tenant.id, now) };
-        let create = UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None };
+        let user = profile.user(user_id, tenant.id, now);
+        let user = User { email_verified_at: Some(now), home_organization_id, ..user };
+        let accepted = invitation.as_ref().map(|invitation| invitation.id);
+        let create =
+            UserChange::Create { user: user.clone(), password: Some(PasswordHash::unset()), invitation: accepted };
         match work.apply(create).await {
-            Err(Error::Conflict(iam_model::error::Conflict::EmailTaken)) => return Ok(None),
+            Err(Error::Conflict(Conflict::EmailTaken)) => return Ok(None),
             applied => applied?,
         }
         if !grants.is_empty() {
             work.apply(AssignmentChange::Create(grants)).await?;
         }
+        if let Some(before) = invitation {
+            work.apply(LinkChange::End { purpose: LinkPurpose::Invitation, subject: before.id.as_uuid() }).await?;
+            let after = Invitation { status: InvitationStatus::Accepted, ..before.clone() };
+            work.apply(InvitationChange::Accept { before, after }).await?;
+        }
         let identity = new_identity(iam, &provider, person, (user_id, now, Some(now)));
         work.apply(IdentityChange::Create(identity)).await?;
-        let methods = methods(&provider, person);
-        let enrol_by = tenant.factor_demand().enrol_by(now).filter(|_| !methods.include_factor());
-        let proof = (methods, authenticated_at(person, now));
-        let logged_in = open_session_since(iam, &mut work, user, session_id, proof).await?;
+        let proof = proof(&provider, person, now);
+        let enrol_by = tenant.factor_demand().enrol_by(now).filter(|_| !proof.methods.include_factor());
+        let logged_in = open_session(iam, &mut work, user, session_id, proof).await?;
         work.commit().await?;
         Ok(Some(LoggedIn { enrol_by, ..logged_in }))
+    }
+
+    /// Authenticates the caller's session again, by the account at the provider to which its user is linked.
+    async fn step_up(&self, caller: &Caller, provider: &IdentityProvider, person: &Person) -> Result<()> {
+        let iam = self.0;
+        let (user, session) = caller.require_user()?;
+        let user = iam.store.user(caller.tenant(), user).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let mut work = iam.begin(caller).await?;
+        let account = AccountUnderLock::lock(&mut work, &user).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let identities = work.reads().identities(user.id).await?;
+        let is_own = identities.iter().any(|identity| {
+            identity.provider_id == provider.id
+                && identity.issuer == provider.issuer
+                && identity.subject == person.subject
+        });
+        if !is_own {
+            work.apply(CredentialChange::RefuseFederated { provider: provider.id, cause: NOT_LINKED }).await?;
+            work.commit().await?;
+            return Err(Unauthenticated::NotLinked.into());
+        }
+        let now = work.now();
+        let Proof { methods, authenticated_at, .. } = proof(provider, person, now);
+        let authenticated_at = authenticated_at.filter(|at| now - *at < FRESH);
+        let authenticated_at =
+            authenticated_at.ok_or(Unauthenticated::NotFresh { max_age: FRESH.to_std().unwrap_or_default() })?;
+        if !account.factors().is_empty() && !methods.include_factor() {
+            return Err(Unauthenticated::PasswordAlone.into());
+        }
+        let session = work.reads().lock_session(session).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let session = Session { methods, authenticated_at, ..session };
+        work.apply(SessionChange::StepUp { session, method: AuthenticationMethod::Federation }).await?;
+        work.commit().await
     }
 
     /// Links a person to the caller's own user.
@@ -248,7 +320,8 @@ fn no_name() -> PersonName {
 
 /// Whether a user with the address of a person may be linked, under the locks of its tenant and of its account.
 async fn may_be_linked_now(work: &mut UnitOfWork<'_>, user: &User) -> Result<bool> {
-    Ok(user.email_verified_at.is_some() && !holds_everything(&work.reads().grants(GrantQuery::OfUser(user.id)).await?))
+    Ok(user.email_verified_at.is_some()
+        && !work.reads().grants(GrantQuery::OfUser(user.id)).await?.iter().any(holds_everything))
 }
 
 fn new_identity(
@@ -270,37 +343,40 @@ fn new_identity(
     }
 }
 
-/// Returns the grants of a new user: the roles of its provider that exist, can be held there, and do not have all
-/// permissions, which they may have got since the provider was made.
-async fn grants(
-    iam: &Engine,
+/// Returns the invitation of an address that can be accepted. It is checked again under its lock.
+async fn pending_invitation(iam: &Engine, tenant: TenantId, email: &Email) -> Result<Option<InvitationId>> {
+    let filter = InvitationFilter { status: Some(InvitationStatus::Pending), email: Some(email.key()) };
+    let page = PageRequest::new(1, 1).map_err(|cause| Error::internal("page of invitations", cause))?;
+    let found = iam.store.invitations(tenant, &filter, &VisibleScope::Tenant, page, iam.now()).await?;
+    Ok(found.items.first().map(|invitation| invitation.id))
+}
+
+/// Returns an invitation with its roles, if it can still be accepted and the user who invited may still offer all of
+/// them.
+async fn accepted_on_the_way(
     work: &mut UnitOfWork<'_>,
-    provider: &IdentityProvider,
-    user_id: UserId,
-) -> Result<Vec<Grant>> {
+    id: InvitationId,
+) -> Result<Option<(Invitation, Vec<OfferedRole>)>> {
+    let now = work.now();
+    let Some(invitation) = pending_at(work.reads().lock_invitation(id).await?, now) else { return Ok(None) };
+    match offered_by_inviter(work, &invitation).await {
+        Ok(offered) => Ok(Some((invitation, offered))),
+        Err(Error::Conflict(Conflict::InvitationOutdated)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the roles of a provider that exist, can be held there, and do not have all permissions, which they may have
+/// got since the provider was made.
+async fn roles_of(work: &mut UnitOfWork<'_>, provider: &IdentityProvider) -> Result<Vec<OfferedRole>> {
     let roles = provider.roles.iter().map(|role| role.role_id);
     let organizations = provider.roles.iter().filter_map(|role| role.organization_id);
     let references = References::load(work, roles, organizations).await?;
-    let now = work.now();
     let offered = provider
         .roles
         .iter()
         .filter_map(|provided| references.offer_freely(provided.role_id, provided.organization_id));
-    let offered = offered.filter(|offered| !offered.role.permissions.covers(&PermissionPattern::everything()));
-    let grant = |offered: OfferedRole| {
-        let assignment = Assignment {
-            id: iam.next_id(),
-            tenant_id: provider.tenant_id,
-            user_id,
-            role_id: offered.role.id,
-            organization_id: offered.organization.as_ref().map(|organization| organization.id),
-            expires_at: None,
-            created_at: now,
-            created_by: None,
-        };
-        Grant { assignment, role: offered.role, organization: offered.organization }
-    };
-    Ok(offered.map(grant).collect())
+    Ok(offered.filter(|offered| !offered.role.permissions.covers(&PermissionPattern::everything())).collect())
 }
 
 /// Returns the methods by which a person has authenticated.
@@ -313,9 +389,20 @@ fn methods(provider: &IdentityProvider, person: &Person) -> AuthenticationMethod
     }
 }
 
-/// Returns when a person has authenticated. Without the claim, it counts as long ago, so that the session is not fresh.
-fn authenticated_at(person: &Person, now: Timestamp) -> Timestamp {
-    person.authenticated_at.map_or(Timestamp::UNIX_EPOCH, |at| iam_model::clock::cut(at.min(now)))
+/// Returns how the identity of a person was proven. Without the time of the proof, it counts as long ago, so that the
+/// session is not fresh.
+fn proof(provider: &IdentityProvider, person: &Person, now: Timestamp) -> Proof {
+    let authenticated_at =
+        person.authenticated_at.map_or(Timestamp::UNIX_EPOCH, |at| iam_model::clock::cut(at.min(now)));
+    Proof {
+        methods: methods(provider, person),
+        authenticated_at: Some(authenticated_at),
+        provider: Some(provider_session(provider, person)),
+    }
+}
+
+fn provider_session(provider: &IdentityProvider, person: &Person) -> ProviderSession {
+    ProviderSession { provider_id: provider.id, session: person.session.clone() }
 }
 
 async fn tell_of_link(iam: &Engine, work: &mut UnitOfWork<'_>, is_new: bool, user: &User) -> Result<()> {

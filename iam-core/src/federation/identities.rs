@@ -5,6 +5,7 @@ use iam_model::factor::FactorKind;
 use iam_model::id::{IdentityId, UserId};
 use iam_model::identity::Identity;
 use iam_model::permission;
+use iam_model::user::UserStatus;
 
 use crate::access::Subject;
 use crate::caller::Caller;
@@ -29,13 +30,13 @@ impl Federation<'_> {
 
     /// Removes a link. The caller may remove its own in a session. For that of another user it needs `users:update`, and
     /// everything that the user's roles permit; without the permission, the answer does not reveal whether the link
-    /// exists.
+    /// exists. Those of a deleted user can be removed, too.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`],
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh), [`Conflict::LastIdentity`] if the
-    /// user could not log in any more, [`Conflict::UserInactive`].
+    /// user could not log in any more.
     pub async fn unlink(&self, caller: &Caller, id: IdentityId) -> Result<()> {
         let iam = self.0;
         let identity = iam.store.identity(caller.tenant(), id).await?;
@@ -47,22 +48,25 @@ impl Federation<'_> {
         let user = identity.ok_or_else(not_found)?.user_id;
         let has_password = has_password(iam, caller, user).await?;
         let mut work = iam.begin(caller).await?;
+        let mut is_deleted = false;
         let grants = if is_own {
             work.require_fresh().await?;
             None
         } else {
-            let subject = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await;
+            let subject = Subject::lock_in_any_status(&mut work, user, &permission::USERS_UPDATE, true).await;
             let subject = subject.map_err(|error| match error {
                 Error::NotFound(_) => not_found(),
                 other => other,
             });
-            Some(subject?.grants)
+            let subject = subject?;
+            is_deleted = subject.user.status == UserStatus::Inactive;
+            Some(subject.grants)
         };
         let (removed, left): (Vec<_>, Vec<_>) =
             work.reads().identities(user).await?.into_iter().partition(|identity| identity.id == id);
         let identity = removed.into_iter().next().ok_or_else(not_found)?;
         let remove = work.check_granted_rights(IdentityChange::Delete { identity, grants }).await?;
-        if left.is_empty() && !has_password && !has_passkey(&mut work, user).await? {
+        if !is_deleted && left.is_empty() && !has_password && !has_passkey(&mut work, user).await? {
             return Err(Conflict::LastIdentity.into());
         }
         work.apply(remove).await?;

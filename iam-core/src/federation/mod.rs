@@ -10,15 +10,17 @@ mod discover;
 mod exchange;
 mod finish;
 mod identities;
+mod logout;
 mod redirect;
 mod start;
 mod state;
 
 pub use crate::federation::callback::CallbackOutcome;
-pub use crate::federation::discover::{DiscoveredProvider, ProviderSummary};
+pub use crate::federation::discover::{Discovered, ProviderSummary};
 pub use crate::federation::finish::Finished;
 pub use crate::federation::start::{StartFederation, StartedFederation};
 pub use iam_model::change::IdentityChange;
+pub use iam_model::error::FederatedLogin;
 pub use iam_model::identity::Identity;
 pub use iam_model::store::{IdentityStore, IdentityTransaction};
 pub use iam_openid::code_challenge;

@@ -5,7 +5,7 @@ use iam_model::audit::ResourceType;
 use iam_model::challenge::{Challenge, ChallengePurpose};
 use iam_model::change::ChallengeChange;
 use iam_model::context::RequestContext;
-use iam_model::error::{Error, Result};
+use iam_model::error::{Error, Result, Unauthenticated};
 use iam_model::id::{IdentityProviderId, UserId};
 use iam_model::identity_provider::IdentityProvider;
 use iam_model::tenant::TenantStatus;
@@ -96,6 +96,24 @@ impl Federation<'_> {
         self.begin(caller, &provider, start, (Some(user), Purpose::Link(session))).await
     }
 
+    /// Begins to authenticate the caller's session again, by the provider by which it began. The provider asks the person
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start), [`Error::Validation`] which names `providerId` for another provider than that of
+    /// the session; [`Error::Forbidden`] for a caller without a session.
+    pub async fn start_step_up(&self, caller: &Caller, start: StartFederation) -> Result<StartedFederation> {
+        let (user, id) = caller.require_user()?;
+        start.validate(&self.0.settings.federation_redirects)?;
+        let session = self.0.store.session(caller.tenant(), id).await?.ok_or(Unauthenticated::InvalidToken)?;
+        if session.provider.is_none_or(|by| by.provider_id != start.provider) {
+            return Err(Error::field("providerId", "is not the provider by which this session began"));
+        }
+        let provider = self.open_provider(start.provider).await?;
+        self.begin(caller, &provider, start, (Some(user), Purpose::StepUp(id))).await
+    }
+
     async fn begin(
         &self,
         caller: &Caller,
@@ -118,7 +136,7 @@ impl Federation<'_> {
             nonce: &nonce,
             code_challenge: &code_challenge(&verifier),
             login_hint: start.login_hint.as_deref(),
-            must_authenticate: false,
+            must_authenticate: matches!(purpose, Purpose::StepUp(_)),
         }
         .url(&metadata);
         let started = Started {

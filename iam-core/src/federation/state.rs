@@ -7,6 +7,7 @@ use iam_model::challenge::Ceremony;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
 use iam_model::id::{IdentityProviderId, SessionId};
+use iam_model::session::ProviderSession;
 use iam_openid::IdToken;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,8 @@ pub(super) enum Purpose {
     Login,
     /// To link an account at the provider to the user of this session.
     Link(SessionId),
+    /// To authenticate this session again.
+    StepUp(SessionId),
 }
 
 /// A login that goes to the provider.
@@ -49,6 +52,8 @@ pub(super) struct Person {
     pub(super) name: Option<String>,
     pub(super) methods: Vec<String>,
     pub(super) authenticated_at: Option<Timestamp>,
+    /// The session at the provider, if it names one that every store can keep.
+    pub(super) session: Option<String>,
 }
 
 /// Does not print who the person is.
@@ -70,6 +75,7 @@ impl Person {
             name: token.name,
             methods: token.methods,
             authenticated_at: token.authenticated_at,
+            session: token.session.filter(|session| can_be_kept(session)),
         }
     }
 
@@ -77,6 +83,11 @@ impl Person {
     pub(super) fn has_used_factor(&self) -> bool {
         self.methods.iter().any(|method| matches!(method.as_str(), "mfa" | "hwk" | "otp" | "pop"))
     }
+}
+
+/// Whether every store can keep the name of a session at a provider.
+pub(super) fn can_be_kept(session: &str) -> bool {
+    session.chars().count() <= ProviderSession::MAX_LENGTH && !session.chars().any(char::is_control)
 }
 
 /// Returns a state as the content of a challenge.

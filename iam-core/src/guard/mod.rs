@@ -17,12 +17,12 @@ use std::time::Duration;
 use iam_model::change::{CredentialChange, LoginFailure};
 use iam_model::context::RequestContext;
 use iam_model::credential::{Account, GuardedAccount, LoginAttempts};
-use iam_model::error::{Error, Forbidden, Result, Unauthenticated};
+use iam_model::error::{Error, FederatedLogin, Forbidden, Result, Unauthenticated};
 use iam_model::factor::{Factor, FactorDemand};
 use iam_model::id::TenantId;
 use iam_model::mail::MailKind;
 use iam_model::secret::Password;
-use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::tenant::{PasswordLogin, Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
 
@@ -46,17 +46,21 @@ pub(crate) struct LoginTenant {
     pub(crate) status: TenantStatus,
     /// The demand of the tenant on a user without a second factor.
     pub(crate) demand: FactorDemand,
+    /// Whether users whose identity provider is known log in by it alone.
+    pub(crate) password_login: PasswordLogin,
 }
 
 impl LoginTenant {
     /// An active tenant without a demand, or an identifier that belongs to no tenant. The failures of logins that match
     /// no tenant or no account are counted there.
     pub(crate) fn active(id: TenantId) -> Self {
-        Self { id, status: TenantStatus::Active, demand: FactorDemand::default() }
+        let (status, demand) = (TenantStatus::Active, FactorDemand::default());
+        Self { id, status, demand, password_login: PasswordLogin::default() }
     }
 
     pub(crate) fn of(tenant: &Tenant) -> Self {
-        Self { id: tenant.id, status: tenant.status, demand: tenant.factor_demand() }
+        let Tenant { id, status, password_login, .. } = *tenant;
+        Self { id, status, demand: tenant.factor_demand(), password_login }
     }
 }
 
@@ -97,6 +101,17 @@ pub(crate) struct VerifiedPassword {
     pub(crate) is_weak: bool,
     /// The confirmed second factors of the user. If there are any, the password alone proves nothing.
     pub(crate) factors: Vec<Factor>,
+    /// How many attempts had failed.
+    attempt_count: usize,
+}
+
+impl VerifiedPassword {
+    /// Records that the password is refused because the user logs in by an identity provider alone. It does not count
+    /// as a failure.
+    pub(crate) async fn refuse_as_federated(&self, work: &mut UnitOfWork<'_>) -> Result<()> {
+        let (email, reason) = (self.account.user.email.clone(), LoginFailure::FederationRequired);
+        work.apply(CredentialChange::Refuse { email, reason, attempt_count: self.attempt_count }).await
+    }
 }
 
 /// Why an attempt is refused.
@@ -263,6 +278,16 @@ impl<'a> PasswordAttempt<'a> {
         self.tenant.id
     }
 
+    /// Returns the identity providers by which the user logs in instead, if the password is right.
+    pub(crate) async fn federated_logins(&self, iam: &Engine) -> Result<Vec<FederatedLogin>> {
+        match &self.account {
+            Some(account) if self.may_log_in() => {
+                iam.federated_logins((self.tenant.id, self.tenant.password_login), &account.user).await
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Whether the account was already locked, so that the password was not checked.
     fn was_locked(&self) -> bool {
         matches!(self.outcome, Outcome::Locked)
@@ -346,7 +371,7 @@ impl<'a> PasswordAttempt<'a> {
                     work.apply(CredentialChange::ClearFailures(key)).await?;
                 }
                 let is_weak = matches!(self.outcome, Outcome::Right { is_weak: true });
-                Ok(Ok(VerifiedPassword { account, is_weak, factors }))
+                Ok(Ok(VerifiedPassword { account, is_weak, factors, attempt_count: attempts.count() }))
             }
             Err(reason @ (LoginFailure::UserSuspended | LoginFailure::TenantSuspended)) => {
                 let is_user = reason == LoginFailure::UserSuspended;

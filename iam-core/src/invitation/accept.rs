@@ -1,4 +1,4 @@
-use iam_model::assignment::{Assignment, Grant, OfferedRole};
+use iam_model::assignment::{Grant, OfferedRole};
 use iam_model::change::{AssignmentChange, InvitationChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Result};
@@ -121,19 +121,7 @@ async fn create_user(
     let before = pending_at(before, now).ok_or_else(link::refused)?;
     let offered = offered_by_inviter(work, &before).await?;
     let home_organization_id = home_of(&offered);
-    let grant = |offered: OfferedRole| {
-        let assignment = Assignment {
-            id: iam.next_id(),
-            tenant_id: tenant.id,
-            user_id,
-            role_id: offered.role.id,
-            organization_id: offered.organization.as_ref().map(|organization| organization.id),
-            expires_at: offered.expires_at,
-            created_at: now,
-            created_by: before.invited_by,
-        };
-        Grant { assignment, role: offered.role, organization: offered.organization }
-    };
+    let grant = |offered: OfferedRole| offered.granted(iam.next_id(), (user_id, before.invited_by), now);
     let grants = offered.into_iter().map(grant).filter(|grant| grant.assignment.is_live(now));
     let grants: Vec<Grant> = grants.collect();
     hold_quota(&iam.settings.quota, work, QuotaKind::Users, 1).await?;
@@ -153,7 +141,7 @@ async fn create_user(
 }
 
 /// Returns the roles of an invitation, if the user who invited may still invite with all of them.
-async fn offered_by_inviter(work: &mut UnitOfWork<'_>, invitation: &Invitation) -> Result<Vec<OfferedRole>> {
+pub(crate) async fn offered_by_inviter(work: &mut UnitOfWork<'_>, invitation: &Invitation) -> Result<Vec<OfferedRole>> {
     let inviter = work.lock_rights_of_inviter(invitation.invited_by).await?;
     let references = references(work, &invitation.roles).await?;
     offer(&references, inviter.rights(), &invitation.roles).map_err(|error| match error {

@@ -3,7 +3,7 @@ use iam_model::id::OrganizationId;
 
 /// Returns the home of a person who accepts an invitation with these roles: the organization of one of them in which, or
 /// below which, all of them are held. `None` for the tenant.
-pub(super) fn home_of(offered: &[OfferedRole]) -> Option<OrganizationId> {
+pub(crate) fn home_of(offered: &[OfferedRole]) -> Option<OrganizationId> {
     let places = offered.iter().map(|offered| offered.organization.as_ref()).collect::<Option<Vec<_>>>()?;
     let is_above_all = |home: &OrganizationId| places.iter().all(|place| place.lineage.contains(home));
     places.iter().map(|place| place.id).find(is_above_all)

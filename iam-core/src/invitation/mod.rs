@@ -7,6 +7,8 @@ mod input;
 mod service;
 
 pub use crate::invitation::accept::Acceptance;
+pub(crate) use crate::invitation::accept::offered_by_inviter;
+pub(crate) use crate::invitation::home::home_of;
 pub use crate::invitation::input::NewInvitation;
 pub(crate) use crate::invitation::service::pending_at;
 pub use crate::invitation::service::{InvitationDetails, Invitations};

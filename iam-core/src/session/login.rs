@@ -1,8 +1,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
-use iam_model::challenge::ChallengePurpose;
 use iam_model::context::RequestContext;
 use iam_model::credential::{GuardedAccount, LoginCandidate, LoginCandidates};
-use iam_model::error::{Conflict, Error, PendingLogin, Result};
+use iam_model::error::{Conflict, Error, FederatedLogin, PendingLogin, Result};
 use iam_model::factor::AuthenticationMethods;
 use iam_model::id::TenantId;
 use iam_model::secret::Password;
@@ -35,6 +34,7 @@ pub struct Login {
 enum Step {
     LoggedIn(Box<LoggedIn>),
     SecondFactor(PendingLogin),
+    Federated(Vec<FederatedLogin>),
 }
 
 /// The maximum number of tenants in which a password is tried when no tenant is named.
@@ -70,7 +70,9 @@ impl Sessions<'_> {
     /// [`Error::Validation`](iam_model::error::Error::Validation) when the e-mail is invalid or the password is empty,
     /// [`Error::Overloaded`](iam_model::error::Error::Overloaded) for any account,
     /// [`Error::SecondFactorRequired`] when the password is right and the user has a second factor: then
-    /// [`login_with_factor`](Self::login_with_factor) finishes the login.
+    /// [`login_with_factor`](Self::login_with_factor) finishes the login; [`Error::FederationRequired`] when the password
+    /// is right and the user logs in by an identity provider alone
+    /// ([`PasswordLogin::Federated`](iam_model::tenant::PasswordLogin)).
     pub async fn login(&self, context: &RequestContext, login: Login) -> Result<LoggedIn> {
         let mut fields = Fields::default();
         let email = fields.check("email", Email::for_lookup(&login.email));
@@ -89,6 +91,7 @@ impl Sessions<'_> {
         match step {
             Step::LoggedIn(logged_in) => Ok(*logged_in),
             Step::SecondFactor(pending) => Err(Error::SecondFactorRequired(pending)),
+            Step::Federated(logins) => Err(Error::FederationRequired(logins)),
         }
     }
 
@@ -281,23 +284,28 @@ impl Sessions<'_> {
     async fn finish(&self, attempt: PasswordAttempt<'_>, context: &RequestContext) -> Result<Result<Step, Refusal>> {
         let (iam, credentials, demand) = (self.0, attempt.credentials(), attempt.demand());
         let caller = Caller::anonymous(attempt.tenant(), context.clone());
+        let federated = attempt.federated_logins(iam).await?;
         let (verified, mut work) = attempt.apply_under_lock(iam, &caller).await?;
-        let VerifiedPassword { account, is_weak, factors } = match verified {
+        let verified = match verified {
             Ok(verified) => verified,
             Err(refusal) => {
                 work.commit().await?;
                 return Ok(Err(refusal));
             }
         };
+        if !federated.is_empty() {
+            verified.refuse_as_federated(&mut work).await?;
+            work.commit().await?;
+            return Ok(Ok(Step::Federated(federated)));
+        }
+        let VerifiedPassword { account, is_weak, factors, .. } = verified;
         let step = if factors.is_empty() {
             let user = account.user.clone();
             let enrol_by = demand.enrol_by(user.created_at);
             let logged_in = open_session(iam, &mut work, user, iam.next_id(), AuthenticationMethods::default()).await?;
             Step::LoggedIn(Box::new(LoggedIn { enrol_by, ..logged_in }))
         } else {
-            Step::SecondFactor(
-                begin_second_factor(iam, &mut work, ChallengePurpose::Login, &account.user, &factors).await?,
-            )
+            Step::SecondFactor(begin_second_factor(iam, &mut work, None, &account.user, &factors).await?)
         };
         work.commit().await?;
         if is_weak {

@@ -17,11 +17,11 @@ pub use crate::session::login::Login;
 pub use crate::session::service::Sessions;
 pub use crate::session::step_up::{FRESH, StepUp};
 pub use iam_model::change::SessionChange;
-pub use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
+pub use iam_model::session::{EndReason, ProviderSession, RefreshState, Session, SpentToken};
 pub use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
 pub(crate) use crate::session::login::{MAX_CANDIDATES, unknown_tenant};
-pub(crate) use crate::session::open::{open_session, open_session_since};
+pub(crate) use crate::session::open::{Proof, open_session};
 pub(crate) use crate::session::second_factor::{begin_second_factor, refuse};
 pub(crate) use crate::session::service::{end_all_sessions, end_begun, end_sessions_of};
 pub(crate) use crate::session::step_up::require_proof_by_factor;

@@ -7,7 +7,7 @@ use iam_model::clock::Timestamp;
 use iam_model::error::Result;
 use iam_model::factor::AuthenticationMethods;
 use iam_model::id::SessionId;
-use iam_model::session::{EndReason, Session};
+use iam_model::session::{EndReason, ProviderSession, Session};
 use iam_model::user::User;
 
 use crate::engine::{Engine, UnitOfWork};
@@ -15,28 +15,30 @@ use crate::session::service::end_sessions;
 use crate::session::tokens::tokens_for;
 use crate::session::{LoggedIn, refresh};
 
-/// Begins a session of a user whose identity was just proven by these methods. To be called after
-/// [`Engine::refresh_keys`].
+/// How the identity of a user was proven.
+pub(crate) struct Proof {
+    pub(crate) methods: AuthenticationMethods,
+    /// When it was proven. `None` for now.
+    pub(crate) authenticated_at: Option<Timestamp>,
+    /// The session at the identity provider that has proven it.
+    pub(crate) provider: Option<ProviderSession>,
+}
+
+impl From<AuthenticationMethods> for Proof {
+    fn from(methods: AuthenticationMethods) -> Self {
+        Self { methods, authenticated_at: None, provider: None }
+    }
+}
+
+/// Begins a session of a user whose identity was proven. To be called after [`Engine::refresh_keys`].
 pub(crate) async fn open_session(
     iam: &Engine,
     work: &mut UnitOfWork<'_>,
     user: User,
     id: SessionId,
-    methods: AuthenticationMethods,
+    proof: impl Into<Proof>,
 ) -> Result<LoggedIn> {
-    let now = work.now();
-    open_session_since(iam, work, user, id, (methods, now)).await
-}
-
-/// Begins a session of a user whose identity was proven by these methods at a moment. To be called after
-/// [`Engine::refresh_keys`].
-pub(crate) async fn open_session_since(
-    iam: &Engine,
-    work: &mut UnitOfWork<'_>,
-    user: User,
-    id: SessionId,
-    (methods, authenticated_at): (AuthenticationMethods, Timestamp),
-) -> Result<LoggedIn> {
+    let Proof { methods, authenticated_at, provider } = proof.into();
     let now = work.now();
     let context = work.caller().context();
     let (refresh, secret) = refresh::start(&*iam.random);
@@ -47,11 +49,12 @@ pub(crate) async fn open_session_since(
         ip_address: context.ip_address,
         user_agent: context.user_agent.clone(),
         methods,
-        authenticated_at,
+        authenticated_at: authenticated_at.unwrap_or(now),
         created_at: now,
         last_used_at: now,
         expires_at: iam.settings.session_expiry(now, now),
         refresh,
+        provider,
     };
     let tokens = tokens_for(iam, &session, &secret, now)?;
     let surplus = surplus(work.reads().lock_sessions_of(user.id).await?, iam.settings.max_sessions_of_user);

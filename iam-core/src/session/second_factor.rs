@@ -6,6 +6,7 @@ use iam_model::context::RequestContext;
 use iam_model::error::{Error, PendingLogin, Result, Unauthenticated};
 use iam_model::factor::{AuthenticationMethod, AuthenticationMethods, Factor};
 use iam_model::secret::ChallengeToken;
+use iam_model::session::ProviderSession;
 use iam_model::tenant::TenantStatus;
 use iam_model::user::User;
 use iam_model::validate::Fields;
@@ -13,7 +14,7 @@ use iam_model::validate::Fields;
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
 use crate::guard::{AccountUnderLock, FactorProof, Refusal, tell_of_recovery_code};
-use crate::session::open::open_session;
+use crate::session::open::{Proof, open_session};
 use crate::session::{LoggedIn, Sessions};
 use crate::token::{new_challenge_token, parse_challenge_token};
 
@@ -69,19 +70,20 @@ impl Sessions<'_> {
             _ => AuthenticationMethod::Password,
         };
         let methods = AuthenticationMethods::only(first).and(method);
-        let logged_in = open_session(iam, &mut work, account.user, iam.next_id(), methods).await?;
+        let proof = Proof { provider: challenge.provider, ..Proof::from(methods) };
+        let logged_in = open_session(iam, &mut work, account.user, iam.next_id(), proof).await?;
         tell_of_recovery_code(iam, &mut work, &logged_in.user, method).await?;
         work.commit().await?;
         Ok(logged_in)
     }
 }
 
-/// Begins the second half of a login whose first half has succeeded: by a password ([`ChallengePurpose::Login`]) or by
-/// an identity provider ([`ChallengePurpose::FederatedLogin`]).
+/// Begins the second half of a login whose first half has succeeded: by a password, or in a session at an identity
+/// provider.
 pub(crate) async fn begin_second_factor(
     iam: &Engine,
     work: &mut UnitOfWork<'_>,
-    purpose: ChallengePurpose,
+    provider: Option<ProviderSession>,
     user: &User,
     factors: &[Factor],
 ) -> Result<PendingLogin> {
@@ -93,8 +95,9 @@ pub(crate) async fn begin_second_factor(
     }
     methods.sort_unstable();
     methods.dedup();
+    let purpose = if provider.is_some() { ChallengePurpose::FederatedLogin } else { ChallengePurpose::Login };
     let challenge = Challenge::begin(purpose, user.tenant_id, Some(user.id), token_hash, now);
-    work.apply(ChallengeChange::Issue(challenge)).await?;
+    work.apply(ChallengeChange::Issue(Challenge { provider, ..challenge })).await?;
     let expires_in = Challenge::LIFETIME.to_std().map_err(|cause| Error::internal("lifetime of a challenge", cause))?;
     Ok(PendingLogin::new(token, methods, expires_in))
 }

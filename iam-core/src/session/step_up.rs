@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use iam_model::change::SessionChange;
 use iam_model::clock::Timestamp;
 use iam_model::context::Actor;
-use iam_model::error::{Error, Result, Unauthenticated};
+use iam_model::error::{Error, FederatedLogin, Result, Unauthenticated};
 use iam_model::factor::{AuthenticationMethod, AuthenticationMethods, Factor};
 use iam_model::id::SessionId;
 use iam_model::secret::Password;
@@ -47,7 +47,8 @@ impl Sessions<'_> {
     /// # Errors
     ///
     /// [`Unauthenticated::Credentials`] and [`Unauthenticated::SecondFactor`] for a wrong proof,
-    /// [`Unauthenticated::PasswordAlone`] for the password of a user with a second factor, [`Error::AccountLocked`],
+    /// [`Unauthenticated::PasswordAlone`] for the password of a user with a second factor,
+    /// [`Error::FederationRequired`] for that of a user who logs in by an identity provider alone, [`Error::AccountLocked`],
     /// [`Error::Validation`] for an empty password and for a code that is not six digits,
     /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code, [`Error::Overloaded`].
     pub async fn step_up(&self, caller: &Caller, proof: StepUp) -> Result<()> {
@@ -79,8 +80,10 @@ impl Sessions<'_> {
         }
         let credentials = PasswordCredentials { email: &user.email, password: &password, share: Share::of(caller) };
         let attempt = PasswordAttempt::verify_caller(iam, caller, credentials).await?;
+        let tenant = iam.store.tenant(user.tenant_id).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let federated = iam.federated_logins((tenant.id, tenant.password_login), &user).await?;
         let delay = attempt.refusal_delay();
-        delay_refusal(self.finish_by_password(caller, session, attempt).await, delay).await
+        delay_refusal(self.finish_by_password(caller, session, attempt, federated).await, delay).await
     }
 
     async fn finish_by_password(
@@ -88,9 +91,15 @@ impl Sessions<'_> {
         caller: &Caller,
         session: SessionId,
         attempt: PasswordAttempt<'_>,
+        federated: Vec<FederatedLogin>,
     ) -> Result<()> {
-        let (verified, work) = attempt.apply_under_lock(self.0, caller).await?;
+        let (verified, mut work) = attempt.apply_under_lock(self.0, caller).await?;
         match verified {
+            Ok(verified) if !federated.is_empty() => {
+                verified.refuse_as_federated(&mut work).await?;
+                work.commit().await?;
+                Err(Error::FederationRequired(federated))
+            }
             Ok(verified) if verified.factors.is_empty() => {
                 renew(self.0, work, &verified.account.user, session, AuthenticationMethod::Password).await
             }

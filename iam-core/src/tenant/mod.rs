@@ -9,6 +9,8 @@ pub use crate::tenant::registration::{NewTenant, Registered, Registration, Tenan
 pub use crate::tenant::service::Tenants;
 pub use iam_model::change::TenantChange;
 pub use iam_model::store::{Directory, TenantStore, TenantTransaction};
-pub use iam_model::tenant::{PasswordPolicy, Quota, QuotaKind, Tenant, TenantStatus, TenantSummary, Usage};
+pub use iam_model::tenant::{
+    PasswordLogin, PasswordPolicy, Quota, QuotaKind, Tenant, TenantStatus, TenantSummary, Usage,
+};
 
 pub(crate) use crate::tenant::registration::log_in_again;

@@ -66,6 +66,7 @@ impl PostgresStore {
                 t.second_factor AS "tenant_second_factor?",
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
+                t.password_login AS "tenant_password_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -126,6 +127,7 @@ impl PostgresStore {
                 t.second_factor AS "tenant_second_factor?",
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
+                t.password_login AS "tenant_password_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -195,6 +197,7 @@ impl PostgresTransaction {
                 t.second_factor AS "tenant_second_factor?",
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
+                t.password_login AS "tenant_password_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"

@@ -82,6 +82,8 @@ pub enum LoginFailure {
     TenantSuspended,
     /// The second factor is wrong, or was used before.
     SecondFactor,
+    /// The password is right, but the user logs in by an identity provider alone.
+    FederationRequired,
 }
 
 text_enum! {
@@ -93,6 +95,7 @@ text_enum! {
         UserInactive = "USER_INACTIVE",
         TenantSuspended = "TENANT_SUSPENDED",
         SecondFactor = "SECOND_FACTOR",
+        FederationRequired = "FEDERATION_REQUIRED",
     }
 }
 

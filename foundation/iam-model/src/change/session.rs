@@ -37,7 +37,11 @@ impl SessionChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
             Self::Start(session) => {
-                vec![of(session, action::LOGIN).by(session).with("method", session.methods.to_string())]
+                let record = of(session, action::LOGIN).by(session).with("method", session.methods.to_string());
+                vec![match &session.provider {
+                    Some(provider) => record.with("providerId", provider.provider_id.to_string()),
+                    None => record,
+                }]
             }
             Self::Refresh(session) => vec![of(session, action::TOKEN_REFRESH).by(session)],
             Self::RepeatRefresh(session) => {

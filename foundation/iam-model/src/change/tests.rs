@@ -22,7 +22,7 @@ use crate::random::SystemRandom;
 use crate::role::Role;
 use crate::secret::PasswordHash;
 use crate::session::{EndReason, RefreshState, Session};
-use crate::tenant::{PasswordPolicy, Tenant, TenantStatus};
+use crate::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
 use crate::user::{User, UserStatus};
 use crate::version::Version;
 
@@ -218,6 +218,7 @@ fn challenge() -> Challenge {
         user_id: Some(id("user")),
         tries: 0,
         ceremony: None,
+        provider: None,
         created_at: at(0),
         expires_at: at(99),
     }
@@ -421,6 +422,7 @@ fn other_changes_give_no_rights() {
         second_factor: SecondFactorPolicy::default(),
         second_factor_grace_days: GraceDays::default(),
         second_factor_required_at: None,
+        password_login: PasswordLogin::default(),
         created_at: at(0),
         updated_at: at(0),
         version: Version::FIRST,
@@ -437,6 +439,7 @@ fn other_changes_give_no_rights() {
         last_used_at: at(0),
         expires_at: at(99),
         refresh: RefreshState { tag_key: [0; 32], current: [0; 32], spent: None },
+        provider: None,
     };
     let password = || PasswordHash::from("hash");
     let retention = Retention { days: None, pending: None };

@@ -3,7 +3,7 @@ use macro_rules_attribute::apply;
 
 use crate::assignment::Grant;
 use crate::clock::Timestamp;
-use crate::id::{SessionId, TenantId, UserId};
+use crate::id::{IdentityProviderId, SessionId, TenantId, UserId};
 use crate::session::Session;
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
@@ -60,6 +60,15 @@ pub trait SessionStore {
 
     /// Returns the sessions of a user that have not ended, including expired ones, newest first, then by identifier.
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError>;
+
+    /// Returns the sessions that have not ended and that began by this session at an identity provider, including
+    /// expired ones, by identifier.
+    async fn sessions_of_provider(
+        &self,
+        tenant: TenantId,
+        provider: IdentityProviderId,
+        session: &str,
+    ) -> Result<Vec<Session>, StoreError>;
 }
 
 /// Reads sessions inside a unit of work.

@@ -56,7 +56,8 @@ pub(super) async fn finish(fixture: &Fixture<'_>) {
         entry("CREATE", "IDENTITY", of("IDENTITY"), user.clone())
             .creating(identity)
             .metadata(json!({ "targetUserId": user })),
-        entry("LOGIN", "SESSION", of("SESSION"), user.clone()).metadata(json!({ "method": "federation" })),
+        entry("LOGIN", "SESSION", of("SESSION"), user.clone())
+            .metadata(json!({ "method": "federation", "providerId": provider })),
     ];
     fixture.compare(&entries, &correlation_id, &ada.tenant, &expected);
 }
@@ -74,4 +75,14 @@ pub(super) async fn unlink(fixture: &Fixture<'_>) {
         .deleting(identity)
         .metadata(json!({ "targetUserId": ada.user }));
     fixture.records(app.delete(&path).by(ada), 204, [removed]).await;
+}
+
+pub(super) async fn log_out(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, .. } = fixture;
+    let provider = app.social_provider(&ada.tenant).await;
+    let path = format!("/auth/federation/backchannel-logout/{provider}");
+    let log_out = |token: String| app.post(&path).form(&json!({ "logout_token": token }));
+    // Sessions that end are recorded; see `federation::a_logout_at_the_provider_ends_the_sessions_that_it_names`.
+    fixture.records(log_out(app.logout_token()), 200, []).await;
+    fixture.refuses(log_out("x".to_owned()), "validation-error").await;
 }

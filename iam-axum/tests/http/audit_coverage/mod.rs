@@ -114,6 +114,7 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "POST /auth/federation/discover" => federation::discover(fixture).await,
         "POST /auth/federation/start" | "POST /auth/identities/start" => federation::start(fixture).await,
         "POST /auth/federation/finish" => federation::finish(fixture).await,
+        "POST /auth/federation/backchannel-logout/{id}" => federation::log_out(fixture).await,
         "DELETE /identities/{id}" => federation::unlink(fixture).await,
         "POST /identity-providers" => identity_provider::create(fixture).await,
         "PATCH /identity-providers/{id}" => identity_provider::update(fixture).await,

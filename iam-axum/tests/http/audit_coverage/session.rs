@@ -31,7 +31,7 @@ pub(super) async fn register(fixture: &Fixture<'_>) {
     let [assignment, role] = [&role["assignmentId"], &role["role"]["id"]].map(|id| id.as_str().unwrap());
     let tenant = json!({
         "name": "Read Out", "slug": me["tenant"]["slug"], "status": "ACTIVE", "passwordPolicy": "seed",
-        "secondFactor": "OPTIONAL", "secondFactorGraceDays": 7,
+        "secondFactor": "OPTIONAL", "secondFactorGraceDays": 7, "passwordLogin": "ALLOWED",
     });
     let user = json!({
         "email": email, "firstName": "Ada", "lastName": "Lovelace", "homeOrganizationId": null, "status": "ACTIVE", "password": "[REDACTED]",
