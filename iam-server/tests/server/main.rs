@@ -21,6 +21,7 @@ mod domain;
 mod factor;
 mod failover;
 mod fault;
+mod federation;
 mod http;
 mod load;
 mod log;
