@@ -295,7 +295,7 @@ pub(crate) async fn start(
     params(("id" = Uuid, Path, description = "The provider")),
     responses((status = 303, description = "The browser goes on to the client"), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public")), ("x-ignores-parameters" = json!(true))),
+    extensions(("x-ignores-parameters" = json!(true)), ("x-required-permission" = json!("public"))),
 )]
 pub(crate) async fn callback(
     State(iam): State<Iam>,

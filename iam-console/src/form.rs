@@ -7,7 +7,7 @@ use crate::query;
 const LISTS: [&str; 2] = ["permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 62] = [
+const KNOWN: [&str; 63] = [
     "action",
     "again",
     "code",
@@ -40,6 +40,7 @@ const KNOWN: [&str; 62] = [
     "page",
     "parent",
     "password",
+    "passwordLogin",
     "passwordPolicy",
     "permission",
     "permissions",

@@ -61,6 +61,9 @@ impl ProviderClient for HttpProviderClient {
 fn to_http(request: ProviderRequest) -> Option<Request<Bytes>> {
     let (request, body) = match request {
         ProviderRequest::Get(url) => (Request::get(url.as_str()), Bytes::new()),
+        ProviderRequest::GetAuthorized { url, authorization } => {
+            (Request::get(url.as_str()).header(AUTHORIZATION, authorization), Bytes::new())
+        }
         ProviderRequest::Post { url, authorization, form } => {
             let request = Request::post(url.as_str()).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
             let request = match authorization {

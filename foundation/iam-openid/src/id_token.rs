@@ -21,7 +21,7 @@ pub struct IdToken {
     pub object_id: Option<String>,
     /// The e-mail address. Without [`email_verified`](Self::email_verified), anybody may have typed it.
     pub email: Option<String>,
-    /// Whether the provider says that the person owns the address. Some providers send the text `"true"`.
+    /// Whether the provider says that the person owns the address.
     pub email_verified: bool,
     /// The first name.
     pub given_name: Option<String>,
@@ -42,6 +42,33 @@ impl fmt::Debug for IdToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IdToken").field("methods", &self.methods).finish_non_exhaustive()
     }
+}
+
+impl IdToken {
+    /// Adds the claims of the userinfo endpoint (OpenID Connect Core 1.0, section 5.3) to a token without an address. By
+    /// default, providers put them there and not into the token. What is about another person, or no JSON, adds nothing.
+    #[must_use]
+    pub fn with_userinfo(self, json: &[u8]) -> Self {
+        let Ok(Value::Object(claims)) = serde_json::from_slice(json) else { return self };
+        let text = |name| claims.get(name).and_then(Value::as_str).map(str::to_owned);
+        // Otherwise, the claims of another person could be substituted (section 5.3.2).
+        if self.email.is_some() || text("sub").as_deref() != Some(&self.subject) {
+            return self;
+        }
+        Self {
+            email: text("email"),
+            email_verified: claims.get("email_verified").is_some_and(is_true),
+            given_name: self.given_name.or_else(|| text("given_name")),
+            family_name: self.family_name.or_else(|| text("family_name")),
+            name: self.name.or_else(|| text("name")),
+            ..self
+        }
+    }
+}
+
+/// Whether a claim says yes. Some providers send the text `"true"`.
+fn is_true(claim: &Value) -> bool {
+    *claim == true || *claim == "true"
 }
 
 /// Checks an ID token that came directly from the token endpoint (OpenID Connect Core 1.0, sections 3.1.3.7 and
@@ -78,7 +105,7 @@ pub fn verify_id_token(
         subject: signed.subject()?.ok_or(Fault::Malformed)?,
         object_id: text("oid"),
         email: text("email"),
-        email_verified: signed.get("email_verified").is_some_and(|value| *value == true || *value == "true"),
+        email_verified: signed.get("email_verified").is_some_and(is_true),
         given_name: text("given_name"),
         family_name: text("family_name"),
         name: text("name"),

@@ -16,6 +16,8 @@ pub struct ProviderMetadata {
     pub token_endpoint: Url,
     /// Where the keys are.
     pub jwks_uri: Url,
+    /// Where the claims about a person are that its ID token does not have. `None` if they are nowhere else.
+    pub userinfo_endpoint: Option<Url>,
     /// How the client authenticates to the token endpoint.
     pub client_authentication: ClientAuthentication,
     /// Whether every response has the issuer (RFC 9207), so that one without it is refused.
@@ -64,6 +66,7 @@ struct Document {
     authorization_endpoint: Option<String>,
     token_endpoint: Option<String>,
     jwks_uri: Option<String>,
+    userinfo_endpoint: Option<String>,
     response_types_supported: Vec<String>,
     /// Absent where the provider does not announce it (Entra), although it supports PKCE.
     code_challenge_methods_supported: Option<Vec<String>>,
@@ -113,6 +116,7 @@ impl ProviderMetadata {
             authorization_endpoint: endpoint("authorization_endpoint", document.authorization_endpoint)?,
             token_endpoint: endpoint("token_endpoint", document.token_endpoint)?,
             jwks_uri: endpoint("jwks_uri", document.jwks_uri)?,
+            userinfo_endpoint: endpoint("userinfo_endpoint", document.userinfo_endpoint).ok(),
             issuer: document.issuer,
             client_authentication,
             sends_issuer: document.authorization_response_iss_parameter_supported,

@@ -18,6 +18,7 @@ in_memory_with_mail![
     every_invalid_field_of_a_start_is_named,
     a_new_person_becomes_a_user_with_the_roles_of_the_provider,
     a_known_person_logs_in,
+    an_address_may_be_at_the_userinfo_endpoint_alone,
     a_user_with_the_address_is_linked,
     nobody_is_linked_by_an_address_that_is_not_proven,
     a_holder_of_all_permissions_is_never_linked_by_address,
@@ -234,6 +235,14 @@ async fn a_known_person_logs_in(app: TestApp) {
     assert_eq!(second["user"]["email"], "grace@example.com");
     let me = fixture.app.get("/auth/me").bearer(second["accessToken"].as_str().unwrap()).send().await.ok();
     assert_eq!(me["user"]["id"], first["user"]["id"]);
+}
+
+async fn an_address_may_be_at_the_userinfo_endpoint_alone(app: TestApp) {
+    app.providers.tell(&json!({ "sub": "248289761001", "email": "grace@example.com", "email_verified": true }));
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let bare = json!({ "email": null, "email_verified": null });
+    assert_eq!(fixture.log_in(&bare).await.ok()["user"]["email"], "grace@example.com");
+    assert_eq!(fixture.result(&with(bare, &json!({ "sub": "another" }))).await, Err("not_linked".to_owned()));
 }
 
 async fn a_user_with_the_address_is_linked(app: TestApp) {

@@ -136,6 +136,7 @@ mod tests {
             "\"passwordPolicy\":\"seed\",",
             "\"secondFactor\":\"OPTIONAL\",",
             "\"secondFactorGraceDays\":7,",
+            "\"passwordLogin\":\"ALLOWED\",",
         ];
         let text = added.iter().fold(answer.to_string(), |text, field| text.replace(field, ""));
         let stored_before_versions: T = serde_json::from_str(&text).unwrap();
@@ -147,8 +148,8 @@ mod tests {
         let (id, other) = ("01a2029f-9b32-7000-8000-45f2b9876ce2", "01a2029f-9b75-7000-8000-2b54b05e2175");
         let moment = "2026-11-22T09:39:04.121Z";
         let tenant = json!({
-            "id": id, "name": "Acme", "slug": "acme", "status": "ACTIVE", "passwordPolicy": "seed", "secondFactor": "OPTIONAL", "secondFactorGraceDays": 7, "createdAt": moment,
-            "updatedAt": moment, "version": 1,
+            "id": id, "name": "Acme", "slug": "acme", "status": "ACTIVE", "passwordPolicy": "seed", "secondFactor": "OPTIONAL", "secondFactorGraceDays": 7, "passwordLogin": "ALLOWED",
+            "createdAt": moment, "updatedAt": moment, "version": 1,
         });
         for last_login_at in [json!(null), json!(moment)] {
             let user = json!({

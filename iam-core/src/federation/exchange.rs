@@ -141,7 +141,38 @@ impl Engine {
         let expected = Expectations { issuer: provider.issuer.as_str(), client_id: provider.client_id.as_str() };
         let access_token = tokens.access_token.as_deref();
         let verify = |keys: &ProviderKeys| verify_id_token(&tokens.id_token, keys, expected, &nonce, access_token, now);
-        self.verified(&known, verify).await
+        let token = match self.verified(&known, verify).await? {
+            Ok(token) => token,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        Ok(Ok(self.with_userinfo(provider, &known.metadata, token, access_token).await?))
+    }
+
+    /// Asks the provider for the claims about a person, if its ID token has no address. If the provider does not answer,
+    /// the token stays as it is: a person who is known needs no address.
+    async fn with_userinfo(
+        &self,
+        provider: &IdentityProvider,
+        metadata: &ProviderMetadata,
+        token: IdToken,
+        access_token: Option<&str>,
+    ) -> Result<IdToken> {
+        let (None, Some(url), Some(access_token)) = (&token.email, &metadata.userinfo_endpoint, access_token) else {
+            return Ok(token);
+        };
+        let authorization = format!("Bearer {access_token}");
+        let request = ProviderRequest::GetAuthorized { url: url.clone(), authorization };
+        Ok(match self.require_federation()?.send(request).await {
+            Ok(ProviderAnswer { status: 200, body }) => token.with_userinfo(&body),
+            Ok(ProviderAnswer { status, .. }) => {
+                tracing::warn!(provider = %provider.id, status, "an identity provider tells nothing about a person");
+                token
+            }
+            Err(error) => {
+                tracing::warn!(provider = %provider.id, %error, "an identity provider tells nothing about a person");
+                token
+            }
+        })
     }
 
     /// Checks a logout token.

@@ -65,12 +65,13 @@ fn the_demo_is_refused_on_a_database_with_a_tenant() {
 const BY_PASSKEY: [&str; 4] = ["addPasskey", "getSecondFactorOptions", "getStepUpOptions", "logInByPasskey"];
 
 /// The operations that need a record in the DNS, or an identity provider. The HTTP tests have both.
-const BY_OTHERS: [&str; 10] = [
+const BY_OTHERS: [&str; 11] = [
     "createIdentityProvider",
     "deleteIdentity",
     "deleteIdentityProvider",
     "finishFederation",
     "getIdentityProvider",
+    "logOutByFederation",
     "returnFromFederation",
     "startFederation",
     "startIdentity",

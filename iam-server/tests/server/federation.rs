@@ -157,8 +157,7 @@ impl Fixture {
 
     fn start(&self, client: &Client, members: &Value) -> String {
         let challenge = code_challenge(VERIFIER);
-        let mut start =
-            json!({ "providerId": self.provider["id"], "redirectUri": DONE, "codeChallenge": challenge });
+        let mut start = json!({ "providerId": self.provider["id"], "redirectUri": DONE, "codeChallenge": challenge });
         start.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
         text(&client.post("/api/v1/auth/federation/start", &start).expect(200)["authorizationUrl"])
     }
@@ -201,7 +200,10 @@ fn people_log_in_by_a_certified_provider() {
         wait_for("the end of the session", TIMEOUT, || (client.get("/api/v1/auth/me").status == 401).then_some(()));
     }
     let ended = fixture.ada.audit_entries("&action=LOGOUT");
-    assert!(ended.iter().all(|entry| entry["metadata"]["reason"] == "PROVIDER_LOGOUT") && ended.len() == 2, "{ended:?}");
+    assert!(
+        ended.iter().all(|entry| entry["metadata"]["reason"] == "PROVIDER_LOGOUT") && ended.len() == 2,
+        "{ended:?}"
+    );
 }
 
 #[test]

@@ -29,7 +29,6 @@ const provider = new Provider(issuer, {
         email: ["email", "email_verified"],
         profile: ["given_name", "family_name", "name"],
     },
-    conformIdTokenClaims: false,
     cookies: { keys: ["a key of the tests"] },
     features: {
         backchannelLogout: { enabled: true },

@@ -10,6 +10,13 @@ use crate::webhook::{AddressPolicy, SendError};
 pub enum ProviderRequest {
     /// For a document.
     Get(Url),
+    /// For a document that only the holder of a token gets.
+    GetAuthorized {
+        /// Where it goes.
+        url: Url,
+        /// The header `Authorization`.
+        authorization: String,
+    },
     /// With a form, which may have secrets.
     Post {
         /// Where it goes.
@@ -24,7 +31,7 @@ pub enum ProviderRequest {
 /// Shows where the request goes.
 impl fmt::Debug for ProviderRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Get(url) | Self::Post { url, .. }) = self;
+        let (Self::Get(url) | Self::GetAuthorized { url, .. } | Self::Post { url, .. }) = self;
         f.debug_struct("ProviderRequest").field("url", &url.as_str()).finish_non_exhaustive()
     }
 }

@@ -153,6 +153,32 @@ fn an_address_is_verified_by_true_alone() {
 }
 
 #[test]
+fn a_token_without_an_address_gets_the_claims_of_userinfo() {
+    let bare = checked(json!({ "email": null, "email_verified": null, "given_name": null, "name": null })).unwrap();
+    let info = json!({
+        "sub": bare.subject, "email": "grace@example.com", "email_verified": true, "given_name": "Grace",
+        "family_name": "Other", "name": "Grace Hopper",
+    });
+    let told = bare.clone().with_userinfo(info.to_string().as_bytes());
+    assert_eq!((told.email.as_deref(), told.email_verified), (Some("grace@example.com"), true));
+    assert_eq!((told.given_name.as_deref(), told.name.as_deref()), (Some("Grace"), Some("Grace Hopper")));
+    assert_eq!(told.family_name, bare.family_name.clone().or(Some("Other".to_owned())), "the token comes first");
+    // Another person, no JSON, or an address without more.
+    for (changes, expected) in [
+        (json!({ "sub": "another" }), &bare),
+        (json!({ "sub": null }), &bare),
+        (json!({ "email_verified": "yes" }), &IdToken { email_verified: false, ..told.clone() }),
+    ] {
+        let mut info = info.clone();
+        info.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        assert_eq!(bare.clone().with_userinfo(info.to_string().as_bytes()), *expected, "{changes}");
+    }
+    assert_eq!(bare.clone().with_userinfo(b"eyJhbGciOi"), bare);
+    let full = checked(json!({ "email": "signed@example.com" })).unwrap();
+    assert_eq!(full.clone().with_userinfo(info.to_string().as_bytes()), full, "an address of the token stays");
+}
+
+#[test]
 fn a_token_belongs_to_its_access_token() {
     for algorithm in ALGORITHMS {
         let kind = if algorithm == Algorithm::EdDSA { &SHA512 } else { &SHA256 };

@@ -11,6 +11,7 @@ pub(crate) fn document() -> Value {
         "authorization_endpoint": "https://id.example.com/authorize?brand=acme",
         "token_endpoint": "https://id.example.com/token",
         "jwks_uri": "https://id.example.com/keys",
+        "userinfo_endpoint": "https://id.example.com/userinfo",
         "response_types_supported": ["code", "code id_token"],
         "subject_types_supported": ["public"],
         "code_challenge_methods_supported": ["plain", "S256"],
@@ -39,6 +40,7 @@ fn the_document_of_a_provider_is_read() {
         authorization_endpoint: url("https://id.example.com/authorize?brand=acme"),
         token_endpoint: url("https://id.example.com/token"),
         jwks_uri: url("https://id.example.com/keys"),
+        userinfo_endpoint: Some(url("https://id.example.com/userinfo")),
         client_authentication: ClientAuthentication::Basic,
         sends_issuer: true,
     };
@@ -50,6 +52,9 @@ fn the_document_of_a_provider_is_read() {
     });
     let client_authentication = ClientAuthentication::Post;
     assert_eq!(parse(quiet), Ok(ProviderMetadata { client_authentication, sends_issuer: false, ..expected }));
+    for none in [Value::Null, json!("x")] {
+        assert_eq!(parse(json!({ "userinfo_endpoint": none })).unwrap().userinfo_endpoint, None);
+    }
     let authentication = |methods| parse(json!({ "token_endpoint_auth_methods_supported": methods })).unwrap();
     assert_eq!(authentication(Value::Null).client_authentication, ClientAuthentication::Basic);
     assert_eq!(authentication(json!(["none"])).client_authentication, ClientAuthentication::Post);
