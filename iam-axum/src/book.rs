@@ -23,7 +23,7 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 16] = pages![
+const PAGES: [(&str, &str); 17] = pages![
     "introduction",
     "design",
     "embedding",
@@ -31,6 +31,7 @@ const PAGES: [(&str, &str); 16] = pages![
     "integrating",
     "foresight",
     "federation",
+    "identity-providers",
     "versioning",
     "audit",
     "security",

@@ -38,9 +38,7 @@ pub(crate) struct SessionCookie {
 impl SessionCookie {
     /// Returns the cookie of a new session.
     pub(crate) fn begin(tokens: Tokens) -> Self {
-        let random: &dyn Random = &SystemRandom;
-        let seed = URL_SAFE_NO_PAD.encode(random.bytes::<32>());
-        Self { seed, access: tokens.access, refresh: tokens.refresh }
+        Self { seed: random_text(), access: tokens.access, refresh: tokens.refresh }
     }
 
     /// Returns the cookie of the same session with its next tokens.
@@ -89,6 +87,12 @@ impl SessionCookie {
     }
 }
 
+/// Returns a text of 43 characters that cannot be guessed.
+pub(crate) fn random_text() -> String {
+    let random: &dyn Random = &SystemRandom;
+    URL_SAFE_NO_PAD.encode(random.bytes::<32>())
+}
+
 impl CookieKind {
     /// Returns the header with which the browser forgets the cookie.
     pub(crate) fn forgotten(self) -> Option<HeaderValue> {
@@ -129,6 +133,9 @@ pub(crate) fn with_cookie(cookie: Option<HeaderValue>, response: impl IntoRespon
 pub(crate) enum TemporaryCookie {
     /// The challenge of a sign-in that waits for its second factor, and the methods that answer it.
     SecondFactor,
+    /// What a person wants at an identity provider, the secret that proves that this browser has begun it, and what
+    /// follows.
+    Provider,
     /// The URI of an authenticator app that is not confirmed, and the id of the factor.
     Authenticator,
     /// New recovery codes, until their page is open.
@@ -143,6 +150,7 @@ impl TemporaryCookie {
     fn name(self, kind: CookieKind) -> String {
         let purpose = match self {
             Self::SecondFactor => "second-factor",
+            Self::Provider => "provider",
             Self::Authenticator => "authenticator",
             Self::RecoveryCodes => "recovery-codes",
             Self::ApiKey => "api-key",
@@ -154,14 +162,17 @@ impl TemporaryCookie {
     fn seconds(self) -> u32 {
         match self {
             Self::SecondFactor => 300,
+            // Ten minutes at the provider, and one for the way back.
+            Self::Provider => 660,
             Self::Authenticator => 600,
             Self::RecoveryCodes | Self::ApiKey | Self::WebhookSecret => 60,
         }
     }
 
-    /// Whether the texts are for one session: a page must not show the texts of another person.
+    /// Whether the texts are for one session: a page must not show the texts of another person. Those for a provider
+    /// are in no page, and the service knows the session that has begun a link.
     fn is_of_session(self) -> bool {
-        !matches!(self, Self::SecondFactor)
+        !matches!(self, Self::SecondFactor | Self::Provider)
     }
 
     /// Returns the header that gives the browser these texts. The form token is that of the session, or empty before

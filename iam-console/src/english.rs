@@ -4,6 +4,7 @@
 
 use iam_core::access::Denial;
 use iam_core::factor::SecondFactorPolicy;
+use iam_core::identity_provider::{Provisioning, SubjectClaim};
 use iam_core::tenant::{PasswordLogin, PasswordPolicy};
 
 pub(crate) const CONSOLE: &str = "Console";
@@ -70,6 +71,26 @@ pub(crate) const PASSKEY_UNUSABLE: &str = "The browser has sent no answer of a p
 pub(crate) const PASSKEY_NEEDS_SCRIPT: &str = "A passkey needs JavaScript. Allow it for this page.";
 pub(crate) const SIGN_IN_LATE: &str = "The second step came too late. Sign in again.";
 pub(crate) const START_AGAIN: &str = "Start again";
+
+/// The button that leads to an identity provider.
+pub(crate) fn sign_in_with(provider: &str) -> String {
+    format!("Sign in with {provider}")
+}
+
+pub(crate) const PASSWORD_REFUSED: &str =
+    "Your tenant does not allow passwords for your address. Sign in with the account of your company.";
+pub(crate) const PASSWORD_OF_ADMINISTRATOR: &str =
+    "If you hold all permissions in your tenant, you can also sign in with your password.";
+pub(crate) const USE_PASSWORD: &str = "Use your password";
+pub(crate) const FORM_TOO_LONG: &str =
+    "The form that you sent is too long to be kept while you are at the provider. You must fill it in again.";
+pub(crate) const PROVIDER_LATE: &str = "The sign-in took too long. Sign in again.";
+pub(crate) const PROVIDER_DENIED: &str = "You were not let in at the provider. Try again, or choose another way.";
+pub(crate) const PROVIDER_FAILED: &str =
+    "The answer of the provider is not accepted. Try again. If that does not help, ask your administrator.";
+pub(crate) const PROVIDER_NOT_LINKED: &str =
+    "No user is linked to your account at the provider. Choose another way, or ask your administrator.";
+pub(crate) const PROVIDER_UNAVAILABLE: &str = "The provider does not answer. Try again later, or choose another way.";
 
 pub(crate) const REGISTER: &str = "Register a tenant";
 pub(crate) const REGISTER_HINT: &str = "A tenant has its own users, roles and log, which no other tenant can see. \
@@ -939,6 +960,21 @@ pub(crate) const RECOVERY_CODES_ONCE: &str = "They are shown only now: copy them
 pub(crate) const NEW_CODES: &str = "Get new codes";
 pub(crate) const NEW_CODES_WHAT: &str = "With new codes, the old ones stop working.";
 
+pub(crate) const LINKED_ACCOUNTS: &str = "Linked accounts";
+pub(crate) const LINKED_WHAT: &str =
+    "With an account at one of these providers, you sign in without a password of this console.";
+pub(crate) const NOTHING_LINKED: &str = "No account is linked to yours.";
+pub(crate) const NO_PROVIDERS: &str = "Your tenant has no provider of accounts.";
+pub(crate) const LINKED_SINCE: &str = "Linked";
+pub(crate) const ACCOUNT_LINKED: &str = "The account is linked. From now on, you can sign in with it.";
+pub(crate) const LINK_REMOVED: &str = "The account is no longer linked to yours.";
+pub(crate) const LINK_LATE: &str = "The link took too long. Begin again.";
+
+/// The button that leads to an identity provider to link an account there.
+pub(crate) fn link_with(provider: &str) -> String {
+    format!("Link {provider}")
+}
+
 pub(crate) const API_KEYS: &str = "API keys";
 pub(crate) const NO_KEYS: &str = "There is no key. With a key, a program acts as this user.";
 pub(crate) const KEYS_HIDDEN: &str = "You may not see the keys of this user.";
@@ -1119,6 +1155,99 @@ pub(crate) fn test_result(status: Option<u16>, error: Option<&str>, duration_ms:
     match error {
         Some(error) => format!("{answer}: {error}."),
         None => format!("{answer}. The test is accepted."),
+    }
+}
+
+// Domains.
+pub(crate) const DOMAINS: &str = "Domains";
+pub(crate) const DOMAIN: &str = "Domain";
+pub(crate) const DOMAINS_WHAT: &str =
+    "A domain proves which e-mail addresses are those of your tenant. Identity providers speak for the people in it.";
+pub(crate) const NO_DOMAINS: &str = "There is no domain yet.";
+pub(crate) const NEW_DOMAIN: &str = "New domain";
+pub(crate) const ADD_DOMAIN: &str = "Add the domain";
+pub(crate) const DOMAIN_HINT: &str = "Such as example.com. A subdomain is a domain of its own.";
+pub(crate) const DOMAIN_VERIFIED: &str = "Verified";
+pub(crate) const VERIFIED_AT: &str = "Verified at";
+pub(crate) const CHECKED_AT: &str = "Checked at";
+pub(crate) const DOMAIN_ADDED: &str = "The domain is added. Publish the record below, and check it.";
+pub(crate) const DOMAIN_IS_VERIFIED: &str = "The record was found. The domain is verified.";
+pub(crate) const DOMAIN_REMOVED: &str = "The domain is removed.";
+pub(crate) const ABOUT_THIS_DOMAIN: &str = "what was done to this domain";
+pub(crate) const RECORD: &str = "Record to publish";
+pub(crate) const RECORD_WHAT: &str =
+    "Publish this record in the DNS of the domain, and leave it there. It is looked for again each day.";
+pub(crate) const RECORD_TYPE: &str = "Type";
+pub(crate) const RECORD_VALUE: &str = "Value";
+pub(crate) const RECORD_NOT_NEEDED: &str = "The operator has verified this domain. It needs no record.";
+pub(crate) const RECORD_ABSENT: &str =
+    "The record is absent. After seven days without it, the domain is pending again. Absent since";
+pub(crate) const CHECK_RECORD: &str = "Check the record now";
+pub(crate) const REMOVE_DOMAIN_WHAT: &str =
+    "Another tenant can verify it at once. A domain that an identity provider names cannot be removed.";
+pub(crate) const REMOVE_DOMAIN_CONFIRM: &str = "Yes, remove this domain";
+
+// Identity providers.
+pub(crate) const IDENTITY_PROVIDERS: &str = "Identity providers";
+pub(crate) const IDENTITY_PROVIDER: &str = "Identity provider";
+pub(crate) const IDENTITY_PROVIDERS_WHAT: &str = "By an identity provider, such as Entra, Okta, Google or Keycloak, people sign in with the accounts that they have.";
+pub(crate) const NO_IDENTITY_PROVIDERS: &str = "There is no identity provider yet.";
+pub(crate) const NEW_IDENTITY_PROVIDER: &str = "New identity provider";
+pub(crate) const CREATE_IDENTITY_PROVIDER: &str = "Create the identity provider";
+pub(crate) const IDENTITY_PROVIDER_CREATED: &str =
+    "The identity provider is created. Register the addresses below at the provider.";
+pub(crate) const IDENTITY_PROVIDER_REMOVED: &str = "The identity provider is removed.";
+pub(crate) const IDENTITY_PROVIDER_CHANGED_MEANWHILE: &str =
+    "The identity provider has changed since you opened this page, so nothing is changed. Open the page again first.";
+pub(crate) const ABOUT_THIS_IDENTITY_PROVIDER: &str = "what was done to this identity provider";
+pub(crate) const IDENTITY_PROVIDER_READ_ONLY: &str = "You may see this identity provider, and may not change it.";
+pub(crate) const PROVIDER_SETTINGS: &str = "Settings of the provider";
+pub(crate) const ISSUER: &str = "Issuer";
+pub(crate) const ISSUER_HINT: &str = "Such as https://login.example.com, to the letter as the provider names itself.";
+pub(crate) const CLIENT_ID: &str = "Client id";
+pub(crate) const CLIENT_ID_HINT: &str = "How the provider names this service";
+pub(crate) const CLIENT_SECRET: &str = "Client secret";
+pub(crate) const CLIENT_SECRET_HINT: &str = "Leave it empty if the provider gives none. It is never shown again.";
+pub(crate) const CLIENT_SECRET_KEPT: &str = "It is never shown. Leave it empty to keep the secret that is stored.";
+pub(crate) const REMOVE_SECRET: &str = "Remove the secret";
+pub(crate) const SECRET_AND_REMOVED: &str = "must be empty if the secret is to be removed";
+pub(crate) const SCOPES: &str = "Scopes";
+pub(crate) const SCOPES_HINT: &str = "What the provider is asked for, with spaces between them. One of them is openid.";
+pub(crate) const PROVIDER_DOMAINS_HINT: &str =
+    "The provider speaks for the people in these domains. A pending domain has no effect.";
+pub(crate) const PROVIDER_NEEDS_DOMAIN: &str = "The tenant has no domain.";
+pub(crate) const DOMAINS_HIDDEN: &str = "You may not see the domains.";
+pub(crate) const TRUSTS_EMAIL: &str = "An e-mail address counts as verified, although the provider does not say so";
+pub(crate) const SUBJECT_CLAIM: &str = "What names a person";
+pub(crate) const PROVISIONING: &str = "Accounts of people who sign in for the first time";
+pub(crate) const PROVIDED_ROLES: &str = "Roles of new users";
+pub(crate) const PROVIDED_ROLES_HINT: &str = "The users that the provider makes get these roles. An empty row counts for nothing. No role may have all permissions.";
+pub(crate) const FACTOR_IS_TRUSTED: &str = "A second factor at the provider counts here";
+pub(crate) const PROVIDER_ENABLED: &str = "People sign in by it";
+pub(crate) const ADDRESSES: &str = "Addresses of this service";
+pub(crate) const ADDRESSES_WHAT: &str = "Register these addresses at the provider.";
+pub(crate) const CALLBACK_URL: &str = "Callback";
+pub(crate) const LOGOUT_URL: &str = "Back-channel logout";
+pub(crate) const FEDERATION_OFF: &str =
+    "This installation reaches no identity providers. The operator can turn federation on.";
+pub(crate) const REMOVE_PROVIDER_WHAT: &str =
+    "Linked persons cannot sign in by it any more, and their links are removed. Sessions go on.";
+pub(crate) const REMOVE_PROVIDER_CONFIRM: &str = "Yes, remove this identity provider";
+
+/// The name of a claim that names a person.
+pub(crate) fn subject_claim(claim: &SubjectClaim) -> &'static str {
+    match claim {
+        SubjectClaim::Sub => "sub: the subject",
+        SubjectClaim::Oid => "oid: the object identifier of Entra",
+    }
+}
+
+/// What happens with a person who is not linked to a user.
+pub(crate) fn provisioning(provisioning: &Provisioning) -> &'static str {
+    match provisioning {
+        Provisioning::Off => "Nothing happens: people link their own accounts.",
+        Provisioning::Link => "The user with the verified address of the person is linked.",
+        Provisioning::Create => "The user with the verified address of the person is linked, or a new user is made.",
     }
 }
 

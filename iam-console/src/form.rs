@@ -4,12 +4,14 @@ use iam_core::user::NewUser;
 use crate::query;
 
 /// The fields that a form can have several times, see [`Form::all`].
-const LISTS: [&str; 2] = ["permission", "roleIds"];
+const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 63] = [
+const KNOWN: [&str; 75] = [
     "action",
     "again",
+    "clientId",
+    "clientSecret",
     "code",
     "confirmed",
     "credential",
@@ -17,16 +19,20 @@ const KNOWN: [&str; 63] = [
     "currentPassword",
     "decision",
     "description",
+    "domain",
+    "domainIds",
     "dueAt",
     "email",
     "enabled",
     "expiresAt",
+    "factorIsTrusted",
     "find",
     "firstLine",
     "firstName",
     "form-token",
     "fromSequence",
     "homeOrganizationId",
+    "issuer",
     "kept",
     "key",
     "lastName",
@@ -49,7 +55,10 @@ const KNOWN: [&str; 63] = [
     "proof-credential",
     "proof-password",
     "proof-recovery-code",
+    "provider",
+    "provisioning",
     "reason",
+    "removeSecret",
     "resource",
     "retentionDays",
     "role",
@@ -57,6 +66,7 @@ const KNOWN: [&str; 63] = [
     "roles",
     "run",
     "scope",
+    "scopes",
     "search",
     "secondFactor",
     "secondFactorGraceDays",
@@ -64,8 +74,10 @@ const KNOWN: [&str; 63] = [
     "shown",
     "slug",
     "status",
+    "subjectClaim",
     "tenant",
     "tenantName",
+    "trustsEmail",
     "types",
     "until",
     "url",
@@ -96,7 +108,12 @@ impl Form {
 
     /// Returns a form with one field.
     pub(crate) fn with(name: &str, value: String) -> Self {
-        Self(vec![(name.to_owned(), value)])
+        Self::of([(name, value)])
+    }
+
+    /// Returns a form with these fields.
+    pub(crate) fn of<const N: usize>(fields: [(&str, String); N]) -> Self {
+        Self(fields.map(|(name, value)| (name.to_owned(), value)).into())
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

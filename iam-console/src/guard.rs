@@ -55,6 +55,7 @@ pub(crate) async fn guarded(State(console): State<Console>, request: Request, ne
     }
     match admit(&console, request).await {
         Ok(CheckedForm { parts, mut form, signed_in }) => {
+            let asks_address = console.provider_callback(&parts).is_some();
             let mut request = Request::from_parts(parts, Body::empty());
             let uri = address(&request);
             request.extensions_mut().insert(form.clone());
@@ -62,7 +63,8 @@ pub(crate) async fn guarded(State(console): State<Console>, request: Request, ne
             if needs_sign_in(&response) && !form.is_empty() {
                 // A proof is for a step-up of the session that has ended.
                 take_step_up(&mut form);
-                return sign_in::with_form(&console, uri, &form, &response).unwrap_or_else(Problem::into_response);
+                return sign_in::with_form(&console, asks_address, (uri, &form), &response)
+                    .unwrap_or_else(Problem::into_response);
             }
             let (problem, response) = problem_of(response).await;
             let reason = problem.and_then(|problem| Reason::of(&problem));

@@ -12,10 +12,12 @@ mod confirm;
 mod cookie;
 mod day;
 mod device;
+mod domains;
 mod effects;
 mod english;
 mod form;
 mod guard;
+mod identity_providers;
 mod invitations;
 mod keys;
 mod names;
@@ -30,6 +32,7 @@ mod query;
 mod resume;
 mod rights;
 mod roles;
+mod rows;
 mod session;
 mod settings;
 mod sign_in;
@@ -88,6 +91,8 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(audit::routes())
         .merge(access_reviews::routes())
         .merge(webhooks::routes())
+        .merge(domains::routes())
+        .merge(identity_providers::routes())
         .merge(tenant::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())

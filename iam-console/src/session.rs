@@ -113,6 +113,8 @@ async fn current(
 pub(crate) struct SignedIn {
     pub(crate) caller: Caller,
     pub(crate) form_token: String,
+    /// See [`Console::provider_callback`].
+    pub(crate) provider_callback: Option<String>,
 }
 
 impl FromRequestParts<Console> for SignedIn {
@@ -152,17 +154,19 @@ impl FromRequestParts<Console> for WithoutFactor {
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
         let session = parts.extensions.get::<SessionCookie>().cloned();
         let Some(session) = session else { return Err(to_sign_in(parts, console)) };
-        let form_token = session.form_token();
+        let (form_token, provider_callback) = (session.form_token(), console.provider_callback(parts));
         let problem = match Authenticated::from_request_parts(parts, console).await {
             Ok(Authenticated(caller)) => {
-                return Ok(Self { signed_in: SignedIn { caller, form_token }, is_restricted: false });
+                let signed_in = SignedIn { caller, form_token, provider_callback };
+                return Ok(Self { signed_in, is_restricted: false });
             }
             Err(problem) => problem,
         };
         let (document, response) = problem_of(problem.into_response()).await;
         if document.is_some_and(|document| document.is_of(Kind::SecondFactorRequired)) {
             let caller = restricted(parts, console, &session).await.map_err(|problem| problem.into_response())?;
-            return Ok(Self { signed_in: SignedIn { caller, form_token }, is_restricted: true });
+            let signed_in = SignedIn { caller, form_token, provider_callback };
+            return Ok(Self { signed_in, is_restricted: true });
         }
         if response.status() != StatusCode::UNAUTHORIZED {
             return Err(response);
@@ -212,21 +216,39 @@ struct Arrival {
     wanted: String,
 }
 
-/// Leads to the page on which a person signs in, and from there back to where it wanted to go.
-///
-/// A browser does not send the cookie if a link of another site leads here. Then the response is a page that loads the
-/// wanted page again: this time, the console itself leads there.
-fn to_sign_in(parts: &Parts, console: &Console) -> Response {
+/// Returns a page that leads on at once.
+pub(crate) fn leading_to(console: &Console, wanted: &str) -> Result<Response, Problem> {
+    let arrival = Arrival { frame: Frame::without_session(console.base()), wanted: wanted.to_owned() };
+    page(StatusCode::OK, &arrival)
+}
+
+/// Returns a page that loads the wanted page again, if another site leads here: a browser then does not send the
+/// cookies. The second time, the console itself leads there.
+pub(crate) fn loaded_again(console: &Console, parts: &Parts) -> Option<Response> {
+    if parts.headers.get("sec-fetch-site").is_none_or(|site| site != "cross-site") {
+        return None;
+    }
+    // The page that it loads checks the query.
+    accept(parts);
+    Some(leading_to(console, wanted(parts)).unwrap_or_else(Problem::into_response))
+}
+
+/// Returns the path and the query that the browser has asked for.
+fn wanted(parts: &Parts) -> &str {
     let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri);
-    let wanted = uri.path_and_query().map_or("", |path| path.as_str());
+    uri.path_and_query().map_or("", |path| path.as_str())
+}
+
+/// Leads to the page on which a person signs in, and from there back to where it wanted to go.
+fn to_sign_in(parts: &Parts, console: &Console) -> Response {
+    let wanted = wanted(parts);
     let (is_part, has_ended) = (is_for_part(&parts.headers), parts.extensions.get::<Ended>().is_some());
     let is_page = parts.method.is_safe() && !is_part;
-    let is_cross_site = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
-    if is_page && is_cross_site && !has_ended {
-        // The page that it loads checks the query.
-        accept(parts);
-        let arrival = Arrival { frame: Frame::without_session(console.base()), wanted: wanted.to_owned() };
-        return page(StatusCode::OK, &arrival).unwrap_or_else(|problem| problem.into_response());
+    if is_page
+        && !has_ended
+        && let Some(again) = loaded_again(console, parts)
+    {
+        return again;
     }
     let mut query = Vec::new();
     if is_page && wanted != console.home() {

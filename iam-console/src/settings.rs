@@ -45,6 +45,16 @@ impl Settings {
         CookieKind { is_secure: has_tls || !authority.as_deref().is_some_and(is_loopback), port }
     }
 
+    /// Returns the address to which a person comes back from an identity provider. `None` if the request names no
+    /// host.
+    pub(crate) fn provider_callback(&self, parts: &Parts) -> Option<String> {
+        let origin = match &self.origin {
+            Some(own) => own.trim_end_matches('/').to_owned(),
+            None => format!("http://{}", host(parts)?),
+        };
+        Some(format!("{origin}{}/sign-in/provider", self.base()))
+    }
+
     /// Whether a browser reaches the console under this origin.
     pub(crate) fn is_own_origin(&self, origin: &str, parts: &Parts) -> bool {
         match &self.origin {
@@ -110,6 +120,19 @@ mod tests {
         {
             assert_eq!(Settings { path: path.into(), ..Settings::default() }.base(), base, "{path}");
         }
+    }
+
+    #[test]
+    fn a_provider_leads_back_to_the_origin_of_the_console() {
+        let settings = Settings::default();
+        let callback = settings.provider_callback(&parts("127.0.0.1:8080"));
+        assert_eq!(callback.as_deref(), Some("http://127.0.0.1:8080/console/sign-in/provider"));
+        let origin = Some("https://iam.example.com/".to_owned());
+        let settings = Settings { origin, path: "/".into(), ..Settings::default() };
+        let callback = settings.provider_callback(&parts("127.0.0.1:8080"));
+        assert_eq!(callback.as_deref(), Some("https://iam.example.com/sign-in/provider"));
+        let nameless = Request::builder().body(()).unwrap().into_parts().0;
+        assert_eq!(Settings::default().provider_callback(&nameless), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
+use axum::http::request::Parts;
 use iam_axum::rate_limit::{Client, Limited};
 use iam_axum::{Problem, charge};
 use iam_core::{Caller, Iam, RequestContext};
@@ -40,6 +41,12 @@ impl Console {
     /// Whether this installation accepts passkeys.
     pub(crate) fn has_passkeys(&self) -> bool {
         self.iam.settings().relying_party.is_some()
+    }
+
+    /// Returns the address to which a person comes back from an identity provider. `None` if the operator does not
+    /// allow it: then the console offers no provider.
+    pub(crate) fn provider_callback(&self, parts: &Parts) -> Option<String> {
+        self.settings.provider_callback(parts).filter(|address| self.iam.federation().allows_redirect(address))
     }
 
     /// Counts the rows of a file as requests of its user, beside the request that sends them.

@@ -203,6 +203,27 @@ impl Field {
     }
 }
 
+/// Returns the errors of a field with several values. An error about one of them names it.
+pub(crate) fn errors_of_list(name: &str, label: &str, typed: &[String], errors: &[FieldError]) -> String {
+    let texts = errors.iter().filter_map(|error| {
+        let index = error.field.strip_prefix(name)?;
+        let number = index.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')?.parse::<usize>().ok());
+        let named = number.and_then(|number| typed.get(number)).map_or(label, String::as_str);
+        // A whole sentence stands alone.
+        let is_sentence = error.message.ends_with('.');
+        Some(if is_sentence { error.message.clone() } else { format!("{named} {}.", error.message) })
+    });
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// A text that a person copies to another system.
+pub(crate) struct Copied {
+    /// Names its element in the page.
+    pub(crate) id: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) text: String,
+}
+
 /// A page with one form.
 #[derive(Template)]
 #[template(path = "form.html")]

@@ -1,6 +1,8 @@
-//! The account of the person who is signed in: its password, its e-mail, its second factors, its sessions and its keys.
+//! The account of the person who is signed in: its password, its e-mail, its second factors, its accounts at identity
+//! providers, its sessions and its keys.
 
 mod factors;
+pub(crate) mod identities;
 mod passkeys;
 mod profile;
 
@@ -16,6 +18,7 @@ use iam_core::session::{Me, Session};
 use iam_core::{Error, SessionId};
 use serde::Deserialize;
 
+use crate::account::identities::Linked;
 use crate::english;
 use crate::form::Form;
 use crate::keys::{self, Keys};
@@ -41,6 +44,8 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/account/recovery-codes", get(factors::show_recovery_codes).post(factors::issue_recovery_codes))
         .route("/account/factors/{id}", get(factors::show_name).post(factors::rename))
         .route("/account/factors/{id}/remove", post(factors::remove))
+        .route("/account/identities/start", post(identities::start))
+        .route("/account/identities/{id}/remove", post(identities::remove))
         .route("/account/passkey", get(passkeys::show).post(passkeys::add))
         .route("/account/passkey/options", post(passkeys::options))
 }
@@ -57,7 +62,9 @@ struct AccountPage {
     factors: FactorList,
     has_passkeys: bool,
     sends_mail: bool,
-    /// `None` in a session that can only be used to set up a factor.
+    /// `None` where the console offers no provider, and in a session that can only be used to set up a factor.
+    linked: Option<Linked>,
+    /// `None` in such a session.
     sessions: Option<Vec<Session>>,
     /// `None` in such a session, too.
     keys: Option<Keys>,
@@ -99,6 +106,9 @@ impl Done {
             "factor" => english::FACTOR_ADDED,
             "renamed" => english::SAVED,
             "removed" => english::FACTOR_REMOVED,
+            "linked" => english::ACCOUNT_LINKED,
+            "unlinked" => english::LINK_REMOVED,
+            "link-late" => english::LINK_LATE,
             "key-revoked" => english::KEY_REVOKED,
             _ => "",
         }
@@ -110,11 +120,12 @@ async fn page_of(console: &Console, person: &WithoutFactor) -> Result<AccountPag
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let me = iam.sessions().me(caller).await?;
     let frame = signed_in.frame_for(console, &me);
-    let (sessions, keys) = if *is_restricted {
-        (None, None)
+    let (linked, sessions, keys) = if *is_restricted {
+        (None, None, None)
     } else {
         let sessions = iam.sessions().list(caller, me.user.id).await?;
-        (Some(sessions), Some(Keys::of(console, signed_in, &frame, me.user.id).await?))
+        let keys = Keys::of(console, signed_in, &frame, me.user.id).await?;
+        (Linked::of(console, signed_in).await?, Some(sessions), Some(keys))
     };
     Ok(AccountPage {
         frame,
@@ -124,6 +135,7 @@ async fn page_of(console: &Console, person: &WithoutFactor) -> Result<AccountPag
         is_restricted: *is_restricted,
         factors: iam.factors().list(caller).await?,
         has_passkeys: console.has_passkeys(),
+        linked,
         sessions,
         keys,
         current: caller.require_user().ok().map(|(_, session)| session),

@@ -12,6 +12,7 @@ use crate::english;
 use crate::form::Form;
 use crate::picker;
 use crate::problem::{collected, refused_form};
+use crate::rows;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, Frame, page};
@@ -27,22 +28,12 @@ struct NewInvitationPage {
     roles: Vec<Vec<Field>>,
 }
 
-/// Returns the name of a field of a role in the form.
-fn name(field: &str, number: usize) -> String {
-    format!("{field}-{number}")
-}
-
-/// Returns how many roles a form has fields for.
-fn number_of_roles(form: &Form) -> usize {
-    form.get("roles").parse().unwrap_or(1).clamp(1, MAX_ROLES)
-}
-
 fn role_fields(console: &Console, number: usize) -> [Field; 3] {
-    let organization = Field::text(name("organization", number), english::ORGANIZATION);
+    let organization = Field::text(rows::name("organization", number), english::ORGANIZATION);
     [
-        picker::of_role(console, Field::text(name("role", number), english::ROLE)),
+        picker::of_role(console, Field::text(rows::name("role", number), english::ROLE)),
         picker::of_organization(console, organization.with_hint(english::ORGANIZATION_OR_TENANT)),
-        Field { kind: "date", ..Field::text(name("until", number), english::LAST_DAY) }
+        Field { kind: "date", ..Field::text(rows::name("until", number), english::LAST_DAY) }
             .with_hint(english::INVITED_UNTIL),
     ]
 }
@@ -78,9 +69,8 @@ pub(super) async fn create(
     signed_in: SignedIn,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let number = number_of_roles(&form);
+    let number = rows::number(&form, MAX_ROLES);
     if form.has("more") {
-        let number = (number + 1).min(MAX_ROLES);
         return page(StatusCode::OK, &page_of(&console, &signed_in, number, (&form, &[], String::new())).await?);
     }
     match invite(&console, &signed_in, &form).await {
@@ -96,8 +86,8 @@ pub(super) async fn create(
 
 async fn invite(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<InvitationId, Error> {
     let (mut roles, mut numbers, mut errors) = (Vec::new(), Vec::new(), Vec::new());
-    for number in 0..number_of_roles(form) {
-        let [role, organization, until] = ["role", "organization", "until"].map(|field| name(field, number));
+    for number in 0..rows::number(form, MAX_ROLES) {
+        let [role, organization, until] = ["role", "organization", "until"].map(|field| rows::name(field, number));
         let typed = (form.given(&role), form.given(&organization), form.given(&until));
         let (Some(typed_role), typed_organization, typed_until) = typed else {
             if typed.1.is_some() || typed.2.is_some() {
@@ -125,29 +115,5 @@ async fn invite(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<
         roles,
     };
     let invitation = console.iam.invitations().create(&signed_in.caller, new).await;
-    Ok(invitation.map_err(|error| as_typed(error, &numbers))?.id)
-}
-
-/// Names the fields of an error as the form does. The service names the fields of the n-th role.
-fn as_typed(error: Error, numbers: &[usize]) -> Error {
-    let field = |named: &str| {
-        let (index, field) = named.strip_prefix("roles[")?.split_once("].")?;
-        let number = numbers.get(index.parse::<usize>().ok()?)?;
-        let field = match field {
-            "roleId" => "role",
-            "organizationId" => "organization",
-            _ => "until",
-        };
-        Some(name(field, *number))
-    };
-    match error {
-        Error::Validation(errors) => Error::Validation(
-            errors
-                .into_iter()
-                .map(|error| FieldError::new(field(&error.field).unwrap_or(error.field), error.message))
-                .collect(),
-        ),
-        Error::About { field: named, error } => Error::About { field: field(&named).unwrap_or(named), error },
-        error => error,
-    }
+    Ok(invitation.map_err(|error| rows::as_typed(error, &numbers))?.id)
 }

@@ -15,7 +15,7 @@ use crate::english;
 use crate::form::Form;
 use crate::session::SignedIn;
 use crate::state::Console;
-use crate::view::Field;
+use crate::view::{Field, errors_of_list};
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -60,11 +60,13 @@ impl Fields {
         };
         let enabled = webhook.is_none_or(|webhook| webhook.enabled);
         let types = shown(Field::text("types", english::EVENT_TYPES).with_hint(english::EVENT_TYPES_HINT), types);
+        let typed = form.map(typed_types).unwrap_or_default();
+        let types_error = errors_of_list("types", english::EVENT_TYPES, &typed, errors);
         let catalogue = console.iam.audit().catalogue(&signed_in.caller).ok();
         Self {
             url: shown(Field { kind: "url", ..Field::text("url", english::WEBHOOK_URL) }, url)
                 .with_hint(english::WEBHOOK_URL_HINT),
-            types: Field { error: types_error(form, errors), ..types },
+            types: Field { error: types_error, ..types },
             description: shown(Field::text("description", english::DESCRIPTION).optional(), description),
             enabled: form.map_or(enabled, |form| form.has("enabled")),
             unknown: unknown_types(webhook, catalogue.as_deref().unwrap_or_default()),
@@ -95,16 +97,4 @@ fn unknown_types(webhook: Option<&Webhook>, catalogue: &[Recorded]) -> String {
 fn typed_types(form: &Form) -> Vec<String> {
     let words = form.get("types").split(|char: char| char.is_whitespace() || char == ',');
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-/// Returns the errors of the types of a form. An error about one type names it.
-fn types_error(form: Option<&Form>, errors: &[FieldError]) -> String {
-    let typed = form.map(typed_types).unwrap_or_default();
-    let texts = errors.iter().filter_map(|error| {
-        let index = error.field.strip_prefix("types")?;
-        let number = index.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')?.parse::<usize>().ok());
-        let named = number.and_then(|number| typed.get(number)).map_or(english::EVENT_TYPES, String::as_str);
-        Some(format!("{named} {}.", error.message))
-    });
-    texts.collect::<Vec<_>>().join(" ")
 }

@@ -11,6 +11,8 @@ use iam_core::access_review::{AccessReviewFilter, AccessReviewStatus, NewAccessR
 use iam_core::api_key::NewApiKey;
 use iam_core::assignment::{Assignment, NewAssignment};
 use iam_core::audit::AuditFilter;
+use iam_core::domain::Domain;
+use iam_core::identity_provider::{IdentityProvider, NewIdentityProvider};
 use iam_core::invitation::{Invitation, InvitedRole, NewInvitation};
 use iam_core::organization::{NewOrganization, Organization};
 use iam_core::page::PageRequest;
@@ -22,6 +24,7 @@ use iam_core::{AccessReviewId, ApiKeyId, AssignmentId, Caller, OrganizationId, S
 use crate::app::{Answer, App, EMAIL, PASSWORD, person};
 
 const WEBHOOK_URL: &str = "https://example.com/";
+const ISSUER: &str = "https://login.example.com";
 const TABLE: &str = include_str!("../../../iam-axum/tests/http/access-table.txt");
 /// The targets of the table. A name that ends with another one comes first.
 const TARGETS: [&str; 6] = ["own branch", "other branch", "other tenant", "tenant", "oneself", "-"];
@@ -92,6 +95,17 @@ const OFFERED: &[&str] = &[
     "GET /webhooks/{id}/deliveries",
     "POST /webhooks/{id}/replay",
     "DELETE /webhooks/{id}",
+    "GET /domains",
+    "POST /domains",
+    "GET /domains/{id}",
+    "POST /domains/{id}/verify",
+    "DELETE /domains/{id}",
+    "GET /identity-providers",
+    "POST /identity-providers",
+    "GET /identity-providers/{id}",
+    "PATCH /identity-providers/{id} (name)",
+    "PATCH /identity-providers/{id} (anything else)",
+    "DELETE /identity-providers/{id}",
 ];
 
 /// A line of the table: an operation, a target, and the outcome for each person.
@@ -144,7 +158,7 @@ fn fresh(start: &str) -> String {
 
 impl World {
     async fn new() -> Self {
-        let app = App::with_mail().await;
+        let app = App::with_federation().await;
         let owner = app.register(EMAIL).await;
         let foreign_owner = app.register("owner@example.org").await;
         let company = organization(&app, &owner, "Company", None).await.id;
@@ -292,6 +306,43 @@ impl World {
         for owner in [&self.owner, &self.foreign_owner] {
             for webhook in webhooks.list(owner).await.unwrap() {
                 webhooks.delete(owner, webhook.id).await.unwrap();
+            }
+        }
+    }
+
+    /// The only domain of a tenant, which may have no more than 50. Its record is published.
+    async fn domain(&self, target: &str) -> Domain {
+        self.remove_domains().await;
+        let owner = self.owner_of(target);
+        let domain = self.app.iam.domains().create(owner, &fresh_domain()).await.unwrap();
+        self.app.zone.publish(&domain);
+        domain
+    }
+
+    async fn remove_domains(&self) {
+        let domains = self.app.iam.domains();
+        for owner in [&self.owner, &self.foreign_owner] {
+            for domain in domains.list(owner).await.unwrap() {
+                domains.delete(owner, domain.id).await.unwrap();
+            }
+        }
+    }
+
+    /// The only provider of a tenant, which may have no more than 20.
+    async fn provider(&self, target: &str) -> IdentityProvider {
+        self.remove_providers().await;
+        let system = Caller::system(self.owner_of(target).tenant(), "test");
+        let (name, issuer, client_id) = (fresh("Acme "), ISSUER.to_owned(), "iam".to_owned());
+        let new = NewIdentityProvider { name, issuer, client_id, ..NewIdentityProvider::default() };
+        self.app.iam.identity_providers().create(&system, new).await.unwrap()
+    }
+
+    async fn remove_providers(&self) {
+        let providers = self.app.iam.identity_providers();
+        for owner in [&self.owner, &self.foreign_owner] {
+            let system = Caller::system(owner.tenant(), "test");
+            for provider in providers.list(&system).await.unwrap() {
+                providers.delete(&system, provider.id).await.unwrap();
             }
         }
     }
@@ -546,6 +597,62 @@ impl World {
                 let version = webhook.version.to_string();
                 self.does(by, &format!("/webhooks/{}/delete", webhook.id), &[("version", &version)]).await
             }
+            "GET /domains" => self.opens(by, "/domains").await,
+            "POST /domains" => {
+                self.remove_domains().await;
+                self.does(by, "/domains/new", &[("domain", &fresh_domain())]).await
+            }
+            "GET /domains/{id}" => self.opens(by, &format!("/domains/{}", self.domain(target).await.id)).await,
+            "POST /domains/{id}/verify" => {
+                self.does(by, &format!("/domains/{}/verify", self.domain(target).await.id), &[]).await
+            }
+            "DELETE /domains/{id}" => {
+                self.does(by, &format!("/domains/{}/delete", self.domain(target).await.id), &[]).await
+            }
+            "GET /identity-providers" => self.opens(by, "/identity-providers").await,
+            "POST /identity-providers" => {
+                self.remove_providers().await;
+                let name = fresh("Acme ");
+                let fields = [
+                    ("name", &*name),
+                    ("issuer", ISSUER),
+                    ("clientId", "iam"),
+                    ("scopes", "openid"),
+                    ("subjectClaim", "sub"),
+                    ("provisioning", "LINK"),
+                ];
+                self.does(by, "/identity-providers/new", &fields).await
+            }
+            "GET /identity-providers/{id}" => {
+                self.opens(by, &format!("/identity-providers/{}", self.provider(target).await.id)).await
+            }
+            "PATCH /identity-providers/{id} (name)" | "PATCH /identity-providers/{id} (anything else)" => {
+                let provider = self.provider(target).await;
+                let (mut name, mut slug) = (provider.name.to_string(), provider.slug.to_string());
+                if operation.ends_with("(name)") {
+                    name = fresh("Acme ");
+                } else {
+                    slug = fresh("acme-");
+                }
+                let version = provider.version.to_string();
+                let fields = [
+                    ("name", &*name),
+                    ("slug", &*slug),
+                    ("issuer", ISSUER),
+                    ("clientId", "iam"),
+                    ("scopes", "openid email profile"),
+                    ("subjectClaim", "sub"),
+                    ("provisioning", "LINK"),
+                    ("enabled", "1"),
+                    ("version", &*version),
+                ];
+                self.does(by, &format!("/identity-providers/{}", provider.id), &fields).await
+            }
+            "DELETE /identity-providers/{id}" => {
+                let provider = self.provider(target).await;
+                let version = provider.version.to_string();
+                self.does(by, &format!("/identity-providers/{}/delete", provider.id), &[("version", &version)]).await
+            }
             "POST /authz/check (of another)" => {
                 let user = self.user(target).await.id;
                 self.opens(by, &format!("/access?user={user}&permission=users:read&organization={place}")).await
@@ -591,6 +698,10 @@ impl World {
         assert!(is_known, "{path}: {} {}", answer.status, answer.body);
         answer.status == StatusCode::SEE_OTHER && !answer.is_to_sign_in()
     }
+}
+
+fn fresh_domain() -> String {
+    format!("{}.example", fresh("domain-"))
 }
 
 async fn organization(app: &App, owner: &Caller, name: &str, parent: Option<OrganizationId>) -> Organization {

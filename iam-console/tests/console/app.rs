@@ -1,8 +1,9 @@
 #![cfg(test)]
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use axum::Router;
@@ -12,9 +13,12 @@ use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
 use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
 use iam_console::Settings;
+use iam_core::assignment::NewAssignment;
 use iam_core::clock::testing::FixedClock;
+use iam_core::domain::{Domain, LookupError, TxtResolver};
 use iam_core::factor::webauthn::RelyingParty;
 use iam_core::mail::{LinkPages, Mail, MailError, Mailer};
+use iam_core::role::NewRole;
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
 use iam_core::webhook::{AddressPolicy, SendError, WebhookRequest, WebhookSender};
@@ -22,15 +26,21 @@ use iam_core::{Builder, Caller, Iam, RequestContext};
 use iam_store_memory::MemoryStore;
 use tower::ServiceExt as _;
 
+use crate::provider::Providers;
+
 pub(crate) const HOST: &str = "iam.example.com";
 pub(crate) const ORIGIN: &str = "https://iam.example.com";
 pub(crate) const EMAIL: &str = "ada@example.com";
 pub(crate) const PASSWORD: &str = "Passw0rd!";
+/// Where identity providers send people back to.
+pub(crate) const CALLBACKS: &str = "https://iam.example.com/iam/v1/auth/federation/callback/";
 
 /// The console over a store in memory, with a clock that stands still.
 pub(crate) struct App {
     pub(crate) iam: Iam,
     pub(crate) clock: FixedClock,
+    /// The records of the DNS, which only a console with federation reads.
+    pub(crate) zone: Zone,
     router: Router,
 }
 
@@ -55,6 +65,24 @@ impl WebhookSender for Receiver {
 
     async fn send(&self, request: WebhookRequest) -> Result<u16, SendError> {
         Ok(if request.url.as_str().ends_with("/refuse") { 500 } else { 204 })
+    }
+}
+
+/// The records of type TXT, by name. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Zone(Arc<Mutex<HashMap<String, Vec<String>>>>);
+
+impl Zone {
+    /// Publishes the record that proves a domain.
+    pub(crate) fn publish(&self, domain: &Domain) {
+        self.0.lock().unwrap().insert(domain.record_name(), vec![domain.record_value()]);
+    }
+}
+
+#[async_trait]
+impl TxtResolver for Zone {
+    async fn txt(&self, name: &str) -> Result<Vec<String>, LookupError> {
+        Ok(self.0.lock().unwrap().get(name).cloned().unwrap_or_default())
     }
 }
 
@@ -84,9 +112,32 @@ impl App {
 
     /// Returns the console of an installation without a tenant, which queues mail.
     pub(crate) async fn with_mail() -> Self {
-        let page = || "https://iam.example.com/page#{token}".parse().unwrap();
-        let pages = LinkPages { verify: page(), reset: page(), invitation: page() };
-        Self::build("/console", |_| {}, |builder| builder.mail(Arc::new(Unsent), pages)).await
+        Self::build("/console", |_| {}, mailing).await
+    }
+
+    /// Does the same for one that also looks up the records of domains, and reaches identity providers.
+    pub(crate) async fn with_federation() -> Self {
+        let zone = Zone::default();
+        let resolver = Arc::new(zone.clone());
+        let federated = |builder: Builder| {
+            let callbacks = CALLBACKS.parse().unwrap();
+            mailing(builder).resolver(resolver).federation(Arc::new(Providers::default()), callbacks)
+        };
+        let app = Self::build("/console", |_| {}, federated).await;
+        Self { zone, ..app }
+    }
+
+    /// Returns the console of an installation without a tenant, which reaches these identity providers. A login may end
+    /// at these addresses.
+    pub(crate) async fn with_providers(providers: &Providers, redirects: &[&str]) -> Self {
+        let callbacks = CALLBACKS.parse().unwrap();
+        let redirects: Vec<String> = redirects.iter().map(|address| (*address).to_owned()).collect();
+        let client = Arc::new(providers.clone());
+        let adjust = |settings: &mut iam_core::Settings| {
+            settings.federation_redirects = redirects;
+            settings.relying_party = Some(relying_party());
+        };
+        Self::build("/console", adjust, |builder| builder.federation(client, callbacks)).await
     }
 
     async fn build(
@@ -103,7 +154,7 @@ impl App {
         let mut settings = Settings::default();
         settings.path = path.to_owned();
         let router = axum::Router::new().merge(iam_console::router(iam.clone(), settings));
-        Self { iam, clock, router }
+        Self { iam, clock, zone: Zone::default(), router }
     }
 
     /// Returns the same console with a limit of requests of a user.
@@ -129,6 +180,17 @@ impl App {
         let registered = self.iam.tenants().register(&RequestContext::default(), new).await.unwrap();
         let token = registered.login.tokens.access.expose().to_owned();
         self.iam.authenticate(&token, RequestContext::default()).await.unwrap()
+    }
+
+    /// Adds a person with a role in the whole tenant that has these permissions.
+    pub(crate) async fn person_with(&self, owner: &Caller, email: &str, permissions: &[&str]) {
+        let user = self.iam.users().create(owner, person(email, "Grace")).await.unwrap().id;
+        let name = email.split('@').next().unwrap().to_uppercase();
+        let permissions = permissions.iter().map(|&permission| permission.to_owned()).collect();
+        let new = NewRole { name, permissions, ..NewRole::default() };
+        let role = self.iam.roles().create(owner, new).await.unwrap().id;
+        let new = NewAssignment { user, role, organization: None, expires_at: None };
+        self.iam.assignments().create(owner, new).await.unwrap();
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
@@ -210,6 +272,12 @@ impl Answer {
     pub(crate) fn is_to_sign_in(&self) -> bool {
         self.status == StatusCode::SEE_OTHER && self.location().starts_with("/console/sign-in")
     }
+}
+
+fn mailing(builder: Builder) -> Builder {
+    let page = || "https://iam.example.com/page#{token}".parse().unwrap();
+    let pages = LinkPages { verify: page(), reset: page(), invitation: page() };
+    builder.mail(Arc::new(Unsent), pages)
 }
 
 /// The relying party of an installation at [`ORIGIN`].

@@ -4,6 +4,18 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
+use crate::federation::Federation;
+
+impl Federation<'_> {
+    /// Whether a login may end at this address: federation is on, and the address is one of
+    /// [`Settings::federation_redirects`](crate::Settings::federation_redirects). A client that does not know its own
+    /// address beforehand asks this before it offers a login by a provider.
+    #[must_use]
+    pub fn allows_redirect(&self, address: &str) -> bool {
+        self.0.federation.is_some() && is_allowed(address, &self.0.settings.federation_redirects)
+    }
+}
+
 /// Whether an address is one of those that the operator allows: to the letter, but for the port of a loopback address
 /// that is listed without one (RFC 8252, section 7.3).
 pub(super) fn is_allowed(address: &str, allowed: &[String]) -> bool {

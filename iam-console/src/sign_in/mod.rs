@@ -1,5 +1,7 @@
 //! Sign-in, its second step, the registration of the first tenant, and sign-out.
 
+pub(crate) mod provider;
+
 use askama::Template;
 use axum::extract::State;
 use axum::http::request::Parts;
@@ -7,8 +9,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Json, Router, routing::get, routing::post};
 use iam_axum::{Context, Problem};
-use iam_core::factor::SecondFactorPolicy;
 use iam_core::factor::webauthn::AuthenticationResponse;
+use iam_core::factor::{AuthenticationMethod, SecondFactorPolicy};
+use iam_core::federation::FederatedLogin;
 use iam_core::secret::ChallengeToken;
 use iam_core::session::{LoggedIn, Login};
 use iam_core::tenant::{PasswordPolicy, Registration, TenantSummary};
@@ -29,6 +32,9 @@ use crate::view::{Field, FormPage, Frame, FrameSession, page, query};
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/sign-in", get(show).post(sign_in))
+        .route("/sign-in/address", post(provider::find))
+        .route("/sign-in/password", post(provider::show_password))
+        .route("/sign-in/provider", get(provider::come_back).post(provider::start))
         .route("/sign-in/second-factor", get(show_second_factor).post(second_factor))
         .route("/sign-in/second-factor/options", post(second_factor_options))
         .route("/sign-in/forgot", get(show_forgot).post(forgot))
@@ -49,6 +55,15 @@ struct SignInPage {
     notice: &'static str,
     error: String,
     is_first_run: bool,
+    /// Whether only the address is asked for: its domain decides about the rest.
+    asks_address: bool,
+    /// The providers by which people with the typed address sign in.
+    providers: Vec<FederatedLogin>,
+    email: String,
+    /// Whether a form is lost on the way to a provider.
+    loses_form: bool,
+    /// Whether there is the form for an address and a password.
+    has_form: bool,
     fields: Vec<Field>,
     tenant: Field,
     /// The tenants of which the person must choose one.
@@ -94,11 +109,11 @@ const KEPT: &str = "kept";
 /// then.
 pub(crate) fn with_form(
     console: &Console,
-    next: String,
-    kept: &Form,
+    asks_address: bool,
+    (next, kept): (String, &Form),
     redirect: &Response,
 ) -> Result<Response, Problem> {
-    let empty = form_of(console, &Form::default(), &[]);
+    let empty = first_step(console, asks_address, &Form::default(), &[]);
     let (kept, notice) = (kept.encoded(), english::SESSION_ENDED_FORM_KEPT);
     let mut response = page(StatusCode::UNAUTHORIZED, &SignInPage { next, kept, notice, ..empty })?;
     if let Some(cookie) = redirect.headers().get(header::SET_COOKIE) {
@@ -118,6 +133,11 @@ fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage 
         notice: "",
         error: String::new(),
         is_first_run: false,
+        asks_address: false,
+        providers: Vec::new(),
+        email: form.get("email").to_owned(),
+        loses_form: false,
+        has_form: true,
         fields: vec![field(Field::email().first()), field(Field::password("current-password"))],
         tenant: field(tenant.completed_as("organization")),
         tenants: Vec::new(),
@@ -127,9 +147,19 @@ fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage 
     }
 }
 
+/// Returns the form with which sign-in begins: where people can sign in by a provider, that for the address.
+fn first_step(console: &Console, asks_address: bool, form: &Form, errors: &[FieldError]) -> SignInPage {
+    let shown = form_of(console, form, errors);
+    if !asks_address {
+        return shown;
+    }
+    SignInPage { asks_address, fields: vec![Field::email().first().shown(form, errors)], ..shown }
+}
+
 async fn show(
     State(console): State<Console>,
     session: Option<Extension<SessionCookie>>,
+    parts: Parts,
     Query(arrival): Query<Arrival>,
 ) -> Result<Response, Problem> {
     let next = destination(&console, &arrival.next);
@@ -142,10 +172,12 @@ async fn show(
         () if is_empty && !is_open => english::FIRST_RUN_CLOSED,
         () if !arrival.out.is_empty() => english::SIGNED_OUT,
         () if !arrival.ended.is_empty() => english::SESSION_ENDED,
+        () if arrival.late == provider::LATE => english::PROVIDER_LATE,
         () if !arrival.late.is_empty() => english::SIGN_IN_LATE,
         () => "",
     };
-    let empty = form_of(&console, &Form::default(), &[]);
+    let asks_address = console.provider_callback(&parts).is_some();
+    let empty = first_step(&console, asks_address, &Form::default(), &[]);
     page(StatusCode::OK, &SignInPage { next, notice, is_first_run: is_empty && is_open, ..empty })
 }
 
@@ -167,17 +199,12 @@ async fn sign_in(
     match console.iam.sessions().login(&context, login).await {
         Ok(logged_in) => begin(&console, &parts, logged_in, &form),
         Err(Error::SecondFactorRequired(pending)) => {
-            let names: Vec<&str> = pending.methods.iter().map(|method| method.as_str()).collect();
-            let texts = [pending.challenge.expose(), &names.join(" ")];
-            let cookie = TemporaryCookie::SecondFactor.keep("", &texts, console.settings.cookie(&parts));
-            if !form.get(KEPT).is_empty() {
-                // A form that waits for the session is too long for an address or a cookie.
-                let second_step = second_step(&console, &form, Proofs::of(&pending.methods), String::new());
-                return Ok(with_cookie(cookie, page(StatusCode::OK, &second_step)?));
-            }
-            let next = destination(&console, form.get("next"));
-            let address = format!("{}/sign-in/second-factor?{}", console.base(), query(&[("next", &next)]));
-            Ok(with_cookie(cookie, Redirect::to(&address)))
+            to_second_step(&console, &parts, &form, (&pending.challenge, &pending.methods))
+        }
+        Err(Error::FederationRequired(providers)) if console.provider_callback(&parts).is_some() => {
+            let error = english::PASSWORD_REFUSED.to_owned();
+            let shown = provider::choice(&console, &form, providers, false);
+            page(StatusCode::FORBIDDEN, &SignInPage { error, ..shown })
         }
         Err(Error::Validation(errors)) => page(StatusCode::BAD_REQUEST, &form_of(&console, &form, &errors)),
         Err(Error::Conflict(Conflict::SeveralTenants(tenants))) => {
@@ -192,6 +219,26 @@ async fn sign_in(
             refused(error, &SignInPage { error: text, ..form_of(&console, &form, &[]) })
         }
     }
+}
+
+/// Leads to the second step of a sign-in, which answers this challenge by one of these methods.
+fn to_second_step(
+    console: &Console,
+    parts: &Parts,
+    form: &Form,
+    (challenge, methods): (&ChallengeToken, &[AuthenticationMethod]),
+) -> Result<Response, Problem> {
+    let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
+    let texts = [challenge.expose(), &names.join(" ")];
+    let cookie = TemporaryCookie::SecondFactor.keep("", &texts, console.settings.cookie(parts));
+    if !form.get(KEPT).is_empty() {
+        // A form that waits for the session is too long for an address or a cookie.
+        let second_step = second_step(console, form, Proofs::of(methods), String::new());
+        return Ok(with_cookie(cookie, page(StatusCode::OK, &second_step)?));
+    }
+    let next = destination(console, form.get("next"));
+    let address = format!("{}/sign-in/second-factor?{}", console.base(), query(&[("next", &next)]));
+    Ok(with_cookie(cookie, Redirect::to(&address)))
 }
 
 /// Returns the form of a person who has forgotten its password.
@@ -254,7 +301,8 @@ impl Pending {
 fn too_late(console: &Console, parts: &Parts, form: &Form) -> Result<Response, Problem> {
     let cookie = TemporaryCookie::SecondFactor.forgotten(console.settings.cookie(parts));
     if !form.get(KEPT).is_empty() {
-        let again = SignInPage { notice: english::SIGN_IN_LATE, ..form_of(console, form, &[]) };
+        let asks_address = console.provider_callback(parts).is_some();
+        let again = SignInPage { notice: english::SIGN_IN_LATE, ..first_step(console, asks_address, form, &[]) };
         return Ok(with_cookie(cookie, page(StatusCode::UNAUTHORIZED, &again)?));
     }
     let next = destination(console, form.get("next"));
@@ -336,7 +384,8 @@ async fn passkey(
     parts: Parts,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let with_error = |passkey_error| SignInPage { passkey_error, ..form_of(&console, &form, &[]) };
+    let asks_address = console.provider_callback(&parts).is_some();
+    let with_error = |passkey_error| SignInPage { passkey_error, ..first_step(&console, asks_address, &form, &[]) };
     if let Err(problem) = console.count_attempt(&context).await {
         let text = problem.to_string();
         return refused(problem, &with_error(text));
@@ -390,7 +439,8 @@ async fn register(
         return refused(problem, &registration(&console, &form, &[], text));
     }
     if !console.iam.is_empty().await.map_err(Error::from)? {
-        let notice = SignInPage { notice: english::NOT_FIRST, ..form_of(&console, &form, &[]) };
+        let asks_address = console.provider_callback(&parts).is_some();
+        let notice = SignInPage { notice: english::NOT_FIRST, ..first_step(&console, asks_address, &form, &[]) };
         return page(StatusCode::CONFLICT, &notice);
     }
     let new = Registration { user: form.new_user(), tenant_name: form.given("tenantName") };

@@ -1,0 +1,113 @@
+//! The accounts at identity providers by which the person signs in.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::Response;
+use iam_axum::{PathId, Problem};
+use iam_core::clock::Timestamp;
+use iam_core::federation::ProviderSummary;
+use iam_core::{Error, IdentityId};
+
+use super::{AccountPage, answer, back, page_of};
+use crate::form::Form;
+use crate::session::SignedIn;
+use crate::sign_in::provider::Errand;
+use crate::state::Console;
+use crate::view::page;
+
+/// The accounts that are linked, and the providers at which one can be.
+pub(super) struct Linked {
+    pub(super) identities: Vec<LinkedAccount>,
+    pub(super) open: Vec<ProviderSummary>,
+}
+
+/// An account at a provider.
+pub(super) struct LinkedAccount {
+    pub(super) id: IdentityId,
+    /// The name of the provider. A provider that is not enabled shows its issuer.
+    pub(super) provider: String,
+    pub(super) email: Option<String>,
+    pub(super) linked_at: Timestamp,
+    pub(super) last_login_at: Option<Timestamp>,
+}
+
+impl Linked {
+    /// Returns the accounts of a person. `None` where the console offers no provider.
+    pub(super) async fn of(console: &Console, signed_in: &SignedIn) -> Result<Option<Self>, Error> {
+        if signed_in.provider_callback.is_none() {
+            return Ok(None);
+        }
+        let (federation, caller) = (console.iam.federation(), &signed_in.caller);
+        let (user, _) = caller.require_user()?;
+        let mut open = federation.providers(&caller.tenant().to_string()).await?;
+        let mut identities = Vec::new();
+        for identity in federation.identities(caller, user).await? {
+            let position = open.iter().position(|provider| provider.id == identity.provider_id);
+            let provider = position.map(|position| open.remove(position).name.as_str().to_owned());
+            identities.push(LinkedAccount {
+                id: identity.id,
+                provider: provider.unwrap_or_else(|| identity.issuer.as_str().to_owned()),
+                email: identity.email.map(String::from),
+                linked_at: identity.linked_at,
+                last_login_at: identity.last_login_at,
+            });
+        }
+        Ok(Some(Self { identities, open }))
+    }
+}
+
+/// Begins to link an account at a provider.
+pub(super) async fn start(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let errand = Errand::link();
+    let callback = signed_in.provider_callback.clone().ok_or(Error::FederationOff);
+    let started = match callback.and_then(|callback| errand.input(&form, callback, None)) {
+        Ok(input) => console.iam.federation().start_linking(&signed_in.caller, input).await,
+        Err(error) => Err(error),
+    };
+    match started {
+        Ok(started) => errand.leave(&console, &parts, &started),
+        Err(error) => refused(&console, signed_in, error).await,
+    }
+}
+
+pub(super) async fn remove(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<IdentityId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.federation().unlink(&signed_in.caller, id).await;
+    answer(&console, signed_in.into(), result.map(|()| "unlinked")).await
+}
+
+/// Leads back to the account after a link.
+pub(crate) fn linked(console: &Console) -> Response {
+    back(console, "linked")
+}
+
+/// Leads back to the account after a link that took too long.
+pub(crate) fn too_late(console: &Console) -> Response {
+    back(console, "link-late")
+}
+
+/// Shows on the account why nothing is linked.
+pub(crate) async fn not_linked(
+    console: &Console,
+    signed_in: SignedIn,
+    status: StatusCode,
+    text: &str,
+) -> Result<Response, Problem> {
+    let shown = page_of(console, &signed_in.into()).await?;
+    page(status, &AccountPage { error: text.to_owned(), ..shown })
+}
+
+/// Does the same for an error of the service.
+pub(crate) async fn refused(console: &Console, signed_in: SignedIn, error: Error) -> Result<Response, Problem> {
+    answer(console, signed_in.into(), Err(error)).await
+}
