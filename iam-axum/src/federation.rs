@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::extract::{FromRef, FromRequestParts, RawQuery, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{Html, IntoResponse as _, Response};
 use iam_core::federation::{FederatedLogin, Finished, Identity, ProviderSummary, StartFederation, StartedFederation};
 use iam_core::{Caller, Error, Iam, IdentityId, IdentityProviderId, Unauthenticated, UserId};
@@ -16,7 +16,7 @@ use crate::accept::prefers;
 use crate::description::{FEDERATION, Problems};
 use crate::extract::{Authenticated, Body, Call, Context, Form, Params, PathId, Query, authenticate};
 use crate::page::List;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::request_state::HumanPage;
 use crate::session::LoggedIn;
 use crate::time::Time;
@@ -302,8 +302,13 @@ pub(crate) async fn callback(
     Context(context): Context,
     PathId(provider): PathId<IdentityProviderId>,
     RawQuery(query): RawQuery,
+    method: Method,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    // A preview of the address must not spend the state.
+    if method == Method::HEAD {
+        return Err(Problem::new(Kind::MethodNotAllowed));
+    }
     let outcome = match iam.federation().callback(&context, provider, query.as_deref().unwrap_or_default()).await {
         Ok(outcome) => outcome,
         Err(Error::Validation(_)) if prefers(&headers, "text/html", "application/problem+json") => {

@@ -375,7 +375,7 @@ pub(crate) async fn look_up(
     request_body = AcceptanceDto,
     responses((status = 201, description = "The user, its tenant and tokens", body = Registered), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["conflict", "forbidden", "second-factor-required", "unauthorized"]))),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["conflict", "federation-required", "forbidden", "second-factor-required", "unauthorized"]))),
 )]
 pub(crate) async fn accept(
     State(iam): State<Iam>,

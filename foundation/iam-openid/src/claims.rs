@@ -68,6 +68,12 @@ impl Signed {
         if issued_at > now + LEEWAY { Err(Fault::IssuedInFuture) } else { Ok(issued_at) }
     }
 
+    /// Fails before the beginning of the token, if it has one.
+    pub(crate) fn has_begun(&self, now: DateTime<Utc>) -> Result<(), Fault> {
+        let begins_at = self.time("nbf")?;
+        if begins_at.is_some_and(|begin| begin > now + LEEWAY) { Err(Fault::IssuedInFuture) } else { Ok(()) }
+    }
+
     /// Returns the end of the token, if it has one. Fails after it.
     pub(crate) fn expires_at(&self, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, Fault> {
         let expires_at = self.time("exp")?;

@@ -87,8 +87,13 @@ pub fn verify_id_token(
     now: DateTime<Utc>,
 ) -> Result<IdToken, Fault> {
     let signed = Signed::verify(token, keys)?;
+    // Tokens of other kinds name them (RFC 8725, section 3.11).
+    if signed.kind.as_deref().is_some_and(|kind| kind.to_ascii_lowercase().ends_with("+jwt")) {
+        return Err(Fault::Malformed);
+    }
     signed.check(expected)?;
     signed.issued_at(now)?;
+    signed.has_begun(now)?;
     signed.expires_at(now)?.ok_or(Fault::Malformed)?;
     if signed.text("nonce") != Some(nonce) {
         return Err(Fault::Nonce);

@@ -13,9 +13,9 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use iam_model::error::{Error, Result};
-use iam_model::id::TenantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use uuid::Uuid;
 
 /// The maximum number of concurrent units of work of one tenant, of tests of its webhooks, and of checks of its
 /// domains. One unit of work holds the lock, the next waits for it in the database, and those that need no lock run at
@@ -28,17 +28,17 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// An estimate for the client: the time that a queue needs is not known.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// A semaphore for each tenant that does something or waits for its turn.
+/// A semaphore for each tenant, or each part of one, that does something or waits for its turn.
 pub(crate) struct InFlight {
     most: usize,
-    tenants: Mutex<HashMap<TenantId, Arc<Semaphore>>>,
+    tenants: Mutex<HashMap<Uuid, Arc<Semaphore>>>,
 }
 
 /// The permit to do one thing. Dropping it lets the next task of the tenant have its turn.
 #[must_use = "the turn lasts until this is dropped"]
 pub(crate) struct Permit<'a> {
     in_flight: &'a InFlight,
-    tenant: TenantId,
+    tenant: Uuid,
     semaphore_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -58,7 +58,8 @@ impl InFlight {
     /// Waits until the tenant has a free permit. The waiting tasks are served in the order of their calls.
     ///
     /// Fails with [`Error::Overloaded`] after five seconds.
-    pub(crate) async fn acquire(&self, tenant: TenantId) -> Result<Permit<'_>> {
+    pub(crate) async fn acquire(&self, tenant: impl Into<Uuid>) -> Result<Permit<'_>> {
+        let tenant = tenant.into();
         // Declared before the semaphore, so that it is dropped after it and can see whether the semaphore is still
         // used.
         let mut permit = Permit { in_flight: self, tenant, semaphore_permit: None };
@@ -74,7 +75,7 @@ impl InFlight {
         Ok(permit)
     }
 
-    fn tenants(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<Semaphore>>> {
+    fn tenants(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Semaphore>>> {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -97,11 +98,11 @@ mod tests {
 
     use super::*;
 
-    fn tenant(number: u128) -> TenantId {
-        TenantId::from_uuid(uuid::Uuid::from_u128(number))
+    fn tenant(number: u128) -> Uuid {
+        Uuid::from_u128(number)
     }
 
-    async fn all_permits(in_flight: &InFlight, tenant: TenantId) -> Vec<Permit<'_>> {
+    async fn all_permits(in_flight: &InFlight, tenant: Uuid) -> Vec<Permit<'_>> {
         let mut permits = Vec::new();
         for _ in 0..in_flight.most {
             permits.push(in_flight.acquire(tenant).await.unwrap());

@@ -1,11 +1,12 @@
 //! Whose account it is (`docs/federation.md#whose-account`).
 
 use iam_model::assignment::Grant;
-use iam_model::domain::DomainStatus;
 use iam_model::error::Result;
+use iam_model::id::{DomainId, TenantId};
 use iam_model::identity::Identity;
 use iam_model::identity_provider::{IdentityProvider, Provisioning};
 use iam_model::permission::PermissionPattern;
+use iam_model::secret::PasswordHash;
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
 
@@ -38,34 +39,43 @@ impl Engine {
         let Some(email) = person.email.as_deref().and_then(|email| email.parse::<Email>().ok()) else {
             return Ok(Account::None);
         };
-        let speaks = self.speaks_for(provider, &email).await?;
-        let found = self.store.guarded_account(tenant, &email.key()).await?.account.map(|account| account.user);
-        match found {
-            Some(user) if speaks && is_usable(provider, person) && self.may_be_linked(provider, &user).await? => {
-                Ok(Account::ByAddress(user))
+        let spoken = self.spoken_for(tenant, &email).await?;
+        let speaks = spoken.is_some_and(|domain| provider.domain_ids.contains(&domain));
+        match self.store.guarded_account(tenant, &email.key()).await?.account {
+            Some(found)
+                if speaks
+                    && is_usable(provider, person)
+                    && self.may_be_linked(provider, &found.user, &found.password).await? =>
+            {
+                Ok(Account::ByAddress(found.user))
             }
             Some(_) => Ok(Account::None),
             None if provider.provisioning != Provisioning::Create => Ok(Account::None),
-            // Without domains, it is a social provider: it may say that an address is verified, and links nobody.
-            None if provider.domain_ids.is_empty() && person.email_verified => Ok(Account::New(email)),
+            // Without domains, it is a social provider: it may say that an address is verified, and links nobody. Where the
+            // domain is proven, it does not speak for the address: the person who has it would be linked to the account.
+            None if provider.domain_ids.is_empty() && person.email_verified && spoken.is_none() => {
+                Ok(if self.is_invited(tenant, &email).await? { Account::None } else { Account::New(email) })
+            }
             None if speaks && is_usable(provider, person) => Ok(Account::New(email)),
             None => Ok(Account::None),
         }
     }
 
-    /// Whether an address is of a VERIFIED domain of a provider.
-    async fn speaks_for(&self, provider: &IdentityProvider, email: &Email) -> Result<bool> {
-        let Some(name) = email.domain() else { return Ok(false) };
-        let domains = self.store.domains(provider.tenant_id).await?;
-        let speaks = domains.iter().any(|domain| {
-            domain.name == name && domain.status() == DomainStatus::Verified && provider.domain_ids.contains(&domain.id)
-        });
-        Ok(speaks)
+    /// Returns the VERIFIED domain of an address, if the tenant has it.
+    async fn spoken_for(&self, tenant: TenantId, email: &Email) -> Result<Option<DomainId>> {
+        let Some(name) = email.domain() else { return Ok(None) };
+        let domain = self.store.verified_domain(&name).await?;
+        Ok(domain.filter(|domain| domain.tenant_id == tenant).map(|domain| domain.id))
+    }
+
+    /// Whether an invitation waits for the person with an address.
+    async fn is_invited(&self, tenant: TenantId, email: &Email) -> Result<bool> {
+        Ok(self.pending_invitation(tenant, email).await?.is_some())
     }
 
     /// Whether a user with the address of a person may be linked to it: its own address is verified, it holds no role
     /// with all permissions, and it is linked to no other person at the provider.
-    async fn may_be_linked(&self, provider: &IdentityProvider, user: &User) -> Result<bool> {
+    async fn may_be_linked(&self, provider: &IdentityProvider, user: &User, password: &PasswordHash) -> Result<bool> {
         if user.email_verified_at.is_none() || user.status != UserStatus::Active {
             return Ok(false);
         }
@@ -73,7 +83,19 @@ impl Engine {
         if identities.iter().any(|identity| identity.provider_id == provider.id) {
             return Ok(false);
         }
+        if password.is_unset() && !self.has_proven_address(user, &identities).await? {
+            return Ok(false);
+        }
         Ok(!self.store.grants_of(user.tenant_id, &[user.id]).await?.iter().any(holds_everything))
+    }
+
+    /// Whether the address of a user without a password was proven by more than a social provider: by one that speaks
+    /// for its domain. Otherwise, whoever has made the account would stay in it beside the person with the address.
+    async fn has_proven_address(&self, user: &User, identities: &[Identity]) -> Result<bool> {
+        let Some(domain) = self.spoken_for(user.tenant_id, &user.email).await? else { return Ok(false) };
+        let providers = self.store.identity_providers(user.tenant_id).await?;
+        let mut speaking = providers.iter().filter(|provider| provider.domain_ids.contains(&domain));
+        Ok(speaking.any(|provider| identities.iter().any(|identity| identity.provider_id == provider.id)))
     }
 }
 

@@ -82,7 +82,7 @@ impl Federation<'_> {
             iam.record_refusal(context, provider, Cause::Signature.as_str()).await?;
             return Ok(failed(&started, "login_failed"));
         };
-        let person = Person::of(provider.issuer.as_str(), subject, token);
+        let person = Person::of(provider, subject, token);
         if started.purpose == Purpose::Login && matches!(iam.account_of(provider, &person).await?, Account::None) {
             iam.record_refusal(context, provider, NOT_LINKED).await?;
             return Ok(failed(&started, "not_linked"));

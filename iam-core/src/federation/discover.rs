@@ -1,7 +1,9 @@
 use iam_model::assignment::Grant;
 use iam_model::error::{FederatedLogin, Result};
-use iam_model::id::{DomainId, IdentityProviderId, TenantId};
-use iam_model::identity_provider::IdentityProvider;
+use iam_model::id::{IdentityProviderId, RoleId, TenantId};
+use iam_model::identity_provider::{IdentityProvider, Provisioning};
+use iam_model::invitation::Invitation;
+use iam_model::permission::PermissionPattern;
 use iam_model::tenant::{PasswordLogin, Tenant, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::{Email, Fields, Name, Slug};
@@ -64,7 +66,7 @@ impl Federation<'_> {
         let Some(domain) = self.0.store.verified_domain(&name).await? else { return Ok(none) };
         let tenant = self.0.store.tenant(domain.tenant_id).await?;
         let Some(tenant) = tenant.filter(|tenant| tenant.status == TenantStatus::Active) else { return Ok(none) };
-        let providers = self.0.logins_by_domain(&tenant, domain.id).await?;
+        let providers = self.0.logins(&tenant, |provider| provider.domain_ids.contains(&domain.id)).await?;
         let password_allowed = providers.is_empty() || tenant.password_login == PasswordLogin::Allowed;
         Ok(Discovered { providers, password_allowed })
     }
@@ -72,7 +74,7 @@ impl Federation<'_> {
 
 impl Engine {
     /// Returns the identity providers by which a user logs in instead of a password: those that speak for the domain of
-    /// its address, in a tenant that wants that. A holder of all permissions tenant-wide may always use its password, so
+    /// its address, and those of domains to which it is linked, in a tenant that wants that. A holder of all permissions tenant-wide may always use its password, so
     /// that a provider that fails locks no tenant out.
     pub(crate) async fn federated_logins(
         &self,
@@ -82,11 +84,19 @@ impl Engine {
         if password_login == PasswordLogin::Allowed || self.federation.is_none() {
             return Ok(Vec::new());
         }
-        let Some(name) = user.email.domain() else { return Ok(Vec::new()) };
-        let domain = self.store.verified_domain(&name).await?.filter(|domain| domain.tenant_id == tenant);
-        let Some(domain) = domain else { return Ok(Vec::new()) };
         let Some(tenant) = self.store.tenant(tenant).await? else { return Ok(Vec::new()) };
-        let logins = self.logins_by_domain(&tenant, domain.id).await?;
+        let domain = match user.email.domain() {
+            Some(name) => self.store.verified_domain(&name).await?.filter(|domain| domain.tenant_id == tenant.id),
+            None => None,
+        };
+        let linked = self.store.identities(tenant.id, user.id).await?;
+        // A person with an account at the company stays one of its people with another address.
+        let speaks = |provider: &IdentityProvider| {
+            domain.as_ref().is_some_and(|domain| provider.domain_ids.contains(&domain.id))
+                || (!provider.domain_ids.is_empty()
+                    && linked.iter().any(|identity| identity.provider_id == provider.id))
+        };
+        let logins = self.logins(&tenant, speaks).await?;
         if logins.is_empty() {
             return Ok(logins);
         }
@@ -97,15 +107,43 @@ impl Engine {
         Ok(if grants.iter().any(is_exempt) { Vec::new() } else { logins })
     }
 
-    /// Returns the enabled providers that speak for a VERIFIED domain, by name.
-    async fn logins_by_domain(&self, tenant: &Tenant, domain: DomainId) -> Result<Vec<FederatedLogin>> {
-        let speaks = |provider: &IdentityProvider| provider.enabled && provider.domain_ids.contains(&domain);
-        let providers = self.store.identity_providers(tenant.id).await?.into_iter().filter(speaks);
+    /// Returns the identity providers by which an invited person gets its account, with the roles of the invitation, in a
+    /// tenant that wants no passwords. None for an invitation to all permissions, which only its mail can give.
+    pub(crate) async fn logins_instead_of_acceptance(
+        &self,
+        tenant: &Tenant,
+        invitation: &Invitation,
+    ) -> Result<Vec<FederatedLogin>> {
+        if tenant.password_login == PasswordLogin::Allowed || self.federation.is_none() {
+            return Ok(Vec::new());
+        }
+        let Some(name) = invitation.email.domain() else { return Ok(Vec::new()) };
+        let domain = self.store.verified_domain(&name).await?.filter(|domain| domain.tenant_id == tenant.id);
+        let Some(domain) = domain else { return Ok(Vec::new()) };
+        let roles: Vec<RoleId> = invitation.roles.iter().map(|role| role.role_id).collect();
+        let roles = self.store.roles_by_id(tenant.id, &roles).await?;
+        if roles.iter().any(|role| role.permissions.covers(&PermissionPattern::everything())) {
+            return Ok(Vec::new());
+        }
+        let makes = |provider: &IdentityProvider| {
+            provider.domain_ids.contains(&domain.id) && provider.provisioning == Provisioning::Create
+        };
+        self.logins(tenant, makes).await
+    }
+
+    /// Returns the enabled providers of a tenant that meet a condition, by name.
+    async fn logins(
+        &self,
+        tenant: &Tenant,
+        is_meant: impl Fn(&IdentityProvider) -> bool,
+    ) -> Result<Vec<FederatedLogin>> {
+        let providers = self.store.identity_providers(tenant.id).await?.into_iter();
+        let meant = providers.filter(|provider| provider.enabled && is_meant(provider));
         let login = |provider: IdentityProvider| FederatedLogin {
             id: provider.id,
             name: provider.name,
             tenant: tenant.summary(),
         };
-        Ok(providers.map(login).collect())
+        Ok(meant.map(login).collect())
     }
 }

@@ -95,7 +95,7 @@ impl Engine {
         if let Some(known) = current() {
             return Ok(known);
         }
-        let _permit = self.provider_requests.acquire(provider.tenant_id).await?;
+        let _permit = self.provider_requests.acquire(provider.id).await?;
         // Another login may have read it meanwhile.
         if let Some(known) = current() {
             return Ok(known);
@@ -122,7 +122,8 @@ impl Engine {
     ) -> Result<Result<IdToken, Refused>> {
         let known = match self.known(provider).await {
             Ok(known) => known,
-            Err(Error::ProviderUnavailable) => return Ok(Err(Refused::Unavailable)),
+            // The state is spent, so that the browser must begin again in any case.
+            Err(Error::ProviderUnavailable | Error::Overloaded { .. }) => return Ok(Err(Refused::Unavailable)),
             Err(error) => return Err(error),
         };
         let code = match response.code(&known.metadata) {
@@ -132,7 +133,11 @@ impl Engine {
             Err(ResponseFault::Issuer) => return Ok(Err(Refused::Failed(Cause::Issuer))),
             Err(_) => return Ok(Err(Refused::Failed(Cause::Signature))),
         };
-        let _permit = self.provider_requests.acquire(provider.tenant_id).await?;
+        let _permit = match self.provider_requests.acquire(provider.id).await {
+            Ok(permit) => permit,
+            Err(Error::Overloaded { .. }) => return Ok(Err(Refused::Unavailable)),
+            Err(error) => return Err(error),
+        };
         let tokens = match self.tokens(provider, &known.metadata, code, state).await? {
             Ok(tokens) => tokens,
             Err(refused) => return Ok(Err(refused)),
@@ -186,7 +191,7 @@ impl Engine {
             Err(Error::ProviderUnavailable) => return Ok(Err(Refused::Unavailable)),
             Err(error) => return Err(error),
         };
-        let _permit = self.provider_requests.acquire(provider.tenant_id).await?;
+        let _permit = self.provider_requests.acquire(provider.id).await?;
         let expected = Expectations { issuer: provider.issuer.as_str(), client_id: provider.client_id.as_str() };
         let now = self.now();
         self.verified(&known, |keys| verify_logout_token(token, keys, expected, now)).await
@@ -203,8 +208,8 @@ impl Engine {
             Err(refused) => return Ok(Err(refused)),
         };
         let verified = match verify(&keys) {
-            // The keys may have been rotated since they were read.
-            Err(Fault::UnknownKey) => match self.keys_of(known, true).await? {
+            // The keys may have been rotated since they were read, some by the same identifier.
+            Err(Fault::UnknownKey | Fault::Signature) => match self.keys_of(known, true).await? {
                 Ok(keys) => verify(&keys),
                 Err(refused) => return Ok(Err(refused)),
             },

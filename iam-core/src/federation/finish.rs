@@ -1,3 +1,4 @@
+use chrono::TimeDelta;
 use iam_model::access::VisibleScope;
 use iam_model::assignment::{Grant, OfferedRole};
 use iam_model::challenge::ChallengePurpose;
@@ -32,10 +33,13 @@ use crate::federation::Federation;
 use crate::federation::account::{Account, holds_everything};
 use crate::federation::callback::NOT_LINKED;
 use crate::federation::state::{Person, Purpose, Returned, read};
-use crate::guard::AccountUnderLock;
+use crate::guard::{AccountUnderLock, Refusal};
 use crate::invitation::{home_of, offered_by_inviter, pending_at};
 use crate::session::{FRESH, LoggedIn, Proof, begin_second_factor, open_session, refuse};
 use crate::user::NewProfile;
+
+/// How far the clock of a provider may be ahead.
+const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
 
 /// What a client gets at the end.
 #[derive(Debug)]
@@ -83,7 +87,8 @@ impl Federation<'_> {
             return Err(refused_code());
         }
         let provider = iam.store.identity_provider(taken.tenant_id, started.provider).await?;
-        let provider = provider.filter(|provider| provider.enabled).ok_or_else(refused_code)?;
+        let is_same = |provider: &IdentityProvider| provider.enabled && person.is_named_by(provider);
+        let provider = provider.filter(is_same).ok_or_else(refused_code)?;
         match started.purpose {
             Purpose::Login => Ok(Finished::LoggedIn(Box::new(self.log_in(context, &provider, &person).await?))),
             Purpose::Link(session) => {
@@ -100,22 +105,23 @@ impl Federation<'_> {
     async fn log_in(&self, context: &RequestContext, provider: &IdentityProvider, person: &Person) -> Result<LoggedIn> {
         let iam = self.0;
         let tenant = iam.store.tenant(provider.tenant_id).await?.ok_or_else(refused_code)?;
-        let entered = match iam.account_of(provider, person).await? {
-            Account::Linked(Identity { user_id, .. }) => match iam.store.user(tenant.id, user_id).await? {
-                Some(user) => self.enter(context, (&tenant, provider), person, (&user, true)).await?,
-                None => None,
-            },
-            Account::ByAddress(user) => self.enter(context, (&tenant, provider), person, (&user, false)).await?,
-            Account::New(email) => self.make(context, (&tenant, provider), person, email).await?,
-            Account::None => None,
-        };
-        match entered {
-            Some(logged_in) => Ok(logged_in),
-            None => {
-                iam.record_refusal(context, provider, NOT_LINKED).await?;
-                Err(Unauthenticated::NotLinked.into())
+        // Of several first logins of a person at the same time, one makes the account, and the others find it.
+        for _ in 0..2 {
+            let entered = match iam.account_of(provider, person).await? {
+                Account::Linked(Identity { user_id, .. }) => match iam.store.user(tenant.id, user_id).await? {
+                    Some(user) => self.enter(context, (&tenant, provider), person, (&user, true)).await?,
+                    None => None,
+                },
+                Account::ByAddress(user) => self.enter(context, (&tenant, provider), person, (&user, false)).await?,
+                Account::New(email) => self.make(context, (&tenant, provider), person, email).await?,
+                Account::None => None,
+            };
+            if let Some(logged_in) = entered {
+                return Ok(logged_in);
             }
         }
+        iam.record_refusal(context, provider, NOT_LINKED).await?;
+        Err(Unauthenticated::NotLinked.into())
     }
 
     /// Logs a user in who is linked to a person, or is linked now. `None` if it may not be linked any more.
@@ -148,8 +154,11 @@ impl Federation<'_> {
             }
             None => return Ok(None),
         };
-        if let Err(refusal) = account.admit(&mut work, tenant.status).await? {
-            return refuse(work, refusal).await;
+        match account.admit(&mut work, tenant.status).await? {
+            Ok(()) => {}
+            // A deleted user.
+            Err(Refusal::WrongFactor) => return refuse(work, Refusal::Wrong).await,
+            Err(refusal) => return refuse(work, refusal).await,
         }
         let is_new = matches!(change, IdentityChange::Create(_));
         work.apply(change).await?;
@@ -181,7 +190,7 @@ impl Federation<'_> {
         let iam = self.0;
         iam.refresh_keys().await?;
         let (user_id, session_id): (UserId, SessionId) = (iam.next_id(), iam.next_id());
-        let invitation = pending_invitation(iam, tenant.id, &email).await?;
+        let invitation = iam.pending_invitation(tenant.id, &email).await?;
         let caller = Caller::founder(tenant.id, user_id, session_id, context.clone());
         let mut work = iam.begin(&caller).await?;
         if work.reads().lock_tenant().await?.is_none_or(|tenant| tenant.status != TenantStatus::Active) {
@@ -191,6 +200,10 @@ impl Federation<'_> {
             Some(id) => accepted_on_the_way(&mut work, id).await?,
             None => None,
         };
+        // Only who reads the mail of the address gets all permissions.
+        if invited.as_ref().is_some_and(|(_, offered)| offered.iter().any(offers_everything)) {
+            return Ok(None);
+        }
         // Who made or changed the provider held all permissions. The roles of the invitation are checked.
         work.lock_rights_of_inviter(None).await?;
         let current = work.reads().identity_providers().await?;
@@ -343,12 +356,18 @@ fn new_identity(
     }
 }
 
-/// Returns the invitation of an address that can be accepted. It is checked again under its lock.
-async fn pending_invitation(iam: &Engine, tenant: TenantId, email: &Email) -> Result<Option<InvitationId>> {
-    let filter = InvitationFilter { status: Some(InvitationStatus::Pending), email: Some(email.key()) };
-    let page = PageRequest::new(1, 1).map_err(|cause| Error::internal("page of invitations", cause))?;
-    let found = iam.store.invitations(tenant, &filter, &VisibleScope::Tenant, page, iam.now()).await?;
-    Ok(found.items.first().map(|invitation| invitation.id))
+impl Engine {
+    /// Returns the invitation of an address that can be accepted. It is checked again under its lock.
+    pub(super) async fn pending_invitation(&self, tenant: TenantId, email: &Email) -> Result<Option<InvitationId>> {
+        let filter = InvitationFilter { status: Some(InvitationStatus::Pending), email: Some(email.key()) };
+        let page = PageRequest::new(1, 1).map_err(|cause| Error::internal("page of invitations", cause))?;
+        let found = self.store.invitations(tenant, &filter, &VisibleScope::Tenant, page, self.now()).await?;
+        Ok(found.items.first().map(|invitation| invitation.id))
+    }
+}
+
+fn offers_everything(offered: &OfferedRole) -> bool {
+    offered.role.permissions.covers(&PermissionPattern::everything())
 }
 
 /// Returns an invitation with its roles, if it can still be accepted and the user who invited may still offer all of
@@ -376,7 +395,7 @@ async fn roles_of(work: &mut UnitOfWork<'_>, provider: &IdentityProvider) -> Res
         .roles
         .iter()
         .filter_map(|provided| references.offer_freely(provided.role_id, provided.organization_id));
-    Ok(offered.filter(|offered| !offered.role.permissions.covers(&PermissionPattern::everything())).collect())
+    Ok(offered.filter(|offered| !offers_everything(offered)).collect())
 }
 
 /// Returns the methods by which a person has authenticated.
@@ -389,11 +408,12 @@ fn methods(provider: &IdentityProvider, person: &Person) -> AuthenticationMethod
     }
 }
 
-/// Returns how the identity of a person was proven. Without the time of the proof, it counts as long ago, so that the
-/// session is not fresh.
+/// Returns how the identity of a person was proven. Without a plausible time of the proof, it counts as long ago, so that
+/// the session is not fresh.
 fn proof(provider: &IdentityProvider, person: &Person, now: Timestamp) -> Proof {
-    let authenticated_at =
-        person.authenticated_at.map_or(Timestamp::UNIX_EPOCH, |at| iam_model::clock::cut(at.min(now)));
+    let is_plausible = |at: &Timestamp| *at <= now + CLOCK_SKEW;
+    let authenticated_at = person.authenticated_at.filter(is_plausible);
+    let authenticated_at = authenticated_at.map_or(Timestamp::UNIX_EPOCH, |at| iam_model::clock::cut(at.min(now)));
     Proof {
         methods: methods(provider, person),
         authenticated_at: Some(authenticated_at),

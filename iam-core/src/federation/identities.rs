@@ -66,7 +66,11 @@ impl Federation<'_> {
             work.reads().identities(user).await?.into_iter().partition(|identity| identity.id == id);
         let identity = removed.into_iter().next().ok_or_else(not_found)?;
         let remove = work.check_granted_rights(IdentityChange::Delete { identity, grants }).await?;
-        if !is_deleted && left.is_empty() && !has_password && !has_passkey(&mut work, user).await? {
+        let providers = work.reads().identity_providers().await?;
+        let is_usable = |identity: &Identity| {
+            providers.iter().any(|provider| provider.id == identity.provider_id && provider.enabled)
+        };
+        if !is_deleted && !left.iter().any(is_usable) && !has_password && !has_passkey(&mut work, user).await? {
             return Err(Conflict::LastIdentity.into());
         }
         work.apply(remove).await?;
@@ -74,11 +78,13 @@ impl Federation<'_> {
     }
 }
 
-/// Whether a user has chosen a password. A user who has one never loses it, so no lock is needed.
+/// Whether a user has chosen a password, and may use it. A user who has one never loses it, so no lock is needed.
 async fn has_password(iam: &Engine, caller: &Caller, user: UserId) -> Result<bool> {
-    let Some(user) = iam.store.user(caller.tenant(), user).await? else { return Ok(false) };
-    let account = iam.store.guarded_account(caller.tenant(), &user.email.key()).await?.account;
-    Ok(account.is_some_and(|account| account.user.id == user.id && !account.password.is_unset()))
+    let tenant = iam.store.tenant(caller.tenant()).await?;
+    let (Some(tenant), Some(user)) = (tenant, iam.store.user(caller.tenant(), user).await?) else { return Ok(false) };
+    let account = iam.store.guarded_account(tenant.id, &user.email.key()).await?.account;
+    let has_chosen = account.is_some_and(|account| account.user.id == user.id && !account.password.is_unset());
+    Ok(has_chosen && iam.federated_logins((tenant.id, tenant.password_login), &user).await?.is_empty())
 }
 
 async fn has_passkey(work: &mut UnitOfWork<'_>, user: UserId) -> Result<bool> {

@@ -6,7 +6,7 @@ use iam_model::context::RequestContext;
 use iam_model::error::{Error, Result};
 use iam_model::id::{IdentityProviderId, SessionId, UserId};
 use iam_model::identity_provider::{IdentityProvider, SubjectClaim};
-use iam_model::session::{EndReason, Session};
+use iam_model::session::{EndReason, ProviderSession, Session};
 use iam_openid::LogoutToken;
 
 use crate::caller::Caller;
@@ -65,28 +65,41 @@ impl Federation<'_> {
 }
 
 impl Engine {
-    /// Returns the sessions that a logout token ends, in the order of their users.
+    /// Returns the sessions that a logout token ends, in the order of their users. A token that names a person and a
+    /// session at the provider ends the sessions of this person that began by it, or those that began by a session without
+    /// a name if there are none.
     async fn ending(&self, provider: &IdentityProvider, token: &LogoutToken) -> Result<Vec<Ending>> {
         let tenant = provider.tenant_id;
-        if let Some(session) = &token.session {
-            // No session can have begun by one whose name was not kept.
-            if !can_be_kept(session) {
-                return Ok(Vec::new());
-            }
-            let mut found = self.store.sessions_of_provider(tenant, provider.id, session).await?;
-            found.sort_by_key(|session| session.user_id);
-            let of_user = found.chunk_by(|one, next| one.user_id == next.user_id);
-            let ending = of_user.filter_map(|sessions| {
-                let user = sessions.first()?.user_id;
-                Some(Ending { user, sessions: Some(sessions.iter().map(|session| session.id).collect()) })
-            });
-            return Ok(ending.collect());
-        }
         // `sub` is not what names a person where `oid` does.
         let subject = token.subject.as_deref().filter(|_| provider.subject_claim == SubjectClaim::Sub);
-        let Some(subject) = subject else { return Ok(Vec::new()) };
-        let identity = self.store.identity_of(tenant, provider.id, &provider.issuer, subject).await?;
-        Ok(identity.map(|identity| Ending { user: identity.user_id, sessions: None }).into_iter().collect())
+        let user = match subject {
+            Some(subject) => self.store.identity_of(tenant, provider.id, &provider.issuer, subject).await?,
+            None => None,
+        };
+        let user = user.map(|identity| identity.user_id);
+        let Some(session) = &token.session else {
+            return Ok(user.map(|user| Ending { user, sessions: None }).into_iter().collect());
+        };
+        // No session can have begun by one whose name was not kept.
+        let mut found = match can_be_kept(session) {
+            true => self.store.sessions_of_provider(tenant, provider.id, session).await?,
+            false => Vec::new(),
+        };
+        if subject.is_some() {
+            found.retain(|session| Some(session.user_id) == user);
+        }
+        if let (Some(user), true) = (user, found.is_empty()) {
+            let is_unnamed = |by: &ProviderSession| by.provider_id == provider.id && by.session.is_none();
+            let all = self.store.sessions_of(tenant, user).await?;
+            found.extend(all.into_iter().filter(|session| session.provider.as_ref().is_some_and(is_unnamed)));
+        }
+        found.sort_by_key(|session| session.user_id);
+        let of_user = found.chunk_by(|one, next| one.user_id == next.user_id);
+        let ending = of_user.filter_map(|sessions| {
+            let user = sessions.first()?.user_id;
+            Some(Ending { user, sessions: Some(sessions.iter().map(|session| session.id).collect()) })
+        });
+        Ok(ending.collect())
     }
 }
 

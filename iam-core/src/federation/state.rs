@@ -7,6 +7,7 @@ use iam_model::challenge::Ceremony;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
 use iam_model::id::{IdentityProviderId, SessionId};
+use iam_model::identity_provider::{IdentityProvider, SubjectClaim};
 use iam_model::session::ProviderSession;
 use iam_openid::IdToken;
 use serde::de::DeserializeOwned;
@@ -44,6 +45,7 @@ pub(super) struct Returned {
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Person {
     pub(super) issuer: String,
+    pub(super) claim: SubjectClaim,
     pub(super) subject: String,
     pub(super) email: Option<String>,
     pub(super) email_verified: bool,
@@ -64,9 +66,10 @@ impl std::fmt::Debug for Person {
 }
 
 impl Person {
-    pub(super) fn of(issuer: &str, subject: String, token: IdToken) -> Self {
+    pub(super) fn of(provider: &IdentityProvider, subject: String, token: IdToken) -> Self {
         Self {
-            issuer: issuer.to_owned(),
+            issuer: provider.issuer.as_str().to_owned(),
+            claim: provider.subject_claim,
             subject,
             email: token.email,
             email_verified: token.email_verified,
@@ -77,6 +80,11 @@ impl Person {
             authenticated_at: token.authenticated_at,
             session: token.session.filter(|session| can_be_kept(session)),
         }
+    }
+
+    /// Whether the provider still names people as it did when it named this person.
+    pub(super) fn is_named_by(&self, provider: &IdentityProvider) -> bool {
+        self.issuer == provider.issuer.as_str() && self.claim == provider.subject_claim
     }
 
     /// Whether the person has proven its identity to the provider by a second factor (RFC 8176, section 2).

@@ -50,6 +50,7 @@ impl Invitations<'_> {
     /// [`Error::Validation`] which names every invalid field, or `token` if it is unknown, used, replaced or expired,
     /// or if the invitation is not PENDING or its tenant is not ACTIVE; [`Conflict::InvitationOutdated`];
     /// [`Error::About`] with [`Conflict::EmailTaken`] for an address that a user has taken meanwhile;
+    /// [`Error::FederationRequired`] if the person gets the account by its login at an identity provider;
     /// [`Error::Overloaded`]. After an error, the token can still be used.
     pub async fn accept(&self, context: &RequestContext, acceptance: Acceptance) -> Result<Registered> {
         self.accept_once(context, acceptance, None).await
@@ -83,6 +84,10 @@ impl Invitations<'_> {
         let (link, tenant) = link::find(iam, &token, LinkPurpose::Invitation).await?;
         let invitation = iam.store.invitation(tenant.id, link.subject.into()).await?;
         let invitation = pending_at(invitation, iam.now()).ok_or_else(link::refused)?;
+        let instead = iam.logins_instead_of_acceptance(&tenant, &invitation).await?;
+        if !instead.is_empty() {
+            return Err(Error::FederationRequired(instead));
+        }
         let new = NewUser { email: invitation.email.to_string(), password: password.clone(), first_name, last_name };
         let NewProfile { email, password: checked, first_name, last_name } =
             new.validate(Fields::default(), iam.password_rules.of(&tenant))?;

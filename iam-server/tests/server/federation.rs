@@ -180,7 +180,7 @@ fn people_log_in_by_a_certified_provider() {
     let address = free_address();
     let (fixture, provider) =
         Fixture::new(|callback, backchannel| Provider::oidc_provider(address, callback, backchannel));
-    let (web, fields) = (Web::new(), [("prompt", "login"), ("login", "grace"), ("password", "x")]);
+    let (web, fields) = (Web::new(), [("login", "grace"), ("password", "x")]);
     let first = fixture.log_in(&web, &fields);
     assert_eq!((&first["user"]["email"], &first["user"]["firstName"]), (&json!("grace@example.com"), &json!("grace")));
     // The provider knows the browser, and asks nothing.

@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use crate::access::GrantedRights;
 use crate::assignment::Grant;
-use crate::audit::{Record, ResourceType, action};
+use crate::audit::{Attribution, Record, ResourceType, action};
 use crate::clock::Timestamp;
 use crate::context::Author;
 use crate::identity::Identity;
@@ -27,7 +27,10 @@ pub enum IdentityChange {
 impl IdentityChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         vec![match self {
-            Self::Create(identity) => of(identity, action::CREATE).creating(&identity.audited()),
+            // The person may be anonymous until it is linked.
+            Self::Create(identity) => of(identity, action::CREATE)
+                .creating(&identity.audited())
+                .attributed(Attribution::User(identity.user_id)),
             // The session that begins is recorded.
             Self::Use(_) => return Vec::new(),
             Self::Delete { identity, .. } => of(identity, action::DELETE).deleting(&identity.audited()),

@@ -99,6 +99,10 @@ fn ended(session: &Session, reason: EndReason) -> Record {
         EndReason::Logout => record,
         // The caller is anonymous. Only the token identifies the user.
         EndReason::TokenReuse => record.by(session).with("reason", reason.as_str()),
+        EndReason::ProviderLogout => {
+            let provider = session.provider.as_ref().map(|by| by.provider_id.to_string());
+            record.with("reason", reason.as_str()).with("providerId", json!(provider))
+        }
         _ => record.with("reason", reason.as_str()),
     }
 }
