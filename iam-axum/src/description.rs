@@ -227,6 +227,8 @@ fn kinds_of(path: &str, operation: &mut Operation) -> BTreeSet<Kind> {
         extensions.remove(KINDS);
         kinds.extend(named);
     }
+    // The router has read it, and no document has more than one extension.
+    extensions.remove(crate::unused::IGNORES_PARAMETERS);
     let required = extensions.get("x-required-permission").and_then(Value::as_str).unwrap_or_default();
     if required != "public" {
         kinds.insert(Kind::Unauthorized);

@@ -40,6 +40,9 @@ struct Evaluated {
     ignores_parameters: bool,
 }
 
+/// The extension by which an operation says that it ignores parameters that it does not know.
+pub(crate) const IGNORES_PARAMETERS: &str = "x-ignores-parameters";
+
 impl Evaluated {
     fn of(method: Method, operation: &Operation) -> Self {
         let in_header = |parameter: &&Parameter| parameter.parameter_in == ParameterIn::Header;
@@ -51,7 +54,7 @@ impl Evaluated {
             has_body: operation.request_body.is_some(),
             parameters: parameters(operation).filter(in_query).map(|parameter| parameter.name.clone()).collect(),
             is_public: extension("x-required-permission").and_then(Value::as_str) == Some("public"),
-            ignores_parameters: extension("x-ignores-parameters").is_some(),
+            ignores_parameters: extension(IGNORES_PARAMETERS).is_some(),
             method,
         }
     }

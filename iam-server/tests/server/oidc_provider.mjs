@@ -53,6 +53,15 @@ const provider = new Provider(issuer, {
         return grant;
     },
     pkce: { required: () => true },
+    // The client is at a private address, which the package does not reach by itself.
+    fetch: (url, { dispatcher, ...options }) => globalThis.fetch(url, options),
+});
+
+// The package leaves it to its user to tell the client.
+provider.on("end_session.success", async (ctx) => {
+    const client = await provider.Client.find("iam");
+    const { session } = ctx.oidc;
+    await client.backchannelLogout(session.accountId, session.sidFor("iam")).catch(console.error);
 });
 
 const [host, port] = address.split(":");
