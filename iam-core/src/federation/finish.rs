@@ -66,7 +66,7 @@ impl Federation<'_> {
     /// [`Forbidden::Suspended`](iam_model::error::Forbidden::Suspended),
     /// [`Forbidden::TenantSuspended`](iam_model::error::Forbidden::TenantSuspended),
     /// [`Error::SecondFactorRequired`] for a user with a second factor;
-    /// [`Conflict::IdentityLinked`](iam_model::error::Conflict::IdentityLinked).
+    /// [`Conflict::IdentityLinked`].
     pub async fn finish(
         &self,
         context: &RequestContext,

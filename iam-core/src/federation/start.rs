@@ -83,7 +83,7 @@ impl Federation<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`start`](Self::start), [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh),
+    /// Those of [`start`](Self::start), [`Unauthenticated::NotFresh`],
     /// [`Error::Forbidden`] for a caller without a session.
     pub async fn start_linking(&self, caller: &Caller, start: StartFederation) -> Result<StartedFederation> {
         let (user, session) = caller.require_user()?;
