@@ -11,20 +11,24 @@ use tempfile::TempDir;
 
 use crate::client::{Answer, Client, text};
 use crate::process::{Process, Server, TIMEOUT, clean_command, free_address, wait_for};
+use crate::settings::role;
 use crate::store::Store;
 
 const DONE: &str = "http://127.0.0.1/done";
+/// Where the console expects people back, on any port.
+const CONSOLE: &str = "http://127.0.0.1/console/sign-in/provider";
+pub(crate) const ADMINISTRATOR: &str = "ada@acme.example";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /// A foreign provider. It is killed when this is dropped.
-struct Provider {
+pub(crate) struct Provider {
     _process: Process,
     issuer: String,
 }
 
 impl Provider {
     /// The certified provider for Node.js. It requires PKCE, and names itself in its responses (RFC 9207).
-    fn oidc_provider(address: SocketAddr, callback: &str, backchannel: &str) -> Self {
+    pub(crate) fn oidc_provider(address: SocketAddr, callback: &str, backchannel: &str) -> Self {
         let mut command = clean_command(Path::new("node"));
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/oidc_provider.mjs"));
         command.args([&address.to_string(), callback, backchannel]);
@@ -128,19 +132,20 @@ fn hidden_fields(page: &str) -> Vec<(String, String)> {
 }
 
 /// A tenant whose provider makes users.
-struct Fixture {
-    server: Server,
+pub(crate) struct Fixture {
+    pub(crate) server: Server,
     ada: Client,
-    provider: Value,
+    pub(crate) provider: Value,
+    store: Store,
 }
 
 impl Fixture {
     /// `start` runs the provider, which must know where it sends people back.
-    fn new(start: impl Fn(&str, &str) -> Provider) -> (Self, Provider) {
+    pub(crate) fn new(start: impl Fn(&str, &str) -> Provider) -> (Self, Provider) {
         let store = Store::sqlite();
         let server = store.iam_server().env("IAM_FEDERATION_ALLOW_PRIVATE", "on");
-        let server = server.env("IAM_FEDERATION_REDIRECTS", DONE).serve();
-        let session = server.client().register("ada@acme.example");
+        let server = server.env("IAM_FEDERATION_REDIRECTS", format!("{DONE},{CONSOLE}")).serve();
+        let session = server.client().register(ADMINISTRATOR);
         let ada = server.client().with_token(&session.access);
         // To read its document, the provider runs before it knows the client.
         let stranger = start("http://127.0.0.1:9/", "http://127.0.0.1:9/");
@@ -152,7 +157,20 @@ impl Fixture {
         drop(stranger);
         let callback = text(&provider["callbackUrl"]);
         let known = start(&callback, &callback.replace("/callback/", "/backchannel-logout/"));
-        (Self { server, ada, provider }, known)
+        (Self { server, ada, provider, store }, known)
+    }
+
+    /// Verifies a domain as an operator does, and lets the provider speak for it. The users that it makes are members.
+    pub(crate) fn speak_for(&self, domain: &str) {
+        let tenant = text(&self.ada.get("/api/v1/auth/me").expect(200)["tenant"]["id"]);
+        let verify = ["domain", "verify", "--tenant", &tenant, "--domain", domain];
+        let verified = self.store.iam_server().args(verify).run();
+        assert_eq!(verified.code, Some(0), "{verified:?}");
+        let domains = self.ada.get("/api/v1/domains").expect(200);
+        let member = json!({ "roleId": role(&self.ada, "MEMBER") });
+        let change = json!({ "domainIds": [domains["data"][0]["id"]], "roles": [member] });
+        let path = format!("/api/v1/identity-providers/{}", text(&self.provider["id"]));
+        self.ada.try_patch(&path, &change).unwrap().expect(200);
     }
 
     fn start(&self, client: &Client, members: &Value) -> String {

@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod console;
 mod console_access;
+mod console_federation;
 mod console_looks;
 mod console_pages;
 mod console_people;

@@ -58,6 +58,15 @@ pub(crate) struct Browser {
 impl Browser {
     /// Opens a browser that knows only this host, at this address. So it cannot reach other machines.
     pub(crate) fn knowing(host: &str, address: SocketAddr) -> Self {
+        Self::resolving(&format!("MAP {host} {}, MAP * ~NOTFOUND", address.ip()))
+    }
+
+    /// Opens a browser that knows only addresses of this machine, and no names. Each address is a site of its own.
+    pub(crate) fn on_loopback() -> Self {
+        Self::resolving("EXCLUDE 127.0.0.*, MAP * ~NOTFOUND")
+    }
+
+    fn resolving(rules: &str) -> Self {
         let chromium = program("chromium-headless-shell");
         let profile = TempDir::new().unwrap();
         let (process, port) = start_driver(profile.path());
@@ -77,7 +86,7 @@ impl Browser {
             "--disable-sync",
             "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
             "--window-size=1280,3000",
-            &format!("--host-resolver-rules=MAP {host} {}, MAP * ~NOTFOUND", address.ip()),
+            &format!("--host-resolver-rules={rules}"),
         ];
         let options = json!({ "binary": chromium, "args": arguments });
         let capabilities = json!({ "alwaysMatch": {
