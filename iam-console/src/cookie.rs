@@ -169,14 +169,14 @@ impl TemporaryCookie {
         }
     }
 
-    /// Whether the texts are for one session: a page must not show the texts of another person. Those for a provider
-    /// are in no page, and the service knows the session that has begun a link.
+    /// Whether the texts are always for one session: a page must not show the texts of another person. Of those for a
+    /// provider, only a form that waits for a step-up is. The service knows the session that has begun a link.
     fn is_of_session(self) -> bool {
         !matches!(self, Self::SecondFactor | Self::Provider)
     }
 
-    /// Returns the header that gives the browser these texts. The form token is that of the session, or empty before
-    /// there is one.
+    /// Returns the header that gives the browser these texts. The form token is that of the session that may read them,
+    /// or empty.
     pub(crate) fn keep(self, form_token: &str, texts: &[&str], kind: CookieKind) -> Option<HeaderValue> {
         let texts = texts.iter().map(|text| URL_SAFE_NO_PAD.encode(text));
         let value = texts.fold(form_token.to_owned(), |value, text| format!("{value}{SEPARATOR}{text}"));
@@ -186,7 +186,8 @@ impl TemporaryCookie {
     /// Reads the texts that a request has, if they are for its session.
     pub(crate) fn read(self, parts: &Parts, kind: CookieKind) -> Option<Vec<String>> {
         let (form_token, texts) = value_of(&parts.headers, &self.name(kind))?.split_once(SEPARATOR)?;
-        if self.is_of_session() && !parts.extensions.get::<SessionCookie>()?.admits(form_token) {
+        let needs_session = self.is_of_session() || !form_token.is_empty();
+        if needs_session && !parts.extensions.get::<SessionCookie>()?.admits(form_token) {
             return None;
         }
         let texts = texts.split(SEPARATOR).map(|text| String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok());

@@ -119,6 +119,19 @@ pub(crate) const CONFIRM_IDENTITY_WHY: &str = "You signed in some time ago, and 
      After it, the action goes on by itself.";
 pub(crate) const CONFIRM_BY_FACTOR: &str = "Your tenant requires a second factor, and you have not used yours in this session. After it, the action goes on by \
      itself.";
+/// The button that leads to the identity provider of a session to authenticate again.
+pub(crate) fn confirm_at(provider: &str) -> String {
+    format!("Confirm at {provider}")
+}
+
+pub(crate) const CONFIRM_AT_WHAT: &str = "After that, you see here what you sent, and send it again.";
+pub(crate) const BEGAN_OTHERWISE: &str = "This session did not begin by that provider. Choose another way.";
+pub(crate) const CONFIRMED_BY_OTHER: &str =
+    "You used an account at the provider that is not linked to you here. Nothing is changed. Use your own account.";
+pub(crate) const PROVIDER_DID_NOT_ASK: &str =
+    "The provider did not ask you to sign in again, so nothing is proven. Try again, or choose another way.";
+pub(crate) const PROVIDER_IS_NOT_ENOUGH: &str =
+    "You have a second factor here, and the account at the provider does not replace it. Use your second factor.";
 pub(crate) const CANCEL: &str = "Cancel";
 
 pub(crate) const SESSION_ENDED_FORM_KEPT: &str =
@@ -126,6 +139,8 @@ pub(crate) const SESSION_ENDED_FORM_KEPT: &str =
 pub(crate) const SEND_AGAIN: &str = "Send the form again?";
 pub(crate) const SEND_AGAIN_WHY: &str =
     "This form is from an earlier session, so nothing is changed yet. Check what it has, and send it again.";
+pub(crate) const SEND_AFTER_PROOF: &str =
+    "You have confirmed that it is you. Nothing is changed yet. Check what the form has, and send it again.";
 pub(crate) const SEND: &str = "Send";
 pub(crate) const NOTHING_IS_SAVED: &str = "Nothing is saved. Correct the marked fields.";
 
@@ -968,7 +983,7 @@ pub(crate) const NO_PROVIDERS: &str = "Your tenant has no provider of accounts."
 pub(crate) const LINKED_SINCE: &str = "Linked";
 pub(crate) const ACCOUNT_LINKED: &str = "The account is linked. From now on, you can sign in with it.";
 pub(crate) const LINK_REMOVED: &str = "The account is no longer linked to yours.";
-pub(crate) const LINK_LATE: &str = "The link took too long. Begin again.";
+pub(crate) const RETURN_LATE: &str = "It took too long to come back from the provider. Begin again.";
 
 /// The button that leads to an identity provider to link an account there.
 pub(crate) fn link_with(provider: &str) -> String {

@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router, routing::post};
 use iam_axum::{Kind, Problem};
+use iam_core::factor::FactorList;
 use iam_core::session::StepUp;
 use iam_core::{Error, Unauthenticated};
 
@@ -22,23 +23,28 @@ use crate::query;
 use crate::resume::resume;
 use crate::session::{SignedIn, WithoutFactor, needs_sign_in};
 use crate::sign_in;
+use crate::sign_in::provider::{self, Confirmation};
 use crate::state::Console;
 use crate::view::{Frame, page};
 
 const FORM_TOKEN: &str = "form-token";
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/step-up/options", post(step_up_options))
+    Router::new()
+        .route("/step-up/options", post(step_up_options))
+        .route("/step-up/provider", post(provider::start_step_up))
 }
 
 #[derive(Template)]
 #[template(path = "step-up.html")]
-struct StepUpPage {
+pub(crate) struct StepUpPage {
     frame: Frame,
     action: String,
     why: &'static str,
     error: String,
     proofs: Proofs,
+    /// `None` where no provider proves who the person is.
+    confirmation: Option<Confirmation>,
     /// The fields of the form that waits for the proof.
     kept: Vec<(String, String)>,
 }
@@ -129,7 +135,10 @@ async fn admit(console: &Console, request: Request) -> Result<CheckedForm, Box<R
 /// Shows a form that has no token of the session. The person sends it again, or does not.
 async fn again(console: &Console, signed_in: &SignedIn, action: String, form: Form) -> Response {
     match signed_in.frame(console).await {
-        Ok(frame) => resume(StatusCode::FORBIDDEN, frame, action, form).unwrap_or_else(Problem::into_response),
+        Ok(frame) => {
+            let shown = resume(StatusCode::FORBIDDEN, frame, (action, form), english::SEND_AGAIN_WHY);
+            shown.unwrap_or_else(Problem::into_response)
+        }
         Err(problem) => problem.into_response(),
     }
 }
@@ -199,9 +208,33 @@ async fn ask(
     if reason == Reason::Restricted && factors.factors.is_empty() {
         return Ok(None);
     }
-    let (frame, proofs) = (signed_in.frame(console).await?, Proofs::of_factors(&factors));
-    let (error, kept) = (String::new(), form.into_fields());
-    page(StatusCode::FORBIDDEN, &StepUpPage { frame, action, why: reason.text(), error, proofs, kept }).map(Some)
+    let shown = asking(console, signed_in, (action, form), &factors).await?;
+    page(StatusCode::FORBIDDEN, &StepUpPage { why: reason.text(), ..shown }).map(Some)
+}
+
+/// Returns the page that asks for a proof of identity, for which a form waits.
+async fn asking(
+    console: &Console,
+    signed_in: &SignedIn,
+    (action, form): (String, Form),
+    factors: &FactorList,
+) -> Result<StepUpPage, Problem> {
+    let me = console.iam.sessions().me(&signed_in.caller).await?;
+    let confirmation = Confirmation::of(console, signed_in, (&me, factors), (&action, &form)).await?;
+    let (frame, proofs) = (signed_in.frame_for(console, &me), Proofs::of_factors(factors));
+    let (why, error, kept) = (english::CONFIRM_IDENTITY_WHY, String::new(), form.into_fields());
+    Ok(StepUpPage { frame, action, why, error, proofs, confirmation, kept })
+}
+
+/// Does the same after a step-up at a provider that has failed.
+pub(crate) async fn asking_again(
+    console: &Console,
+    signed_in: &SignedIn,
+    waiting: (String, Form),
+    error: String,
+) -> Result<StepUpPage, Problem> {
+    let factors = console.iam.factors().list(&signed_in.caller).await?;
+    Ok(StepUpPage { error, ..asking(console, signed_in, waiting, &factors).await? })
 }
 
 /// Asks again after a proof that was refused.
@@ -212,15 +245,13 @@ async fn ask_again(
     form: Form,
     refusal: Refusal,
 ) -> Result<Response, Problem> {
-    let proofs = Proofs::of_factors(&console.iam.factors().list(&signed_in.caller).await?);
-    let frame = signed_in.frame(console).await?;
-    let why = english::CONFIRM_IDENTITY_WHY;
-    let page_with = |error, proofs| StepUpPage { frame, action, why, error, proofs, kept: form.into_fields() };
+    let factors = console.iam.factors().list(&signed_in.caller).await?;
+    let shown = asking(console, signed_in, (action, form), &factors).await?;
     match refusal {
-        Refusal::Proof(error) => page(StatusCode::FORBIDDEN, &page_with(String::new(), proofs.with(error))),
+        Refusal::Proof(error) => page(StatusCode::FORBIDDEN, &StepUpPage { proofs: shown.proofs.with(error), ..shown }),
         Refusal::Error(error) => {
             let text = error.to_string();
-            refused(error, &page_with(text, proofs))
+            refused(error, &StepUpPage { error: text, ..shown })
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A form that a browser has sent without a session, or with the token of an earlier session. Nothing that was typed is
-//! lost: the person sees it and sends it again.
+//! A form that a browser has sent without a session, with the token of an earlier session, or before a step-up at a
+//! provider. Nothing that was typed is lost: the person sees it and sends it again.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -8,6 +8,7 @@ use iam_axum::Problem;
 
 use crate::english;
 use crate::form::Form;
+use crate::sign_in::KEPT;
 use crate::view::{Frame, page};
 
 #[derive(Template)]
@@ -17,14 +18,20 @@ struct ResumePage {
     /// Where the form goes.
     action: String,
     fields: Vec<(String, String)>,
+    why: &'static str,
 }
 
-/// Returns the page that shows a form again, in the present session.
-pub(crate) fn resume(status: StatusCode, frame: Frame, action: String, form: Form) -> Result<Response, Problem> {
-    page(status, &ResumePage { frame, action, fields: form.into_fields() })
+/// Returns the page that shows a form again, in the present session, and says why.
+pub(crate) fn resume(
+    status: StatusCode,
+    frame: Frame,
+    (action, form): (String, Form),
+    why: &'static str,
+) -> Result<Response, Problem> {
+    page(status, &ResumePage { frame, action, fields: form.into_fields(), why })
 }
 
-/// Whether a person may see the value of a field.
+/// Whether a person may see the value of a field. A form in a field may have a password.
 fn is_shown(name: &str) -> bool {
-    !name.to_lowercase().contains("password")
+    name != KEPT && !name.to_lowercase().contains("password")
 }

@@ -91,7 +91,7 @@ pub(crate) fn linked(console: &Console) -> Response {
     back(console, "linked")
 }
 
-/// Leads back to the account after a link that took too long.
+/// Leads to the account after a way to a provider and back that took too long, or that another session has begun.
 pub(crate) fn too_late(console: &Console) -> Response {
     back(console, "link-late")
 }

@@ -108,7 +108,7 @@ impl Done {
             "removed" => english::FACTOR_REMOVED,
             "linked" => english::ACCOUNT_LINKED,
             "unlinked" => english::LINK_REMOVED,
-            "link-late" => english::LINK_LATE,
+            "link-late" => english::RETURN_LATE,
             "key-revoked" => english::KEY_REVOKED,
             _ => "",
         }
@@ -149,6 +149,12 @@ async fn show(
     Query(done): Query<Done>,
 ) -> Result<Response, Problem> {
     page(StatusCode::OK, &AccountPage { notice: done.notice(), ..page_of(&console, &person).await? })
+}
+
+/// Returns the address of a form that changes nothing: it is for a proof of identity alone, and leads to the first
+/// page.
+pub(crate) fn proof_alone(console: &Console) -> String {
+    format!("{}/account/second-factor", console.base())
 }
 
 /// The guard of forms asks for the second factor, before this leads on.

@@ -103,7 +103,7 @@ struct Arrival {
 }
 
 /// The field with a form that waits for a session.
-const KEPT: &str = "kept";
+pub(crate) const KEPT: &str = "kept";
 
 /// Returns the page on which a person signs in after it has sent a form without a session. The form is shown again
 /// then.
@@ -469,7 +469,8 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         let enrol_by = login.enrol_by.filter(|until| console.iam.now() < *until);
         let session = FrameSession { email, form_token: session.form_token(), enrol_by, grants: None };
         let session = Some(session);
-        resume(StatusCode::OK, Frame { base: console.base().to_owned(), session }, next, kept)?
+        let frame = Frame { base: console.base().to_owned(), session };
+        resume(StatusCode::OK, frame, (next, kept), english::SEND_AGAIN_WHY)?
     };
     let cookie = session.header(console.settings.cookie(parts));
     Ok(with_cookie(cookie, shown))

@@ -17,7 +17,11 @@ const ORIGIN: &str = "http://iam.example.com";
 const CALLBACK: &str = "http://iam.example.com/console/sign-in/provider";
 const START: &str = "/console/sign-in/provider";
 const ACCOUNT: &str = "/console/account";
+const STEP_UP: &str = "/console/step-up/provider";
+const END_SESSION: &str = "/console/account/end-session";
 const GRACE: &str = "grace@example.com";
+/// The account of Ada at the provider.
+const ADA_THERE: (&str, &str) = ("ada", "ada@social.example");
 
 /// A tenant whose domain example.com has a provider, with its administrator Ada, and with Grace, who holds no role.
 struct World {
@@ -89,6 +93,34 @@ impl World {
         let back = self.log_in(&page, ("ada", "ada@social.example")).await;
         let answer = self.app.get(&back, &page.cookies(cookie)).await;
         assert_eq!(answer.location(), "/console/account?done=linked", "{}", answer.body);
+    }
+
+    /// Signs Ada in by the provider. Eleven minutes later, returns the cookie, and another session of her.
+    async fn late_at_provider(&self) -> (String, String) {
+        self.link(&self.app.sign_in(EMAIL).await).await;
+        let page = self.start(&[]).await;
+        let (pending, back) = (page.cookies(""), self.log_in(&page, ADA_THERE).await);
+        let cookie = self.app.get(&back, &pending).await.cookies(&pending);
+        self.app.clock.advance(TimeDelta::minutes(11));
+        let (_, other) = self.ada.require_user().unwrap();
+        (cookie, other.to_string())
+    }
+
+    /// Begins to confirm at the provider that it is the same person. Returns the page that leads to the provider.
+    async fn confirm(&self, asked: &Answer, cookie: &str) -> Answer {
+        let (provider, next) = (self.provider.to_string(), asked.hidden("next"));
+        let kept = if asked.body.contains(r#"name="kept""#) { asked.hidden("kept") } else { String::new() };
+        let kept = kept.replace("&#38;", "&");
+        let fields = [("provider", &*provider), ("next", &*next), ("kept", &*kept)];
+        let page = self.app.post_signed(STEP_UP, cookie, &fields).await;
+        assert_eq!(page.status, StatusCode::OK, "{}", page.body);
+        page
+    }
+
+    /// Returns the number of sessions of Ada.
+    async fn sessions(&self) -> usize {
+        let (user, _) = self.ada.require_user().unwrap();
+        self.app.iam.sessions().list(&self.ada, user).await.unwrap().len()
     }
 }
 
@@ -344,4 +376,111 @@ async fn where_the_address_of_the_console_is_not_allowed_no_provider_is_offered(
     let refused = app.post("/console/sign-in", "", &[("email", GRACE), ("password", PASSWORD)]).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
     assert!(!refused.body.contains(START) && refused.body.contains(r#"type="password""#), "{}", refused.body);
+}
+
+#[tokio::test]
+async fn a_session_that_began_by_the_provider_is_confirmed_there_and_the_change_is_made() {
+    let world = World::new().await;
+    let app = &world.app;
+    let (cookie, other) = world.late_at_provider().await;
+    let fields = [("session", &*other), ("reason", "x&y")];
+    let asked = app.post_signed(END_SESSION, &cookie, &fields).await;
+    assert_eq!(asked.status, StatusCode::FORBIDDEN);
+    assert!(asked.body.contains("Confirm at &#60;b&#62;Acme") && asked.body.contains(STEP_UP), "{}", asked.body);
+    assert_eq!((asked.hidden("next").as_str(), asked.hidden("session")), (END_SESSION, other.clone()));
+
+    let page = world.confirm(&asked, &cookie).await;
+    let (pending, back) = (page.cookies(&cookie), world.log_in(&page, ADA_THERE).await);
+    let sent = request(Method::GET, &back, "").header("sec-fetch-site", "cross-site");
+    let again = app.send(sent.body(Body::empty()).unwrap()).await;
+    assert_eq!((again.status, address_in(&again)), (StatusCode::OK, back.clone()));
+    let resumed = app.get(&back, &pending).await;
+    assert_eq!(resumed.status, StatusCode::OK);
+    let action = format!(r#"action="{END_SESSION}""#);
+    for part in ["You have confirmed", "<dd>x&#38;y</dd>", &action] {
+        assert!(resumed.body.contains(part), "{part}: {}", resumed.body);
+    }
+    assert_eq!((resumed.hidden("session"), resumed.cookies(&pending)), (other.clone(), cookie.clone()));
+
+    let before = world.sessions().await;
+    let token = resumed.hidden("form-token");
+    let answer = app.post(END_SESSION, &cookie, &[fields[0], fields[1], ("form-token", &token)]).await;
+    assert_eq!(answer.location(), "/console/account?done=session", "{}", answer.body);
+    assert_eq!(world.sessions().await, before - 1);
+}
+
+#[tokio::test]
+async fn the_account_of_another_person_at_the_provider_confirms_nothing_and_the_form_is_kept() {
+    let world = World::new().await;
+    let app = &world.app;
+    let (cookie, other) = world.late_at_provider().await;
+    let fields = [("session", &*other)];
+    let before = world.sessions().await;
+    let asked = app.post_signed(END_SESSION, &cookie, &fields).await;
+    let page = world.confirm(&asked, &cookie).await;
+    let back = world.log_in(&page, ("grace", GRACE)).await;
+    let refused = app.get(&back, &page.cookies(&cookie)).await;
+    assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+    assert!(refused.body.contains("is not linked to you here"), "{}", refused.body);
+    assert_eq!((refused.hidden("session"), refused.cookies(&page.cookies(&cookie))), (other.clone(), cookie.clone()));
+
+    let page = world.confirm(&refused, &cookie).await;
+    let denied = app.get(&format!("{START}?error=access_denied"), &page.cookies(&cookie)).await;
+    assert_eq!((denied.status, denied.hidden("session")), (StatusCode::UNAUTHORIZED, other.clone()));
+    assert!(denied.body.contains("You were not let in") && denied.body.contains(STEP_UP), "{}", denied.body);
+
+    let again = app.post_signed(END_SESSION, &cookie, &fields).await;
+    assert_eq!(again.status, StatusCode::FORBIDDEN);
+    assert_eq!(world.sessions().await, before);
+}
+
+#[tokio::test]
+async fn another_session_does_not_see_the_form_that_waits_for_the_provider() {
+    let world = World::new().await;
+    let app = &world.app;
+    let (cookie, other) = world.late_at_provider().await;
+    let asked = app.post_signed(END_SESSION, &cookie, &[("session", &other)]).await;
+    let page = world.confirm(&asked, &cookie).await;
+    let (pending, back) = (page.cookies(""), world.log_in(&page, ADA_THERE).await);
+    let grace = app.sign_in(GRACE).await;
+    let answer = app.get(&back, &format!("{grace}; {pending}")).await;
+    assert_eq!(answer.location(), "/console/account?done=link-late", "{}", answer.body);
+    assert_eq!(app.get(&back, &pending).await.location(), "/console/sign-in?late=provider", "without a session");
+    let account = app.get("/console/account?done=link-late", &grace).await;
+    assert!(account.body.contains("too long to come back"), "{}", account.body);
+}
+
+#[tokio::test]
+async fn a_form_that_is_too_long_for_the_provider_is_lost_and_the_session_is_confirmed() {
+    let world = World::new().await;
+    let app = &world.app;
+    let (cookie, other) = world.late_at_provider().await;
+    let long = "x".repeat(2_000);
+    let asked = app.post_signed(END_SESSION, &cookie, &[("session", &other), ("reason", &long)]).await;
+    assert!(asked.body.contains("too long to be kept"), "{}", asked.body);
+    assert_eq!(asked.hidden("next"), "/console/account/second-factor");
+    let page = world.confirm(&asked, &cookie).await;
+    let back = world.log_in(&page, ADA_THERE).await;
+    assert_eq!(app.get(&back, &page.cookies(&cookie)).await.location(), "/console");
+    let answer = app.post_signed(END_SESSION, &cookie, &[("session", &other)]).await;
+    assert_eq!(answer.location(), "/console/account?done=session", "{}", answer.body);
+}
+
+#[tokio::test]
+async fn a_session_that_began_by_a_password_is_offered_no_provider() {
+    let world = World::new().await;
+    let app = &world.app;
+    let cookie = app.sign_in(EMAIL).await;
+    world.link(&cookie).await;
+    app.clock.advance(TimeDelta::minutes(11));
+    let (_, other) = world.ada.require_user().unwrap();
+    let (other, provider) = (other.to_string(), world.provider.to_string());
+    let asked = app.post_signed(END_SESSION, &cookie, &[("session", &other)]).await;
+    assert_eq!(asked.status, StatusCode::FORBIDDEN);
+    assert!(asked.body.contains("proof-password") && !asked.body.contains(STEP_UP), "{}", asked.body);
+    let kept = format!("session={other}");
+    let fields = [("provider", &*provider), ("next", END_SESSION), ("kept", &*kept)];
+    let refused = app.post_signed(STEP_UP, &cookie, &fields).await;
+    assert_eq!((refused.status, refused.hidden("session")), (StatusCode::BAD_REQUEST, other));
+    assert!(refused.body.contains("did not begin by that provider"), "{}", refused.body);
 }
