@@ -228,7 +228,7 @@ fn kinds_of(path: &str, operation: &mut Operation) -> BTreeSet<Kind> {
         kinds.extend(named);
     }
     // The router has read it, and no document has more than one extension.
-    extensions.remove(crate::unused::IGNORES_PARAMETERS);
+    let comes_back = extensions.remove(crate::unused::IGNORES_PARAMETERS).is_some();
     let required = extensions.get("x-required-permission").and_then(Value::as_str).unwrap_or_default();
     if required != "public" {
         kinds.insert(Kind::Unauthorized);
@@ -244,7 +244,8 @@ fn kinds_of(path: &str, operation: &mut Operation) -> BTreeSet<Kind> {
     };
     // Every operation refuses a query parameter that it does not have.
     kinds.insert(Kind::ValidationError);
-    if path.contains("{id}") {
+    // A browser that comes back from a provider is known by its query.
+    if path.contains("{id}") && !comes_back {
         kinds.insert(Kind::NotFound);
     }
     let has = |name| parameters().any(|parameter| parameter.name == name);

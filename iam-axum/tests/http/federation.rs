@@ -65,6 +65,8 @@ in_memory_with_mail![
     a_way_to_log_in_that_does_not_work_does_not_count,
     a_forgotten_password_sends_nothing_where_the_provider_is_known,
     a_browser_that_comes_back_too_late_sees_a_page,
+    a_provider_that_does_not_answer_is_unavailable,
+    an_api_key_begins_no_step_up,
 ];
 
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -1018,4 +1020,22 @@ async fn a_way_to_log_in_that_does_not_work_does_not_count(app: TestApp) {
     app.delete(&identity).by(ada).send().await.problem("conflict");
     app.patch(&path).by(ada).json(&json!({ "enabled": true })).send().await.ok();
     app.delete(&identity).by(ada).send().await.no_content();
+}
+
+async fn a_provider_that_does_not_answer_is_unavailable(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let Fixture { app, ada, .. } = &fixture;
+    app.providers.answer(ISSUER, 500, "");
+    app.post("/auth/federation/start").json(&fixture.start()).send().await.problem("unavailable");
+    app.post("/auth/identities/start").by(ada).json(&fixture.start()).send().await.problem("unavailable");
+    send_logout(&fixture, &app.logout_token()).await.problem("unavailable");
+}
+
+async fn an_api_key_begins_no_step_up(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let Fixture { app, ada, .. } = &fixture;
+    let key = app.key(ada, &ada.user, &json!({ "permissions": [] })).await;
+    let start = with(fixture.start(), &json!({ "stepUp": true }));
+    let by_key = app.post("/auth/federation/start").bearer(key["key"].as_str().unwrap()).json(&start);
+    by_key.send().await.problem("forbidden");
 }
