@@ -121,6 +121,13 @@ KNOWN_TO_THE_SERVER = {
     "createRoleAssignments": {"expiresAt"},
     "createUser": {"password"},
     "exportAuditLogs": {"cursor"},
+    # Codes, tokens and states come from a login at a provider.
+    "finishFederation": {"code"},
+    "logOutByFederation": {"logout_token"},
+    "returnFromFederation": {"state"},
+    # The operator lists the addresses. A challenge is base64url.
+    "startFederation": {"codeChallenge", "providerId", "redirectUri"},
+    "startIdentity": {"codeChallenge", "providerId", "redirectUri", "stepUp"},
     # One proof is sent, not several or none.
     "finishLogin": {"code", "credential", "recoveryCode"},
     "listAuditLogs": {"cursor"},

@@ -189,6 +189,10 @@ const OF_EVERY_OPERATION: [Kind; 6] = [
 /// order.
 const KINDS: &str = "x-problems";
 
+/// The extension by which an operation says that it ignores parameters that it does not know. It is not part of the
+/// document, either.
+pub(crate) const IGNORES_PARAMETERS: &str = "x-ignores-parameters";
+
 /// Adds a response for each status that an operation can answer with a problem. `type_base` begins the types of
 /// problems.
 pub(crate) fn describe_problems<'a>(
@@ -228,7 +232,7 @@ fn kinds_of(path: &str, operation: &mut Operation) -> BTreeSet<Kind> {
         kinds.extend(named);
     }
     // The router has read it, and no document has more than one extension.
-    let comes_back = extensions.remove(crate::unused::IGNORES_PARAMETERS).is_some();
+    let comes_back = extensions.remove(IGNORES_PARAMETERS).is_some();
     let required = extensions.get("x-required-permission").and_then(Value::as_str).unwrap_or_default();
     if required != "public" {
         kinds.insert(Kind::Unauthorized);

@@ -22,6 +22,7 @@ use utoipa::openapi::{PathItem, RefOr};
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::conditional::IF_MATCH;
+use crate::description::IGNORES_PARAMETERS;
 use crate::extract::{TWICE, require_no_fields};
 use crate::problem::Problem;
 use crate::request_state::RequestState;
@@ -39,9 +40,6 @@ struct Evaluated {
     /// providers send parameters of their own.
     ignores_parameters: bool,
 }
-
-/// The extension by which an operation says that it ignores parameters that it does not know.
-pub(crate) const IGNORES_PARAMETERS: &str = "x-ignores-parameters";
 
 impl Evaluated {
     fn of(method: Method, operation: &Operation) -> Self {

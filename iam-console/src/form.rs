@@ -3,6 +3,9 @@ use iam_core::user::NewUser;
 
 use crate::query;
 
+/// The field with a form that waits for a session.
+pub(crate) const KEPT: &str = "kept";
+
 /// The fields that a form can have several times, see [`Form::all`].
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 

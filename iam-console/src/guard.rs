@@ -16,6 +16,7 @@ use iam_core::{Error, Unauthenticated};
 
 use crate::cookie::SessionCookie;
 use crate::english;
+use crate::errand::Confirmation;
 use crate::form::Form;
 use crate::problem::{Document, foreign_form, is_for_part, problem_of, refused};
 use crate::proofs::{ProofError, Proofs, take_step_up};
@@ -23,16 +24,13 @@ use crate::query;
 use crate::resume::resume;
 use crate::session::{SignedIn, WithoutFactor, needs_sign_in};
 use crate::sign_in;
-use crate::sign_in::provider::{self, Confirmation};
 use crate::state::Console;
 use crate::view::{Frame, page};
 
 const FORM_TOKEN: &str = "form-token";
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new()
-        .route("/step-up/options", post(step_up_options))
-        .route("/step-up/provider", post(provider::start_step_up))
+    Router::new().route("/step-up/options", post(step_up_options))
 }
 
 #[derive(Template)]

@@ -15,6 +15,7 @@ mod device;
 mod domains;
 mod effects;
 mod english;
+mod errand;
 mod form;
 mod guard;
 mod identity_providers;
@@ -28,6 +29,7 @@ mod paging;
 mod picker;
 mod problem;
 mod proofs;
+mod provider;
 mod query;
 mod resume;
 mod rights;
@@ -78,6 +80,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let pages = Router::new()
         .route("/", get(overview::show))
         .merge(sign_in::routes())
+        .merge(provider::routes())
         .merge(guard::routes())
         .merge(users::routes())
         .merge(roles::routes())

@@ -7,8 +7,7 @@ use axum::response::Response;
 use iam_axum::Problem;
 
 use crate::english;
-use crate::form::Form;
-use crate::sign_in::KEPT;
+use crate::form::{Form, KEPT};
 use crate::view::{Frame, page};
 
 #[derive(Template)]

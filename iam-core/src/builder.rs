@@ -20,9 +20,9 @@ use url::Url;
 
 use crate::cache::EndedSessions;
 use crate::engine::{AfterCommit, Computing, Engine, Federation, Hook, InFlight, Keys, OutgoingMail, Shared, observed};
-use crate::federation::KnownProviders;
 use crate::hashing::PasswordHasher;
 use crate::iam::Iam;
+use crate::known_providers::KnownProviders;
 use crate::link_pages::LinkPages;
 use crate::password::PasswordRules;
 use crate::settings::Settings;

@@ -3,6 +3,7 @@
 
 mod factors;
 pub(crate) mod identities;
+mod linked;
 mod passkeys;
 mod profile;
 
@@ -18,7 +19,7 @@ use iam_core::session::{Me, Session};
 use iam_core::{Error, SessionId};
 use serde::Deserialize;
 
-use crate::account::identities::Linked;
+use crate::account::linked::Linked;
 use crate::english;
 use crate::form::Form;
 use crate::keys::{self, Keys};
@@ -149,12 +150,6 @@ async fn show(
     Query(done): Query<Done>,
 ) -> Result<Response, Problem> {
     page(StatusCode::OK, &AccountPage { notice: done.notice(), ..page_of(&console, &person).await? })
-}
-
-/// Returns the address of a form that changes nothing: it is for a proof of identity alone, and leads to the first
-/// page.
-pub(crate) fn proof_alone(console: &Console) -> String {
-    format!("{}/account/second-factor", console.base())
 }
 
 /// The guard of forms asks for the second factor, before this leads on.

@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 use crate::cookie::{SessionCookie, TemporaryCookie, with_cookie};
 use crate::english;
-use crate::form::Form;
+use crate::form::{Form, KEPT};
 use crate::problem::{refused, refused_form};
 use crate::proofs::{CREDENTIAL, ProofError, Proofs, typed_factor};
 use crate::query::Query;
@@ -34,7 +34,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/sign-in", get(show).post(sign_in))
         .route("/sign-in/address", post(provider::find))
         .route("/sign-in/password", post(provider::show_password))
-        .route("/sign-in/provider", get(provider::come_back).post(provider::start))
+        .route("/sign-in/provider", post(provider::start))
         .route("/sign-in/second-factor", get(show_second_factor).post(second_factor))
         .route("/sign-in/second-factor/options", post(second_factor_options))
         .route("/sign-in/forgot", get(show_forgot).post(forgot))
@@ -101,9 +101,6 @@ struct Arrival {
     out: String,
     late: String,
 }
-
-/// The field with a form that waits for a session.
-pub(crate) const KEPT: &str = "kept";
 
 /// Returns the page on which a person signs in after it has sent a form without a session. The form is shown again
 /// then.

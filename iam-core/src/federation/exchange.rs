@@ -5,51 +5,23 @@ use std::time::{Duration, Instant};
 
 use iam_model::clock::monotonic_now;
 use iam_model::error::{Error, Result};
-use iam_model::id::{IdentityProviderId, TenantId};
+use iam_model::id::IdentityProviderId;
 use iam_model::identity::Identity;
-use iam_model::identity_provider::{
-    FetchError, IdentityProvider, Issuer, ProviderAnswer, ProviderRequest, SubjectClaim,
-};
+use iam_model::identity_provider::{FetchError, IdentityProvider, ProviderAnswer, ProviderRequest, SubjectClaim};
 use iam_openid::{
     AuthorizationResponse, Cause, Expectations, Fault, IdToken, LogoutToken, ProviderKeys, ProviderMetadata,
     ResponseFault, TokenRequest, TokenResponse, verify_id_token, verify_logout_token,
 };
-use quick_cache::sync::Cache;
 use url::Url;
 
 use crate::engine::Engine;
+use crate::known_providers::{Keys, Known};
 
 /// How long the document and the keys of a provider are remembered.
 const REMEMBERED: Duration = Duration::from_secs(3_600);
 
 /// How often the keys of a provider are read again for an unknown key, at most.
 const READ_AGAIN: Duration = Duration::from_secs(60);
-
-/// How many providers are remembered.
-const PROVIDERS: usize = 10_000;
-
-/// What is known of providers, each for an hour.
-pub(crate) struct KnownProviders(Cache<(TenantId, IdentityProviderId), Arc<Known>>);
-
-/// What a provider has said of itself.
-struct Known {
-    issuer: Issuer,
-    metadata: ProviderMetadata,
-    read_at: Instant,
-    keys: Mutex<Option<Keys>>,
-}
-
-#[derive(Clone)]
-struct Keys {
-    keys: Arc<ProviderKeys>,
-    read_at: Instant,
-}
-
-impl Default for KnownProviders {
-    fn default() -> Self {
-        Self(Cache::new(PROVIDERS))
-    }
-}
 
 /// Why a response of a provider logs nobody in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

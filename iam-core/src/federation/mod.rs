@@ -25,9 +25,6 @@ pub use iam_model::identity::Identity;
 pub use iam_model::store::{IdentityStore, IdentityTransaction};
 pub use iam_openid::code_challenge;
 
-pub(crate) use crate::federation::exchange::KnownProviders;
-pub(crate) use crate::federation::state::FederationKey;
-
 use crate::engine::Engine;
 
 /// Logs people in by their accounts at identity providers; see [`Iam::federation`](crate::iam::Iam::federation).
