@@ -225,8 +225,7 @@ pub(crate) async fn providers(
     State(iam): State<Iam>,
     Query(query): Query<ProvidersQuery>,
 ) -> Result<Json<List<ProviderSummaryDto>>, Problem> {
-    let tenant = query.tenant.filter(|tenant| !tenant.is_empty());
-    let tenant = tenant.ok_or_else(|| Error::field("tenant", "is required"))?;
+    let tenant = query.tenant.ok_or_else(|| Error::field("tenant", "is required"))?;
     let providers = iam.federation().providers(&tenant).await?;
     Ok(Json(List { data: providers.into_iter().map(ProviderSummaryDto::from).collect() }))
 }
