@@ -51,6 +51,8 @@ impl Provider {
         fs::write(directory.join("users.yaml"), users.to_string()).unwrap();
         let mut command = clean_command(Path::new(&variable("IAM_TEST_NANOIDP")));
         command.arg("--config").arg(directory);
+        // It writes its keys where it runs.
+        command.current_dir(directory);
         command.args(["--host", &address.ip().to_string(), "--port", &address.port().to_string()]);
         let process = Process::start(command);
         wait_for("the provider", TIMEOUT, || Client::of(address).try_get("/.well-known/openid-configuration").ok());
