@@ -39,7 +39,7 @@ impl Engine {
         let Some(email) = person.email.as_deref().and_then(|email| email.parse::<Email>().ok()) else {
             return Ok(Account::None);
         };
-        let spoken = self.spoken_for(tenant, &email).await?;
+        let spoken = self.verified_domain_of(tenant, &email).await?;
         let speaks = spoken.is_some_and(|domain| provider.domain_ids.contains(&domain));
         match self.store.guarded_account(tenant, &email.key()).await?.account {
             Some(found)
@@ -54,7 +54,8 @@ impl Engine {
             // Without domains, it is a social provider: it may say that an address is verified, and links nobody. Where the
             // domain is proven, it does not speak for the address: the person who has it would be linked to the account.
             None if provider.domain_ids.is_empty() && person.email_verified && spoken.is_none() => {
-                Ok(if self.is_invited(tenant, &email).await? { Account::None } else { Account::New(email) })
+                let is_invited = self.pending_invitation(tenant, &email).await?.is_some();
+                Ok(if is_invited { Account::None } else { Account::New(email) })
             }
             None if speaks && is_usable(provider, person) => Ok(Account::New(email)),
             None => Ok(Account::None),
@@ -62,15 +63,10 @@ impl Engine {
     }
 
     /// Returns the VERIFIED domain of an address, if the tenant has it.
-    async fn spoken_for(&self, tenant: TenantId, email: &Email) -> Result<Option<DomainId>> {
+    pub(super) async fn verified_domain_of(&self, tenant: TenantId, email: &Email) -> Result<Option<DomainId>> {
         let Some(name) = email.domain() else { return Ok(None) };
         let domain = self.store.verified_domain(&name).await?;
         Ok(domain.filter(|domain| domain.tenant_id == tenant).map(|domain| domain.id))
-    }
-
-    /// Whether an invitation waits for the person with an address.
-    async fn is_invited(&self, tenant: TenantId, email: &Email) -> Result<bool> {
-        Ok(self.pending_invitation(tenant, email).await?.is_some())
     }
 
     /// Whether a user with the address of a person may be linked to it: its own address is verified, it holds no role
@@ -92,7 +88,7 @@ impl Engine {
     /// Whether the address of a user without a password was proven by more than a social provider: by one that speaks
     /// for its domain. Otherwise, whoever has made the account would stay in it beside the person with the address.
     async fn has_proven_address(&self, user: &User, identities: &[Identity]) -> Result<bool> {
-        let Some(domain) = self.spoken_for(user.tenant_id, &user.email).await? else { return Ok(false) };
+        let Some(domain) = self.verified_domain_of(user.tenant_id, &user.email).await? else { return Ok(false) };
         let providers = self.store.identity_providers(user.tenant_id).await?;
         let mut speaking = providers.iter().filter(|provider| provider.domain_ids.contains(&domain));
         Ok(speaking.any(|provider| identities.iter().any(|identity| identity.provider_id == provider.id)))

@@ -85,14 +85,11 @@ impl Engine {
             return Ok(Vec::new());
         }
         let Some(tenant) = self.store.tenant(tenant).await? else { return Ok(Vec::new()) };
-        let domain = match user.email.domain() {
-            Some(name) => self.store.verified_domain(&name).await?.filter(|domain| domain.tenant_id == tenant.id),
-            None => None,
-        };
+        let domain = self.verified_domain_of(tenant.id, &user.email).await?;
         let linked = self.store.identities(tenant.id, user.id).await?;
         // A person with an account at the company stays one of its people with another address.
         let speaks = |provider: &IdentityProvider| {
-            domain.as_ref().is_some_and(|domain| provider.domain_ids.contains(&domain.id))
+            domain.is_some_and(|domain| provider.domain_ids.contains(&domain))
                 || (!provider.domain_ids.is_empty()
                     && linked.iter().any(|identity| identity.provider_id == provider.id))
         };
@@ -117,8 +114,7 @@ impl Engine {
         if tenant.password_login == PasswordLogin::Allowed || self.federation.is_none() {
             return Ok(Vec::new());
         }
-        let Some(name) = invitation.email.domain() else { return Ok(Vec::new()) };
-        let domain = self.store.verified_domain(&name).await?.filter(|domain| domain.tenant_id == tenant.id);
+        let domain = self.verified_domain_of(tenant.id, &invitation.email).await?;
         let Some(domain) = domain else { return Ok(Vec::new()) };
         let roles: Vec<RoleId> = invitation.roles.iter().map(|role| role.role_id).collect();
         let roles = self.store.roles_by_id(tenant.id, &roles).await?;
@@ -126,7 +122,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         let makes = |provider: &IdentityProvider| {
-            provider.domain_ids.contains(&domain.id) && provider.provisioning == Provisioning::Create
+            provider.domain_ids.contains(&domain) && provider.provisioning == Provisioning::Create
         };
         self.logins(tenant, makes).await
     }
