@@ -20,6 +20,8 @@ pub(crate) struct Known {
     pub(crate) metadata: ProviderMetadata,
     pub(crate) read_at: Instant,
     pub(crate) keys: Mutex<Option<Keys>>,
+    /// When the keys were last read again for a token whose key was not among them.
+    pub(crate) keys_read_again_at: Mutex<Option<Instant>>,
 }
 
 #[derive(Clone)]

@@ -20,7 +20,7 @@ use crate::known_providers::{Keys, Known};
 /// How long the document and the keys of a provider are remembered.
 const REMEMBERED: Duration = Duration::from_secs(3_600);
 
-/// How often the keys of a provider are read again for an unknown key, at most.
+/// The shortest time between two reads of the keys of a provider for a token that those before do not verify.
 const READ_AGAIN: Duration = Duration::from_secs(60);
 
 /// Why a response of a provider logs nobody in.
@@ -80,7 +80,8 @@ impl Engine {
             error => error,
         })?;
         let (issuer, read_at) = (provider.issuer.clone(), monotonic_now());
-        let known = Arc::new(Known { issuer, metadata, read_at, keys: Mutex::default() });
+        let known =
+            Arc::new(Known { issuer, metadata, read_at, keys: Mutex::default(), keys_read_again_at: Mutex::default() });
         self.known_providers.0.insert(key, Arc::clone(&known));
         Ok(known)
     }
@@ -175,13 +176,13 @@ impl Engine {
         known: &Known,
         verify: impl Fn(&ProviderKeys) -> Result<T, Fault>,
     ) -> Result<Result<T, Refused>> {
-        let keys = match self.keys_of(known, false).await? {
+        let keys = match self.keys_of(known).await? {
             Ok(keys) => keys,
             Err(refused) => return Ok(Err(refused)),
         };
         let verified = match verify(&keys) {
             // The keys may have been rotated since they were read, some by the same identifier.
-            Err(Fault::UnknownKey | Fault::Signature) => match self.keys_of(known, true).await? {
+            Err(Fault::UnknownKey | Fault::Signature) => match self.rotated_keys_of(known).await? {
                 Ok(keys) => verify(&keys),
                 Err(refused) => return Ok(Err(refused)),
             },
@@ -227,13 +228,31 @@ impl Engine {
         })
     }
 
-    /// Returns the keys of a provider. `is_unknown` asks for keys that were read for an unknown key.
-    async fn keys_of(&self, known: &Known, is_unknown: bool) -> Result<Result<Arc<ProviderKeys>, Refused>> {
-        let longest = if is_unknown { READ_AGAIN } else { REMEMBERED };
+    /// Returns the keys of a provider.
+    async fn keys_of(&self, known: &Known) -> Result<Result<Arc<ProviderKeys>, Refused>> {
         let remembered = known.keys.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(keys) = remembered.filter(|keys| is_recent(keys.read_at, longest)) {
-            return Ok(Ok(keys.keys));
+        match remembered.filter(|keys| is_recent(keys.read_at, REMEMBERED)) {
+            Some(keys) => Ok(Ok(keys.keys)),
+            None => self.read_keys(known).await,
         }
+    }
+
+    /// Returns the keys of a provider after those that it had do not verify a token. They are read again, but not
+    /// [within a minute](READ_AGAIN) after the last time.
+    async fn rotated_keys_of(&self, known: &Known) -> Result<Result<Arc<ProviderKeys>, Refused>> {
+        let is_allowed = {
+            let mut last = known.keys_read_again_at.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_allowed = last.is_none_or(|at| !is_recent(at, READ_AGAIN));
+            // Set before the request, so that simultaneous logins do not each send one.
+            if is_allowed {
+                *last = Some(monotonic_now());
+            }
+            is_allowed
+        };
+        if is_allowed { self.read_keys(known).await } else { self.keys_of(known).await }
+    }
+
+    async fn read_keys(&self, known: &Known) -> Result<Result<Arc<ProviderKeys>, Refused>> {
         let request = ProviderRequest::Get(known.metadata.jwks_uri.clone());
         let answer = match self.require_federation()?.send(request).await {
             Ok(ProviderAnswer { status: 200, body }) => body,

@@ -87,6 +87,11 @@ impl Client {
         Self { http, origin: format!("http://{address}"), token: None, headers: Vec::new() }
     }
 
+    /// Returns the same client, which talks to the server at another address.
+    pub(crate) fn at(&self, address: SocketAddr) -> Self {
+        Self { origin: format!("http://{address}"), ..self.clone() }
+    }
+
     /// Returns the same client, with this access token.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self.clone() }

@@ -14,7 +14,7 @@ use crate::process::{Process, Server, TIMEOUT, clean_command, free_address, wait
 use crate::settings::role;
 use crate::store::Store;
 
-const DONE: &str = "http://127.0.0.1/done";
+pub(crate) const DONE: &str = "http://127.0.0.1/done";
 /// Where the console expects people back, on any port.
 const CONSOLE: &str = "http://127.0.0.1/console/sign-in/provider";
 pub(crate) const ADMINISTRATOR: &str = "ada@acme.example";
@@ -65,22 +65,32 @@ fn variable(name: &str) -> String {
 }
 
 /// A browser without scripts: a program that keeps cookies.
-struct Web(TempDir);
+pub(crate) struct Web {
+    files: TempDir,
+    /// The address that it does not open.
+    end: String,
+}
 
 /// A page, or where it leads.
-struct Page {
+pub(crate) struct Page {
     url: String,
-    redirect: String,
-    body: String,
+    pub(crate) redirect: String,
+    pub(crate) body: String,
 }
 
 impl Web {
-    fn new() -> Self {
-        Self(TempDir::new().unwrap())
+    /// A browser that goes to the client.
+    pub(crate) fn new() -> Self {
+        Self::ending_at(DONE)
     }
 
-    fn request(&self, url: &str, form: &[(&str, &str)]) -> Page {
-        let path = |name: &str| -> PathBuf { self.0.path().join(name) };
+    /// A browser that goes up to this address.
+    pub(crate) fn ending_at(end: &str) -> Self {
+        Self { files: TempDir::new().unwrap(), end: end.to_owned() }
+    }
+
+    pub(crate) fn request(&self, url: &str, form: &[(&str, &str)]) -> Page {
+        let path = |name: &str| -> PathBuf { self.files.path().join(name) };
         let mut command = clean_command(Path::new("curl"));
         command.args(["--silent", "--show-error", "--max-time", "20"]);
         command.args([Path::new("--cookie"), &path("cookies"), Path::new("--cookie-jar"), &path("cookies")]);
@@ -97,10 +107,10 @@ impl Web {
         }
     }
 
-    /// Follows redirects from a page to the next one that is shown, or to the client.
+    /// Follows redirects from a page to the next one that is shown, or to the end.
     fn follow(&self, mut page: Page) -> Page {
         for _ in 0..10 {
-            if page.redirect.is_empty() || page.redirect.starts_with(DONE) {
+            if page.redirect.is_empty() || page.redirect.starts_with(&self.end) {
                 return page;
             }
             page = self.request(&page.redirect, &[]);
@@ -108,12 +118,12 @@ impl Web {
         panic!("{} leads nowhere", page.url);
     }
 
-    fn open(&self, url: &str) -> Page {
+    pub(crate) fn open(&self, url: &str) -> Page {
         self.follow(self.request(url, &[]))
     }
 
     /// Sends the form of a page: its hidden fields, and these.
-    fn send(&self, page: &Page, fields: &[(&str, &str)]) -> Page {
+    pub(crate) fn send(&self, page: &Page, fields: &[(&str, &str)]) -> Page {
         let hidden = hidden_fields(&page.body);
         let hidden = hidden.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let fields: Vec<_> = hidden.chain(fields.iter().copied()).collect();
@@ -136,17 +146,31 @@ fn hidden_fields(page: &str) -> Vec<(String, String)> {
 /// A tenant whose provider makes users.
 pub(crate) struct Fixture {
     pub(crate) server: Server,
-    ada: Client,
+    pub(crate) ada: Client,
     pub(crate) provider: Value,
     store: Store,
+    /// Where people reach the servers. `None` if that is the address of each.
+    public: Option<String>,
+}
+
+fn serve(store: &Store, public: Option<&str>) -> Server {
+    let server = store.iam_server().env("IAM_FEDERATION_ALLOW_PRIVATE", "on");
+    let server = server.env("IAM_FEDERATION_REDIRECTS", format!("{DONE},{CONSOLE}"));
+    match public {
+        Some(public) => server.env("IAM_PUBLIC_URL", public).serve(),
+        None => server.serve(),
+    }
 }
 
 impl Fixture {
     /// `start` runs the provider, which must know where it sends people back.
     pub(crate) fn new(start: impl Fn(&str, &str) -> Provider) -> (Self, Provider) {
-        let store = Store::sqlite();
-        let server = store.iam_server().env("IAM_FEDERATION_ALLOW_PRIVATE", "on");
-        let server = server.env("IAM_FEDERATION_REDIRECTS", format!("{DONE},{CONSOLE}")).serve();
+        Self::on(Store::sqlite(), None, start)
+    }
+
+    /// On this database, with servers that people reach at this address.
+    pub(crate) fn on(store: Store, public: Option<&str>, start: impl Fn(&str, &str) -> Provider) -> (Self, Provider) {
+        let server = serve(&store, public);
         let session = server.client().register(ADMINISTRATOR);
         let ada = server.client().with_token(&session.access);
         // To read its document, the provider runs before it knows the client.
@@ -159,7 +183,20 @@ impl Fixture {
         drop(stranger);
         let callback = text(&provider["callbackUrl"]);
         let known = start(&callback, &callback.replace("/callback/", "/backchannel-logout/"));
-        (Self { server, ada, provider, store }, known)
+        (Self { server, ada, provider, store, public: public.map(str::to_owned) }, known)
+    }
+
+    /// Starts another server on the same database.
+    pub(crate) fn replica(&self) -> Server {
+        serve(&self.store, self.public.as_deref())
+    }
+
+    /// Kills the server, and starts another one on the same database.
+    pub(crate) fn after_kill(self) -> Self {
+        self.server.kill();
+        let server = serve(&self.store, self.public.as_deref());
+        let ada = self.ada.at(server.address);
+        Self { server, ada, ..self }
     }
 
     /// Verifies a domain as an operator does, and lets the provider speak for it. The users that it makes are members.
@@ -175,14 +212,14 @@ impl Fixture {
         self.ada.try_patch(&path, &change).unwrap().expect(200);
     }
 
-    fn start(&self, client: &Client, members: &Value) -> String {
+    pub(crate) fn start(&self, client: &Client, members: &Value) -> String {
         let challenge = code_challenge(VERIFIER);
         let mut start = json!({ "providerId": self.provider["id"], "redirectUri": DONE, "codeChallenge": challenge });
         start.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
         text(&client.post("/api/v1/auth/federation/start", &start).expect(200)["authorizationUrl"])
     }
 
-    fn finish(&self, client: &Client, page: &Page) -> Answer {
+    pub(crate) fn finish(&self, client: &Client, page: &Page) -> Answer {
         let code = page.redirect.strip_prefix(&format!("{DONE}?code="));
         let code = code.unwrap_or_else(|| panic!("{} leads to '{}': {}", page.url, page.redirect, page.body));
         client.post("/api/v1/auth/federation/finish", &json!({ "code": code, "codeVerifier": VERIFIER }))

@@ -23,6 +23,7 @@ mod factor;
 mod failover;
 mod fault;
 mod federation;
+mod federation_faults;
 mod http;
 mod load;
 mod log;

@@ -4,8 +4,10 @@
 //
 // Its client is `iam` with the secret `secret-of-iam`, which must use PKCE. CALLBACK is the address to which it sends people
 // back, and BACKCHANNEL the one that it tells of logouts. Whoever types any name and any password is logged in: the subject
-// is the name, and the address the name at example.com. IAM_TEST_OIDC_PROVIDER is the directory of the package.
+// is the name, and the address the name at example.com. Each process has a key of its own. IAM_TEST_OIDC_PROVIDER is the
+// directory of the package.
 
+import { generateKeyPairSync } from "node:crypto";
 import { pathToFileURL } from "node:url";
 
 const [address, callback, backchannel] = process.argv.slice(2);
@@ -13,6 +15,7 @@ const entry = pathToFileURL(`${process.env.IAM_TEST_OIDC_PROVIDER}/node_modules/
 const { Provider } = await import(entry);
 
 const issuer = `http://${address}`;
+const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const provider = new Provider(issuer, {
     clients: [
         {
@@ -52,6 +55,7 @@ const provider = new Provider(issuer, {
         await grant.save();
         return grant;
     },
+    jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), alg: "RS256" }] },
     pkce: { required: () => true },
     // The client is at a private address, which the package does not reach by itself.
     fetch: (url, { dispatcher, ...options }) => globalThis.fetch(url, options),
