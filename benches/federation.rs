@@ -6,14 +6,10 @@
 
 mod on_stores;
 
-use std::collections::HashMap;
 use std::hint::black_box;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
-use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::Ed25519KeyPair;
 use chrono::TimeDelta;
 use criterion::Criterion;
 use iam_benches::{CHEAP, Outcome, register, settings, sure, write};
@@ -23,27 +19,22 @@ use iam_core::factor::{
     AuthenticationMethod, AuthenticationMethods, Ceremony, Challenge, ChallengeChange, ChallengePurpose,
 };
 use iam_core::federation::{Finished, IdentityChange, StartFederation, code_challenge};
-use iam_core::identity_provider::{
-    FetchError, Issuer, NewIdentityProvider, ProviderAnswer, ProviderClient, ProviderRequest, Provisioning,
-};
+use iam_core::identity_provider::{Issuer, NewIdentityProvider, Provisioning};
 use iam_core::secret::ChallengeToken;
 use iam_core::session::{EndReason, ProviderSession, RefreshState, Session, SessionChange};
-use iam_core::webhook::AddressPolicy;
 use iam_core::{
     AuditBatch, Caller, Change, Iam, IdentityProviderId, RequestContext, SessionId, Store, TenantId, UserId,
 };
 use iam_model::clock::testing::FixedClock;
 use iam_openid::{Expectations, ProviderKeys, verify_id_token};
-use jsonwebtoken::jwk::Jwk;
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::json;
 use test_support::TestStore;
+use test_support::identity_provider::{ISSUER, Providers, claims};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use on_stores::on_stores;
 
-const ISSUER: &str = "https://login.example.com";
 const CLIENT_ID: &str = "iam";
 const SUBJECT: &str = "248289761001";
 const EMAIL: &str = "grace@example.com";
@@ -101,7 +92,7 @@ struct Bench {
     iam: Iam,
     store: Arc<dyn Store>,
     clock: FixedClock,
-    company: Arc<Company>,
+    providers: Providers,
     tenant: TenantId,
     domain: DomainName,
     provider: IdentityProviderId,
@@ -116,12 +107,12 @@ struct Logins {
 
 impl Bench {
     async fn new(test: &TestStore) -> Outcome<Self> {
-        let (company, clock) = (Arc::new(Company::new()?), FixedClock::at("2026-01-31T09:15:00Z"));
+        let (providers, clock) = (Providers::default(), FixedClock::at("2026-01-31T09:15:00Z"));
         let mut settings = settings(CHEAP)?;
         settings.federation_redirects = vec![REDIRECT.to_owned()];
         let builder = Iam::builder(test.store()).settings(settings).clock(clock.clone());
         let callbacks = "https://iam.example.com/auth/federation/callback/";
-        let iam = builder.federation(company.clone(), callbacks.parse()?).build().await?;
+        let iam = builder.federation(Arc::new(providers.clone()), callbacks.parse()?).build().await?;
         let tenant = register(&iam).await?.tenant.id;
         let system = Caller::system(tenant, "benchmark");
         let domain = iam.domains().create(&system, "example.com").await?;
@@ -135,7 +126,7 @@ impl Bench {
             ..NewIdentityProvider::default()
         };
         let provider = iam.identity_providers().create(&system, new).await?.id;
-        Ok(Self { iam, store: test.store(), clock, company, tenant, domain: domain.name, provider })
+        Ok(Self { iam, store: test.store(), clock, providers, tenant, domain: domain.name, provider })
     }
 
     fn start(&self) -> StartFederation {
@@ -201,18 +192,15 @@ impl Bench {
     /// Returns the query with which the browser comes back from the provider.
     async fn log_in_at_provider(&self) -> Outcome<String> {
         let started = self.iam.federation().start(&RequestContext::default(), self.start()).await?;
-        let query: HashMap<String, String> = started.authorization_url.query_pairs().into_owned().collect();
-        let nonce = query.get("nonce").ok_or("there is no nonce")?;
-        let state = query.get("state").ok_or("there is no state")?;
-        self.company.answer_with(self.company.sign(nonce, self.clock.now().timestamp())?);
-        Ok(format!("code=code&state={state}"))
+        Ok(self.providers.log_in(started.authorization_url.as_str(), self.clock.now(), &json!({})))
     }
 
     /// The time to check an ID token, and to write a login without the service, this number of times.
     async fn time_writes(&self, count: u64) -> Outcome<Duration> {
         const NONCE: &str = "a nonce";
         let (now, issuer): (_, Issuer) = (self.clock.now(), ISSUER.parse()?);
-        let (token, keys) = (self.company.sign(NONCE, now.timestamp())?, ProviderKeys::parse(&self.company.keys)?);
+        let token = self.providers.sign(&claims(ISSUER, CLIENT_ID, NONCE, now));
+        let keys = ProviderKeys::parse(self.providers.keys().as_bytes())?;
         let expected = Expectations { issuer: ISSUER, client_id: CLIENT_ID };
         let identity = self.store.identity_of(self.tenant, self.provider, &issuer, SUBJECT).await?;
         let identity = identity.ok_or("the person is no user")?;
@@ -263,74 +251,4 @@ impl Bench {
             provider: Some(ProviderSession { provider_id: self.provider, session: None }),
         }
     }
-}
-
-/// A provider in this process.
-struct Company {
-    key: EncodingKey,
-    /// Its key, as it publishes it.
-    keys: Vec<u8>,
-    /// What it exchanges the next code for.
-    token: Mutex<String>,
-}
-
-impl Company {
-    fn new() -> Outcome<Self> {
-        let key = EncodingKey::from_ed_der(Ed25519KeyPair::generate_pkcs8v1(&SystemRandom::new())?.as_ref());
-        let keys = json!({ "keys": [Jwk::from_encoding_key(&key, Algorithm::EdDSA)?] });
-        Ok(Self { key, keys: keys.to_string().into_bytes(), token: Mutex::default() })
-    }
-
-    fn sign(&self, nonce: &str, now: i64) -> Outcome<String> {
-        let claims = json!({
-            "iss": ISSUER,
-            "aud": CLIENT_ID,
-            "sub": SUBJECT,
-            "nonce": nonce,
-            "iat": now,
-            "exp": now + 300,
-            "auth_time": now,
-            "email": EMAIL,
-            "email_verified": true,
-            "given_name": "Grace",
-            "family_name": "Hopper",
-        });
-        Ok(encode(&Header::new(Algorithm::EdDSA), &claims, &self.key)?)
-    }
-
-    fn answer_with(&self, token: String) {
-        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = token;
-    }
-}
-
-#[async_trait]
-impl ProviderClient for Company {
-    fn address_policy(&self) -> AddressPolicy {
-        AddressPolicy::Public
-    }
-
-    async fn send(&self, request: ProviderRequest) -> Result<ProviderAnswer, FetchError> {
-        let body = match request {
-            ProviderRequest::Get(url) if url.path() == "/keys" => self.keys.clone(),
-            ProviderRequest::Get(_) => document(),
-            _ => {
-                let token = self.token.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                json!({ "id_token": token }).to_string().into_bytes()
-            }
-        };
-        Ok(ProviderAnswer { status: 200, body })
-    }
-}
-
-fn document() -> Vec<u8> {
-    let document = json!({
-        "issuer": ISSUER,
-        "authorization_endpoint": format!("{ISSUER}/authorize"),
-        "token_endpoint": format!("{ISSUER}/token"),
-        "jwks_uri": format!("{ISSUER}/keys"),
-        "response_types_supported": ["code"],
-        "code_challenge_methods_supported": ["S256"],
-        "id_token_signing_alg_values_supported": ["EdDSA"],
-    });
-    document.to_string().into_bytes()
 }

@@ -13,6 +13,7 @@
 
 pub mod cases;
 pub mod host;
+pub mod identity_provider;
 pub mod keys;
 pub mod postgres;
 pub mod proxy;

@@ -17,13 +17,13 @@ use iam_core::mail::MailKind;
 use iam_core::page::PageRequest;
 use iam_core::{Caller, OrganizationId};
 use serde_json::{Value, json};
+use test_support::identity_provider::ISSUER;
 
 use crate::app::{PREFIX, REDIRECT, TestApp, shown};
 use crate::authenticator::Authenticator;
 use crate::federation::VERIFIER;
 use crate::openapi::{Operation, document, operations};
 use crate::people::{PASSWORD, Person, profile, with};
-use crate::provider::ISSUER;
 use crate::request::{Request, Response};
 use Target::{Nothing, Oneself, OtherBranch, OtherTenant, OwnBranch, Tenant};
 

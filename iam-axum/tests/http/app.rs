@@ -12,10 +12,10 @@ use iam_core::observe::Observer;
 use iam_core::webhook::WebhookSender;
 use iam_core::{Builder, Iam, Store};
 use test_support::TestStore;
+use test_support::identity_provider::Providers;
 use url::Url;
 
 use crate::mail::{self, TestMailer};
-use crate::provider::Providers;
 use crate::request::Request;
 use crate::webauthn;
 use crate::webhook::TestReceiver;
@@ -50,7 +50,7 @@ impl TestApp {
         let store = test_store.store();
         // A date in the past, so that code that reads the system's clock fails the tests.
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
-        let (receiver, zone, providers) = (TestReceiver::default(), Zone::default(), Providers::new());
+        let (receiver, zone, providers) = (TestReceiver::default(), Zone::default(), Providers::default());
         let builder = Iam::builder(Arc::clone(&store)).webhooks(Arc::new(receiver.clone()));
         let builder = builder.resolver(Arc::new(zone.clone()));
         let builder = builder.federation(Arc::new(providers.clone()), callbacks());

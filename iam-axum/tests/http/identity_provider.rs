@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
+use test_support::identity_provider::ISSUER;
 
 use crate::app::TestApp;
 use crate::people::{Person, with};
-use crate::provider::ISSUER;
 use crate::request::{Response, each};
 
 in_memory![

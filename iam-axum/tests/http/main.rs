@@ -121,7 +121,6 @@ mod people;
 mod permission;
 mod permissions;
 mod preview;
-mod provider;
 mod query;
 mod rate_limit;
 mod recovery;

@@ -6,12 +6,12 @@ use axum::http::Method;
 use chrono::TimeDelta;
 use iam_core::mail::MailKind;
 use serde_json::{Map, Value, json};
+use test_support::identity_provider::ISSUER;
 
 use crate::access_table::fresh;
 use crate::app::{TestApp, shown};
 use crate::openapi::{Operation, document, operations, resolved};
 use crate::people::{PASSWORD, Person, with};
-use crate::provider::ISSUER;
 use crate::request::{Request, Response};
 
 in_memory_with_mail![

@@ -10,13 +10,13 @@ use iam_core::{AuditBatch, Caller, Change};
 use iam_model::clock::shown;
 use iam_model::id::IdGenerator;
 use serde_json::{Value, json};
+use test_support::identity_provider::ISSUER;
 
 use crate::app::{REDIRECT, TestApp};
 use crate::authenticator::STEP;
 use crate::federation::VERIFIER;
 use crate::openapi::{document, operations};
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD, claims, says, with};
-use crate::provider::ISSUER;
 use crate::request::Response;
 
 in_memory![

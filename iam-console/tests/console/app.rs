@@ -24,9 +24,9 @@ use iam_core::user::NewUser;
 use iam_core::webhook::{AddressPolicy, SendError, WebhookRequest, WebhookSender};
 use iam_core::{Builder, Caller, Iam, RequestContext};
 use iam_store_memory::MemoryStore;
+use serde_json::json;
+use test_support::identity_provider::Providers;
 use tower::ServiceExt as _;
-
-use crate::provider::Providers;
 
 pub(crate) const HOST: &str = "iam.example.com";
 pub(crate) const ORIGIN: &str = "https://iam.example.com";
@@ -115,13 +115,16 @@ impl App {
         Self::build("/console", |_| {}, mailing).await
     }
 
-    /// Does the same for one that also looks up the records of domains, and reaches identity providers.
+    /// Does the same for one that also looks up the records of domains, and reaches two identity providers and the
+    /// server `broken.example`, which is none.
     pub(crate) async fn with_federation() -> Self {
-        let zone = Zone::default();
+        let (zone, providers) = (Zone::default(), Providers::default());
+        providers.discover("https://entra.example", &json!({}));
+        providers.answer("https://broken.example", 404, "");
         let resolver = Arc::new(zone.clone());
         let federated = |builder: Builder| {
             let callbacks = CALLBACKS.parse().unwrap();
-            mailing(builder).resolver(resolver).federation(Arc::new(Providers::default()), callbacks)
+            mailing(builder).resolver(resolver).federation(Arc::new(providers), callbacks)
         };
         let app = Self::build("/console", |_| {}, federated).await;
         Self { zone, ..app }

@@ -8,10 +8,11 @@ use chrono::TimeDelta;
 use iam_core::identity_provider::NewIdentityProvider;
 use iam_core::tenant::{PasswordLogin, TenantPatch};
 use iam_core::{Caller, IdentityProviderId, RequestContext};
+use serde_json::json;
+use test_support::identity_provider::{ISSUER, Providers, query_of};
 use totp_rs::Totp;
 
 use crate::app::{Answer, App, EMAIL, PASSWORD, encoded, person, request};
-use crate::provider::{ISSUER, Providers, query_of};
 
 const ORIGIN: &str = "http://iam.example.com";
 const CALLBACK: &str = "http://iam.example.com/console/sign-in/provider";
@@ -80,9 +81,16 @@ impl World {
     }
 
     /// Logs in at the provider to which a page leads. Returns where the browser goes.
-    async fn log_in(&self, page: &Answer, (subject, email): (&str, &str)) -> String {
-        let query = self.providers.log_in(&address_in(page), &self.app, (subject, email));
+    async fn log_in(&self, page: &Answer, person: (&str, &str)) -> String {
+        let query = self.log_in_there(page, person);
         self.come_back(&query).await
+    }
+
+    /// Logs in at the provider to which a page leads, with a subject and an address. Returns the query with which the
+    /// browser comes back.
+    fn log_in_there(&self, page: &Answer, (subject, email): (&str, &str)) -> String {
+        let claims = json!({ "sub": subject, "email": email });
+        self.providers.log_in(&address_in(page), self.app.iam.now(), &claims)
     }
 
     /// Links an account at the provider to Ada.
@@ -273,7 +281,7 @@ async fn each_error_of_the_provider_says_what_to_do() {
     let page = world.start(&[]).await;
     assert_eq!(world.log_in(&page, ("bob", "bob@example.com")).await, format!("{START}?error=not_linked"));
     let page = world.start(&[]).await;
-    let query = world.providers.log_in(&address_in(&page), &world.app, ("grace", GRACE));
+    let query = world.log_in_there(&page, ("grace", GRACE));
     world.providers.go_down();
     assert_eq!(world.come_back(&query).await, format!("{START}?error=unavailable"));
 }

@@ -17,7 +17,6 @@ mod invitations;
 mod keys;
 mod organizations;
 mod overview;
-mod provider;
 mod roles;
 mod session;
 mod sign_in;

@@ -1,12 +1,12 @@
 //! Logins by a provider.
 
 use serde_json::json;
+use test_support::identity_provider::ISSUER;
 
 use super::{Fixture, entry};
 use crate::access_table::fresh_email;
 use crate::app::REDIRECT;
 use crate::federation::VERIFIER;
-use crate::provider::ISSUER;
 
 pub(super) async fn discover(fixture: &Fixture<'_>) {
     let discover = |email: &str| fixture.app.post("/auth/federation/discover").json(&json!({ "email": email }));
@@ -82,7 +82,8 @@ pub(super) async fn log_out(fixture: &Fixture<'_>) {
     let provider = app.social_provider(&ada.tenant).await;
     let path = format!("/auth/federation/backchannel-logout/{provider}");
     let log_out = |token: String| app.post(&path).form(&json!({ "logout_token": token }));
-    // Sessions that end are recorded; see `federation::a_logout_at_the_provider_ends_the_sessions_that_it_names`.
+    // Sessions that end are recorded; see
+    // `federation::logout::a_logout_at_the_provider_ends_the_sessions_that_it_names`.
     fixture.records(log_out(app.logout_token()), 200, []).await;
     fixture.refuses(log_out("x".to_owned()), "validation-error").await;
 }

@@ -1,10 +1,10 @@
 //! Identity providers.
 
 use serde_json::{Value, json};
+use test_support::identity_provider::ISSUER;
 
 use super::{Expected, Fixture, entry};
 use crate::people::Person;
-use crate::provider::ISSUER;
 
 /// An entry about a provider, by Ada.
 fn about(fixture: &Fixture<'_>, action: &str, provider: &str) -> Expected {
