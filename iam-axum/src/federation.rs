@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::accept::prefers;
 use crate::description::{FEDERATION, Problems};
-use crate::extract::{Authenticated, Body, Call, Context, Form, Params, PathId, Query, authenticate};
+use crate::extract::{Authenticated, Body, Call, Context, Form, Params, PathId, Query, WithoutFactor};
 use crate::page::List;
 use crate::problem::{Kind, Problem};
 use crate::request_state::HumanPage;
@@ -190,7 +190,7 @@ impl From<Identity> for IdentityDto {
     }
 }
 
-/// The caller of an operation that works with and without a token.
+/// The caller of an operation that works with and without a token, also if it must set up a second factor first.
 pub(crate) struct MaybeAuthenticated(Option<Caller>);
 
 impl<S> FromRequestParts<S> for MaybeAuthenticated
@@ -204,7 +204,8 @@ where
         if !parts.headers.contains_key(header::AUTHORIZATION) {
             return Ok(Self(None));
         }
-        authenticate(parts, &Iam::from_ref(state)).await.map(|caller| Self(Some(caller)))
+        // A person who must set up a second factor may have to authenticate again before.
+        WithoutFactor::from_request_parts(parts, state).await.map(|WithoutFactor(caller)| Self(Some(caller)))
     }
 }
 

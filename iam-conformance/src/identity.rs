@@ -45,8 +45,8 @@ fn delete(identity: &Identity) -> Change {
     IdentityChange::Delete { identity: identity.clone(), grants: None }.into()
 }
 
-fn delete_provider(provider: &IdentityProvider) -> Change {
-    IdentityProviderChange::Delete(provider.clone()).into()
+fn delete_provider(provider: &IdentityProvider, identities: u64) -> Change {
+    IdentityProviderChange::Delete { provider: provider.clone(), identities }.into()
 }
 
 async fn add(world: &World, identity: Identity) -> Identity {
@@ -69,6 +69,15 @@ async fn assert_linked(world: &World, identities: impl IntoIterator<Item = Ident
         assert_conflict(&refused, Constraint::Identity);
         assert_eq!(world.store.identity(identity.tenant_id, identity.id).await.unwrap(), None);
     }
+}
+
+/// The number of identities at a provider.
+async fn count(world: &World, tenant: &Tenant, provider: &IdentityProvider) -> u64 {
+    let locked = world.locked(tenant.id, async |locks| {
+        locks.lock_tenant().await.unwrap();
+        locks.count_identities(provider.id).await.unwrap()
+    });
+    locked.await
 }
 
 /// The identities of a user, read in a unit of work and outside of one.
@@ -248,7 +257,7 @@ pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
         (using(&used), vec![used.clone()]),
         (delete(&used), vec![]),
         (create(&identity), vec![identity.clone()]),
-        (delete_provider(&provider), vec![]),
+        (delete_provider(&provider, 1), vec![]),
     ];
     let mut work = world.begin(&World::system(tenant.id)).await;
     for (change, expected) in changes {
@@ -337,7 +346,7 @@ pub async fn a_removed_provider_has_no_identities(store: Arc<dyn Store>) {
     let namesake = world.user(&other, "ada@example.com").await;
     let removed = [link(&world, &ada, &here, "ada").await, link(&world, &bob, &here, "bob").await];
     let kept = [link(&world, &ada, &there, "ada").await, link(&world, &namesake, &elsewhere, "ada").await];
-    world.commit(acme.id, delete_provider(&here)).await;
+    world.commit(acme.id, delete_provider(&here, 2)).await;
     for identity in removed {
         assert_eq!(read(&world, &identity).await, None);
         assert_missing(&world.try_commit(acme.id, [delete(&identity)]).await);
@@ -345,6 +354,45 @@ pub async fn a_removed_provider_has_no_identities(store: Arc<dyn Store>) {
     for identity in kept {
         assert_eq!(read(&world, &identity).await, Some(identity));
     }
+}
+
+/// The identities at a provider are counted, whatever their issuer, and as the unit of work has changed them.
+pub async fn identities_at_a_provider_are_counted(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let (here, there) = (provider(&world, &acme, "here").await, provider(&world, &acme, "there").await);
+    let elsewhere = provider(&world, &other, "here").await;
+    let (ada, bob) = (world.user(&acme, "ada@example.com").await, world.user(&acme, "bob@example.com").await);
+    let carol = world.user(&acme, "carol@example.com").await;
+    let namesake = world.user(&other, "ada@example.com").await;
+    assert_eq!(count(&world, &acme, &here).await, 0);
+    let first = link(&world, &ada, &here, "ada").await;
+    let issuer = "https://login.example.org".parse().unwrap();
+    add(&world, Identity { issuer, ..new_identity(&world, &bob, &here, "bob") }).await;
+    link(&world, &ada, &there, "ada").await;
+    link(&world, &namesake, &elsewhere, "ada").await;
+    for (tenant, provider, expected) in
+        [(&acme, &here, 2), (&acme, &there, 1), (&other, &elsewhere, 1), (&other, &here, 0), (&acme, &elsewhere, 0)]
+    {
+        assert_eq!(count(&world, tenant, provider).await, expected);
+    }
+
+    let third = new_identity(&world, &carol, &here, "carol");
+    let used = Identity { last_login_at: Some(world.now()), ..first.clone() };
+    world.tick();
+    let mut work = world.begin(&World::system(acme.id)).await;
+    work.reads().lock_tenant().await.unwrap();
+    for (change, expected) in
+        [(create(&third), 3), (using(&used), 3), (delete(&first), 2), (delete_provider(&here, 2), 0)]
+    {
+        work.apply(change).await.unwrap();
+        assert_eq!(work.reads().count_identities(here.id).await.unwrap(), expected);
+    }
+    work.commit().await.unwrap();
+    assert_eq!((count(&world, &acme, &here).await, count(&world, &acme, &there).await), (0, 1));
+    let entries = all(&world, acme.id).await;
+    let removal = entries.iter().find(|entry| entry.resource_id == Some(here.id.to_string()));
+    assert_eq!(removal.unwrap().metadata["identities"], 2);
 }
 
 /// A changed provider and an INACTIVE user keep their identities.
@@ -409,7 +457,7 @@ pub async fn a_concurrent_removal_of_the_provider_leaves_no_identity(store: Arc<
         let user = world.user(&tenant, &format!("user{number}@example.com")).await;
         users.push(user.id);
         let identity = new_identity(&world, &user, &provider, &format!("subject-{number}"));
-        let change = if number == 3 { delete_provider(&provider) } else { create(&identity) };
+        let change = if number == 3 { delete_provider(&provider, 0) } else { create(&identity) };
         let world = Arc::clone(&world);
         tasks.spawn(async move { (number, world.try_commit(identity.tenant_id, [change]).await) });
     }
@@ -420,4 +468,50 @@ pub async fn a_concurrent_removal_of_the_provider_leaves_no_identity(store: Arc<
     for user in users {
         assert_eq!(list(&world, tenant.id, user).await, []);
     }
+}
+
+/// The identities that are counted under the lock of the tenant are those that end with their provider, also while users
+/// are linked and links are removed under the same lock.
+pub async fn a_removal_of_the_provider_ends_what_it_has_counted(store: Arc<dyn Store>) {
+    let world = Arc::new(World::new(store));
+    let tenant = world.tenant("acme").await;
+    let provider = provider(&world, &tenant, "first").await;
+    let mut started = Vec::new();
+    for number in 0..8 {
+        let user = world.user(&tenant, &format!("user{number}@example.com")).await;
+        let identity = new_identity(&world, &user, &provider, &format!("subject-{number}"));
+        let is_linked = number % 2 == 0;
+        if is_linked {
+            world.commit(tenant.id, create(&identity)).await;
+        }
+        started.push((number, identity, is_linked));
+    }
+    // Each task returns by how much it changes the number.
+    let mut tasks = JoinSet::new();
+    for (number, identity, is_linked) in started {
+        let (world, provider) = (Arc::clone(&world), provider.clone());
+        tasks.spawn(async move {
+            let mut work = world.begin(&World::system(identity.tenant_id)).await;
+            work.reads().lock_tenant().await.unwrap();
+            let (change, difference) = match number {
+                3 => {
+                    let identities = work.reads().count_identities(provider.id).await.unwrap();
+                    (delete_provider(&provider, identities), -i64::try_from(identities).unwrap())
+                }
+                _ if is_linked => (delete(&identity), -1),
+                _ => (create(&identity), 1),
+            };
+            let applied = work.apply(change).await;
+            match applied {
+                Ok(()) => {
+                    work.commit().await.unwrap();
+                    difference
+                }
+                Err(StoreError::Missing(_) | StoreError::Conflict(Constraint::Reference)) if number != 3 => 0,
+                Err(error) => panic!("{number}: {error:?}"),
+            }
+        });
+    }
+    let differences = tasks.join_all().await;
+    assert_eq!(4 + differences.iter().sum::<i64>(), 0, "{differences:?}");
 }

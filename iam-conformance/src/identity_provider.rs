@@ -88,7 +88,7 @@ fn update(before: &IdentityProvider, after: &IdentityProvider) -> Change {
 }
 
 fn delete(provider: &IdentityProvider) -> Change {
-    IdentityProviderChange::Delete(provider.clone()).into()
+    IdentityProviderChange::Delete { provider: provider.clone(), identities: 0 }.into()
 }
 
 pub(super) async fn add(world: &World, provider: IdentityProvider) -> IdentityProvider {

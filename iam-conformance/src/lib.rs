@@ -153,8 +153,9 @@ macro_rules! conformance_cases {
                 a_deleted_row_is_gone, rows_of_another_tenant_are_not_found, a_unit_of_work_reads_its_own_changes,
                 references_to_another_tenant_are_refused, an_account_belongs_to_one_user,
                 a_user_has_one_identity_at_a_provider, a_removed_provider_has_no_identities,
-                other_changes_keep_identities, changes_are_recorded, an_account_is_linked_once_by_concurrent_tasks,
-                a_concurrent_removal_of_the_provider_leaves_no_identity;
+                identities_at_a_provider_are_counted, other_changes_keep_identities, changes_are_recorded,
+                an_account_is_linked_once_by_concurrent_tasks, a_concurrent_removal_of_the_provider_leaves_no_identity,
+                a_removal_of_the_provider_ends_what_it_has_counted;
             permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
                 name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
             role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,

@@ -839,6 +839,7 @@ fn session_ended(EntryFacts { actor, user, is_own, reason, .. }: &EntryFacts<'_>
         "USER_SUSPENDED" => ", because the user was suspended",
         "USER_DELETED" => ", because the user was deleted",
         "TENANT_SUSPENDED" => ", because the tenant was suspended",
+        "IDENTITY_LINKED" => ", because a person was linked to the account by its address",
         "FACTORS_REMOVED" => ", because the second factors were removed",
         _ => "",
     };
@@ -850,6 +851,11 @@ fn session_ended(EntryFacts { actor, user, is_own, reason, .. }: &EntryFacts<'_>
         (false, _) => format!("{actor} ended a session of {user}{because}"),
     }
 }
+
+pub(crate) const LINKED_HOLDERS: &str = "Administrators with a linked account";
+pub(crate) const LINKED_HOLDERS_WHAT: &str = "These users hold all permissions in the whole tenant, and can sign in by an identity provider. Who controls it \
+     can act as them. Each of them can remove the link on \"My account\".";
+pub(crate) const LINKED_HOLDERS_CUT: &str = "Only 100 holders of all permissions were looked at. There are more.";
 
 pub(crate) const ENDS_SOON: &str = "Ends soon";
 pub(crate) const YOUR_KEYS_END: &str = "Your API keys that end within 30 days:";

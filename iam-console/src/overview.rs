@@ -15,10 +15,11 @@ use iam_core::organization::{OrganizationFilter, OrganizationSort};
 use iam_core::page::PageRequest;
 use iam_core::session::{AuthenticatedBy, Me, Session};
 use iam_core::user::{UserFilter, UserSort, UserStatus};
-use iam_core::{Caller, Error, Iam};
+use iam_core::{Caller, Error, Iam, UserId};
 
 use crate::activity::Activity;
 use crate::english;
+use crate::names::label_of;
 use crate::problem::if_allowed;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -37,11 +38,40 @@ struct Overview {
     users: Option<[(UserStatus, u64); 3]>,
     /// `None` if the caller may not read the audit log.
     activity: Option<Activity>,
+    /// `None` if there are none, or if the caller may not see them.
+    linked: Option<Linked>,
     ending: Ending,
     /// `None` if the caller may not read the audit log.
     log: Option<LogLag>,
     /// Whether the tenant has one user and no organization, so that the page shows the first steps.
     is_new: bool,
+}
+
+/// The holders of all permissions whom an identity provider can sign in.
+struct Linked {
+    holders: Vec<LinkedHolder>,
+    /// Whether there are too many holders to look at all of them.
+    is_cut: bool,
+}
+
+struct LinkedHolder {
+    id: UserId,
+    label: String,
+    /// The names of the providers.
+    providers: String,
+}
+
+impl Linked {
+    async fn read(iam: &Iam, caller: &Caller) -> Result<Option<Self>, Error> {
+        let Some(found) = if_allowed(iam.federation().linked_holders(caller).await)? else { return Ok(None) };
+        let holders = found.holders.into_iter().map(|(user, providers)| LinkedHolder {
+            id: user.id,
+            label: label_of(&user),
+            providers: providers.iter().map(|provider| provider.name.as_str()).collect::<Vec<_>>().join(", "),
+        });
+        let linked = Self { holders: holders.collect(), is_cut: found.truncated };
+        Ok((linked.is_cut || !linked.holders.is_empty()).then_some(linked))
+    }
 }
 
 /// The assignments and keys that end soon.
@@ -160,7 +190,8 @@ pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
     let users = users_by_status(&console.iam, &signed_in.caller).await?;
     let is_new = is_new(&console.iam, &signed_in.caller, users.as_ref().map(|counts| &counts[..])).await?;
     let activity = Activity::read(&console.iam, &signed_in.caller).await?;
+    let linked = Linked::read(&console.iam, &signed_in.caller).await?;
     let ending = Ending::read(&console.iam, &signed_in.caller).await?;
     let log = LogLag::read(&console.iam, &signed_in.caller).await?;
-    page(StatusCode::OK, &Overview { frame, session, roles, users, activity, ending, log, is_new, me })
+    page(StatusCode::OK, &Overview { frame, session, roles, users, activity, linked, ending, log, is_new, me })
 }

@@ -34,6 +34,11 @@ impl IdentityTransaction for MemoryTransaction {
     async fn identities(&mut self, user: UserId) -> Result<Vec<Identity>, StoreError> {
         Ok(self.draft.identities_of(user))
     }
+
+    async fn count_identities(&mut self, provider: IdentityProviderId) -> Result<u64, StoreError> {
+        let at_provider = self.draft.identities.values().filter(|identity| identity.provider_id == provider);
+        Ok(at_provider.count() as u64)
+    }
 }
 
 impl TenantState {

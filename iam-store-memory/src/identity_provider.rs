@@ -61,7 +61,7 @@ impl TenantState {
                 self.hold_provider_slug(&changed)?;
                 self.identity_providers.insert(changed.id, changed);
             }
-            IdentityProviderChange::Delete(provider) => {
+            IdentityProviderChange::Delete { provider, .. } => {
                 self.identity_providers.remove(&provider.id).ok_or(StoreError::Missing("identity provider"))?;
                 self.identities.retain(|_, identity| identity.provider_id != provider.id);
             }

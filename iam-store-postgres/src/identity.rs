@@ -7,6 +7,7 @@ use iam_model::identity_provider::Issuer;
 use iam_model::store::{IdentityStore, IdentityTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::Email;
+use iam_store_sql::column::counted;
 use iam_store_sql::error::expect_row;
 use iam_store_sql::identity::IdentityRow;
 
@@ -91,6 +92,15 @@ impl IdentityTransaction for PostgresTransaction {
         );
         let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
         rows.into_iter().map(Identity::try_from).collect()
+    }
+
+    async fn count_identities(&mut self, provider: IdentityProviderId) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!" FROM iam.identities WHERE tenant_id = $1 AND provider_id = $2"#,
+            self.tenant(),
+            provider.as_uuid()
+        );
+        counted("identities", count.fetch_one(self.connection()).await.map_err(store_error)?)
     }
 }
 

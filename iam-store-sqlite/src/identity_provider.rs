@@ -104,7 +104,7 @@ impl SqliteTransaction {
         match change {
             IdentityProviderChange::Create(provider) => self.insert_identity_provider(provider).await,
             IdentityProviderChange::Update { after, .. } => self.update_identity_provider(after).await,
-            IdentityProviderChange::Delete(provider) => self.delete_identity_provider(provider.id).await,
+            IdentityProviderChange::Delete { provider, .. } => self.delete_identity_provider(provider.id).await,
         }
     }
 

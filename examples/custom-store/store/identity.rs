@@ -51,6 +51,10 @@ impl IdentityTransaction for RedbTransaction {
     async fn identities(&mut self, user: UserId) -> Result<Vec<Identity>, StoreError> {
         self.view().identities(user)
     }
+
+    async fn count_identities(&mut self, provider: IdentityProviderId) -> Result<u64, StoreError> {
+        Ok(self.view().select(|identity: &Identity| identity.provider_id == provider)?.len() as u64)
+    }
 }
 
 fn names(identity: &Identity, provider: IdentityProviderId, issuer: &Issuer, subject: &str) -> bool {

@@ -98,7 +98,7 @@ impl Draft<'_> {
                     ..after.clone()
                 })
             }
-            IdentityProviderChange::Delete(provider) => {
+            IdentityProviderChange::Delete { provider, .. } => {
                 self.remove_identities_at(provider.id)?;
                 let removed = self.remove::<IdentityProviderRow>(&key(provider.id))?;
                 removed.then_some(()).ok_or(StoreError::Missing("identity provider"))

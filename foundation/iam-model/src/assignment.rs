@@ -135,7 +135,8 @@ impl Grant {
     }
 
     /// Whether the grant makes its user an administrator of the tenant.
-    fn is_administration(&self) -> bool {
+    #[must_use]
+    pub fn is_administration(&self) -> bool {
         self.role.system && self.role.name.as_str() == TENANT_ADMIN && self.assignment.organization_id.is_none()
     }
 }

@@ -265,8 +265,9 @@ impl FactorDemand {
 
     /// Returns from when on a session of a user is restricted; `None` if nothing more is demanded of it.
     ///
-    /// A session meets the demand by a factor that it has authenticated by itself. A factor that the user has set up in
-    /// another session does not count: the person in this session may know the password alone.
+    /// A session meets the demand by a factor that it has authenticated by itself: one that the user still has, or one at
+    /// a provider that is trusted with it. A factor that the user has set up in another session does not count: the
+    /// person in this session may know the password alone.
     #[must_use]
     pub fn restricts_session_from(
         self,
@@ -274,7 +275,8 @@ impl FactorDemand {
         methods: &AuthenticationMethods,
         user_has_factor: bool,
     ) -> Option<Timestamp> {
-        let is_met = user_has_factor && methods.include_factor();
+        let is_met =
+            methods.0.contains(&AuthenticationMethod::ProviderFactor) || (user_has_factor && methods.include_factor());
         self.enrol_by(user_created_at).filter(|_| !is_met)
     }
 
@@ -351,6 +353,10 @@ mod tests {
             ("password+totp", true, None),
             ("password+recovery-code", true, None),
             ("passkey", true, None),
+            ("federation", false, end),
+            ("federation", true, end),
+            ("federation+provider-factor", false, None),
+            ("federation+provider-factor", true, None),
         ] {
             let methods: AuthenticationMethods = methods.parse().unwrap();
             assert_eq!(demand.restricts_session_from(now, &methods, user_has_factor), expected, "{methods}");

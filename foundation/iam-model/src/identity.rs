@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::clock::Timestamp;
 use crate::id::{IdentityId, IdentityProviderId, TenantId, UserId};
-use crate::identity_provider::Issuer;
+use crate::identity_provider::{IdentityProvider, Issuer};
 use crate::validate::Email;
 
 /// An account at a provider by which a user logs in.
@@ -35,6 +35,13 @@ pub struct Identity {
 impl Identity {
     /// The maximum length of a subject, in characters (OpenID Connect Core 1.0, section 2).
     pub const MAX_SUBJECT: usize = 255;
+
+    /// Whether the link is to an account at the issuer that the provider has now. Otherwise no person comes from there
+    /// any more.
+    #[must_use]
+    pub fn is_at(&self, provider: &IdentityProvider) -> bool {
+        self.provider_id == provider.id && self.issuer == provider.issuer
+    }
 
     /// Returns the fields that the audit log records.
     pub(crate) fn audited(&self) -> Value {

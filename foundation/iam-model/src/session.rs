@@ -89,6 +89,8 @@ pub enum EndReason {
     FactorsRemoved,
     /// The identity provider by which the user had logged in has logged the user out.
     ProviderLogout,
+    /// A person was linked to the account by its address, and no person could log in to it before.
+    IdentityLinked,
 }
 
 text_enum! {
@@ -103,6 +105,7 @@ text_enum! {
         TenantSuspended = "TENANT_SUSPENDED",
         FactorsRemoved = "FACTORS_REMOVED",
         ProviderLogout = "PROVIDER_LOGOUT",
+        IdentityLinked = "IDENTITY_LINKED",
     }
 }
 

@@ -15,6 +15,7 @@ in_memory![
     every_invalid_field_is_named,
     what_a_provider_refers_to_must_exist,
     a_role_with_all_permissions_is_400,
+    a_role_of_a_provider_gets_no_permission_that_its_giver_holds_for_a_time,
     an_issuer_that_cannot_be_used_is_400_and_says_why,
     an_issuer_is_read_over_https_only,
     a_new_issuer_is_checked_like_that_of_a_new_provider,
@@ -49,6 +50,21 @@ impl TestApp {
 
 fn path(provider: &Value) -> String {
     format!("/identity-providers/{}", provider["id"].as_str().unwrap())
+}
+
+async fn a_role_of_a_provider_gets_no_permission_that_its_giver_holds_for_a_time(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.permit(&bob, &["roles:update"]).await;
+    app.permit_until(&bob, &["sessions:read"], None, Some(app.iam.now() + TimeDelta::hours(1))).await;
+    let [provided, free] = [app.role(&ada, "PROVIDED", &[]).await, app.role(&ada, "FREE", &[]).await];
+    app.provider(&ada, &json!({ "roles": [{ "roleId": provided }] })).await;
+    let add = async |role: &str| {
+        let change = json!({ "permissions": ["sessions:read"] });
+        app.patch(&format!("/roles/{role}")).by(&bob).json(&change).send().await
+    };
+    add(&provided).await.escalates();
+    add(&free).await.ok();
 }
 
 async fn a_provider_is_made_with_defaults_and_never_shows_its_secret(app: TestApp) {

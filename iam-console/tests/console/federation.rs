@@ -5,9 +5,10 @@
 use axum::body::Body;
 use axum::http::{Method, StatusCode, header};
 use chrono::TimeDelta;
-use iam_core::identity_provider::NewIdentityProvider;
+use iam_core::assignment::NewAssignment;
+use iam_core::identity_provider::{IdentityProviderPatch, NewIdentityProvider};
 use iam_core::tenant::{PasswordLogin, TenantPatch};
-use iam_core::{Caller, IdentityProviderId, RequestContext};
+use iam_core::{Caller, IdentityProviderId, RequestContext, UserId};
 use serde_json::json;
 use test_support::identity_provider::{ISSUER, Providers, query_of};
 use totp_rs::Totp;
@@ -29,6 +30,7 @@ struct World {
     app: App,
     providers: Providers,
     ada: Caller,
+    grace: UserId,
     provider: IdentityProviderId,
 }
 
@@ -47,9 +49,9 @@ impl World {
         let (name, issuer, client_id) = ("<b>Acme</b>".to_owned(), ISSUER.to_owned(), "iam".to_owned());
         let new = NewIdentityProvider { name, issuer, client_id, domains: vec![domain.id], ..Default::default() };
         let provider = app.iam.identity_providers().create(&system, new).await.unwrap().id;
-        app.iam.users().create(&ada, person(GRACE, "Grace")).await.unwrap();
+        let grace = app.iam.users().create(&ada, person(GRACE, "Grace")).await.unwrap().id;
         app.iam.users().verify_email(&system, GRACE).await.unwrap();
-        Self { app, providers, ada, provider }
+        Self { app, providers, ada, grace, provider }
     }
 
     /// Allows no passwords for the addresses of the provider.
@@ -332,6 +334,37 @@ async fn an_account_is_linked_and_removed_on_my_account() {
     let answer = app.post_signed(&path, &cookie, &[("proof-password", PASSWORD)]).await;
     assert_eq!(answer.location(), "/console/account?done=unlinked", "{}", answer.body);
     assert!(app.get(ACCOUNT, &cookie).await.body.contains("No account is linked"));
+}
+
+#[tokio::test]
+async fn the_overview_shows_the_administrators_whom_a_provider_can_sign_in() {
+    let world = World::new().await;
+    let World { app, ada, grace, provider, .. } = &world;
+    let cookie = app.sign_in(EMAIL).await;
+    let overview = async || app.get("/console", &cookie).await.body;
+    let page = world.start(&[]).await;
+    let back = world.log_in(&page, ("grace", GRACE)).await;
+    assert_eq!(app.get(&back, &page.cookies("")).await.location(), ACCOUNT);
+    assert!(!overview().await.contains(r#"id="linked""#));
+
+    // The link stays although its user holds all permissions now.
+    let role = app.iam.roles().by_name(ada, "TENANT_ADMIN").await.unwrap().unwrap().id;
+    let new = NewAssignment { user: *grace, role, organization: None, expires_at: None };
+    app.iam.assignments().create(ada, new).await.unwrap();
+    let body = overview().await;
+    assert!(body.contains("Administrators with a linked account"), "{body}");
+    let line = format!(r#"<li><span><a href="/console/users/{grace}">{GRACE}</a> · &#60;b&#62;Acme"#);
+    assert!(body.contains(&line) && !body.contains("<b>Acme"), "{body}");
+    assert!(!body.contains(&format!("{EMAIL}</a> ·")) && !body.contains("Only 100 holders"), "{body}");
+
+    for (email, permission) in [("olga@example.com", "role-assignments:read"), ("bob@example.com", "users:read")] {
+        app.person_with(ada, email, &[permission]).await;
+        let cookie = app.sign_in(email).await;
+        assert!(!app.get("/console", &cookie).await.body.contains(r#"id="linked""#), "{permission}");
+    }
+    let patch = IdentityProviderPatch { enabled: Some(false), ..IdentityProviderPatch::default() };
+    app.iam.identity_providers().update(ada, *provider, patch).await.unwrap();
+    assert!(!overview().await.contains(r#"id="linked""#), "nobody signs in by a provider that is not enabled");
 }
 
 #[tokio::test]

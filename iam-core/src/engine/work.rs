@@ -187,9 +187,14 @@ impl<'a> UnitOfWork<'a> {
         grantor
     }
 
-    /// Returns the latest time until which a user holds one of these roles, or gets it by accepting an invitation. What
-    /// is added to the roles is given until then.
+    /// Returns the latest time until which a user holds one of these roles, or gets it by accepting an invitation or as
+    /// a new user of an identity provider. What is added to the roles is given until then.
     pub(crate) async fn given_until(&mut self, roles: &[RoleId]) -> Result<Until> {
+        let providers = self.reads().identity_providers().await?;
+        let mut provided = providers.iter().flat_map(|provider| &provider.roles);
+        if provided.any(|provided| roles.contains(&provided.role_id)) {
+            return Ok(Until::Forever);
+        }
         let now = self.now();
         let held = self.reads().roles_held_until(roles, now).await?;
         let offered = self.reads().roles_offered_until(roles, now).await?;

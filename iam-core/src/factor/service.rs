@@ -345,15 +345,22 @@ impl Factors<'_> {
     /// # Errors
     ///
     /// [`Unauthenticated::NotFresh`], [`Error::NotFound`], [`Conflict::LastFactor`] where the tenant requires one,
+    /// [`Conflict::LastIdentity`] for the last passkey of a user that logs in by nothing else,
     /// [`Forbidden::SecondFactorRequired`], [`Forbidden::NotAUser`] for trusted code.
     pub async fn remove(&self, caller: &Caller, id: FactorId) -> Result<()> {
         let iam = self.0;
         iam.require_recent(caller).await?;
         let tenant = self.own_tenant(caller).await?;
+        let needs_passkey = !iam.logs_in_without_passkey(tenant.id, caller.require_user()?.0).await?;
         let mut work = iam.begin(caller).await?;
         let own = OwnAccount::lock(&mut work).await?;
         let factor = own.confirmed(id)?.clone();
         own.admit_change(&tenant, work.now())?;
+        let is_other_passkey =
+            |other: &Factor| other.is_confirmed() && other.kind == FactorKind::Passkey && other.id != factor.id;
+        if needs_passkey && factor.kind == FactorKind::Passkey && !own.factors.iter().any(is_other_passkey) {
+            return Err(Conflict::LastIdentity.into());
+        }
         let OwnAccount { user, factors, .. } = own;
         let is_last = factors.iter().filter(|factor| factor.is_confirmed()).count() == 1;
         if is_last && tenant.second_factor == SecondFactorPolicy::Required {

@@ -1,12 +1,13 @@
 //! Whose account it is (`docs/federation.md#whose-account`).
 
 use iam_model::assignment::Grant;
+use iam_model::credential;
 use iam_model::error::Result;
+use iam_model::factor::{Factor, FactorKind};
 use iam_model::id::{DomainId, TenantId};
 use iam_model::identity::Identity;
 use iam_model::identity_provider::{IdentityProvider, Provisioning};
 use iam_model::permission::PermissionPattern;
-use iam_model::secret::PasswordHash;
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
 
@@ -18,7 +19,12 @@ pub(super) enum Account {
     /// The user who is linked to the person.
     Linked(Identity),
     /// The user with the address of the person, who is to be linked.
-    ByAddress(User),
+    ByAddress {
+        /// The user.
+        user: User,
+        /// Whether the user had no way to log in. Then another person may have made the account and still be in it.
+        is_locked_out: bool,
+    },
     /// Nobody has the address, and a user is to be made.
     New(Email),
     /// The person has no account, and gets none.
@@ -42,13 +48,7 @@ impl Engine {
         let spoken = self.verified_domain_of(tenant, &email).await?;
         let speaks = spoken.is_some_and(|domain| provider.domain_ids.contains(&domain));
         match self.store.guarded_account(tenant, &email.key()).await?.account {
-            Some(found)
-                if speaks
-                    && is_usable(provider, person)
-                    && self.may_be_linked(provider, &found.user, &found.password).await? =>
-            {
-                Ok(Account::ByAddress(found.user))
-            }
+            Some(found) if speaks && is_usable(provider, person) => self.by_address(provider, found).await,
             Some(_) => Ok(Account::None),
             None if provider.provisioning != Provisioning::Create => Ok(Account::None),
             // Without domains, it is a social provider: it may say that an address is verified, and links nobody. Where the
@@ -69,20 +69,30 @@ impl Engine {
         Ok(domain.filter(|domain| domain.tenant_id == tenant).map(|domain| domain.id))
     }
 
-    /// Whether a user with the address of a person may be linked to it: its own address is verified, it holds no role
-    /// with all permissions, and it is linked to no other person at the provider.
-    async fn may_be_linked(&self, provider: &IdentityProvider, user: &User, password: &PasswordHash) -> Result<bool> {
+    /// Returns the user with the address of a person, if it may be linked to it: its own address is verified, it holds no
+    /// role with all permissions, and it is linked to no other person at the provider.
+    async fn by_address(&self, provider: &IdentityProvider, found: credential::Account) -> Result<Account> {
+        let credential::Account { user, password, .. } = found;
         if user.email_verified_at.is_none() || user.status != UserStatus::Active {
-            return Ok(false);
+            return Ok(Account::None);
         }
         let identities = self.store.identities(user.tenant_id, user.id).await?;
-        if identities.iter().any(|identity| identity.provider_id == provider.id) {
-            return Ok(false);
+        if identities.iter().any(|identity| identity.is_at(provider)) {
+            return Ok(Account::None);
         }
-        if password.is_unset() && !self.has_proven_address(user, &identities).await? {
-            return Ok(false);
+        let is_locked_out = password.is_unset() && !self.has_way_in(&user, &identities).await?;
+        if password.is_unset() && !is_locked_out && !self.has_proven_address(&user, &identities).await? {
+            return Ok(Account::None);
         }
-        Ok(!self.store.grants_of(user.tenant_id, &[user.id]).await?.iter().any(holds_everything))
+        let holds_all = self.store.grants_of(user.tenant_id, &[user.id]).await?.iter().any(holds_everything);
+        Ok(if holds_all { Account::None } else { Account::ByAddress { user, is_locked_out } })
+    }
+
+    /// Whether a user without a password can log in, by an identity or a passkey.
+    async fn has_way_in(&self, user: &User, identities: &[Identity]) -> Result<bool> {
+        let is_passkey = |factor: &Factor| factor.is_confirmed() && factor.kind == FactorKind::Passkey;
+        let has_passkey = self.store.factors(user.tenant_id, user.id).await?.iter().any(is_passkey);
+        Ok(has_passkey || !identities.is_empty())
     }
 
     /// Whether the address of a user without a password was proven by more than a social provider: by one that speaks

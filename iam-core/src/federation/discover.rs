@@ -10,7 +10,6 @@ use iam_model::validate::{Email, Fields, Name, Slug};
 
 use crate::engine::Engine;
 use crate::federation::Federation;
-use crate::federation::account::holds_everything;
 
 /// A provider by which people log in, as strangers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +21,12 @@ pub struct ProviderSummary {
     pub name: Name,
     /// A name for addresses.
     pub slug: Slug,
+}
+
+impl ProviderSummary {
+    pub(super) fn of(provider: &IdentityProvider) -> Self {
+        Self { id: provider.id, name: provider.name.clone(), slug: provider.slug.clone() }
+    }
 }
 
 /// How the people with an address log in.
@@ -45,9 +50,7 @@ impl Federation<'_> {
         let tenant = self.0.find_tenant(tenant).await?.filter(|tenant| tenant.status == TenantStatus::Active);
         let Some(tenant) = tenant else { return Ok(Vec::new()) };
         let providers = self.0.store.identity_providers(tenant.id).await?;
-        let summary =
-            |provider: IdentityProvider| ProviderSummary { id: provider.id, name: provider.name, slug: provider.slug };
-        Ok(providers.into_iter().filter(|provider| provider.enabled).map(summary).collect())
+        Ok(providers.iter().filter(|provider| provider.enabled).map(ProviderSummary::of).collect())
     }
 
     /// Returns how people with an address log in: by its domain alone. Only VERIFIED domains count, and whether there is an
@@ -74,8 +77,8 @@ impl Federation<'_> {
 
 impl Engine {
     /// Returns the identity providers by which a user logs in instead of a password: those that speak for the domain of
-    /// its address, and those of domains to which it is linked, in a tenant that wants that. A holder of all permissions tenant-wide may always use its password, so
-    /// that a provider that fails locks no tenant out.
+    /// its address, and those of domains to which it is linked, in a tenant that wants that. An administrator of the
+    /// tenant may always use its password, so that a provider that fails locks no tenant out.
     pub(crate) async fn federated_logins(
         &self,
         (tenant, password_login): (TenantId, PasswordLogin),
@@ -98,9 +101,7 @@ impl Engine {
             return Ok(logins);
         }
         let (grants, now) = (self.store.grants_of(tenant.id, &[user.id]).await?, self.now());
-        let is_exempt = |grant: &Grant| {
-            grant.assignment.organization_id.is_none() && grant.assignment.is_live(now) && holds_everything(grant)
-        };
+        let is_exempt = |grant: &Grant| grant.is_administration() && grant.assignment.is_live(now);
         Ok(if grants.iter().any(is_exempt) { Vec::new() } else { logins })
     }
 

@@ -1,9 +1,11 @@
 use chrono::TimeDelta;
 use iam_model::access::VisibleScope;
+use iam_model::api_key::ApiKey;
 use iam_model::assignment::{Grant, OfferedRole};
 use iam_model::challenge::ChallengePurpose;
 use iam_model::change::{
-    AssignmentChange, CredentialChange, IdentityChange, InvitationChange, LinkChange, SessionChange, UserChange,
+    ApiKeyChange, AssignmentChange, CredentialChange, IdentityChange, InvitationChange, LinkChange, SessionChange,
+    UserChange,
 };
 use iam_model::clock::Timestamp;
 use iam_model::context::RequestContext;
@@ -18,7 +20,7 @@ use iam_model::mail::MailKind;
 use iam_model::page::PageRequest;
 use iam_model::permission::PermissionPattern;
 use iam_model::secret::{ChallengeToken, PasswordHash};
-use iam_model::session::{ProviderSession, Session};
+use iam_model::session::{EndReason, ProviderSession, Session};
 use iam_model::store::GrantQuery;
 use iam_model::tenant::{QuotaKind, Tenant, TenantStatus};
 use iam_model::user::User;
@@ -35,11 +37,20 @@ use crate::federation::callback::NOT_LINKED;
 use crate::federation::state::{Person, Purpose, Returned, read};
 use crate::guard::{AccountUnderLock, Refusal};
 use crate::invitation::{home_of, offered_by_inviter, pending_at};
-use crate::session::{FRESH, LoggedIn, Proof, begin_second_factor, open_session, refuse};
+use crate::session::{FRESH, LoggedIn, Proof, begin_second_factor, end_sessions_of, open_session, refuse};
 use crate::user::NewProfile;
 
 /// How far the clock of a provider may be ahead.
 const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
+
+/// How a person gets into an account.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    /// It is linked to it.
+    Linked,
+    /// It has the address of it; see [`Account::ByAddress`].
+    ByAddress { is_locked_out: bool },
+}
 
 /// What a client gets at the end.
 #[derive(Debug)]
@@ -109,10 +120,13 @@ impl Federation<'_> {
         for _ in 0..2 {
             let entered = match iam.account_of(provider, person).await? {
                 Account::Linked(Identity { user_id, .. }) => match iam.store.user(tenant.id, user_id).await? {
-                    Some(user) => self.enter(context, (&tenant, provider), person, (&user, true)).await?,
+                    Some(user) => self.enter(context, (&tenant, provider), person, (&user, Entry::Linked)).await?,
                     None => None,
                 },
-                Account::ByAddress(user) => self.enter(context, (&tenant, provider), person, (&user, false)).await?,
+                Account::ByAddress { user, is_locked_out } => {
+                    let entry = Entry::ByAddress { is_locked_out };
+                    self.enter(context, (&tenant, provider), person, (&user, entry)).await?
+                }
                 Account::New(email) => self.make(context, (&tenant, provider), person, email).await?,
                 Account::None => None,
             };
@@ -130,26 +144,26 @@ impl Federation<'_> {
         context: &RequestContext,
         (tenant, provider): (&Tenant, &IdentityProvider),
         person: &Person,
-        (user, is_linked): (&User, bool),
+        (user, entry): (&User, Entry),
     ) -> Result<Option<LoggedIn>> {
         let iam = self.0;
         iam.refresh_keys().await?;
         let caller = Caller::anonymous(tenant.id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        if !is_linked {
+        if entry != Entry::Linked {
             // Who holds what changes only under the lock of the tenant, which is taken before that of the account.
             work.reads().lock_tenant().await?;
         }
         let Some(account) = AccountUnderLock::lock(&mut work, user).await? else { return Ok(None) };
         let now = work.now();
         let identities = work.reads().identities(user.id).await?;
-        let known = identities.into_iter().find(|identity| identity.provider_id == provider.id);
+        let known = identities.iter().find(|identity| identity.is_at(provider)).cloned();
         let change = match known {
-            Some(identity) if identity.issuer == provider.issuer && identity.subject == person.subject => {
+            Some(identity) if identity.subject == person.subject => {
                 IdentityChange::Use(Identity { email: person.address(), last_login_at: Some(now), ..identity })
             }
             Some(_) => return Ok(None),
-            None if !is_linked && may_be_linked_now(&mut work, &account.user).await? => {
+            None if entry != Entry::Linked && may_be_linked_now(&mut work, &account.user).await? => {
                 IdentityChange::Create(new_identity(iam, provider, person, (account.user.id, now, Some(now))))
             }
             None => return Ok(None),
@@ -161,6 +175,12 @@ impl Federation<'_> {
             Err(refusal) => return refuse(work, refusal).await,
         }
         let is_new = matches!(change, IdentityChange::Create(_));
+        if is_new {
+            end_outdated(&mut work, provider, identities).await?;
+        }
+        if is_new && entry == (Entry::ByAddress { is_locked_out: true }) {
+            end_former_access(&mut work, &account.user).await?;
+        }
         work.apply(change).await?;
         let methods = methods(provider, person);
         if !account.factors().is_empty() && !methods.include_factor() {
@@ -269,11 +289,7 @@ impl Federation<'_> {
         let mut work = iam.begin(caller).await?;
         let account = AccountUnderLock::lock(&mut work, &user).await?.ok_or(Unauthenticated::InvalidToken)?;
         let identities = work.reads().identities(user.id).await?;
-        let is_own = identities.iter().any(|identity| {
-            identity.provider_id == provider.id
-                && identity.issuer == provider.issuer
-                && identity.subject == person.subject
-        });
+        let is_own = identities.iter().any(|identity| identity.is_at(provider) && identity.subject == person.subject);
         if !is_own {
             work.apply(CredentialChange::RefuseFederated { provider: provider.id, cause: NOT_LINKED }).await?;
             work.commit().await?;
@@ -298,7 +314,11 @@ impl Federation<'_> {
         let iam = self.0;
         let (user, _) = caller.require_user()?;
         let mut work = iam.begin(caller).await?;
+        // Who removes the provider counts its identities under this lock.
+        work.reads().lock_tenant().await?;
         let user = work.reads().lock_user(user).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let identities = work.reads().identities(user.id).await?;
+        end_outdated(&mut work, provider, identities).await?;
         let identity = new_identity(iam, provider, person, (user.id, work.now(), None));
         work.apply(IdentityChange::Create(identity.clone())).await?;
         iam.queue_notice(&mut work, MailKind::IdentityLinked, &user).await?;
@@ -335,6 +355,28 @@ fn no_name() -> PersonName {
 async fn may_be_linked_now(work: &mut UnitOfWork<'_>, user: &User) -> Result<bool> {
     Ok(user.email_verified_at.is_some()
         && !work.reads().grants(GrantQuery::OfUser(user.id)).await?.iter().any(holds_everything))
+}
+
+/// Removes a link at an issuer that the provider had before. No person comes from there any more.
+async fn end_outdated(work: &mut UnitOfWork<'_>, provider: &IdentityProvider, identities: Vec<Identity>) -> Result<()> {
+    for identity in identities.into_iter().filter(|identity| identity.provider_id == provider.id) {
+        if !identity.is_at(provider) {
+            work.apply(IdentityChange::Delete { identity, grants: None }).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends what still gives access to an account into which no person could log in: its sessions, and the keys that a
+/// person in them has made.
+async fn end_former_access(work: &mut UnitOfWork<'_>, user: &User) -> Result<()> {
+    let mut keys = work.reads().lock_api_keys_of(user.id).await?;
+    keys.retain(ApiKey::is_known_to_owner);
+    if !keys.is_empty() {
+        work.apply(ApiKeyChange::Delete(keys)).await?;
+    }
+    work.invalidate(user.id);
+    end_sessions_of(work, user.id, EndReason::IdentityLinked, |_| true).await.map(drop)
 }
 
 fn new_identity(

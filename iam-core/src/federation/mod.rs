@@ -18,6 +18,7 @@ mod state;
 pub use crate::federation::callback::CallbackOutcome;
 pub use crate::federation::discover::{Discovered, ProviderSummary};
 pub use crate::federation::finish::Finished;
+pub use crate::federation::identities::LinkedHolders;
 pub use crate::federation::start::{StartFederation, StartedFederation};
 pub use iam_model::change::IdentityChange;
 pub use iam_model::error::FederatedLogin;

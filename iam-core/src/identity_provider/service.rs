@@ -182,7 +182,7 @@ impl IdentityProviders<'_> {
         Ok(after)
     }
 
-    /// Removes a provider. Its sessions go on. Needs `identity-providers:delete` and `*`.
+    /// Removes a provider, with the identities at it. Its sessions go on. Needs `identity-providers:delete` and `*`.
     ///
     /// # Errors
     ///
@@ -207,7 +207,8 @@ impl IdentityProviders<'_> {
         let provider = find(&mut work, id).await?;
         require_version(precondition, provider.version)?;
         work.require_fresh().await?;
-        work.apply(IdentityProviderChange::Delete(provider)).await?;
+        let identities = work.reads().count_identities(id).await?;
+        work.apply(IdentityProviderChange::Delete { provider, identities }).await?;
         work.commit().await
     }
 

@@ -47,6 +47,12 @@ impl Sessions<'_> {
         let tenant = iam.store.tenant(tenant).await?.filter(|tenant| tenant.status == TenantStatus::Active);
         let tenant = tenant.ok_or(Unauthenticated::Challenge)?;
         let user = iam.store.user(tenant.id, user_id).await?.ok_or(Unauthenticated::Challenge)?;
+        // The provider may have been removed since the first half.
+        if let Some(provider) = &challenge.provider
+            && !iam.logs_in_at(&user, provider.provider_id).await?
+        {
+            return Err(Unauthenticated::Challenge.into());
+        }
         iam.refresh_keys().await?;
         let caller = Caller::anonymous(tenant.id, context.clone());
         let mut work = iam.begin(&caller).await?;

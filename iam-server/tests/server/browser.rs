@@ -119,6 +119,15 @@ pub(crate) fn violations(browser: &Browser) -> Vec<String> {
     browser.console().into_iter().filter(|line| line.contains("Content Security Policy")).collect()
 }
 
+/// Writes the pictures of the page that a browser shows, in light and in dark, for docs/console/README.md.
+pub(crate) fn picture(browser: &Browser, name: &str) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/console");
+    for scheme in ["light", "dark"] {
+        browser.emulate(1_280, scheme);
+        browser.screenshot("//body", &directory.join(format!("{name}-{scheme}.png")));
+    }
+}
+
 /// Returns whether a request goes to another host. Other schemes mean the page itself (`data:`) or the browser
 /// (`chrome:`).
 fn leaves(url: &str, origin: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::browser::violations;
+use crate::browser::{picture, violations};
 use crate::client::{PASSWORD, text};
 use crate::federation::{ADMINISTRATOR, Fixture, Provider};
 use crate::process::free_address;
@@ -132,4 +132,15 @@ fn a_provider_that_is_down_and_one_that_refuses_are_explained() {
     visit.log_in_at_provider("grace");
     visit.browser.text_of("//h1[text()='My account']");
     visit.is_sound();
+}
+
+/// Writes the pictures of docs/console/README.md that show the button of a provider.
+#[test]
+#[ignore = "writes pictures of the documentation; scripts/console-pictures runs it"]
+fn pictures_of_a_sign_in_by_a_provider_are_written() {
+    let (visit, _provider) = Visit::new();
+    visit.open("/console/sign-in");
+    visit.arrive_as(GRACE);
+    visit.browser.text_of("//button[text()='Sign in with Acme']");
+    picture(&visit.browser, "sign-in-provider");
 }

@@ -3,11 +3,10 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::browser::violations;
+use crate::browser::{picture, violations};
 use crate::client::{Client, PASSWORD, text};
 use crate::process::{Server, TIMEOUT, wait_for};
 use crate::store::Store;
@@ -311,7 +310,6 @@ fn the_settings_of_the_tenant_are_changed() {
 #[test]
 #[ignore = "writes pictures of the documentation; scripts/console-pictures runs it"]
 fn pictures_of_every_page_are_written() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/console");
     let store = Store::sqlite();
     assert_eq!(store.iam_server().args(["demo"]).run().code, Some(0));
     let server = store.iam_server().env("IAM_WEBHOOKS_ALLOW_PRIVATE", "on").serve();
@@ -328,14 +326,8 @@ fn pictures_of_every_page_are_written() {
     let review = text(&client.post("/api/v1/access-reviews", &review).expect(201)["id"]);
     let (user, role, branch) = (first("users?search=grace"), first("roles"), first("organizations?search=southern"));
 
-    let picture = |name: &str| {
-        for scheme in ["light", "dark"] {
-            browser.emulate(1_280, scheme);
-            browser.screenshot("//body", &directory.join(format!("{name}-{scheme}.png")));
-        }
-    };
     visit.open("/sign-in");
-    picture("sign-in");
+    picture(browser, "sign-in");
     browser.type_into("//input[@id='email']", EMAIL);
     browser.type_into("//input[@id='password']", DEMO_PASSWORD);
     browser.click("//main//button");
@@ -368,6 +360,6 @@ fn pictures_of_every_page_are_written() {
     ] {
         visit.open(&path);
         browser.text_of("//h1");
-        picture(name);
+        picture(browser, name);
     }
 }

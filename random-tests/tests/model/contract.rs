@@ -2,10 +2,10 @@
 
 #![cfg(test)]
 
-use crate::operation::{Item, Operation, OrganizationPatch, Read, Ref, UserPatch};
+use crate::operation::{COMPANY, Item, Operation, OrganizationPatch, Person, Read, Ref, UserPatch};
 use crate::state::{
-    Assignment, Moment, Organization, Registered, Right, Role, Scope, Spot, Status, Tenant, User, covers,
-    uncovered_growth,
+    Assignment, Identity, Moment, NEVER, Organization, Registered, Right, Role, Scope, Spot, Status, Tenant, User,
+    covers, uncovered_growth,
 };
 
 pub(crate) const MAX_DEPTH: usize = 5;
@@ -262,7 +262,9 @@ impl OperationContext<'_> {
                 self.check_home(v, *home);
                 let (email, first_name) = (email.clone(), "Ada".to_owned());
                 let home = home.map(|home| home.index);
-                v.after.users.push(User { email, first_name, status: Status::Active, home });
+                let status = Status::Active;
+                let new = User { email, is_verified: false, has_password: true, first_name, status, home };
+                v.after.users.push(new);
             }
             Operation::PatchUser { user, patch } => self.patch_user(v, *user, patch),
             Operation::Suspend { user } | Operation::Reactivate { user } => {
@@ -282,8 +284,20 @@ impl OperationContext<'_> {
                     self.set_status(v, user.index, Status::Inactive);
                 }
             }
+            Operation::VerifyEmail { user } => {
+                if self.state.users[*user].status == Status::Inactive {
+                    v.refusals.push("UserInactive");
+                }
+                v.after.users[*user].is_verified = true;
+            }
+            Operation::LogIn { person } => self.log_in(v, person),
+            Operation::Link { person } => self.link(v, person),
+            Operation::Unlink { identity } => self.unlink(v, *identity),
             Operation::StepUp if self.user().is_none() => v.refusals.push("NotAUser"),
             Operation::StepUp if matches!(self.actor, Actor::Key(_)) => v.refusals.push("ApiKey"),
+            Operation::StepUp if self.user().is_some_and(|user| !self.state.users[user].has_password) => {
+                v.refusals.push("Credentials");
+            }
             Operation::StepUp | Operation::Sweep | Operation::Wait { .. } | Operation::Read(_) => {}
         }
         expectation
@@ -336,11 +350,7 @@ impl OperationContext<'_> {
         }
         self.check_role_name(v, Some(role.index), &after.name);
         for assignment in self.state.assignments.iter().filter(|it| !it.gone && it.role == role.index) {
-            let fits = match after.scope {
-                Scope::Any => true,
-                Scope::Tenant => assignment.spot.is_none(),
-                Scope::Organization => assignment.spot.is_some(),
-            };
+            let fits = after.scope.fits(assignment.spot);
             if !fits && self.now < assignment.until {
                 v.refusals.push("RoleScopeInUse");
             } else if !fits {
@@ -393,7 +403,7 @@ impl OperationContext<'_> {
             v.refusals.push("PermissionNameTaken");
         }
         // The contract permits that the caller must have the new permission, because wildcards include it at once.
-        if !self.has([name], None, crate::state::NEVER) {
+        if !self.has([name], None, NEVER) {
             v.tolerated.push("Escalation");
         }
         v.after.permissions.push(Registered { name, system: false, gone: false });
@@ -677,6 +687,7 @@ impl OperationContext<'_> {
         if let Some(email) = email {
             self.check_email(v, Some(user.index), email);
             v.after.users[user.index].email.clone_from(email);
+            v.after.users[user.index].is_verified &= *email == before.email;
             // A password reset goes to this e-mail, so a change of it can hand over the account with all its rights.
             // These include the rights that are suspended for now.
             let (rights, is_own) = (self.state.rights_asleep(user.index, self.now), self.user() == Some(user.index));
@@ -715,6 +726,100 @@ impl OperationContext<'_> {
         self.set_status(v, user.index, status);
     }
 
+    /// A login by a provider (`docs/federation.md#whose-account`). Nobody grants what it gives.
+    fn log_in(&self, v: &mut Expectation, person: &Person) {
+        let state = self.state;
+        let Person { provider, subject, email, is_verified, .. } = person;
+        if let Some(user) = state.linked(*provider, subject) {
+            match state.users[user].status {
+                Status::Active => {}
+                Status::Suspended => v.refusals.push("Suspended"),
+                Status::Inactive => v.refusals.push("Credentials"),
+            }
+            return;
+        }
+        let is_company = *provider == COMPANY;
+        let is_of_domain = email.ends_with(&format!("@{}", state.domain));
+        let holder = state.users.iter().position(|user| user.email == *email);
+        let user = holder.unwrap_or(state.users.len());
+        if holder.is_some() {
+            let (found, providers) = (&state.users[user], state.providers_of(user));
+            let may_be_linked = (is_company && is_of_domain && *is_verified)
+                && (found.status == Status::Active && found.is_verified)
+                && (found.has_password || providers.contains(&COMPANY))
+                && !providers.contains(provider);
+            let is_everything =
+                |it: &&Assignment| it.user == user && !it.gone && state.roles[it.role].permissions.contains("*");
+            let everything: Vec<_> = state.assignments.iter().filter(is_everything).collect();
+            if !may_be_linked || everything.iter().any(|it| self.now < it.until) {
+                v.refusals.push("NotLinked");
+            } else if !everything.is_empty() {
+                // An expired assignment may count or not.
+                v.tolerated.push("NotLinked");
+            }
+        } else {
+            if !is_verified || is_company != is_of_domain {
+                v.refusals.push("NotLinked");
+            }
+            let (email, first_name, status) = (email.clone(), "Grace".to_owned(), Status::Active);
+            let new = User { email, is_verified: true, has_password: false, first_name, status, home: None };
+            v.after.users.push(new);
+            let can_be_held = |(role, spot): &(usize, Spot)| {
+                let role = &state.roles[*role];
+                let is_there = !role.gone && spot.is_none_or(|spot| !state.is_inactive(spot));
+                is_there && role.scope.fits(*spot) && !role.permissions.contains("*")
+            };
+            if let Some((role, spot)) = state.provided.filter(can_be_held) {
+                v.after.assignments.push(Assignment { user, role, spot, until: NEVER, gone: false });
+            }
+        }
+        v.after.identities.push(identity(user, person));
+    }
+
+    fn link(&self, v: &mut Expectation, person: &Person) {
+        let user = match self.actor {
+            Actor::User(user) => user,
+            Actor::Key(_) => return v.refusals.push("ApiKey"),
+            Actor::System => return v.refusals.push("NotAUser"),
+        };
+        if !self.is_fresh() {
+            v.refusals.push(self.not_fresh());
+        }
+        let is_taken = self.state.linked(person.provider, &person.subject).is_some();
+        if is_taken || self.state.providers_of(user).contains(&person.provider) {
+            v.refusals.push("IdentityLinked");
+        }
+        v.after.identities.push(identity(user, person));
+    }
+
+    fn unlink(&self, v: &mut Expectation, identity: Ref) {
+        const NEEDED: &str = "users:update";
+        let found = self.own(identity).then(|| &self.state.identities[identity.index]).filter(|found| !found.gone);
+        let is_own = found.is_some_and(|found| self.actor == Actor::User(found.user));
+        if !is_own {
+            (v.gate, v.tolerated) = match found {
+                Some(found) => self.user_gate(NEEDED, Ref { tenant: self.tenant, index: found.user }),
+                None if self.holds_anywhere(NEEDED) => (vec![MISSING], vec![]),
+                None => (vec![FORBIDDEN], vec![]),
+            };
+        }
+        if !self.is_fresh() && (is_own || self.holds_anywhere(NEEDED)) {
+            let refusals = if v.gate.is_empty() { &mut v.refusals } else { &mut v.gate };
+            refusals.push(self.not_fresh());
+        }
+        let Some(found) = found.filter(|_| v.gate.is_empty()) else { return };
+        // Without the link, another person with the address may get the account with all its rights.
+        let rights = self.state.rights_asleep(found.user, self.now);
+        if !is_own && !rights.iter().all(|right| self.has([right.pattern], right.spot, right.until)) {
+            v.refusals.push("Escalation");
+        }
+        let user = &self.state.users[found.user];
+        if user.status != Status::Inactive && !user.has_password && self.state.providers_of(found.user).len() == 1 {
+            v.refusals.push("LastIdentity");
+        }
+        v.after.identities[identity.index].gone = true;
+    }
+
     fn set_status(&self, v: &mut Expectation, user: usize, status: Status) {
         v.after.users[user].status = status;
         if status == Status::Inactive {
@@ -735,6 +840,10 @@ impl OperationContext<'_> {
             }
         }
     }
+}
+
+fn identity(user: usize, person: &Person) -> Identity {
+    Identity { user, provider: person.provider, subject: person.subject.clone(), gone: false }
 }
 
 impl OperationContext<'_> {

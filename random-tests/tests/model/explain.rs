@@ -59,7 +59,9 @@ fn tenant(random: &mut Rng) -> Tenant {
     for _ in 0..random.usize(1..4) {
         let status =
             [Status::Active, Status::Active, Status::Active, Status::Suspended, Status::Inactive][random.usize(..5)];
-        tenant.users.push(state::User { email: String::new(), first_name: String::new(), status, home: None });
+        let (email, first_name) = (String::new(), String::new());
+        let user = state::User { email, is_verified: false, has_password: true, first_name, status, home: None };
+        tenant.users.push(user);
     }
     for _ in 0..random.usize(1..5) {
         let count = random.usize(..4);

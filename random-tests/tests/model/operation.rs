@@ -40,11 +40,30 @@ pub(crate) enum Operation {
     Suspend { user: Ref },
     Reactivate { user: Ref },
     DeleteUser { user: Ref },
+    VerifyEmail { user: usize },
+    LogIn { person: Person },
+    Link { person: Person },
+    Unlink { identity: Ref },
     StepUp,
     Sweep,
     Wait { by: Moment },
     Read(Read),
 }
+
+/// A person, as a provider of the tenant describes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    pub(crate) provider: usize,
+    pub(crate) subject: String,
+    pub(crate) email: String,
+    /// Whether the provider says that the address is verified.
+    pub(crate) is_verified: bool,
+    /// Whether the provider says when the person has authenticated: now.
+    pub(crate) has_auth_time: bool,
+}
+
+/// The provider that speaks for the domain of its tenant. The other one has no domains.
+pub(crate) const COMPANY: usize = 0;
 
 impl Operation {
     /// Whether the effect of the operation on rights can be previewed.
@@ -67,6 +86,10 @@ impl Operation {
             Self::Register { .. }
             | Self::Unregister { .. }
             | Self::CreateUser { .. }
+            | Self::VerifyEmail { .. }
+            | Self::LogIn { .. }
+            | Self::Link { .. }
+            | Self::Unlink { .. }
             | Self::StepUp
             | Self::Sweep
             | Self::Wait { .. }
@@ -161,7 +184,7 @@ const PATTERNS: &[&str] = &[
 pub(crate) const MINUTE: Moment = 60_000;
 
 /// The number of steps at the start of a world, in which trusted code fills it.
-pub(crate) const FOUNDING: usize = 40;
+pub(crate) const FOUNDING: usize = 44;
 
 /// Chooses operations for the callers of a tenant.
 pub(crate) struct Chooser<'a> {
@@ -284,7 +307,37 @@ impl Chooser<'_> {
     }
 
     fn email(&mut self) -> String {
-        format!("user{}@example.com", self.random.u8(..40))
+        let tenants = self.tenants;
+        let domain: &str = match self.random.u8(..8) {
+            0 => "example.com",
+            1 => &tenants[1 - self.tenant].domain,
+            _ => &tenants[self.tenant].domain,
+        };
+        format!("user{}@{domain}", self.random.u8(..40))
+    }
+
+    fn own_user(&mut self) -> usize {
+        self.random.usize(..self.tenants[self.tenant].users.len())
+    }
+
+    /// Chooses a person, often with the address of a user.
+    fn person(&mut self) -> Person {
+        let (user, other) = (self.own_user(), self.email());
+        let email = if self.random.bool() { self.tenants[self.tenant].users[user].email.clone() } else { other };
+        Person {
+            provider: usize::from(self.random.u8(..4) == 0),
+            subject: format!("subject-{}", self.random.u8(..6)),
+            email,
+            is_verified: self.random.u8(..6) > 0,
+            has_auth_time: self.random.u8(..3) > 0,
+        }
+    }
+
+    /// Chooses an identity. `None` if there is none.
+    fn identity(&mut self) -> Option<Ref> {
+        let is_there = |tenant: &Tenant, it: usize| tenant.identities.get(it).is_some_and(|found| !found.gone);
+        let found = self.good(|tenant| tenant.identities.len(), is_there);
+        (found.index < self.tenants[found.tenant].identities.len()).then_some(found)
     }
 
     fn item(&mut self) -> Item {
@@ -338,12 +391,13 @@ impl Chooser<'_> {
                 let patch = UserPatch { home: Some(self.organization()), ..UserPatch::default() };
                 Operation::PatchUser { user: self.user(), patch }
             }
+            17..19 => Operation::VerifyEmail { user: self.own_user() },
             _ => Operation::AssignAll { items: vec![self.item(), self.item()] },
         }
     }
 
     pub(crate) fn operation(&mut self) -> Operation {
-        match self.random.u8(..100) {
+        match self.random.u8(..120) {
             0..4 => {
                 let (name, scope) = (self.role_name(), self.scope());
                 Operation::CreateRole { name, scope, permissions: self.permissions() }
@@ -393,6 +447,13 @@ impl Chooser<'_> {
             81 => Operation::Sweep,
             82..84 => Operation::StepUp,
             84..88 => Operation::Wait { by: MINUTE * self.random.i64(1..15) - self.random.i64(0..2) },
+            88..100 => Operation::LogIn { person: self.person() },
+            100..103 => Operation::Link { person: self.person() },
+            103..107 => match self.identity() {
+                Some(identity) => Operation::Unlink { identity },
+                None => Operation::LogIn { person: self.person() },
+            },
+            107..109 => Operation::VerifyEmail { user: self.own_user() },
             _ => Operation::Read(self.read()),
         }
     }

@@ -30,12 +30,34 @@ pub(crate) enum Scope {
     Any,
 }
 
+impl Scope {
+    /// Whether a role with this scope can be held there.
+    pub(crate) fn fits(self, spot: Spot) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Tenant => spot.is_none(),
+            Self::Organization => spot.is_some(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) email: String,
+    pub(crate) is_verified: bool,
+    pub(crate) has_password: bool,
     pub(crate) first_name: String,
     pub(crate) status: Status,
     pub(crate) home: Spot,
+}
+
+/// A link between a user and an account at a provider of the tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) user: usize,
+    pub(crate) provider: usize,
+    pub(crate) subject: String,
+    pub(crate) gone: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +102,11 @@ pub(crate) struct Tenant {
     pub(crate) permissions: Vec<Registered>,
     pub(crate) organizations: Vec<Organization>,
     pub(crate) assignments: Vec<Assignment>,
+    /// The VERIFIED domain.
+    pub(crate) domain: String,
+    /// The role that the providers give, and where.
+    pub(crate) provided: Option<(usize, Spot)>,
+    pub(crate) identities: Vec<Identity>,
     /// When the sessions of users authenticated, by the index of the user.
     pub(crate) authenticated: BTreeMap<usize, Moment>,
     /// The assignments that are in force also where an organization is suspended: what a key limited to an organization
@@ -99,8 +126,12 @@ pub(crate) struct Key {
 impl fmt::Display for Tenant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, user) in self.users.iter().enumerate() {
-            writeln!(f, "user {number}: {:?}, home {:?}", user.status, user.home)?;
+            writeln!(f, "user {number}: {user:?}")?;
         }
+        for (number, identity) in self.identities.iter().enumerate().filter(|(_, identity)| !identity.gone) {
+            writeln!(f, "identity {number}: {identity:?}")?;
+        }
+        writeln!(f, "providers give {:?}", self.provided)?;
         for (number, role) in self.roles.iter().enumerate().filter(|(_, role)| !role.gone) {
             writeln!(f, "role {number}: {} {:?} {:?}", role.name, role.scope, role.permissions)?;
         }
@@ -234,6 +265,22 @@ impl Tenant {
             with.roles.push(Role { name: format!("of a key: {}", role.name), permissions, gone: true, ..role.clone() });
         }
         (with, user)
+    }
+
+    /// The user that is linked to a person.
+    pub(crate) fn linked(&self, provider: usize, subject: &str) -> Option<usize> {
+        let is_same = |it: &&Identity| !it.gone && it.provider == provider && it.subject == subject;
+        self.identities.iter().find(is_same).map(|it| it.user)
+    }
+
+    /// The providers at which a user has an identity.
+    pub(crate) fn providers_of(&self, user: usize) -> Vec<usize> {
+        self.identities.iter().filter(|it| !it.gone && it.user == user).map(|it| it.provider).collect()
+    }
+
+    pub(crate) fn can_log_in(&self, user: usize) -> bool {
+        let found = &self.users[user];
+        found.status == Status::Active && (found.has_password || !self.providers_of(user).is_empty())
     }
 
     fn spots(&self) -> Vec<Spot> {

@@ -4,6 +4,7 @@
 
 mod caller;
 mod foresight;
+mod provider;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use iam_core::assignment::{AssignmentFilter, AssignmentPatch, NewAssignment};
 use iam_core::clock::testing::FixedClock;
 use iam_core::clock::{Clock as _, Timestamp};
 use iam_core::credential::HashingCost;
+use iam_core::federation::Finished;
 use iam_core::organization::{
     NewOrganization, OrganizationFilter, OrganizationPatch, OrganizationSort, OrganizationStatus, OrganizationTree,
 };
@@ -25,9 +27,10 @@ use iam_core::session::StepUp;
 use iam_core::tenant::Registration;
 use iam_core::user::{NewUser, UserFilter, UserPatch, UserSort, UserStatus};
 use iam_core::{
-    AssignmentId, Caller, Error, Forbidden, Iam, OrganizationId, PermissionId, RequestContext, RoleId, Settings, Store,
-    TenantId, UserId,
+    AssignmentId, Caller, Error, Forbidden, Iam, IdentityId, IdentityProviderId, OrganizationId, PermissionId,
+    RequestContext, RoleId, Settings, Store, TenantId, UserId,
 };
+use test_support::identity_provider::Providers;
 
 use crate::contract::{Actor, Expectation, OperationContext};
 use crate::foresight::Services;
@@ -35,6 +38,7 @@ use crate::operation::{ASKED, Chooser, FOUNDING, Item, Operation, Read, Ref};
 use crate::state::{
     Assignment, Key, Moment, NEVER, Organization, Registered, Role, Scope, Spot, Status, Tenant, User, uncovered_growth,
 };
+use provider::{CALLBACKS, REDIRECT};
 
 const PASSWORD: &str = "Passw0rd!";
 
@@ -46,6 +50,7 @@ pub(crate) struct Installation {
     store: Arc<dyn Store>,
     iam: Iam,
     clock: FixedClock,
+    providers: Providers,
 }
 
 impl Installation {
@@ -54,8 +59,13 @@ impl Installation {
         let mut settings = Settings::default();
         settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         settings.access_token_lifetime = TimeDelta::days(1);
+        settings.federation_redirects = vec![REDIRECT.to_owned()];
+        // A step-up by a password that the user does not have is a failure, too.
+        settings.lockout.failures = 1_000;
+        let providers = Providers::default();
         let builder = Iam::builder(Arc::clone(&store)).clock(clock.clone()).settings(settings);
-        Self { store, iam: builder.build().await.unwrap(), clock }
+        let builder = builder.federation(Arc::new(providers.clone()), CALLBACKS.parse().unwrap());
+        Self { store, iam: builder.build().await.unwrap(), clock, providers }
     }
 
     /// Plays a world. Returns a line about the result of each step.
@@ -82,6 +92,8 @@ struct Names {
     permissions: Vec<PermissionId>,
     organizations: Vec<OrganizationId>,
     assignments: Vec<AssignmentId>,
+    providers: Vec<IdentityProviderId>,
+    identities: Vec<IdentityId>,
     tokens: BTreeMap<usize, String>,
     /// The API keys, with their text.
     keys: Vec<(Key, String)>,
@@ -105,11 +117,9 @@ struct World<'a> {
 impl World<'_> {
     async fn new(installation: &Installation, seed: u64) -> World<'_> {
         let mut tenants = Vec::new();
+        let domain = |number: usize| format!("acme{number}-{}.example", installation.clock.now().timestamp());
         for number in 0..2 {
-            let user = NewUser {
-                email: format!("admin{number}-{}@example.com", installation.clock.now().timestamp()),
-                ..template_user()
-            };
+            let user = NewUser { email: format!("admin@{}", domain(number)), ..template_user() };
             let registration = Registration { user, tenant_name: None };
             tenants.push(installation.iam.tenants().register(&RequestContext::default(), registration).await.unwrap());
         }
@@ -119,8 +129,11 @@ impl World<'_> {
         for number in 0..2 {
             let (state, names, user) = (&mut states[number], &mut names[number], &tenants[number].login.user);
             let system = Caller::system(ids[number], "test");
+            state.domain = domain(number);
             state.users.push(User {
                 email: user.email.to_string(),
+                is_verified: user.email_verified_at.is_some(),
+                has_password: true,
                 first_name: user.first_name.to_string(),
                 status: Status::Active,
                 home: None,
@@ -177,6 +190,9 @@ impl World<'_> {
 
     async fn step(&mut self, step: usize) {
         let founding = step < FOUNDING;
+        if step == FOUNDING {
+            self.make_providers().await;
+        }
         let mut tenant = if founding { step % 2 } else { self.random.usize(..2) };
         let is_stale = !founding && self.random.u8(..20) == 0 && !self.stale.is_empty();
         let (actor, caller, state) = if founding {
@@ -265,6 +281,9 @@ impl World<'_> {
         operation: &Operation,
     ) -> bool {
         let context = OperationContext { tenant, state: before, actor, now: self.now };
+        // A login has no caller.
+        let is_login = matches!(operation, Operation::LogIn { .. });
+        let is_stale = is_stale && !is_login;
         let expectation = context.evaluate(operation);
         let former = self.states[tenant].clone();
         let preview = match operation.has_preview() {
@@ -291,17 +310,25 @@ impl World<'_> {
             assert!(!matches!(preview, Some(Ok(_))), "{}the preview allowed it", self.story());
             return false;
         };
-        // Trusted code passes every permission check, so its expectation contains the state after the operation.
-        let trusted = OperationContext { actor: Actor::System, ..context };
-        if let Actor::User(author) | Actor::Key(author) = actor {
+        // Trusted code passes every permission check, so its expectation contains the state after the operation. But it
+        // links nobody to itself.
+        let trusted = match operation {
+            Operation::Link { .. } => context,
+            _ => OperationContext { actor: Actor::System, ..context },
+        };
+        if !is_login && let Actor::User(author) | Actor::Key(author) = actor {
             let growth = uncovered_growth(before, &trusted.evaluate(operation).after, Some(author), self.now, false);
             assert!(growth.is_empty(), "{}the author could not grant {growth:?}\n{before}", self.story());
         }
+        let entered = if let New::Login { user, .. } = &new { Some(*user) } else { None };
         self.learn(tenant, new);
         self.states[tenant] = OperationContext { state: &self.states[tenant], ..trusted }.evaluate(operation).after;
         self.forget_keys(tenant);
         if let (Operation::StepUp, Actor::User(user)) = (operation, actor) {
             self.states[tenant].authenticated.insert(user, self.now);
+        }
+        if let (Operation::LogIn { person }, Some(user)) = (operation, entered) {
+            self.check_login(tenant, person, user).await;
         }
         if let Some(preview) = preview {
             let preview = preview.unwrap_or_else(|refusal| panic!("{}the preview said {refusal}", self.story()));
@@ -326,6 +353,18 @@ impl World<'_> {
             New::Permission(id) => names.permissions.push(id),
             New::Organization(id) => names.organizations.push(id),
             New::Assignments(ids) => names.assignments.extend(ids),
+            New::Identity(id) => names.identities.push(id),
+            New::Login { user, assignments, identity, token } => {
+                // The user and the identity may be new.
+                if !names.users.contains(&user) {
+                    names.users.push(user);
+                    names.assignments.extend(assignments);
+                }
+                if !names.identities.contains(&identity) {
+                    names.identities.push(identity);
+                }
+                names.tokens.insert(position(&names.users, &user), token);
+            }
         }
     }
 
@@ -371,6 +410,22 @@ impl World<'_> {
                 let new = NewUser { email: email.clone(), ..template_user() };
                 let home = home.map(|home| self.organization(home));
                 New::User(iam.users().create_once(caller, new, home, None).await?.id)
+            }
+            Operation::VerifyEmail { user } => {
+                // For trusted code only, whoever the caller is.
+                let email = &self.states[tenant].users[*user].email;
+                iam.users().verify_email(&self.system(tenant), email).await?;
+                New::Nothing
+            }
+            Operation::LogIn { person } => self.log_in(tenant, person).await?,
+            Operation::Link { person } => match self.come_back(tenant, Some(caller), person).await? {
+                Finished::Linked(identity) => New::Identity(identity.id),
+                other => panic!("{other:?}"),
+            },
+            Operation::Unlink { identity } => {
+                let id = self.names[identity.tenant].identities[identity.index];
+                iam.federation().unlink(caller, id).await?;
+                New::Nothing
             }
             Operation::StepUp => {
                 iam.sessions().step_up(caller, StepUp::Password(PASSWORD.into())).await?;
@@ -701,6 +756,7 @@ impl World<'_> {
     async fn compare_all(&self) {
         for tenant in 0..2 {
             self.compare_lists(tenant).await;
+            self.compare_identities(tenant).await;
             let state = &self.states[tenant];
             let users: Vec<_> = (0..state.users.len()).collect();
             let organizations: Vec<_> = (0..state.organizations.len()).collect();
@@ -730,6 +786,8 @@ impl World<'_> {
             let kept = &state.users[position(&names.users, &user.id)];
             let found = User {
                 email: user.email.to_string(),
+                is_verified: user.email_verified_at.is_some(),
+                has_password: kept.has_password,
                 first_name: user.first_name.to_string(),
                 status: status_of(user.status),
                 home: user.home_organization_id.map(|home| position(&names.organizations, &home)),
@@ -801,6 +859,8 @@ enum New {
     Permission(PermissionId),
     Organization(OrganizationId),
     Assignments(Vec<AssignmentId>),
+    Identity(IdentityId),
+    Login { user: UserId, assignments: Vec<AssignmentId>, identity: IdentityId, token: String },
 }
 
 fn all() -> PageRequest {

@@ -17,7 +17,12 @@ pub enum IdentityProviderChange {
         after: IdentityProvider,
     },
     /// A provider is removed, with the links of users to its accounts.
-    Delete(IdentityProvider),
+    Delete {
+        /// The provider.
+        provider: IdentityProvider,
+        /// How many links end with it.
+        identities: u64,
+    },
 }
 
 impl IdentityProviderChange {
@@ -29,7 +34,9 @@ impl IdentityProviderChange {
                 let record = record.listing_changed_fields();
                 if before.client_secret == after.client_secret { record } else { record.with("secretIsChanged", true) }
             }
-            Self::Delete(provider) => of(provider, action::DELETE).deleting(&provider.audited()),
+            Self::Delete { provider, identities } => {
+                of(provider, action::DELETE).deleting(&provider.audited()).with("identities", *identities)
+            }
         }]
     }
 
@@ -39,14 +46,14 @@ impl IdentityProviderChange {
         match self {
             Self::Update { before, after } if before.is_renamed(after) => Vec::new(),
             Self::Create(_) | Self::Update { .. } => vec![GrantedRights::everything()],
-            Self::Delete(_) => Vec::new(),
+            Self::Delete { .. } => Vec::new(),
         }
     }
 
     // No request is authenticated by a provider. Its sessions go on without it.
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Create(_) | Self::Update { .. } | Self::Delete(_) => Vec::new(),
+            Self::Create(_) | Self::Update { .. } | Self::Delete { .. } => Vec::new(),
         }
     }
 }
@@ -83,13 +90,18 @@ mod tests {
         IdentityProviderChange::Update { before: provider().into(), after }
     }
 
+    fn delete() -> IdentityProviderChange {
+        IdentityProviderChange::Delete { provider: provider(), identities: 7 }
+    }
+
     #[test]
     fn every_change_is_recorded_without_the_secret() {
         let fields = provider().audited();
         let (action, old, new, _) = recorded(IdentityProviderChange::Create(provider()));
         assert_eq!((action.as_str(), old, new), ("CREATE", Value::Null, fields.clone()));
-        let (action, old, new, _) = recorded(IdentityProviderChange::Delete(provider()));
+        let (action, old, new, metadata) = recorded(delete());
         assert_eq!((action.as_str(), old, new), ("DELETE", fields, Value::Null));
+        assert_eq!(metadata["identities"], 7);
         let (action, old, new, metadata) = recorded(update(IdentityProvider { enabled: false, ..provider() }));
         assert_eq!((action.as_str(), old, new), ("UPDATE", json!({ "enabled": true }), json!({ "enabled": false })));
         assert_eq!(metadata.get("secretIsChanged"), None);
@@ -102,12 +114,9 @@ mod tests {
     fn making_and_changing_a_provider_gives_everything() {
         let renamed = update(IdentityProvider { name: "Other".parse().unwrap(), ..provider() });
         let changed = update(IdentityProvider { trusts_email: true, ..provider() });
-        for (change, gives) in [
-            (IdentityProviderChange::Create(provider()), true),
-            (changed, true),
-            (renamed, false),
-            (IdentityProviderChange::Delete(provider()), false),
-        ] {
+        for (change, gives) in
+            [(IdentityProviderChange::Create(provider()), true), (changed, true), (renamed, false), (delete(), false)]
+        {
             let granted = change.granted_rights();
             assert_eq!(
                 granted.first().map(|granted| granted.permissions.clone()),

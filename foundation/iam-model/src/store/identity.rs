@@ -28,10 +28,15 @@ pub trait IdentityStore {
 }
 
 /// Reads identities inside a unit of work.
+///
+/// They are made and removed only under [`lock_tenant`](crate::store::TenantTransaction::lock_tenant).
 #[apply(observed)]
 #[async_trait]
 pub trait IdentityTransaction {
     /// Returns the identities of a user, the one that was linked first first, then by identifier. They stay valid while
     /// the account of the user is locked.
     async fn identities(&mut self, user: UserId) -> Result<Vec<Identity>, StoreError>;
+
+    /// Returns how many identities there are at a provider, whatever their issuer. The tenant must be locked.
+    async fn count_identities(&mut self, provider: IdentityProviderId) -> Result<u64, StoreError>;
 }

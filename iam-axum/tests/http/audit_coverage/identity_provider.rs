@@ -67,7 +67,11 @@ pub(super) async fn delete(fixture: &Fixture<'_>) {
     let provider = provider(fixture).await;
     let path = format!("/identity-providers/{provider}");
     fixture.refuses(app.delete(&path).by(bob), "forbidden").await;
-    let removed = about(fixture, "DELETE", &provider).deleting(fields());
+    let other = app.social_provider(&ada.tenant).await;
+    for (provider, person) in [(&provider, ada), (&provider, bob), (&other, ada)] {
+        app.linked(provider, person).await;
+    }
+    let removed = about(fixture, "DELETE", &provider).deleting(fields()).metadata(json!({ "identities": 2 }));
     fixture.records(app.delete(&path).by(ada), 204, [removed]).await;
     fixture.refuses(app.delete(&path).by(ada), "not-found").await;
 }

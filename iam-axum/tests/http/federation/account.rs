@@ -16,6 +16,8 @@ in_memory_with_mail![
     a_second_person_with_the_address_is_not_linked,
     a_social_provider_makes_users_and_links_nobody,
     an_account_that_a_social_provider_made_is_not_linked_by_its_address,
+    a_user_whose_provider_was_replaced_is_linked_to_the_new_one,
+    a_new_issuer_of_a_provider_finds_its_users,
     a_provider_that_is_off_makes_and_links_nobody,
     first_logins_at_the_same_time_find_one_user,
 ];
@@ -118,6 +120,42 @@ async fn an_account_that_a_social_provider_made_is_not_linked_by_its_address(app
     let provider = app.provider(&ada, &members).await;
     let fixture = Fixture { app, ada, provider };
     assert_eq!(fixture.result(&json!({})).await, Err("not_linked".to_owned()));
+}
+
+async fn a_user_whose_provider_was_replaced_is_linked_to_the_new_one(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let grace = fixture.log_in(&json!({})).await.ok();
+    let Fixture { app, ada, provider } = fixture;
+    let (former, id) = (grace["accessToken"].as_str().unwrap(), grace["user"]["id"].as_str().unwrap());
+    let key = app.post(&format!("/users/{id}/api-keys")).bearer(former).json(&json!({ "name": "key" })).send().await;
+    let key = key.created();
+    app.delete(&format!("/identity-providers/{}", provider["id"].as_str().unwrap())).by(&ada).send().await.no_content();
+    app.get("/auth/me").bearer(former).send().await.ok();
+    let provider = app.provider(&ada, &json!({ "name": "New", "domainIds": provider["domainIds"] })).await;
+    let fixture = Fixture { app, ada, provider };
+    assert_eq!(fixture.log_in(&json!({ "sub": "another" })).await.ok()["user"]["id"], id);
+    // What another person could have left in an account without a way in ends.
+    for token in [former, key["key"].as_str().unwrap()] {
+        fixture.app.get("/auth/me").bearer(token).send().await.problem("unauthorized");
+    }
+    let logout = &fixture.app.audit(&fixture.ada, &[("action", "LOGOUT")]).await[0];
+    assert_eq!(logout["metadata"]["reason"], "IDENTITY_LINKED");
+}
+
+async fn a_new_issuer_of_a_provider_finds_its_users(app: TestApp) {
+    const NEW: &str = "https://login.example.org";
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let grace = fixture.log_in(&json!({})).await.ok();
+    let Fixture { app, ada, provider } = &fixture;
+    app.providers.discover(NEW, &json!({}));
+    let path = format!("/identity-providers/{}", provider["id"].as_str().unwrap());
+    app.patch(&path).by(ada).json(&json!({ "issuer": NEW })).send().await.ok();
+    assert_eq!(fixture.log_in(&json!({ "sub": "another" })).await.ok()["user"]["id"], grace["user"]["id"]);
+    let path = format!("/users/{}/identities", grace["user"]["id"].as_str().unwrap());
+    let list = app.get(&path).by(ada).send().await.ok();
+    assert_eq!(list["data"].as_array().unwrap().len(), 1);
+    assert_eq!((&list["data"][0]["issuer"], &list["data"][0]["subject"]), (&json!(NEW), &json!("another")));
+    app.get("/auth/me").bearer(grace["accessToken"].as_str().unwrap()).send().await.ok();
 }
 
 async fn a_provider_that_is_off_makes_and_links_nobody(app: TestApp) {

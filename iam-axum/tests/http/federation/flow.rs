@@ -23,6 +23,7 @@ in_memory_with_mail![
     a_person_is_named_as_when_the_code_was_made,
     a_suspended_and_a_deleted_user_are_refused_at_the_end,
     a_user_with_a_second_factor_is_asked_for_it,
+    a_login_that_waits_for_a_factor_ends_with_its_provider,
     a_trusted_factor_of_the_provider_counts,
     a_session_without_the_time_of_its_proof_is_not_fresh,
     a_login_is_recorded_with_its_method,
@@ -202,6 +203,24 @@ async fn a_user_with_a_second_factor_is_asked_for_it(app: TestApp) {
     let finished = fixture.app.post("/auth/login/second-factor").json(&body).send().await.ok();
     let me = fixture.app.get("/auth/me").bearer(finished["accessToken"].as_str().unwrap()).send().await.ok();
     assert_eq!(me["amr"], json!(["fed", "otp", "mfa"]));
+}
+
+async fn a_login_that_waits_for_a_factor_ends_with_its_provider(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let Fixture { app, ada, provider } = &fixture;
+    let authenticator = app.enrol(&Person::logged_in(&fixture.log_in(&json!({})).await.ok())).await;
+    let pending = fixture.log_in(&json!({})).await.problem("second-factor-required");
+    app.pass(TimeDelta::seconds(30));
+    let body = json!({ "challenge": pending["challenge"], "code": authenticator.code(app, 0) });
+    let answer = async || app.post("/auth/login/second-factor").json(&body).send().await;
+    let path = format!("/identity-providers/{}", provider["id"].as_str().unwrap());
+    let enable = async |enabled: bool| {
+        app.patch(&path).by(ada).json(&json!({ "enabled": enabled })).send().await.ok();
+    };
+    enable(false).await;
+    answer().await.problem("unauthorized");
+    enable(true).await;
+    answer().await.ok();
 }
 
 async fn a_trusted_factor_of_the_provider_counts(app: TestApp) {

@@ -1,10 +1,11 @@
 //! Accounts at providers that are linked to users (`docs/federation.md#identities`).
 
+use iam_core::mail::MailKind;
 use serde_json::json;
 
 use super::{Fixture, federated, link};
 use crate::app::TestApp;
-use crate::people::Person;
+use crate::people::{PASSWORD, Person};
 
 in_memory_with_mail![
     a_user_links_and_removes_its_own_account,
@@ -14,6 +15,8 @@ in_memory_with_mail![
     an_account_belongs_to_one_user,
     the_last_way_to_log_in_stays,
     a_way_to_log_in_that_does_not_work_does_not_count,
+    an_identity_at_a_former_issuer_is_no_way_to_log_in,
+    the_last_passkey_of_a_user_who_logs_in_by_nothing_else_stays,
     a_removed_provider_takes_its_identities,
     the_values_of_an_identity_are_erased_with_its_user,
 ];
@@ -105,6 +108,47 @@ async fn a_way_to_log_in_that_does_not_work_does_not_count(app: TestApp) {
     app.delete(&identity).by(ada).send().await.problem("conflict");
     app.patch(&path).by(ada).json(&json!({ "enabled": true })).send().await.ok();
     app.delete(&identity).by(ada).send().await.no_content();
+}
+
+async fn an_identity_at_a_former_issuer_is_no_way_to_log_in(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let Fixture { app, ada, provider } = &fixture;
+    let grace = Person::logged_in(&fixture.log_in(&json!({})).await.ok());
+    let second = app.provider(ada, &json!({ "name": "Second" })).await;
+    app.linked(second["id"].as_str().unwrap(), &grace).await;
+    app.providers.discover("https://login.example.org", &json!({}));
+    let path = format!("/identity-providers/{}", provider["id"].as_str().unwrap());
+    app.patch(&path).by(ada).json(&json!({ "issuer": "https://login.example.org" })).send().await.ok();
+    let list = app.get(&format!("/users/{}/identities", grace.user)).by(ada).send().await.ok();
+    let [former, used] = [0, 1].map(|number| format!("/identities/{}", list["data"][number]["id"].as_str().unwrap()));
+    app.delete(&used).by(ada).send().await.problem("conflict");
+    app.delete(&former).by(ada).send().await.no_content();
+    app.delete(&used).by(ada).send().await.problem("conflict");
+}
+
+async fn the_last_passkey_of_a_user_who_logs_in_by_nothing_else_stays(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let app = &fixture.app;
+    let grace = Person::logged_in(&fixture.log_in(&json!({})).await.ok());
+    let mut laptops = [app.passkey(&grace).await, app.passkey(&grace).await];
+    let login = app.log_in_by_passkey(&laptops[0].answer(&app.passkey_options(&json!({})).await)).await.ok();
+    let grace = Person::logged_in(&login);
+    let list = app.get(&format!("/users/{}/identities", grace.user)).by(&grace).send().await.ok();
+    let identity = format!("/identities/{}", list["data"][0]["id"].as_str().unwrap());
+    app.delete(&identity).by(&grace).send().await.no_content();
+    let factors = app.get("/auth/factors").by(&grace).send().await.ok();
+    let [first, second] = [0, 1].map(|number| factors["data"][number]["id"].as_str().unwrap());
+    let remove = async |factor: &str| app.delete(&format!("/auth/factors/{factor}")).by(&grace).send().await;
+    remove(second).await.no_content();
+    remove(first).await.problem("conflict");
+    // By a password, the user still gets in.
+    app.post("/auth/password/forgot").json(&json!({ "email": "grace@example.com" })).send().await.accepted();
+    let token = app.token(MailKind::Reset, "grace@example.com").await;
+    let body = json!({ "token": token, "newPassword": PASSWORD });
+    app.post("/auth/password/reset").json(&body).send().await.no_content();
+    let login = app.log_in_by_passkey(&laptops[0].answer(&app.passkey_options(&json!({})).await)).await.ok();
+    let factor = format!("/auth/factors/{first}");
+    app.delete(&factor).by(&Person::logged_in(&login)).send().await.no_content();
 }
 
 async fn a_removed_provider_takes_its_identities(app: TestApp) {

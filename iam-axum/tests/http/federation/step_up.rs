@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Fixture, VERIFIER};
 use crate::app::{TestApp, shown};
+use crate::factor::set_policy;
 use crate::people::{Person, with};
 use crate::request::Response;
 
@@ -13,6 +14,8 @@ in_memory_with_mail![
     a_step_up_needs_the_person_of_the_session_and_a_new_proof,
     a_step_up_is_for_the_provider_of_the_session,
     a_step_up_does_not_replace_the_second_factor,
+    a_person_who_must_set_up_a_factor_steps_up_before,
+    a_factor_at_a_trusted_provider_meets_the_demand_for_one,
     an_api_key_begins_no_step_up,
 ];
 
@@ -89,6 +92,37 @@ async fn a_step_up_does_not_replace_the_second_factor(app: TestApp) {
     let path = format!("/identity-providers/{}", fixture.provider["id"].as_str().unwrap());
     app.patch(&path).by(&fixture.ada).json(&trusting).send().await.ok();
     step_up(&fixture, token, &json!({ "amr": ["pwd", "mfa"] })).await.no_content();
+}
+
+async fn a_person_who_must_set_up_a_factor_steps_up_before(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let Fixture { app, ada, .. } = &fixture;
+    set_policy(app, ada, "REQUIRED", 0).await;
+    let grace = fixture.log_in(&json!({ "auth_time": null })).await.ok();
+    let (token, person) = (grace["accessToken"].as_str().unwrap(), Person::logged_in(&grace));
+    let list = async || app.get(&format!("/users/{}/identities", person.user)).by(&person).send().await;
+    list().await.needs_factor();
+    let set_up = async || app.post("/auth/factors/totp").by(&person).json(&json!({})).send().await;
+    set_up().await.problem("insufficient-authentication");
+    step_up(&fixture, token, &json!({})).await.no_content();
+    app.enrol(&person).await;
+    list().await.ok();
+    // A restricted session links nothing.
+    let restricted =
+        Person::logged_in(&fixture.log_in(&json!({ "sub": "eve", "email": "eve@example.com" })).await.ok());
+    let linking = app.post("/auth/identities/start").by(&restricted).json(&fixture.start()).send().await;
+    linking.needs_factor();
+}
+
+async fn a_factor_at_a_trusted_provider_meets_the_demand_for_one(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE", "factorIsTrusted": true })).await;
+    let Fixture { app, ada, .. } = &fixture;
+    set_policy(app, ada, "REQUIRED", 0).await;
+    for (methods, answer) in [(json!(["pwd"]), 403), (json!(["pwd", "mfa"]), 200)] {
+        let grace = Person::logged_in(&fixture.log_in(&json!({ "amr": methods })).await.ok());
+        let list = app.get(&format!("/users/{}/identities", grace.user)).by(&grace).send().await;
+        assert_eq!(list.status(), answer, "{methods}: {}", list.text());
+    }
 }
 
 async fn an_api_key_begins_no_step_up(app: TestApp) {

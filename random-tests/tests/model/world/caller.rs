@@ -16,8 +16,7 @@ impl World<'_> {
         if self.random.u8(..25) == 0 {
             return Actor::System;
         }
-        let active: Vec<_> =
-            (0..state.users.len()).filter(|user| state.users[*user].status == Status::Active).collect();
+        let active: Vec<_> = (0..state.users.len()).filter(|user| state.can_log_in(*user)).collect();
         let mut chosen = active[self.random.usize(..active.len())];
         if self.random.u8(..10) < 7 {
             // Counts patterns, so that the administrator with the one pattern `*` is not preferred to the other users.
@@ -100,6 +99,9 @@ impl World<'_> {
             && let Ok(caller) = self.iam().authenticate(token, context()).await
         {
             return caller;
+        }
+        if !self.states[tenant].users[user].has_password {
+            return self.caller_by_provider(tenant, user).await;
         }
         let login = Login {
             email: self.states[tenant].users[user].email.clone(),
