@@ -119,7 +119,8 @@ KNOWN_TO_THE_SERVER = {
     "createRole": {"permissions"},
     "createRoleAssignment": {"expiresAt"},
     "createRoleAssignments": {"expiresAt"},
-    "createUser": {"password"},
+    # Another system's identifier has no control character, and no blank at an end.
+    "createUser": {"externalId", "password"},
     "exportAuditLogs": {"cursor"},
     # Codes, tokens and states come from a login at a provider.
     "finishFederation": {"code"},
@@ -148,8 +149,8 @@ KNOWN_TO_THE_SERVER = {
     "stepUp": {"code", "credential", "password"},
     "updateIdentityProvider": {"clientId", "domainIds", "issuer", "roleId", "scopes", "slug"},
     "updateRole": {"permissions"},
-    # A person has no `name`, and a service account no other name and no e-mail.
-    "updateUser": {"email", "firstName", "lastName", "name"},
+    # A person has no `name`, and a service account no other name, no e-mail and no external identifier.
+    "updateUser": {"email", "externalId", "firstName", "lastName", "name"},
     "updateRoleAssignment": {"expiresAt"},
     "verifyEmail": {"token"},
 }

@@ -48,6 +48,9 @@ pub(crate) struct UserDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     name: Option<String>,
+    /// The identifier of the user in another system, such as a directory. Null means none.
+    #[schema(required)]
+    external_id: Option<String>,
     tenant_id: Uuid,
     /// The organization to which the user belongs. Null for the tenant. A caller that holds a permission in
     /// organizations only can use it on users whose home and all of whose roles are there.
@@ -200,6 +203,7 @@ impl From<User> for UserDto {
             first_name,
             last_name,
             name,
+            external_id: user.external_id.map(String::from),
             tenant_id: user.tenant_id.as_uuid(),
             home_organization_id: user.home_organization_id.map(OrganizationId::as_uuid),
             status: user.status.into(),
@@ -264,6 +268,10 @@ pub(crate) struct NewUserDto {
     #[serde(default)]
     #[schema(required, min_length = 1, max_length = 100)]
     last_name: String,
+    /// The identifier of the user in another system, such as a directory. It is unique in the tenant, letter by letter,
+    /// and not the e-mail of another user.
+    #[schema(min_length = 1, max_length = 255)]
+    external_id: Option<String>,
     /// The organization to which the user belongs. If it is absent or null, the user belongs to the tenant.
     #[schema(value_type = Option<Uuid>, example = json!(null))]
     home_organization_id: Option<String>,
@@ -283,7 +291,7 @@ pub(crate) struct NewServiceAccountDto {
 }
 
 /// The changes to a user. Fields that are absent stay unchanged. Fields that are null stay unchanged, too, except for
-/// `homeOrganizationId`.
+/// `externalId` and `homeOrganizationId`.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = UserPatch)]
@@ -297,6 +305,10 @@ pub(crate) struct UserPatchDto {
     /// Only for a service account, which has no other name and no e-mail.
     #[schema(min_length = 1, max_length = 100)]
     name: Option<String>,
+    /// Only for a person. A change needs what a change of the e-mail needs. Null removes it.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 255)]
+    external_id: Option<Option<String>>,
     /// A change to INACTIVE deletes the user and also needs `users:delete`. A change from INACTIVE restores the user
     /// and also needs `users:create`.
     #[schema(inline)]
@@ -309,11 +321,12 @@ pub(crate) struct UserPatchDto {
 
 impl UserPatchDto {
     fn into_patch(self) -> Result<UserPatch, Problem> {
-        let Self { email, first_name, last_name, name, status, home_organization_id } = self;
+        let Self { email, first_name, last_name, name, external_id, status, home_organization_id } = self;
         let mut params = Params::default();
         let home = home_organization_id.map(|id| params.parse(HOME, id.as_deref()));
         params.finish()?;
-        Ok(UserPatch { email, first_name, last_name, name, home, status: status.map(UserStatus::from) })
+        let status = status.map(UserStatus::from);
+        Ok(UserPatch { email, first_name, last_name, name, external_id, home, status })
     }
 }
 
@@ -401,7 +414,8 @@ pub(crate) async fn list(
 
 /// Create a user
 ///
-/// The user is ACTIVE and has no roles. Its e-mail is unique in the tenant, also among deleted users.
+/// The user is ACTIVE and has no roles. Its e-mail and its external identifier are unique in the tenant, also among
+/// deleted users.
 #[utoipa::path(
     post,
     path = "/users",
@@ -416,10 +430,10 @@ pub(crate) async fn create(
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewUserDto>,
 ) -> Result<(StatusCode, Json<UserDto>), Problem> {
-    let NewUserDto { email, password, first_name, last_name, home_organization_id } = body;
+    let NewUserDto { email, password, first_name, last_name, external_id, home_organization_id } = body;
     let home = home(home_organization_id.as_deref())?;
     let new = NewUser { email, password: password.into(), first_name, last_name };
-    let user = iam.users().create_once(&caller, new, home, key.as_ref()).await?;
+    let user = iam.users().create_once(&caller, new, home, external_id.as_deref(), key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(user.into())))
 }
 
@@ -471,9 +485,9 @@ pub(crate) async fn get(
 
 /// Change a user
 ///
-/// A new e-mail is not verified, and needs a session that has authenticated within the last ten minutes. A user that is
-/// suspended or deleted loses its sessions. A caller that holds the permission in organizations only can change users
-/// whose home and all of whose roles are there.
+/// A new e-mail is not verified. It needs a session that has authenticated within the last ten minutes, and so does
+/// another external identifier. A user that is suspended or deleted loses its sessions. A caller that holds the
+/// permission in organizations only can change users whose home and all of whose roles are there.
 #[utoipa::path(
     patch,
     path = "/users/{id}",

@@ -95,7 +95,7 @@ pub async fn concurrent_repeats_create_one_user(store: Arc<dyn Store>) {
         tasks.spawn(async move {
             let idempotency = Idempotency::new("ada".parse().unwrap(), "make ada");
             let (caller, new) = (Caller::system(tenant, "import"), new_user("ada@example.com"));
-            let user = iam.users().create_once(&caller, new, None, Some(&idempotency)).await.unwrap();
+            let user = iam.users().create_once(&caller, new, None, None, Some(&idempotency)).await.unwrap();
             (user, idempotency.was_replayed())
         });
     }
@@ -115,7 +115,7 @@ pub async fn a_key_belongs_to_one_request(store: Arc<dyn Store>) {
     let create = async |tenant, reason: &'static str, request: &str, email: &str| {
         let idempotency = Idempotency::new("key".parse().unwrap(), request);
         let caller = Caller::system(tenant, reason);
-        let made = iam.users().create_once(&caller, new_user(email), None, Some(&idempotency)).await;
+        let made = iam.users().create_once(&caller, new_user(email), None, None, Some(&idempotency)).await;
         made.map(|user| (user.email.to_string(), idempotency.was_replayed()))
     };
     let made = |email: &str| Ok::<_, Error>((email.to_owned(), false));
@@ -143,7 +143,7 @@ pub async fn failures_are_not_kept(store: Arc<dyn Store>) {
     let iam = world.iam().await;
     let idempotency = Idempotency::new("key".parse().unwrap(), "a");
     let caller = Caller::system(tenant.id, "import");
-    let create = async |email| iam.users().create_once(&caller, new_user(email), None, Some(&idempotency)).await;
+    let create = async |email| iam.users().create_once(&caller, new_user(email), None, None, Some(&idempotency)).await;
     for _ in 0..2 {
         let taken = create("ada@example.com").await;
         assert!(matches!(taken, Err(Error::Conflict(_))), "{taken:?}");

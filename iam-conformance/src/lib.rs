@@ -110,7 +110,8 @@ macro_rules! conformance_cases {
                 search_finds_only_current_values, the_spellings_of_an_email_are_one_account, counts_follow_every_change,
                 counts_are_right_after_concurrent_writes, list_filters_by_unexpired_membership,
                 list_stays_within_the_visible_scope, the_home_is_read_back_and_is_an_organization,
-                users_at_home_are_found_and_get_another_home;
+                users_at_home_are_found_and_get_another_home, the_external_id_is_read_back_and_finds_its_user,
+                an_external_id_belongs_to_one_user_of_a_tenant;
             credential: account_is_found_by_email, failed_attempts_are_read_back_and_cleared,
                 a_success_also_clears_failures_without_a_tenant, password_is_replaced,
                 a_password_reset_ends_every_session, only_trusted_code_resets_a_password;
@@ -253,7 +254,8 @@ macro_rules! conformance_cases {
                 a_review_with_many_items_is_completed, a_review_is_closed_once_by_concurrent_tasks,
                 a_review_is_decided_and_completed_by_several_people, a_review_outlives_its_organization,
                 the_oldest_reviews_of_a_status_are_removed;
-            race: one_of_concurrent_requests_gets_the_email, concurrent_requests_stay_within_the_quota,
+            race: one_of_concurrent_requests_gets_the_email, one_of_concurrent_requests_gets_the_external_id,
+                concurrent_requests_stay_within_the_quota,
                 concurrent_assignments_stay_within_the_quota_of_their_user,
                 five_of_concurrent_guesses_are_checked, five_of_concurrent_guesses_with_an_unknown_email_are_checked,
                 logins_of_an_attacker_count_as_guesses_at_the_victim,

@@ -48,6 +48,23 @@ pub async fn one_of_concurrent_requests_gets_the_email(store: Arc<dyn Store>) {
     assert_eq!(count(&iam, &caller, "CREATE", "USER").await, 2);
 }
 
+/// Of many concurrent requests that create users with one external identifier, one succeeds and the others conflict.
+pub async fn one_of_concurrent_requests_gets_the_external_id(store: Arc<dyn Store>) {
+    let iam = iam(store).await;
+    let registered = register(&iam).await;
+    let caller = Caller::system(registered.tenant.id, "conformance");
+    let results = race(16, |number| {
+        let (iam, caller) = (iam.clone(), caller.clone());
+        let new = new_user(&format!("user{number}@example.com"));
+        async move { iam.users().create_once(&caller, new, None, Some("00u1"), None).await }
+    })
+    .await;
+    let is_conflict = |result: &Result<User>| matches!(result, Err(Error::Conflict(Conflict::ExternalIdTaken)));
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+    assert_eq!(results.iter().filter(|result| is_conflict(result)).count(), 15, "{results:?}");
+    assert_eq!(count(&iam, &caller, "CREATE", "USER").await, 2);
+}
+
 /// Of many concurrent requests that create users, exactly as many succeed as the quota allows.
 pub async fn concurrent_requests_stay_within_the_quota(store: Arc<dyn Store>) {
     let quota = Quota { users: 6, ..Quota::default() };
@@ -449,7 +466,7 @@ pub async fn what_is_done_to_a_person_comes_before_a_role_elsewhere_or_fails(sto
     for round in 0..24 {
         let email = format!("user{round}@example.com");
         let new = new_user(&email);
-        let user = fixture.iam.users().create_once(&fixture.system, new, Some(branch.id), None).await.unwrap();
+        let user = fixture.iam.users().create_once(&fixture.system, new, Some(branch.id), None, None).await.unwrap();
         login(&fixture.iam, &email, PASSWORD).await.unwrap();
         let session = fixture.iam.sessions().list(&fixture.system, user.id).await.unwrap().remove(0).id;
         let item = to(&user, fixture.built_in("MEMBER"), Some(elsewhere.id));
@@ -494,7 +511,7 @@ pub async fn a_concurrent_deletion_leaves_no_home(store: Arc<dyn Store>) {
                 let patch = UserPatch { home: Some(Some(branch.id)), ..UserPatch::default() };
                 iam.users().update(&caller, new.id, patch).await
             } else {
-                iam.users().create_once(&caller, new_user(&email), Some(branch.id), None).await
+                iam.users().create_once(&caller, new_user(&email), Some(branch.id), None, None).await
             }
         };
         let (deleted, moved) = both(round, delete, set_home).await;

@@ -202,7 +202,8 @@ pub async fn sessions_of_a_tenant_are_locked_in_batches(store: Arc<dyn Store>) {
     }
 }
 
-/// The methods and the moment of a session that has authenticated again are read back. Nothing else of it changes.
+/// The methods, the moment and the session at the provider of a session that has authenticated again are read back.
+/// Nothing else of it changes.
 pub async fn a_session_that_has_authenticated_again_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = requiring(&world, &world.new_tenant("acme"), 3);
@@ -215,7 +216,8 @@ pub async fn a_session_that_has_authenticated_again_is_read_back(store: Arc<dyn 
     }
     world.tick();
     let methods = "password+totp+passkey+recovery-code".parse().unwrap();
-    let after = Session { methods, authenticated_at: world.now(), ..first };
+    let provider = Some(ProviderSession { provider_id: world.id(), session: Some("second".to_owned()) });
+    let after = Session { methods, authenticated_at: world.now(), provider, ..first };
     world.commit(tenant.id, SessionChange::StepUp { session: after.clone(), method: AuthenticationMethod::Totp }).await;
     let user = world.store.user(tenant.id, user.id).await.unwrap().unwrap();
     for session in [after.clone(), other] {

@@ -220,6 +220,78 @@ pub async fn the_home_is_read_back_and_is_an_organization(store: Arc<dyn Store>)
     assert_eq!(world.store.user(tenant.id, id).await.unwrap(), Some(again));
 }
 
+/// The external identifier of a user is read back in every read of a user, and finds it.
+pub async fn the_external_id_is_read_back_and_finds_its_user(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let with = |user: User, id: Option<&str>| User { external_id: id.map(|id| id.parse().unwrap()), ..user };
+    let created = world.add(with(world.new_user(&tenant, "ada@example.com"), Some("00u1"))).await;
+    let id = created.id;
+    let other = with(created.clone(), Some("00U1 é")).changed(world.now());
+    let cleared = with(other.clone(), None).changed(world.now());
+    let again = with(cleared.clone(), Some("00u1")).changed(world.now());
+    for (change, expected) in [
+        (None, &created),
+        (Some(update(&created, &other)), &other),
+        (Some(update(&other, &cleared)), &cleared),
+        (Some(update(&cleared, &again)), &again),
+    ] {
+        if let Some(change) = change {
+            world.commit(tenant.id, change).await;
+        }
+        assert_eq!(world.store.user(tenant.id, id).await.unwrap().as_ref(), Some(expected));
+        assert_eq!(by_id(&world, tenant.id, &[id]).await, slice::from_ref(expected));
+        assert_eq!(list(&world, &tenant, UserFilter::default()).await, slice::from_ref(expected));
+        let locked = world.locked(tenant.id, async |locks| locks.lock_user(id).await.unwrap()).await;
+        assert_eq!(locked.as_ref(), Some(expected));
+        let key = expected.email.key();
+        let guarded = world.store.guarded_account(tenant.id, &key).await.unwrap();
+        assert_eq!(&guarded.account.unwrap().user, expected);
+        let guarded =
+            world.locked(tenant.id, async |locks| locks.lock_guarded_account(&key, Some(id)).await.unwrap()).await;
+        assert_eq!(&guarded.account.unwrap().user, expected);
+        let candidates = world.store.login_candidates(&key, 5).await.unwrap();
+        assert_eq!(&candidates.accounts[0].account.user, expected);
+        for known in ["00u1", "00U1 é", "00U1", "ada@example.com"] {
+            let found = world.store.user_by_external_id(tenant.id, &known.parse().unwrap()).await.unwrap();
+            let is_its_own = expected.external_id.as_ref().is_some_and(|own| own.as_str() == known);
+            assert_eq!(found.as_ref(), is_its_own.then_some(expected), "{known}");
+        }
+    }
+    let session = world.new_session(&again);
+    world.commit(tenant.id, SessionChange::Start(session.clone())).await;
+    let details = world.store.session_details(tenant.id, session.id).await.unwrap().unwrap();
+    assert_eq!(details.user.external_id, again.external_id);
+}
+
+/// Two users of a tenant cannot have one external identifier, for a creation and for a change, even if one is deleted.
+/// In another letter case it is another one, and in another tenant it is free.
+pub async fn an_external_id_belongs_to_one_user_of_a_tenant(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let with = |user: User, id: &str| User { external_id: Some(id.parse().unwrap()), ..user };
+    let first = world.add(with(world.new_user(&tenant, "ada@example.com"), "00u1")).await;
+    let second = world.user(&tenant, "grace@example.com").await;
+    let is_refused = async || {
+        let new = with(world.new_user(&tenant, "new@example.com"), "00u1");
+        for change in [create(&new), update(&second, &with(second.clone(), "00u1")).into()] {
+            let refused = world.try_commit(tenant.id, [change]).await;
+            assert!(matches!(refused, Err(Error::Conflict(Conflict::ExternalIdTaken))), "{refused:?}");
+        }
+    };
+    is_refused().await;
+    let deleted = User { status: UserStatus::Inactive, ..first.clone() };
+    world.commit(tenant.id, UserChange::Delete { before: first.clone(), after: deleted }).await;
+    is_refused().await;
+
+    world.commit(tenant.id, update(&second, &with(second.clone(), "00U1"))).await;
+    let foreign = world.add(with(world.new_user(&other, "ada@example.com"), "00u1")).await;
+    for (tenant, expected) in [(&tenant, &first), (&other, &foreign)] {
+        let found = world.store.user_by_external_id(tenant.id, &"00u1".parse().unwrap()).await.unwrap();
+        assert_eq!(found.map(|user| user.id), Some(expected.id));
+    }
+}
+
 /// The users whose home is exactly an organization are found in the order of their ids, in any status, and get another
 /// home together. A login of one of them that comes in between stays.
 pub async fn users_at_home_are_found_and_get_another_home(store: Arc<dyn Store>) {

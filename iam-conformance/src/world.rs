@@ -143,6 +143,7 @@ impl World {
             email_verified_at: None,
             first_name: "Ada".parse().unwrap(),
             last_name: "Lovelace".parse().unwrap(),
+            external_id: None,
             home_organization_id: None,
             status: UserStatus::Active,
             last_login_at: None,

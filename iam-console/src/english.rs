@@ -250,6 +250,9 @@ pub(crate) const PICK_USER: &str = "Type a part of a name or of an e-mail addres
 pub(crate) const HOME: &str = "Home";
 pub(crate) const HOME_OR_TENANT: &str = "The organization whose administrators may manage this account, if all roles of the account are there, too. Type a \
      part of the name, and choose. Leave it empty for the whole tenant.";
+pub(crate) const EXTERNAL_ID: &str = "External identifier";
+pub(crate) const EXTERNAL_ID_HINT: &str =
+    "How another system, such as a directory, names this person. Leave it empty if none does.";
 pub(crate) const PICK_ORGANIZATION: &str = "Type a part of the name, and choose.";
 pub(crate) const ORGANIZATION_OR_TENANT: &str =
     "Type a part of the name, and choose. Leave it empty for the whole tenant.";

@@ -10,7 +10,7 @@ pub(crate) const KEPT: &str = "kept";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 75] = [
+const KNOWN: [&str; 76] = [
     "action",
     "again",
     "clientId",
@@ -28,6 +28,7 @@ const KNOWN: [&str; 75] = [
     "email",
     "enabled",
     "expiresAt",
+    "externalId",
     "factorIsTrusted",
     "find",
     "firstLine",

@@ -11,27 +11,35 @@ use quick_cache::sync::Cache;
 /// How many providers are remembered.
 const PROVIDERS: usize = 10_000;
 
-/// What is known of providers, each for an hour.
-pub(crate) struct KnownProviders(pub(crate) Cache<(TenantId, IdentityProviderId), Arc<Known>>);
+/// What is known of providers.
+pub(crate) struct KnownProviders {
+    /// What providers have said of themselves, each for an hour.
+    pub(crate) known: Cache<(TenantId, IdentityProviderId), Arc<Known>>,
+    /// When providers, with these issuers, have last not said it.
+    pub(crate) failed: Cache<(TenantId, IdentityProviderId), (Issuer, Instant)>,
+}
 
 /// What a provider has said of itself.
 pub(crate) struct Known {
     pub(crate) issuer: Issuer,
     pub(crate) metadata: ProviderMetadata,
     pub(crate) read_at: Instant,
-    pub(crate) keys: Mutex<Option<Keys>>,
-    /// When the keys were last read again for a token whose key was not among them.
-    pub(crate) keys_read_again_at: Mutex<Option<Instant>>,
+    pub(crate) keys: Mutex<Keys>,
 }
 
-#[derive(Clone)]
+/// The keys of a provider.
+#[derive(Default)]
 pub(crate) struct Keys {
-    pub(crate) keys: Arc<ProviderKeys>,
-    pub(crate) read_at: Instant,
+    /// The keys, with the moment when they were read.
+    pub(crate) read: Option<(Arc<ProviderKeys>, Instant)>,
+    /// When they were last read again for a token that those before did not verify.
+    pub(crate) read_again_at: Option<Instant>,
+    /// When the provider has last not answered with its keys.
+    pub(crate) failed_at: Option<Instant>,
 }
 
 impl Default for KnownProviders {
     fn default() -> Self {
-        Self(Cache::new(PROVIDERS))
+        Self { known: Cache::new(PROVIDERS), failed: Cache::new(PROVIDERS) }
     }
 }

@@ -54,6 +54,18 @@ pub(crate) fn text<T: FromStr<Err = Invalid>>(fields: &mut Fields, name: &str, g
     fields.check(name, given.parse())
 }
 
+/// Parses a text field that can be removed.
+pub(crate) fn text_or_none<T: FromStr<Err = Invalid>>(
+    fields: &mut Fields,
+    name: &str,
+    given: &Option<String>,
+) -> Option<Option<T>> {
+    match given {
+        Some(given) => text(fields, name, given).map(Some),
+        None => Some(None),
+    }
+}
+
 /// Checks a number.
 pub(crate) fn number<T: TryFrom<i64, Error = Invalid>>(fields: &mut Fields, name: &str, given: &i64) -> Option<T> {
     fields.check(name, T::try_from(*given))

@@ -2,7 +2,7 @@
 //! (`docs/http-api.md#links-by-mail`).
 
 use iam_model::api_key::ApiKey;
-use iam_model::change::{ApiKeyChange, CredentialChange, LinkChange, UserChange};
+use iam_model::change::{ApiKeyChange, CredentialChange, IdentityChange, LinkChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Result};
 use iam_model::id::{LinkId, TenantId, UserId};
@@ -128,8 +128,13 @@ impl Recovery<'_> {
     async fn replace(&self, context: &RequestContext, link: &Link, password: PasswordHash) -> Result<()> {
         let (iam, user_id) = (self.0, UserId::from(link.subject));
         let caller = Caller::anonymous(link.tenant_id, context.clone());
+        let is_unproven =
+            iam.store.user(link.tenant_id, user_id).await?.is_some_and(|user| user.email_verified_at.is_none());
         let mut work = iam.begin(&caller).await?;
-        // The lock order of a login, which prevents deadlocks: the failed logins, the account, the sessions.
+        // The lock order of a login, which prevents deadlocks: the tenant, the failed logins, the account, the sessions.
+        if is_unproven {
+            work.reads().lock_tenant().await?;
+        }
         let account = work.reads().lock_guarded_account(&link.email.key(), Some(user_id)).await?.account;
         let user = account.map(|account| account.user).filter(|user| user.status == UserStatus::Active);
         let user = user.ok_or_else(link::refused)?;
@@ -138,6 +143,12 @@ impl Recovery<'_> {
         if user.email_verified_at.is_none() {
             let after = User { email_verified_at: Some(now), ..user.clone() }.changed(now);
             work.apply(UserChange::ConfirmEmail { before: user.clone(), after }).await?;
+        }
+        // Until now it was not known whose account it is: another person may have made it at a provider.
+        if is_unproven {
+            for identity in work.reads().identities(user_id).await? {
+                work.apply(IdentityChange::Delete { identity, grants: None }).await?;
+            }
         }
         // A reader of the mailbox must not get more guesses of the second factor by each reset.
         if confirmed_factors(&mut work, user_id).await?.is_empty() {

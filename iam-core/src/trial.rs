@@ -7,7 +7,7 @@ use std::sync::Arc;
 use iam_model::assignment::by_user;
 use iam_model::change::{Change, UserChange};
 use iam_model::credential::Account;
-use iam_model::error::{Error, Forbidden, Result};
+use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{OrganizationId, TenantId, UserId};
 use iam_model::organization::{AffectedTree, Hierarchy, Organization};
 use iam_model::page::{MAX_LIMIT, PageRequest};
@@ -111,7 +111,7 @@ impl Trial {
     pub async fn preview<T>(&self, caller: &Caller, outcome: Result<T>) -> Result<Preview> {
         let changes = self.0.trial.as_ref().map(|trial| trial.taken()).unwrap_or_default();
         let outcome = match outcome {
-            Ok(_) => self.check_emails(caller, &changes).await,
+            Ok(_) => self.check_taken(caller, &changes).await,
             Err(error) => Err(error),
         };
         match outcome {
@@ -123,16 +123,21 @@ impl Trial {
         }
     }
 
-    /// Refuses an e-mail that another user of the tenant has, as the store would.
-    async fn check_emails(&self, caller: &Caller, changes: &[Change]) -> Result<()> {
+    /// Refuses an e-mail or an external identifier that another user of the tenant has, as the store would.
+    async fn check_taken(&self, caller: &Caller, changes: &[Change]) -> Result<()> {
         for change in changes {
             let Change::User(UserChange::Update { before, after, .. }) = change else { continue };
-            if before.email.key() == after.email.key() {
-                continue;
+            if before.email.key() != after.email.key() {
+                let found = self.0.store.guarded_account(caller.tenant(), &after.email.key()).await?;
+                if let Some(Account { user, .. }) = found.account {
+                    return Err(self.0.email_taken(caller, &user).await);
+                }
             }
-            let found = self.0.store.guarded_account(caller.tenant(), &after.email.key()).await?;
-            if let Some(Account { user, .. }) = found.account {
-                return Err(self.0.email_taken(caller, &user).await);
+            if before.external_id != after.external_id
+                && let Some(external_id) = &after.external_id
+                && self.0.store.user_by_external_id(caller.tenant(), external_id).await?.is_some()
+            {
+                return Err(Conflict::ExternalIdTaken.into());
             }
         }
         Ok(())

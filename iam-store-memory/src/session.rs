@@ -103,6 +103,7 @@ impl TenantState {
                 let stored = self.sessions.get_mut(&session.id).ok_or(StoreError::Missing("session"))?;
                 stored.methods = session.methods.clone();
                 stored.authenticated_at = session.authenticated_at;
+                stored.provider.clone_from(&session.provider);
             }
             SessionChange::RepeatRefresh(_) => {}
             SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {

@@ -7,7 +7,7 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::{User, UserFilter, UserSort};
-use iam_model::validate::EmailKey;
+use iam_model::validate::{EmailKey, ExternalId};
 
 use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, page};
 
@@ -19,6 +19,14 @@ impl UserStore for MemoryStore {
 
     async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         Ok(self.tenant_state(tenant).users_by_id(ids))
+    }
+
+    async fn user_by_external_id(
+        &self,
+        tenant: TenantId,
+        external_id: &ExternalId,
+    ) -> Result<Option<User>, StoreError> {
+        Ok(self.tenant_state(tenant).user_with_external_id(external_id).cloned())
     }
 
     async fn users(
@@ -62,6 +70,10 @@ impl TenantState {
         self.users.values().find(|user| user.email.key() == *email)
     }
 
+    fn user_with_external_id(&self, external_id: &ExternalId) -> Option<&User> {
+        self.users.values().find(|user| user.external_id.as_ref() == Some(external_id))
+    }
+
     fn users_by_id(&self, ids: &[UserId]) -> Vec<User> {
         self.users.values().filter(|user| ids.contains(&user.id)).cloned().collect()
     }
@@ -83,6 +95,7 @@ impl TenantState {
             UserChange::Create { user, password, .. } => {
                 hold(Constraint::Reference, self.tenant.is_some())?;
                 self.hold_email_unique(user)?;
+                self.hold_external_id_unique(user)?;
                 self.hold_home(user.home_organization_id)?;
                 self.users.insert(user.id, user.clone());
                 self.passwords.extend(password.clone().map(|password| (user.id, password)));
@@ -93,6 +106,7 @@ impl TenantState {
             | UserChange::ConfirmEmail { after, .. }
             | UserChange::Delete { after, .. } => {
                 self.hold_email_unique(after)?;
+                self.hold_external_id_unique(after)?;
                 self.hold_home(after.home_organization_id)?;
                 let stored = self.user_mut(after.id)?;
                 *stored = User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() };
@@ -119,5 +133,10 @@ impl TenantState {
     fn hold_email_unique(&self, user: &User) -> Result<(), StoreError> {
         let holder = self.user_with_email(&user.email.key());
         hold(Constraint::UserEmail, holder.is_none_or(|holder| holder.id == user.id))
+    }
+
+    fn hold_external_id_unique(&self, user: &User) -> Result<(), StoreError> {
+        let holder = user.external_id.as_ref().and_then(|external_id| self.user_with_external_id(external_id));
+        hold(Constraint::UserExternalId, holder.is_none_or(|holder| holder.id == user.id))
     }
 }

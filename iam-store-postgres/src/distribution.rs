@@ -22,7 +22,7 @@ use iam_model::session::Session;
 use iam_model::store_error::StoreError;
 use iam_model::text::folded;
 use iam_model::user::User;
-use iam_model::validate::EmailKey;
+use iam_model::validate::{EmailKey, ExternalId};
 use iam_store_sql::tenant::TenantRow;
 use sqlx::Executor as _;
 use uuid::Uuid;
@@ -196,9 +196,9 @@ impl PostgresTransaction {
             r#"
             INSERT INTO iam.users (
                 tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key, last_name, last_name_key,
-                status, updated_at, keyed_at, home_organization_id, last_login_at, created_at, kind
+                status, updated_at, keyed_at, home_organization_id, last_login_at, created_at, kind, external_id
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14, $15)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14, $15, $16)
             "#,
             self.tenant(),
             user.id.as_uuid(),
@@ -214,7 +214,8 @@ impl PostgresTransaction {
             user.home_organization_id.map(OrganizationId::as_uuid),
             user.last_login_at.map(in_range),
             in_range(user.created_at),
-            user.kind.as_str()
+            user.kind.as_str(),
+            user.external_id.as_ref().map(ExternalId::as_str)
         );
         self.execute(insert).await?;
         if let Some(password) = password {

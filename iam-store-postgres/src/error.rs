@@ -15,6 +15,7 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
 fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
     match error.constraint().or_else(|| constraint_of_shard(error))? {
         "users_email_key" => Some(Constraint::UserEmail),
+        "users_external_id_key" => Some(Constraint::UserExternalId),
         "tenants_slug_key" => Some(Constraint::TenantSlug),
         "permissions_name_key" => Some(Constraint::PermissionName),
         "roles_name_key" => Some(Constraint::RoleName),

@@ -10,6 +10,7 @@ use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::text::folded;
 use iam_model::user::{User, UserFilter, UserSort};
+use iam_model::validate::ExternalId;
 use iam_store_sql::error::expect_row;
 use iam_store_sql::store::SqlStore as _;
 use iam_store_sql::user::{UserRow, UserSearch, list};
@@ -30,8 +31,8 @@ impl UserStore for PostgresStore {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM iam.users u
             WHERE u.tenant_id = $1 AND u.id = $2
             "#,
@@ -47,8 +48,8 @@ impl UserStore for PostgresStore {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM iam.users u
             WHERE u.tenant_id = $1 AND u.id = ANY($2)
             "#,
@@ -56,6 +57,26 @@ impl UserStore for PostgresStore {
             &ids
         );
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(User::try_from).collect()
+    }
+
+    async fn user_by_external_id(
+        &self,
+        tenant: TenantId,
+        external_id: &ExternalId,
+    ) -> Result<Option<User>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM iam.users u
+            WHERE u.tenant_id = $1 AND u.external_id = $2
+            "#,
+            tenant.as_uuid(),
+            external_id.as_str()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(User::try_from).transpose()
     }
 
     async fn users(
@@ -84,8 +105,8 @@ impl UserTransaction for PostgresTransaction {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM iam.users u
             WHERE u.tenant_id = $1 AND u.id = $2
             FOR UPDATE
@@ -102,8 +123,8 @@ impl UserTransaction for PostgresTransaction {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM iam.users u
             WHERE u.tenant_id = $1 AND u.id = ANY($2)
             "#,
@@ -119,8 +140,8 @@ impl UserTransaction for PostgresTransaction {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM iam.users u
             WHERE u.tenant_id = $1 AND u.home_organization_id = $2
             ORDER BY u.id
@@ -158,14 +179,14 @@ impl PostgresTransaction {
             r#"
             WITH password AS (
                 INSERT INTO iam.credentials (tenant_id, user_id, password_hash)
-                SELECT $1, $2, $16
-                WHERE $16::text IS NOT NULL
+                SELECT $1, $2, $17
+                WHERE $17::text IS NOT NULL
             )
             INSERT INTO iam.users (
                 tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key, last_name, last_name_key,
-                status, updated_at, keyed_at, home_organization_id, last_login_at, created_at, kind
+                status, updated_at, keyed_at, home_organization_id, last_login_at, created_at, kind, external_id
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14, $15)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14, $15, $16)
             "#,
             self.tenant(),
             user.id.as_uuid(),
@@ -182,6 +203,7 @@ impl PostgresTransaction {
             user.last_login_at.map(in_range),
             in_range(user.created_at),
             user.kind.as_str(),
+            user.external_id.as_ref().map(ExternalId::as_str),
             password.map(PasswordHash::expose)
         );
         self.execute(insert).await.map(drop)
@@ -204,6 +226,7 @@ impl PostgresTransaction {
                 updated_at = $11,
                 keyed_at = $11,
                 home_organization_id = $12,
+                external_id = $13,
                 version = version + 1
             WHERE tenant_id = $1 AND id = $2
             "#,
@@ -218,7 +241,8 @@ impl PostgresTransaction {
             folded(user.last_name.as_str()),
             user.status.as_str(),
             in_range(user.updated_at),
-            user.home_organization_id.map(OrganizationId::as_uuid)
+            user.home_organization_id.map(OrganizationId::as_uuid),
+            user.external_id.as_ref().map(ExternalId::as_str)
         );
         expect_row(self.execute(update).await?, "user")
     }

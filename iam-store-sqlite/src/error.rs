@@ -20,6 +20,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
     }
     match error.message().strip_prefix("UNIQUE constraint failed: ")? {
         "users.tenant_id, users.email_key" => Some(Constraint::UserEmail),
+        "users.tenant_id, users.external_id" => Some(Constraint::UserExternalId),
         "tenants.slug" => Some(Constraint::TenantSlug),
         "permissions.tenant_id, permissions.name" => Some(Constraint::PermissionName),
         "roles.tenant_id, roles.name" => Some(Constraint::RoleName),

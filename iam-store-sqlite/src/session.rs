@@ -210,6 +210,7 @@ impl SessionStore for SqliteStore {
                 u.email_verified_at AS user_email_verified_at,
                 u.first_name AS user_first_name,
                 u.last_name AS user_last_name,
+                u.external_id AS user_external_id,
                 u.home_organization_id AS user_home_organization_id,
                 u.status AS user_status,
                 u.last_login_at AS user_last_login_at,
@@ -427,11 +428,17 @@ impl SqliteTransaction {
     /// Writes the columns that a step-up changes.
     async fn step_up_session(&mut self, session: &Session) -> Result<(), StoreError> {
         let update = sqlx::query!(
-            "UPDATE sessions SET methods = ?3, authenticated_at = ?4 WHERE tenant_id = ?1 AND id = ?2",
+            r#"
+            UPDATE sessions
+            SET methods = ?3, authenticated_at = ?4, provider_id = ?5, provider_session = ?6
+            WHERE tenant_id = ?1 AND id = ?2
+            "#,
             self.tenant(),
             session.id.as_uuid(),
             session.methods.to_string(),
-            millis(session.authenticated_at)
+            millis(session.authenticated_at),
+            session.provider.as_ref().map(|provider| provider.provider_id.as_uuid()),
+            session.provider.as_ref().and_then(|provider| provider.session.as_deref())
         );
         expect_row(self.execute(update).await?, "session")
     }

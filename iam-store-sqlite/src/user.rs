@@ -10,6 +10,7 @@ use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::text::folded;
 use iam_model::user::{User, UserFilter, UserSort};
+use iam_model::validate::ExternalId;
 use iam_store_sql::error::expect_row;
 use iam_store_sql::user::{UserRow, UserSearch, list};
 use sqlx::types::Json;
@@ -29,8 +30,8 @@ impl UserStore for SqliteStore {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM users u
             WHERE u.tenant_id = ?1 AND u.id = ?2
             "#,
@@ -46,8 +47,8 @@ impl UserStore for SqliteStore {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM users u
             WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))
             "#,
@@ -55,6 +56,26 @@ impl UserStore for SqliteStore {
             &ids
         );
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(User::try_from).collect()
+    }
+
+    async fn user_by_external_id(
+        &self,
+        tenant: TenantId,
+        external_id: &ExternalId,
+    ) -> Result<Option<User>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM users u
+            WHERE u.tenant_id = ?1 AND u.external_id = ?2
+            "#,
+            tenant.as_uuid(),
+            external_id.as_str()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(User::try_from).transpose()
     }
 
     async fn users(
@@ -82,8 +103,8 @@ impl UserTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM users u
             WHERE u.tenant_id = ?1 AND u.id = ?2
             "#,
@@ -99,8 +120,8 @@ impl UserTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM users u
             WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))
             "#,
@@ -116,8 +137,8 @@ impl UserTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-                u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
             FROM users u
             WHERE u.tenant_id = ?1 AND u.home_organization_id = ?2
             ORDER BY u.id
@@ -152,7 +173,7 @@ impl SqliteTransaction {
             INSERT INTO users (
                 number,
                 tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key, last_name, last_name_key,
-                status, updated_at, keyed_at, home_organization_id, last_login_at, created_at, kind
+                status, updated_at, keyed_at, home_organization_id, last_login_at, created_at, kind, external_id
             )
             VALUES (
                 (
@@ -163,7 +184,7 @@ impl SqliteTransaction {
                     FROM tenants t
                     WHERE t.id = ?1
                 ),
-                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15, ?16
             )
             "#,
             self.tenant(),
@@ -180,7 +201,8 @@ impl SqliteTransaction {
             user.home_organization_id.map(OrganizationId::as_uuid),
             user.last_login_at.map(millis),
             millis(user.created_at),
-            user.kind.as_str()
+            user.kind.as_str(),
+            user.external_id.as_ref().map(ExternalId::as_str)
         );
         self.execute(insert).await?;
         if let Some(password) = password {
@@ -212,6 +234,7 @@ impl SqliteTransaction {
                 updated_at = ?11,
                 keyed_at = ?11,
                 home_organization_id = ?12,
+                external_id = ?13,
                 version = version + 1
             WHERE tenant_id = ?1 AND id = ?2
             "#,
@@ -226,7 +249,8 @@ impl SqliteTransaction {
             folded(user.last_name.as_str()),
             user.status.as_str(),
             millis(user.updated_at),
-            user.home_organization_id.map(OrganizationId::as_uuid)
+            user.home_organization_id.map(OrganizationId::as_uuid),
+            user.external_id.as_ref().map(ExternalId::as_str)
         );
         expect_row(self.execute(update).await?, "user")
     }

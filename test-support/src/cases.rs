@@ -42,6 +42,9 @@ pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
 
     let stranger = world.new_user(&tenant, "stranger@example.com");
     let same_email = User { email: user.email.clone(), ..world.user(&tenant, "grace@example.com").await };
+    let known = world.new_user(&tenant, "known@example.com");
+    let known = world.add(User { external_id: "00u1".parse().ok(), ..known }).await;
+    let same_id = |user: User| User { external_id: known.external_id.clone(), ..user };
     let same_roles = roles.iter().map(|role| Role { id: world.id(), ..role.clone() }).collect();
     let same_name = Role { name: admin.name.clone(), ..buyer.clone() };
     let same_permission = world.new_permission(&tenant, "orders:read");
@@ -57,6 +60,8 @@ pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
     let cases: Vec<(Constraint, Change)> = vec![
         (Constraint::UserEmail, create(&world.new_user(&tenant, "ADA@example.com"))),
         (Constraint::UserEmail, update_user(same_email)),
+        (Constraint::UserExternalId, create(&same_id(world.new_user(&tenant, "other@example.com")))),
+        (Constraint::UserExternalId, update_user(same_id(user.clone()))),
         (Constraint::TenantSlug, TenantChange::Create(world.new_tenant("acme")).into()),
         (Constraint::PermissionName, register(same_permission)),
         (Constraint::PermissionName, built_in.into()),

@@ -27,6 +27,8 @@ pub struct Providers(Arc<Mutex<State>>);
 
 struct State {
     key: Key,
+    /// How often a provider was asked for anything.
+    asked: usize,
     /// How often the keys were read.
     keys_read: usize,
     /// The documents by their URL, with the status code of the answer.
@@ -54,6 +56,7 @@ impl Default for Providers {
     fn default() -> Self {
         let providers = Self(Arc::new(Mutex::new(State {
             key: Key::new("one"),
+            asked: 0,
             keys_read: 0,
             documents: HashMap::new(),
             codes: HashMap::new(),
@@ -131,6 +134,12 @@ impl Providers {
         self.state().key = Key::new(id);
     }
 
+    /// How often a provider was asked for anything.
+    #[must_use]
+    pub fn asked(&self) -> usize {
+        self.state().asked
+    }
+
     /// How often the keys were read.
     #[must_use]
     pub fn keys_read(&self) -> usize {
@@ -155,6 +164,7 @@ impl ProviderClient for Providers {
 
     async fn send(&self, request: ProviderRequest) -> Result<ProviderAnswer, FetchError> {
         let mut state = self.state();
+        state.asked += 1;
         if state.is_down {
             return Err(FetchError::NoAnswer(SendError::Unresolved));
         }

@@ -209,8 +209,9 @@ impl Draft<'_> {
             }
             SessionChange::StepUp { session: after, .. } => {
                 let stored = self.view().session(after.id)?.ok_or(StoreError::Missing("session"))?;
-                let (methods, authenticated_at) = (after.methods.clone(), after.authenticated_at);
-                self.put(SessionRow(Session { methods, authenticated_at, ..stored }))
+                let (methods, provider) = (after.methods.clone(), after.provider.clone());
+                let authenticated_at = after.authenticated_at;
+                self.put(SessionRow(Session { methods, authenticated_at, provider, ..stored }))
             }
             SessionChange::RepeatRefresh(_) => Ok(()),
             SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {

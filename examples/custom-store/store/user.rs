@@ -9,7 +9,7 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::{User, UserFilter, UserSort};
-use iam_model::validate::EmailKey;
+use iam_model::validate::{EmailKey, ExternalId};
 
 use super::credential::PasswordRow;
 use super::rows::{Draft, Row, View, key};
@@ -36,6 +36,14 @@ impl UserStore for RedbStore {
 
     async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         self.read(tenant, |view| view.users_by_id(ids))
+    }
+
+    async fn user_by_external_id(
+        &self,
+        tenant: TenantId,
+        external_id: &ExternalId,
+    ) -> Result<Option<User>, StoreError> {
+        self.read(tenant, |view| view.user_with_external_id(external_id))
     }
 
     async fn users(
@@ -76,6 +84,10 @@ impl View<'_> {
         Ok(self.select::<User>(|user| user.email.key() == *email)?.pop())
     }
 
+    fn user_with_external_id(self, external_id: &ExternalId) -> Result<Option<User>, StoreError> {
+        Ok(self.select::<User>(|user| user.external_id.as_ref() == Some(external_id))?.pop())
+    }
+
     fn users_by_id(self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         self.select(|user: &User| ids.contains(&user.id))
     }
@@ -105,6 +117,7 @@ impl Draft<'_> {
             UserChange::Create { user, password, .. } => {
                 self.hold_tenant()?;
                 self.hold_email(user)?;
+                self.hold_external_id(user)?;
                 self.hold_home(user.home_organization_id)?;
                 self.put(user.clone())?;
                 match password {
@@ -118,6 +131,7 @@ impl Draft<'_> {
             | UserChange::ConfirmEmail { after, .. }
             | UserChange::Delete { after, .. } => {
                 self.hold_email(after)?;
+                self.hold_external_id(after)?;
                 self.hold_home(after.home_organization_id)?;
                 let stored: User = self.view().get(&key(after.id))?.ok_or(StoreError::Missing("user"))?;
                 // A login may have changed the row after the service read the user. The change must not undo that.
@@ -144,5 +158,11 @@ impl Draft<'_> {
     fn hold_email(self, user: &User) -> Result<(), StoreError> {
         let holder = self.view().user_with_email(&user.email.key())?;
         hold(Constraint::UserEmail, holder.is_none_or(|holder| holder.id == user.id))
+    }
+
+    fn hold_external_id(self, user: &User) -> Result<(), StoreError> {
+        let Some(external_id) = &user.external_id else { return Ok(()) };
+        let holder = self.view().user_with_external_id(external_id)?;
+        hold(Constraint::UserExternalId, holder.is_none_or(|holder| holder.id == user.id))
     }
 }

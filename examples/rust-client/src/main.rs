@@ -46,6 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         password: PASSWORD.to_owned(),
         first_name: "Grace".to_owned(),
         last_name: "Hopper".to_owned(),
+        external_id: None,
         home_organization_id: None,
     };
     let key = Uuid::new_v4().to_string();

@@ -187,6 +187,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Conflict(Constraint::UserEmail) => Conflict::EmailTaken.into(),
+            StoreError::Conflict(Constraint::UserExternalId) => Conflict::ExternalIdTaken.into(),
             StoreError::Conflict(
                 Constraint::TenantSlug | Constraint::OrganizationSlug | Constraint::IdentityProviderSlug,
             ) => Conflict::SlugTaken.into(),
@@ -300,6 +301,9 @@ pub enum Forbidden {
     /// A user cannot change its own e-mail without its password, because a new password is sent to that address.
     #[error("Change your own e-mail by `POST /auth/email`, which needs your password.")]
     OwnEmail,
+    /// A user cannot change its own external identifier, because another system may let a person log in by it.
+    #[error("You cannot change your own external identifier. Another administrator can.")]
+    OwnExternalId,
     /// A user cannot decide in an access review about a role that it holds itself, nor complete or cancel a review that
     /// revokes one.
     #[error("You cannot decide about your own roles, nor complete or cancel a review that revokes one of them.")]
@@ -353,6 +357,12 @@ pub enum Conflict {
     /// A deleted user of the tenant has this e-mail, and the caller may read that user.
     #[error("A deleted user has this e-mail. Restore that user instead.")]
     EmailOfDeletedUser,
+    /// Another user of the tenant has this external identifier. A deleted user also keeps its own.
+    #[error("A user with this external identifier already exists.")]
+    ExternalIdTaken,
+    /// The external identifier is the e-mail of another user of the tenant, compared without case.
+    #[error("This external identifier is the e-mail of another user.")]
+    ExternalIdIsEmail,
     /// Another tenant, or another organization of the tenant, has this slug.
     #[error("This slug is already taken.")]
     SlugTaken,

@@ -48,6 +48,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub enum Constraint {
     /// An e-mail belongs to only one user of a tenant.
     UserEmail,
+    /// An external identifier belongs to only one user of a tenant.
+    UserExternalId,
     /// A slug belongs to only one tenant.
     TenantSlug,
     /// A name belongs to only one role of a tenant.

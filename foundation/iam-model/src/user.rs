@@ -10,7 +10,7 @@ use crate::id::{OrganizationId, TenantId, UserId};
 use crate::page::SortOrder;
 use crate::search::SearchWord;
 use crate::text::folded;
-use crate::validate::{Email, PersonName};
+use crate::validate::{Email, ExternalId, PersonName};
 use crate::version::Version;
 
 /// A person who can log in to a tenant, or a service account.
@@ -37,6 +37,10 @@ pub struct User {
     pub first_name: PersonName,
     /// Family name.
     pub last_name: PersonName,
+    /// The identifier of the user in another system, such as a directory, which may let it log in by that. Unique in the
+    /// tenant, letter by letter, also after the user is deleted. A service account has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<ExternalId>,
     /// Where the user belongs; `None` for the tenant. Who may change a person by a permission that is held in
     /// organizations depends on it; see [`Coverage`](crate::access::Coverage).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,6 +134,9 @@ impl User {
         });
         if let (Some(fields), Some(verified_at)) = (fields.as_object_mut(), self.email_verified_at) {
             fields.insert("emailVerifiedAt".to_owned(), shown(verified_at).into());
+        }
+        if let (Some(fields), Some(external_id)) = (fields.as_object_mut(), &self.external_id) {
+            fields.insert("externalId".to_owned(), external_id.as_str().into());
         }
         fields
     }

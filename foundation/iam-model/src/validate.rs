@@ -194,6 +194,9 @@ texts! {
     /// A text for people: at most 500 characters after trimming, without control characters; it may be empty.
     #[derive(Default)]
     Description = parse_description;
+    /// The identifier of a user in another system: 1–255 characters, kept as typed. None is a control character, ends a
+    /// line or changes the direction of text, and no blank stands at either end.
+    ExternalId = parse_external_id;
 }
 
 const MAX_SLUG: usize = 63;
@@ -222,13 +225,31 @@ fn parse_description(text: &str) -> Result<String, Invalid> {
     Ok(text)
 }
 
+const MAX_EXTERNAL_ID: usize = 255;
+
+/// Changes nothing: the other system compares the text letter by letter.
+fn parse_external_id(text: &str) -> Result<String, Invalid> {
+    if text.is_empty() || text.chars().count() > MAX_EXTERNAL_ID {
+        return Err(Invalid::new(format!("must be 1 to {MAX_EXTERNAL_ID} characters")));
+    }
+    if text.chars().any(controls_text) {
+        return Err(Invalid::new(CONTROLS_TEXT));
+    }
+    if text.trim() != text {
+        return Err(Invalid::new("must not begin or end with a blank"));
+    }
+    Ok(text.to_owned())
+}
+
+const CONTROLS_TEXT: &str = "must not contain control characters, nor any that ends a line or turns text around";
+
 fn bounded(text: &str, max: usize) -> Result<String, Invalid> {
     let text = composed(text.trim());
     if text.is_empty() || text.chars().count() > max {
         return Err(Invalid::new(format!("must be 1 to {max} characters")));
     }
     if text.chars().any(controls_text) {
-        return Err(Invalid::new("must not contain control characters, nor any that ends a line or turns text around"));
+        return Err(Invalid::new(CONTROLS_TEXT));
     }
     if !text.chars().any(is_visible) {
         return Err(Invalid::new("must have a visible character"));
@@ -321,6 +342,16 @@ mod tests {
         }
         for bad in ["", "member", "_A", "A_", "A__B", "2ND", "A-B", "A B", "Ä", &"A".repeat(121)] {
             assert!(bad.parse::<RoleName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn external_ids_are_kept_as_typed_or_refused() {
+        for good in ["0", "00u1A-b_c", "Ada@Example.com", "e\u{301}", "two words", &"ü".repeat(255)] {
+            assert_eq!(good.parse::<ExternalId>().unwrap().as_str(), good);
+        }
+        for bad in ["", " ", " a", "a\u{a0}", "a\nb", "a\0", "a\u{202e}b", "a\u{2028}b", &"ü".repeat(256)] {
+            assert!(bad.parse::<ExternalId>().is_err(), "{bad:?}");
         }
     }
 

@@ -23,6 +23,7 @@ pub struct UserRow<T> {
     pub email_verified_at: Option<T>,
     pub first_name: String,
     pub last_name: String,
+    pub external_id: Option<String>,
     pub home_organization_id: Option<Uuid>,
     pub status: String,
     pub last_login_at: Option<T>,
@@ -43,6 +44,7 @@ impl<T: StoredMoment> TryFrom<UserRow<T>> for User {
             email_verified_at: moment_optional("users.email_verified_at", row.email_verified_at)?,
             first_name: text("users.first_name", row.first_name)?,
             last_name: text("users.last_name", row.last_name)?,
+            external_id: row.external_id.map(|id| text("users.external_id", id)).transpose()?,
             home_organization_id: row.home_organization_id.map(OrganizationId::from),
             status: parse("users.status", row.status)?,
             last_login_at: moment_optional("users.last_login_at", row.last_login_at)?,
@@ -77,8 +79,8 @@ impl TryFrom<UserSummaryRow> for UserSummary {
 // and of the stores is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
-    u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.home_organization_id,
-    u.status, u.last_login_at, u.created_at, u.updated_at, u.version";
+    u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+    u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version";
 
 /// How a database searches users.
 pub trait UserSearch: SqlStore {

@@ -83,6 +83,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("GET /users/{id} (at home)", EVERYWHERE),
     ("PATCH /users/{id} (name)", PERSONS),
     ("PATCH /users/{id} (e-mail)", EVERYWHERE),
+    ("PATCH /users/{id} (external id)", EVERYWHERE),
     ("PATCH /users/{id} (home)", BRANCHES),
     ("PATCH /users/{id} (suspend)", EVERYWHERE),
     ("PATCH /users/{id} (delete)", EVERYWHERE),
@@ -536,6 +537,7 @@ impl<'a> World<'a> {
             }
             "POST /auth/email" => json!({ "newEmail": fresh_email(), "currentPassword": PASSWORD }),
             "PATCH /users/{id} (e-mail)" => json!({ "email": fresh_email() }),
+            "PATCH /users/{id} (external id)" => json!({ "externalId": fresh("external-") }),
             "POST /service-accounts" => json!({ "name": fresh("Robot ") }),
             "POST /service-accounts (with a home)" => {
                 json!({ "name": fresh("Robot "), "homeOrganizationId": organization })

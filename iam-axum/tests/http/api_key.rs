@@ -93,8 +93,8 @@ async fn a_service_account_has_a_name_instead_of_an_email(app: TestApp) {
     let create = async |body: Value| app.post("/service-accounts").by(&ada).json(&body).send().await;
     let account = create(json!({ "name": "  Importer " })).await.created();
     let expected = json!({
-        "id": account["id"], "kind": "SERVICE", "name": "Importer", "emailVerifiedAt": null, "homeOrganizationId": null,
-        "tenantId": ada.tenant, "status": "ACTIVE", "lastLoginAt": null, "createdAt": app.now(), "updatedAt": app.now(),
+        "id": account["id"], "kind": "SERVICE", "name": "Importer", "emailVerifiedAt": null, "externalId": null,
+        "homeOrganizationId": null, "tenantId": ada.tenant, "status": "ACTIVE", "lastLoginAt": null, "createdAt": app.now(), "updatedAt": app.now(),
     });
     assert_eq!(account, expected);
     assert_eq!(app.user(&ada, id(&account)).await, expected);

@@ -50,6 +50,7 @@ fn deeds<'a>(app: &'a TestApp, fixture: &Fixture) -> Vec<(&'static str, Request<
     vec![
         ("users:update", patch(json!({ "firstName": "Renamed" }))),
         ("users:update", patch(json!({ "email": crate::access_table::fresh_email() }))),
+        ("users:update", patch(json!({ "externalId": crate::access_table::fresh("external-") }))),
         ("users:update", post("password-reset")),
         ("sessions:read", app.get(&format!("{user}/sessions")).by(by)),
         ("sessions:delete", app.delete(&format!("/sessions/{}", of.session)).by(by)),

@@ -90,6 +90,7 @@ mod domain;
 mod error_text;
 mod event;
 mod expiry;
+mod external_id;
 mod factor;
 mod factor_demand;
 mod federation;

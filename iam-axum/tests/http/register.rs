@@ -49,7 +49,7 @@ async fn answers_201_with_tenant_user_and_tokens(app: TestApp) {
         *user,
         json!({
             "id": user["id"], "kind": "HUMAN", "email": "Ada@Example.com", "emailVerifiedAt": null, "firstName": "Ada", "homeOrganizationId": null,
-            "lastName": "Lovelace",
+            "lastName": "Lovelace", "externalId": null,
             "tenantId": tenant["id"], "status": "ACTIVE", "lastLoginAt": now, "createdAt": now, "updatedAt": now,
         })
     );

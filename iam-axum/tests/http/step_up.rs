@@ -145,6 +145,7 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         (Method::PATCH, changed_provider, Some(json!({ "enabled": false }))),
         delete(removed_provider),
         (Method::PATCH, changed, Some(json!({ "name": "changed" }))),
+        (Method::PATCH, format!("/users/{}", grace.user), Some(json!({ "externalId": "00u1" }))),
         (Method::PATCH, format!("/users/{}", grace.user), Some(json!({ "email": "hopper@example.com" }))),
     ]
 }

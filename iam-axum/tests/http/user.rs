@@ -51,7 +51,7 @@ async fn create_answers_201_with_the_full_user(app: TestApp) {
     let user = create(&app, &ada, &json!({ "email": "Bob@Example.com" })).await.created();
     let expected = json!({
         "id": user["id"], "kind": "HUMAN", "email": "Bob@Example.com", "emailVerifiedAt": null,
-        "firstName": "Ada", "lastName": "Lovelace",
+        "firstName": "Ada", "lastName": "Lovelace", "externalId": null,
         "homeOrganizationId": null, "tenantId": ada.tenant, "status": "ACTIVE", "lastLoginAt": null,
         "createdAt": app.now(), "updatedAt": app.now(),
     });

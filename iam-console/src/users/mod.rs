@@ -15,6 +15,9 @@ use crate::state::Console;
 /// The field of forms with the home of a user.
 const HOME: &str = "homeOrganizationId";
 
+/// The field of forms with the external identifier of a person.
+const EXTERNAL_ID: &str = "externalId";
+
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/users", get(list::show))

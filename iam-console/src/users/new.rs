@@ -55,7 +55,7 @@ pub(super) async fn create(
 ) -> Result<Response, Problem> {
     let attempt = async {
         let home = picker::organization(&console.iam, &signed_in.caller, HOME, form.get(HOME)).await?;
-        console.iam.users().create_once(&signed_in.caller, form.new_user(), home, None).await
+        console.iam.users().create_once(&signed_in.caller, form.new_user(), home, None, None).await
     };
     match attempt.await {
         Ok(user) => Ok(Redirect::to(&format!("{}/users/{}?done=created", console.base(), user.id)).into_response()),

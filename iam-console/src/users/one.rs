@@ -9,7 +9,7 @@ use iam_core::permission;
 use iam_core::session::Session;
 use iam_core::user::{User, UserPatch, UserStatus};
 use iam_core::version::Precondition;
-use iam_core::{Caller, Error, FieldError, Iam, OrganizationId, SessionId, UserId};
+use iam_core::{Caller, Error, ExternalId, FieldError, Iam, OrganizationId, SessionId, UserId};
 use serde::Deserialize;
 
 use crate::english;
@@ -21,7 +21,7 @@ use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::users::HOME;
+use crate::users::{EXTERNAL_ID, HOME};
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -110,6 +110,10 @@ async fn page_of(
             field(Field::text("firstName", english::FIRST_NAME), user.first_name.as_str()),
             field(Field::text("lastName", english::LAST_NAME), user.last_name.as_str()),
             field(Field::email().completed_as("off"), user.email.as_str()),
+            field(
+                Field::text(EXTERNAL_ID, english::EXTERNAL_ID).optional().with_hint(english::EXTERNAL_ID_HINT),
+                user.external_id.as_ref().map_or("", ExternalId::as_str),
+            ),
         ]
     };
     if frame.may_everywhere(&permission::USERS_UPDATE) {
@@ -168,6 +172,7 @@ pub(super) async fn update(
             first_name: changed("firstName", user.first_name.as_str()),
             last_name: changed("lastName", user.last_name.as_str()),
             name: changed("name", user.first_name.as_str()),
+            external_id: new_external_id(&user, &form),
             home: new_home(&console.iam, &signed_in.caller, &user, &form).await?,
             status: None,
         };
@@ -205,6 +210,13 @@ async fn new_home(
         return Ok(None);
     }
     picker::organization(iam, caller, HOME, typed).await.map(Some)
+}
+
+/// Returns the external identifier that a person has typed, if it differs from the one that the page has shown.
+fn new_external_id(user: &User, form: &Form) -> Option<Option<String>> {
+    let typed = form.given(EXTERNAL_ID);
+    let is_same = typed.as_deref() == user.external_id.as_ref().map(ExternalId::as_str);
+    (form.has(EXTERNAL_ID) && !is_same).then_some(typed)
 }
 
 /// Returns an empty text for a field that the person has emptied, so that the service returns its error.

@@ -36,6 +36,7 @@ const OFFERED: &[&str] = &[
     "GET /users/{id}",
     "PATCH /users/{id} (name)",
     "PATCH /users/{id} (e-mail)",
+    "PATCH /users/{id} (external id)",
     "PATCH /users/{id} (restore)",
     "DELETE /users/{id}",
     "POST /users/{id}/suspend",
@@ -363,14 +364,18 @@ impl World {
                 self.does(by, "/users/new", &fields).await
             }
             "GET /users/{id}" => self.opens(by, &format!("/users/{}", self.subject(target, by).await.id)).await,
-            "PATCH /users/{id} (name)" | "PATCH /users/{id} (e-mail)" => {
+            "PATCH /users/{id} (name)" | "PATCH /users/{id} (e-mail)" | "PATCH /users/{id} (external id)" => {
                 let user = self.subject(target, by).await;
-                let (name, email) = match operation {
-                    "PATCH /users/{id} (name)" => (fresh("Grace "), user.email.as_str().to_owned()),
-                    _ => (user.first_name.to_string(), format!("{}@example.net", fresh("user."))),
-                };
+                let (mut name, mut email, mut id) =
+                    (user.first_name.to_string(), user.email.to_string(), String::new());
+                match operation {
+                    "PATCH /users/{id} (name)" => name = fresh("Grace "),
+                    "PATCH /users/{id} (e-mail)" => email = format!("{}@example.net", fresh("user.")),
+                    _ => id = fresh("external-"),
+                }
                 let (version, last) = (user.version.to_string(), user.last_name.to_string());
-                let fields = [("firstName", &*name), ("lastName", &*last), ("email", &*email), ("version", &*version)];
+                let names = [("firstName", &*name), ("lastName", &*last), ("email", &*email)];
+                let fields = [names.as_slice(), &[("externalId", &*id), ("version", &*version)]].concat();
                 self.does(by, &format!("/users/{}", user.id), &fields).await
             }
             "PATCH /users/{id} (restore)" => {

@@ -185,6 +185,36 @@ async fn a_home_is_given_and_taken_where_the_permission_is_for_the_whole_tenant(
 }
 
 #[tokio::test]
+async fn an_external_id_is_shown_changed_and_removed() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace } = &signed;
+    let stored = async || app.iam.users().get(ada, grace.id).await.unwrap().external_id.map(|id| id.to_string());
+    let save = async |id: &str| {
+        let version = app.get(&signed.path(""), cookie).await.hidden("version");
+        let names = [("firstName", "Grace"), ("lastName", "Lovelace"), ("email", "grace@example.com")];
+        let typed = [names.as_slice(), &[("version", &*version), ("externalId", id)]].concat();
+        app.post_signed(&signed.path(""), cookie, &typed).await
+    };
+    assert_eq!(save(" 00u1 ").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(stored().await.as_deref(), Some("00u1"));
+    let page = app.get(&signed.path(""), cookie).await.body;
+    assert!(page.contains(r#"name="externalId""#) && page.contains(r#"value="00u1""#), "{page}");
+    let taken = save(EMAIL).await;
+    assert_eq!(taken.status, StatusCode::CONFLICT);
+    assert!(taken.body.contains("e-mail of another user"), "{}", taken.body);
+    app.clock.advance(TimeDelta::minutes(11));
+    // What the page shows is no change, and needs no recent proof.
+    assert_eq!(save("00u1").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(save("").await.status, StatusCode::FORBIDDEN);
+    let cookie = app.sign_in(EMAIL).await;
+    let version = app.get(&signed.path(""), &cookie).await.hidden("version");
+    let typed = [("version", &*version), ("firstName", "Grace"), ("lastName", "Lovelace"), ("externalId", "")];
+    let typed = [typed.as_slice(), &[("email", "grace@example.com")]].concat();
+    assert_eq!(app.post_signed(&signed.path(""), &cookie, &typed).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(stored().await, None);
+}
+
+#[tokio::test]
 async fn a_new_email_asks_for_a_recent_proof_and_is_then_saved() {
     let signed = signed().await;
     let Signed { app, ada, cookie, grace } = &signed;

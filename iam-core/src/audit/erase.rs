@@ -339,6 +339,7 @@ mod tests {
             email_verified_at: None,
             first_name: first.parse().unwrap(),
             last_name: last.parse().unwrap(),
+            external_id: None,
             home_organization_id: None,
             status: UserStatus::Active,
             last_login_at: None,

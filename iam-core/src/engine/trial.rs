@@ -28,7 +28,7 @@ impl TrialChanges {
     }
 }
 
-/// The constraint that the store would find violated, but for the e-mails of users
+/// The constraint that the store would find violated, but for the e-mails and external identifiers of users
 /// ([`Trial`](crate::Trial) compares these). The service itself checks everything else before it writes.
 async fn violated(change: &Change, reads: &mut dyn TransactionReads) -> Result<Option<Constraint>> {
     let new_name = |before: Option<&Role>, after: &Role| before.is_none_or(|before| before.name != after.name);

@@ -15,13 +15,16 @@ use iam_openid::{
 use url::Url;
 
 use crate::engine::Engine;
-use crate::known_providers::{Keys, Known};
+use crate::known_providers::Known;
 
 /// How long the document and the keys of a provider are remembered.
 const REMEMBERED: Duration = Duration::from_secs(3_600);
 
 /// The shortest time between two reads of the keys of a provider for a token that those before do not verify.
 const READ_AGAIN: Duration = Duration::from_secs(60);
+
+/// How long a provider is not asked again after a failure. Anybody can make this service ask, by a logout token.
+const FAILED: Duration = Duration::from_secs(5);
 
 /// Why a response of a provider logs nobody in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +64,7 @@ impl Engine {
     async fn known(&self, provider: &IdentityProvider) -> Result<Arc<Known>> {
         let key = (provider.tenant_id, provider.id);
         let current = || {
-            let known = self.known_providers.0.get(&key);
+            let known = self.known_providers.known.get(&key);
             known.filter(|known| known.issuer == provider.issuer && is_recent(known.read_at, REMEMBERED))
         };
         if let Some(known) = current() {
@@ -72,17 +75,21 @@ impl Engine {
         if let Some(known) = current() {
             return Ok(known);
         }
+        let failed = self.known_providers.failed.get(&key);
+        if failed.is_some_and(|(issuer, at)| issuer == provider.issuer && is_recent(at, FAILED)) {
+            return Err(Error::ProviderUnavailable);
+        }
         let metadata = self.discover(&provider.issuer).await.map_err(|error| match error {
             Error::Validation(why) => {
                 tracing::warn!(provider = %provider.id, ?why, "an identity provider cannot be used");
+                self.known_providers.failed.insert(key, (provider.issuer.clone(), monotonic_now()));
                 Error::ProviderUnavailable
             }
             error => error,
         })?;
         let (issuer, read_at) = (provider.issuer.clone(), monotonic_now());
-        let known =
-            Arc::new(Known { issuer, metadata, read_at, keys: Mutex::default(), keys_read_again_at: Mutex::default() });
-        self.known_providers.0.insert(key, Arc::clone(&known));
+        let known = Arc::new(Known { issuer, metadata, read_at, keys: Mutex::default() });
+        self.known_providers.known.insert(key, Arc::clone(&known));
         Ok(known)
     }
 
@@ -230,9 +237,9 @@ impl Engine {
 
     /// Returns the keys of a provider.
     async fn keys_of(&self, known: &Known) -> Result<Result<Arc<ProviderKeys>, Refused>> {
-        let remembered = known.keys.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match remembered.filter(|keys| is_recent(keys.read_at, REMEMBERED)) {
-            Some(keys) => Ok(Ok(keys.keys)),
+        let remembered = known.keys.lock().unwrap_or_else(PoisonError::into_inner).read.clone();
+        match remembered.filter(|(_, read_at)| is_recent(*read_at, REMEMBERED)) {
+            Some((keys, _)) => Ok(Ok(keys)),
             None => self.read_keys(known).await,
         }
     }
@@ -241,7 +248,7 @@ impl Engine {
     /// [within a minute](READ_AGAIN) after the last time.
     async fn rotated_keys_of(&self, known: &Known) -> Result<Result<Arc<ProviderKeys>, Refused>> {
         let is_allowed = {
-            let mut last = known.keys_read_again_at.lock().unwrap_or_else(PoisonError::into_inner);
+            let last = &mut known.keys.lock().unwrap_or_else(PoisonError::into_inner).read_again_at;
             let is_allowed = last.is_none_or(|at| !is_recent(at, READ_AGAIN));
             // Set before the request, so that simultaneous logins do not each send one.
             if is_allowed {
@@ -253,16 +260,23 @@ impl Engine {
     }
 
     async fn read_keys(&self, known: &Known) -> Result<Result<Arc<ProviderKeys>, Refused>> {
+        let state = || known.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if state().failed_at.is_some_and(|at| is_recent(at, FAILED)) {
+            return Ok(Err(Refused::Unavailable));
+        }
         let request = ProviderRequest::Get(known.metadata.jwks_uri.clone());
-        let answer = match self.require_federation()?.send(request).await {
-            Ok(ProviderAnswer { status: 200, body }) => body,
-            Ok(_) => return Ok(Err(Refused::Unavailable)),
-            Err(error) => return Ok(Err(error.into())),
+        let answer = self.require_federation()?.send(request).await;
+        let keys = match answer {
+            Ok(ProviderAnswer { status: 200, body }) => ProviderKeys::parse(&body).map_err(|_| Refused::Unavailable),
+            Ok(_) => Err(Refused::Unavailable),
+            Err(error) => Err(error.into()),
         };
-        let Ok(keys) = ProviderKeys::parse(&answer) else { return Ok(Err(Refused::Unavailable)) };
-        let keys = Keys { keys: Arc::new(keys), read_at: monotonic_now() };
-        *known.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
-        Ok(Ok(keys.keys))
+        let keys = keys.map(Arc::new);
+        match &keys {
+            Ok(keys) => state().read = Some((Arc::clone(keys), monotonic_now())),
+            Err(_) => state().failed_at = Some(monotonic_now()),
+        }
+        Ok(keys)
     }
 
     /// Returns the address to which a provider sends people back.

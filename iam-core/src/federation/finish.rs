@@ -37,6 +37,7 @@ use crate::federation::callback::NOT_LINKED;
 use crate::federation::state::{Person, Purpose, Returned, read};
 use crate::guard::{AccountUnderLock, Refusal};
 use crate::invitation::{home_of, offered_by_inviter, pending_at};
+use crate::link::LinkFor;
 use crate::session::{FRESH, LoggedIn, Proof, begin_second_factor, end_sessions_of, open_session, refuse};
 use crate::user::NewProfile;
 
@@ -256,7 +257,10 @@ impl Federation<'_> {
         let (first_name, last_name) = person.names(&email);
         let profile = NewProfile { email, password: PasswordHash::unset(), first_name, last_name };
         let user = profile.user(user_id, tenant.id, now);
-        let user = User { email_verified_at: Some(now), home_organization_id, ..user };
+        // Without a domain, anybody may run the provider and let it name any address. A verified address also counts
+        // outside of the tenant, in logins and resets that name none.
+        let is_proven = !provider.domain_ids.is_empty();
+        let user = User { email_verified_at: is_proven.then_some(now), home_organization_id, ..user };
         let accepted = invitation.as_ref().map(|invitation| invitation.id);
         let create =
             UserChange::Create { user: user.clone(), password: Some(PasswordHash::unset()), invitation: accepted };
@@ -277,6 +281,9 @@ impl Federation<'_> {
         let proof = proof(&provider, person, now);
         let enrol_by = tenant.factor_demand().enrol_by(now).filter(|_| !proof.methods.include_factor());
         let logged_in = open_session(iam, &mut work, user, session_id, proof).await?;
+        if !is_proven {
+            iam.queue_link(&mut work, LinkFor::Address(&logged_in.user), None).await?;
+        }
         work.commit().await?;
         Ok(Some(LoggedIn { enrol_by, ..logged_in }))
     }
@@ -296,7 +303,7 @@ impl Federation<'_> {
             return Err(Unauthenticated::NotLinked.into());
         }
         let now = work.now();
-        let Proof { methods, authenticated_at, .. } = proof(provider, person, now);
+        let Proof { methods, authenticated_at, provider: provider_session } = proof(provider, person, now);
         let authenticated_at = authenticated_at.filter(|at| now - *at < FRESH);
         let authenticated_at =
             authenticated_at.ok_or(Unauthenticated::NotFresh { max_age: FRESH.to_std().unwrap_or_default() })?;
@@ -304,7 +311,7 @@ impl Federation<'_> {
             return Err(Unauthenticated::PasswordAlone.into());
         }
         let session = work.reads().lock_session(session).await?.ok_or(Unauthenticated::InvalidToken)?;
-        let session = Session { methods, authenticated_at, ..session };
+        let session = Session { methods, authenticated_at, provider: provider_session, ..session };
         work.apply(SessionChange::StepUp { session, method: AuthenticationMethod::Federation }).await?;
         work.commit().await
     }

@@ -31,6 +31,7 @@ fn account(email: &str, hash: &str, status: UserStatus) -> Account {
         email_verified_at: None,
         first_name: "Ada".parse().unwrap(),
         last_name: "Lovelace".parse().unwrap(),
+        external_id: None,
         home_organization_id: None,
         status,
         last_login_at: None,

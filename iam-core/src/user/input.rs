@@ -3,11 +3,11 @@ use iam_model::error::{Error, Result};
 use iam_model::id::{OrganizationId, TenantId, UserId};
 use iam_model::secret::Password;
 use iam_model::user::{User, UserKind, UserStatus};
-use iam_model::validate::{Email, Fields, Invalid, PersonName};
+use iam_model::validate::{Email, ExternalId, Fields, Invalid, PersonName};
 use iam_model::version::Version;
 
 use crate::password::{CheckedPassword, Owner, TenantRules};
-use crate::patch::{patch, text, value};
+use crate::patch::{patch, text, text_or_none, value};
 
 /// The input for a new user, as typed; see [`Users::create`](crate::user::Users::create).
 #[derive(Clone, Debug)]
@@ -73,6 +73,7 @@ impl<P> NewProfile<P> {
             email_verified_at: None,
             first_name: self.first_name.clone(),
             last_name: self.last_name.clone(),
+            external_id: None,
             home_organization_id: None,
             status: UserStatus::Active,
             last_login_at: None,
@@ -115,6 +116,7 @@ pub(super) fn service_account(id: UserId, tenant_id: TenantId, name: PersonName,
         email_verified_at: None,
         first_name: name,
         last_name: placeholder("Service account".parse())?,
+        external_id: None,
         home_organization_id: None,
         status: UserStatus::Active,
         last_login_at: None,
@@ -138,6 +140,8 @@ patch! {
         first_name: String => first_name: PersonName = text("firstName"),
         /// 1–100 characters.
         last_name: String => last_name: PersonName = text("lastName"),
+        /// 1–255 characters, unique in the tenant; `Some(None)` removes it. Only for a person.
+        external_id: Option<String> => external_id: Option<ExternalId> = text_or_none("externalId"),
         /// 1–100 characters. Only for a service account.
         name: String => first_name: PersonName = text("name"),
         /// The new home; `Some(None)` for the tenant. Needs `users:update` tenant-wide.
@@ -155,6 +159,7 @@ impl ValidPatch {
             ("email", self.email.is_some(), UserKind::Human),
             ("firstName", self.first_name.is_some(), UserKind::Human),
             ("lastName", self.last_name.is_some(), UserKind::Human),
+            ("externalId", self.external_id.is_some(), UserKind::Human),
             ("name", self.name.is_some(), UserKind::Service),
         ] {
             if is_given && kind != of_kind {
@@ -164,9 +169,14 @@ impl ValidPatch {
         Ok(fields.finish()?)
     }
 
-    /// Whether the patch sets the status or the e-mail, which may raise the rights of a user, or the home, which decides
-    /// who may change the user.
+    /// Whether the patch sets the e-mail or the external identifier, by which a person may come into the account.
+    pub(super) fn renames(&self) -> bool {
+        self.email.is_some() || self.external_id.is_some()
+    }
+
+    /// Whether the patch sets the status, the e-mail or the external identifier, which may raise the rights of a user,
+    /// or the home, which decides who may change the user.
     pub(super) fn needs_locked_rights(&self) -> bool {
-        self.status.is_some() || self.email.is_some() || self.home.is_some()
+        self.status.is_some() || self.renames() || self.home.is_some()
     }
 }

@@ -7,14 +7,14 @@ use iam_model::change::{ApiKeyChange, ChallengeChange, UserChange};
 use iam_model::context::Actor;
 use iam_model::credential::{Account, GuardedAccount};
 use iam_model::error::{Conflict, Error, Forbidden, Result};
-use iam_model::id::{OrganizationId, UserId};
+use iam_model::id::{OrganizationId, TenantId, UserId};
 use iam_model::mail::MailKind;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::search::SearchWord;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserFilter, UserSort, UserStatus};
-use iam_model::validate::{Email, Fields};
+use iam_model::validate::{Email, ExternalId, Fields};
 use iam_model::version::Precondition;
 
 use crate::access::{Subject, require_for_user};
@@ -63,32 +63,40 @@ impl Users<'_> {
     /// [`Error::Forbidden`], [`Error::Validation`] which names every invalid field, [`Conflict::EmailTaken`],
     /// [`Error::Overloaded`].
     pub async fn create(&self, caller: &Caller, new: NewUser) -> Result<User> {
-        self.create_once(caller, new, None, None).await
+        self.create_once(caller, new, None, None, None).await
     }
 
-    /// Creates a user as [`create`](Self::create) does, with a home, at most once for an [idempotency
-    /// key](crate::idempotency). `None` is for the tenant as home, and for clients that may leave out the key.
+    /// Creates a user as [`create`](Self::create) does, with a home and an external identifier as typed, at most once
+    /// for an [idempotency key](crate::idempotency). `None` is for the tenant as home, for a user that no other system
+    /// knows, and for clients that may leave out the key.
     ///
     /// # Errors
     ///
-    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`];
-    /// [`Error::About`] `homeOrganizationId` with [`Error::NotFound`] or [`Conflict::OrganizationInactive`].
+    /// Those of [`create`](Self::create), [`Conflict::ExternalIdTaken`], [`Conflict::ExternalIdIsEmail`],
+    /// [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`]; [`Error::About`] `homeOrganizationId` with
+    /// [`Error::NotFound`] or [`Conflict::OrganizationInactive`].
     pub async fn create_once(
         &self,
         caller: &Caller,
         new: NewUser,
         home: Option<OrganizationId>,
+        external_id: Option<&str>,
         idempotency: Option<&Idempotency>,
     ) -> Result<User> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let tenant = self.0.store.tenant(caller.tenant()).await?.ok_or(Error::NotFound(ResourceType::TENANT))?;
         let rules = &self.0.password_rules;
-        let profile = new.validate(Fields::default(), rules.of(&tenant))?;
+        let mut fields = Fields::default();
+        let external_id: Option<ExternalId> = fields.check_optional("externalId", external_id);
+        let profile = new.validate(fields, rules.of(&tenant))?;
         let once = self.0.once(caller, idempotency, &ResourceType::USER);
-        // Refusals that need no hash come before the hash, because hashing takes by far the longest. The e-mail is
-        // read before the idempotency key: if another run of this same call has taken the e-mail, its key is found
-        // afterwards.
+        // Refusals that need no hash come before the hash, because hashing takes by far the longest. What is taken is
+        // read before the idempotency key: if another run of this same call has taken it, its key is found afterwards.
         let taken = self.0.store.guarded_account(caller.tenant(), &profile.email.key()).await?.account;
+        let external_conflict = match &external_id {
+            Some(external_id) => self.0.external_id_conflict(caller.tenant(), external_id).await?,
+            None => None,
+        };
         if once.has_key() {
             let mut work = self.0.begin(caller).await?;
             if let Some(user) = once.find(&mut work).await? {
@@ -97,6 +105,9 @@ impl Users<'_> {
         }
         if let Some(Account { user, .. }) = taken {
             return Err(self.0.email_taken(caller, &user).await);
+        }
+        if let Some(conflict) = external_conflict {
+            return Err(conflict.into());
         }
         let lineage = self.0.lineages(caller.tenant(), home).await?;
         check_home(home, |home| lineage.position(home))?;
@@ -111,7 +122,7 @@ impl Users<'_> {
         check_home_under_lock(&mut work, home).await?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
-        let user = User { home_organization_id: home, ..user };
+        let user = User { home_organization_id: home, external_id, ..user };
         work.apply(UserChange::Create { user: user.clone(), password: Some(password), invitation: None }).await?;
         once.keep(&mut work, &user).await?;
         self.0.queue_link(&mut work, LinkFor::Address(&user), None).await?;
@@ -245,15 +256,18 @@ impl Users<'_> {
     /// INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains the permissions of its
     /// roles. The caller must hold these permissions too, in the same scopes and for at least as long. A caller that
     /// changes the e-mail of another user must hold them as well, because a new password is sent to that address. The
-    /// new address is unverified. Where mail is on, a user does not change its own e-mail here:
-    /// [`Forbidden::OwnEmail`].
+    /// new address is unverified. Another external identifier asks for the same, because another system may let a
+    /// person log in by it. Where mail is on, a user changes neither of its own here: [`Forbidden::OwnEmail`],
+    /// [`Forbidden::OwnExternalId`].
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::Validation`],
-    /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`], [`Conflict::UserInactive`],
-    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) for a new e-mail;
-    /// [`Error::About`] `homeOrganizationId` with [`Error::NotFound`] or [`Conflict::OrganizationInactive`].
+    /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::ExternalIdTaken`], [`Conflict::ExternalIdIsEmail`],
+    /// [`Conflict::LastAdministrator`], [`Conflict::UserInactive`],
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) for a new e-mail or another external
+    /// identifier; [`Error::About`] `homeOrganizationId` with [`Error::NotFound`] or
+    /// [`Conflict::OrganizationInactive`].
     pub async fn update(&self, caller: &Caller, id: UserId, patch: UserPatch) -> Result<User> {
         self.update_if(caller, id, patch, &Precondition::Exists).await
     }
@@ -274,7 +288,11 @@ impl Users<'_> {
         self.0.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
         let patch = patch.validate()?;
         // A missing permission is told before a missing authentication.
-        let freshness = if patch.email.is_some() { self.0.require_fresh(caller).await } else { Ok(()) };
+        let freshness = if patch.renames() { self.0.require_fresh(caller).await } else { Ok(()) };
+        let is_email_of_another = match &patch.external_id {
+            Some(Some(external_id)) => self.0.is_email_of_another(caller.tenant(), external_id, Some(id)).await?,
+            _ => false,
+        };
         let mut work = self.0.begin(caller).await?;
         let subject =
             Subject::lock_in_any_status(&mut work, id, &permission::USERS_UPDATE, patch.needs_locked_rights());
@@ -289,15 +307,20 @@ impl Users<'_> {
         if (before.status, after.status) == (UserStatus::Inactive, UserStatus::Inactive) {
             return Err(Conflict::UserInactive.into());
         }
-        if after.email != before.email {
-            // A thief of a session does not know the password, and could have a new one sent to its own address.
+        let (has_new_email, has_other_id) = (after.email != before.email, after.external_id != before.external_id);
+        if has_new_email || has_other_id {
+            // A thief of a session does not know the password, and could have a new one sent to its own address, or name
+            // its own account in another system.
             if self.0.mail.is_some() && caller.user() == Some(id) {
-                return Err(Forbidden::OwnEmail.into());
+                return Err(if has_new_email { Forbidden::OwnEmail } else { Forbidden::OwnExternalId }.into());
             }
             freshness?;
-            if !after.email.is_same_mailbox(&before.email) {
-                after.email_verified_at = None;
-            }
+        }
+        if has_new_email && !after.email.is_same_mailbox(&before.email) {
+            after.email_verified_at = None;
+        }
+        if has_other_id && is_email_of_another {
+            return Err(Conflict::ExternalIdIsEmail.into());
         }
         let status_move = StatusMove::between(before.status, after.status);
         if let Some(grantor) = &subject.grantor {
@@ -314,7 +337,7 @@ impl Users<'_> {
         }
         let Subject { grants, grantor, .. } = subject;
         let read = grantor.is_some().then(|| grants.clone());
-        let former = (after.email != before.email).then(|| before.clone());
+        let former = has_new_email.then(|| before.clone());
         let change = UserChange::Update { before, after: after.clone(), grants: read };
         if let Err(error) = apply_with_consequences(&mut work, change, id, &status_move, grants).await {
             // A unit of work must not wait for a second connection while it holds one.
@@ -441,8 +464,8 @@ async fn check_home_under_lock(work: &mut UnitOfWork<'_>, home: Option<Organizat
 /// Applies a change of a user, and the consequences of its change of status, in one unit of work and under the
 /// tenant's lock.
 ///
-/// Every rule is decided before the first write: the store refuses an e-mail that is taken when it writes, and a
-/// preview must name the same refusal.
+/// Every rule is decided before the first write: the store refuses an e-mail or an external identifier that is taken
+/// when it writes, and a preview must name the same refusal.
 async fn apply_with_consequences(
     work: &mut UnitOfWork<'_>,
     change: UserChange,
@@ -503,6 +526,28 @@ impl Engine {
             true => Conflict::EmailOfDeletedUser.into(),
             false => Conflict::EmailTaken.into(),
         }
+    }
+
+    /// Returns the conflict about an external identifier for a new user, if a user has it or it is the e-mail of one.
+    async fn external_id_conflict(&self, tenant: TenantId, external_id: &ExternalId) -> Result<Option<Conflict>> {
+        if self.store.user_by_external_id(tenant, external_id).await?.is_some() {
+            return Ok(Some(Conflict::ExternalIdTaken));
+        }
+        let is_email = self.is_email_of_another(tenant, external_id, None).await?;
+        Ok(is_email.then_some(Conflict::ExternalIdIsEmail))
+    }
+
+    /// Returns whether an external identifier is the e-mail of another user than this one. Nothing keeps a user from
+    /// getting such an e-mail later, so no lock is needed.
+    async fn is_email_of_another(
+        &self,
+        tenant: TenantId,
+        external_id: &ExternalId,
+        of: Option<UserId>,
+    ) -> Result<bool> {
+        let Ok(email) = Email::for_lookup(external_id.as_str()) else { return Ok(false) };
+        let account = self.store.guarded_account(tenant, &email.key()).await?.account;
+        Ok(account.is_some_and(|account| Some(account.user.id) != of))
     }
 
     /// Returns the error of a change to this user, which says more if its e-mail is that of a deleted user.

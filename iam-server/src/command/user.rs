@@ -107,7 +107,7 @@ async fn create(
     let password = person.password.password(iam)?;
     let new = person.with_password(password.clone());
     let doing = format!("creating the user {}", new.email);
-    let user = iam.users().create_once(&caller, new, home, None).await.map_err(|error| refused(doing, &error))?;
+    let user = iam.users().create_once(&caller, new, home, None, None).await.map_err(|error| refused(doing, &error))?;
     print(&format!("User {} ({}) is created.", user.email, user.id))?;
     person.password.tell(&password)?;
     if found.is_empty() {

@@ -762,7 +762,7 @@ impl OperationContext<'_> {
                 v.refusals.push("NotLinked");
             }
             let (email, first_name, status) = (email.clone(), "Grace".to_owned(), Status::Active);
-            let new = User { email, is_verified: true, has_password: false, first_name, status, home: None };
+            let new = User { email, is_verified: is_company, has_password: false, first_name, status, home: None };
             v.after.users.push(new);
             let can_be_held = |(role, spot): &(usize, Spot)| {
                 let role = &state.roles[*role];

@@ -409,7 +409,7 @@ impl World<'_> {
             Operation::CreateUser { email, home } => {
                 let new = NewUser { email: email.clone(), ..template_user() };
                 let home = home.map(|home| self.organization(home));
-                New::User(iam.users().create_once(caller, new, home, None).await?.id)
+                New::User(iam.users().create_once(caller, new, home, None, None).await?.id)
             }
             Operation::VerifyEmail { user } => {
                 // For trusted code only, whoever the caller is.

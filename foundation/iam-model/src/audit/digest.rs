@@ -33,6 +33,9 @@ const PERSONAL_OF_FACTORS_AND_KEYS: &str = "name";
 /// A further personal field in the values of entries about an identity: a provider may use an address as the subject.
 const PERSONAL_OF_IDENTITIES: &str = "subject";
 
+/// A further personal field in the values of entries about a user: another system knows the person by it.
+const PERSONAL_OF_USERS: &str = "externalId";
+
 /// Further personal fields in entries about a tenant: a tenant is often named after the person who registered it.
 const PERSONAL_OF_TENANTS: [&str; 2] = ["name", "slug"];
 
@@ -163,6 +166,7 @@ impl AuditEntry {
                 && PERSONAL_OF_TENANTS.iter().any(|personal| is_folded(name, personal)))
             || (part == Part::Values && is_of_factor_or_key && name == PERSONAL_OF_FACTORS_AND_KEYS)
             || (part == Part::Values && self.resource_type == ResourceType::IDENTITY && name == PERSONAL_OF_IDENTITIES)
+            || (part == Part::Values && self.resource_type == ResourceType::USER && name == PERSONAL_OF_USERS)
     }
 }
 
@@ -255,6 +259,18 @@ mod tests {
         assert_eq!(statement["newValue"], expected);
         assert!(!entry.statement().contains("192.0.2.7"), "{}", entry.statement());
         assert_eq!(entry.personal_values(), [json!("Ada"), json!("ada@example.com")]);
+    }
+
+    #[test]
+    fn the_external_identifier_of_a_user_is_personal() {
+        let values = json!({ "externalId": "00u1", "status": "ACTIVE" });
+        let about_user = entry(values.clone());
+        assert_eq!(about_user.personal_values(), [json!("00u1")]);
+        // An application that writes such a field means something of its own.
+        let of_application = AuditEntry { new_value: None, metadata: fields(values.clone()), ..entry(Value::Null) };
+        assert!(of_application.personal_values().is_empty());
+        let about_role = AuditEntry { resource_type: ResourceType::ROLE, ..entry(values) };
+        assert!(about_role.personal_values().is_empty());
     }
 
     #[test]

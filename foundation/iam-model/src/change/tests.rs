@@ -68,6 +68,7 @@ fn user(status: UserStatus, email: &str) -> User {
         email_verified_at: None,
         first_name: "Ada".parse().unwrap(),
         last_name: "Lovelace".parse().unwrap(),
+        external_id: None,
         home_organization_id: None,
         status,
         last_login_at: None,
@@ -126,6 +127,23 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
         assert_eq!(granted_to(&author, UserChange::ConfirmEmail { before, after }), unread, "{row}");
         let (before, after) = facts();
         assert_eq!(granted_to(&author, UserChange::Delete { before, after }), unread, "{row}");
+    }
+    // An external identifier counts like an address, also one that is removed.
+    let [none, one, other] = [None, Some("1"), Some("2")]
+        .map(|id| User { external_id: id.map(|id| id.parse().unwrap()), ..user(Active, ada) });
+    for (before, after, author_id, expected, unread) in [
+        (&none, &one, by_other, live, EVERYTHING.as_slice()),
+        (&one, &other, by_other, live, EVERYTHING.as_slice()),
+        (&one, &none, by_other, live, EVERYTHING.as_slice()),
+        (&one, &one, by_other, nothing, nothing),
+        (&none, &one, by_itself, nothing, nothing),
+    ] {
+        let actor = Actor::User { user: author_id, session: id("session") };
+        let author = Author { actor, ..author(TenantId::NONE) };
+        for (grants, expected) in [(Some(grants()), expected), (None, unread)] {
+            let (before, after) = (before.clone(), after.clone());
+            assert_eq!(granted_to(&author, UserChange::Update { before, after, grants }), expected);
+        }
     }
     // Only the token of a link identifies the user.
     let anonymous = Author { actor: Actor::Anonymous, ..author(TenantId::NONE) };

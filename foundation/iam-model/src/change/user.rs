@@ -28,8 +28,8 @@ pub enum UserChange {
         before: User,
         /// The user after the change.
         after: User,
-        /// The user's role assignments, on which the granted rights depend if the status or the e-mail changes; `None`
-        /// if they were not read.
+        /// The user's role assignments, on which the granted rights depend if the status, the e-mail or the external
+        /// identifier changes; `None` if they were not read.
         grants: Option<Vec<Grant>>,
     },
     /// A user is suspended or reactivated, and no other field changes.
@@ -143,9 +143,10 @@ impl UserChange {
             | Self::ConfirmEmail { before, after }
             | Self::Delete { before, after } => (before, after, None),
         };
-        // A new password is sent to the address. So an author that changes the address of another user could use that
-        // account.
-        let takes_over = before.email != after.email && author.user() != Some(after.id);
+        // A new password is sent to the address, and another system may let a person log in by the external identifier.
+        // So an author that changes one of them for another user could use that account.
+        let is_renamed = before.email != after.email || before.external_id != after.external_id;
+        let takes_over = is_renamed && author.user() != Some(after.id);
         let is_activated = before.status != UserStatus::Active && after.status == UserStatus::Active;
         if takes_over {
             return GrantedRights::of_account(grants, now);

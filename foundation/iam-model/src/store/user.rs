@@ -8,6 +8,7 @@ use crate::page::{Page, PageRequest};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
 use crate::user::{User, UserFilter, UserSort};
+use crate::validate::ExternalId;
 
 /// Reads users.
 #[apply(observed)]
@@ -18,6 +19,10 @@ pub trait UserStore {
 
     /// Returns the users with these ids, in no particular order. Ids without a user are left out.
     async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
+
+    /// Returns the user with this external identifier, in any status. It is compared letter by letter.
+    async fn user_by_external_id(&self, tenant: TenantId, external_id: &ExternalId)
+    -> Result<Option<User>, StoreError>;
 
     /// Returns a page of the users in the visible scope that pass the filter at a moment, with the exact count of all
     /// of them.

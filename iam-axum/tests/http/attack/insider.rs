@@ -10,13 +10,14 @@ use iam_core::{Caller, Iam};
 use serde_json::{Value, json};
 
 use super::Company;
-use crate::access_table::fresh_email;
+use crate::access_table::{fresh, fresh_email};
 use crate::app::{TestApp, shown};
-use crate::people::{PASSWORD, WRONG_PASSWORD, profile, with};
+use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile, with};
 use crate::request::each;
 
 in_memory![
     a_weaker_caller_cannot_change_the_email_of_a_stronger_user,
+    a_weaker_caller_cannot_change_the_external_id_of_a_stronger_user,
     a_changed_address_is_unverified,
     a_filter_reveals_nothing_outside_the_visible_scope,
     an_administrator_ends_all_sessions_of_a_user,
@@ -59,6 +60,33 @@ async fn a_weaker_caller_cannot_change_the_email_of_a_stronger_user(app: TestApp
     redirect(&company.user_without_roles().await.user).send().await.ok();
     // A change of the caller's own address needs only the permission, not the escalation check.
     redirect(&mallory.user).send().await.ok();
+}
+
+async fn a_weaker_caller_cannot_change_the_external_id_of_a_stronger_user(app: TestApp) {
+    let company = Company::on(&app).await;
+    let mallory = company.employee(&["users:update", "users:read", "roles:read"]).await;
+    let set = |by: &Person, victim: &str, id: Value| {
+        app.patch(&format!("/users/{victim}")).by(by).json(&json!({ "externalId": id }))
+    };
+    let new = || json!(fresh("external-"));
+    let stronger = company.employee(&["users:delete"]).await;
+    let elsewhere = company.member(company.north, &["organizations:read"]).await;
+    for victim in [&company.ada, &stronger, &elsewhere] {
+        set(&mallory, &victim.user, new()).send().await.escalates();
+        set(&company.ada, &victim.user, new()).send().await.ok();
+        let before = app.user(&company.ada, &victim.user).await;
+        for id in [new(), Value::Null] {
+            set(&mallory, &victim.user, id).send().await.escalates();
+        }
+        assert_eq!(app.user(&company.ada, &victim.user).await, before);
+        // The identifier that it has is no change.
+        set(&mallory, &victim.user, before["externalId"].clone()).send().await.ok();
+    }
+    app.set_status(&company.ada, &stronger.user, "SUSPENDED").await;
+    set(&mallory, &stronger.user, new()).send().await.escalates();
+    let weaker = company.employee(&["users:read"]).await;
+    set(&mallory, &weaker.user, new()).send().await.ok();
+    set(&mallory, &mallory.user, new()).send().await.ok();
 }
 
 async fn a_changed_address_is_unverified(app: TestApp) {

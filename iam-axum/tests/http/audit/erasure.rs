@@ -30,8 +30,8 @@ fn erase<'a>(app: &'a TestApp, by: &Person, user: &str) -> Request<'a> {
 const ADDRESS: &str = "2001:db8::1906";
 const AGENT: &str = "cobol/1959";
 
-/// Texts that identify Grace, with her current or former name, e-mail, client address or user agent.
-const TRACES: [&str; 8] = ["grace", "Grace", "Hopper", "Murray", "hopper@", "amazing@", ADDRESS, AGENT];
+/// Texts that identify Grace, with her current or former name, e-mail, external identifier, client address or user agent.
+const TRACES: [&str; 9] = ["grace", "Grace", "Hopper", "Murray", "hopper@", "amazing@", "00u1906", ADDRESS, AGENT];
 
 /// A deleted user of Ada's tenant, with personal values in all kinds of entries.
 async fn grace(app: &TestApp, ada: &Person) -> Person {
@@ -45,7 +45,7 @@ async fn grace(app: &TestApp, ada: &Person) -> Person {
     enter("Amazing@Example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
     app.permit(&grace, &["users:*", "audit-logs:create"]).await;
     let path = format!("/users/{}", grace.user);
-    let change = json!({ "email": "grace.hopper@example.com", "lastName": "Hopper" });
+    let change = json!({ "email": "grace.hopper@example.com", "lastName": "Hopper", "externalId": "00u1906" });
     app.patch(&path).by(&grace).from(ADDRESS).header("user-agent", AGENT).json(&change).send().await.ok();
     enter("grace.hopper@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
     let metadata = json!({

@@ -43,7 +43,6 @@ pub(super) async fn finish(fixture: &Fixture<'_>) {
     };
     let profile = json!({
         "email": email,
-        "emailVerifiedAt": app.now(),
         "firstName": "Grace",
         "lastName": "Hopper",
         "homeOrganizationId": null,

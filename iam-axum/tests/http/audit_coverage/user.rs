@@ -47,6 +47,9 @@ pub(super) async fn update(fixture: &Fixture<'_>) {
     fixture.records(update(ada, json!({ "firstName": "Ada", "email": bob.email, "status": "ACTIVE" })), 200, []).await;
     let [before, after] = [json!({ "firstName": "Ada" }), json!({ "firstName": "Bob" })];
     fixture.records(update(ada, after.clone()), 200, [updated(before, after)]).await;
+    let [before, after] = [Value::Null, json!("00u1")].map(|id| json!({ "externalId": id }));
+    fixture.records(update(ada, after.clone()), 200, [updated(before.clone(), after.clone())]).await;
+    fixture.records(update(ada, before.clone()), 200, [updated(after, before)]).await;
     let email = fresh_email();
     let [before, after] =
         [("Lovelace", &bob.email), ("King", &email)].map(|(name, email)| json!({ "email": email, "lastName": name }));

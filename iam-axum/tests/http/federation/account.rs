@@ -1,11 +1,12 @@
 //! Whose account it is (`docs/federation.md#whose-account`).
 
 use chrono::TimeDelta;
+use iam_core::mail::MailKind;
 use serde_json::json;
 
 use super::{Fixture, VERIFIER};
 use crate::app::TestApp;
-use crate::people::with;
+use crate::people::{PASSWORD, with};
 
 in_memory_with_mail![
     a_new_person_becomes_a_user_with_the_roles_of_the_provider,
@@ -15,6 +16,8 @@ in_memory_with_mail![
     a_holder_of_all_permissions_is_never_linked_by_address,
     a_second_person_with_the_address_is_not_linked,
     a_social_provider_makes_users_and_links_nobody,
+    an_address_that_a_social_provider_names_is_not_verified,
+    a_reset_by_mail_removes_the_accounts_by_which_an_unproven_address_came,
     an_account_that_a_social_provider_made_is_not_linked_by_its_address,
     a_user_whose_provider_was_replaced_is_linked_to_the_new_one,
     a_new_issuer_of_a_provider_finds_its_users,
@@ -103,6 +106,33 @@ async fn a_social_provider_makes_users_and_links_nobody(app: TestApp) {
     // It does not speak for a domain that the tenant has proven, whoever types the address there.
     assert_eq!(fixture.result(&json!({ "email": "chief@example.com" })).await, not_linked);
     fixture.log_in(&json!({ "email": "eve@social.example" })).await.ok();
+}
+
+async fn an_address_that_a_social_provider_names_is_not_verified(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE", "domainIds": [] })).await;
+    let app = &fixture.app;
+    let eve = fixture.log_in(&json!({ "email": "eve@social.example" })).await.ok();
+    assert!(eve["user"]["emailVerifiedAt"].is_null());
+    // Its mailbox is told, and can prove it.
+    let token = app.token(MailKind::Verify, "eve@social.example").await;
+    app.post("/auth/email/verify").json(&json!({ "token": token })).send().await.no_content();
+    let eve = fixture.log_in(&json!({})).await.ok();
+    assert!(eve["user"]["emailVerifiedAt"].is_string());
+}
+
+async fn a_reset_by_mail_removes_the_accounts_by_which_an_unproven_address_came(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE", "domainIds": [] })).await;
+    let Fixture { app, ada, .. } = &fixture;
+    let claims = json!({ "email": "eve@social.example" });
+    let thief = fixture.log_in(&claims).await.ok();
+    app.post("/auth/password/forgot").json(&claims).send().await.accepted();
+    let token = app.token(MailKind::Reset, "eve@social.example").await;
+    let body = json!({ "token": token, "newPassword": PASSWORD });
+    app.post("/auth/password/reset").json(&body).send().await.no_content();
+    let path = format!("/users/{}/identities", thief["user"]["id"].as_str().unwrap());
+    assert_eq!(app.get(&path).by(ada).send().await.ok()["data"], json!([]));
+    assert_eq!(fixture.result(&claims).await, Err("not_linked".to_owned()));
+    app.attempt("eve@social.example", PASSWORD).send().await.ok();
 }
 
 async fn an_account_that_a_social_provider_made_is_not_linked_by_its_address(app: TestApp) {

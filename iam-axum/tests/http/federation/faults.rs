@@ -11,6 +11,7 @@ in_memory_with_mail![
     a_refused_token_is_recorded_with_its_cause,
     an_answer_of_the_provider_becomes_an_error_of_the_client,
     a_provider_that_does_not_answer_is_unavailable,
+    a_provider_that_fails_is_not_asked_by_each_request,
     the_clock_of_a_provider_may_be_ahead_by_half_a_minute,
     a_key_that_has_changed_since_the_start_is_read_again_once_a_minute,
 ];
@@ -49,9 +50,24 @@ async fn a_provider_that_does_not_answer_is_unavailable(app: TestApp) {
     let fixture = Fixture::new(app, json!({})).await;
     let Fixture { app, ada, .. } = &fixture;
     app.providers.answer(ISSUER, 500, "");
+    let asked = app.providers.asked();
     app.post("/auth/federation/start").json(&fixture.start()).send().await.problem("unavailable");
     app.post("/auth/identities/start").by(ada).json(&fixture.start()).send().await.problem("unavailable");
     send_logout(&fixture, &app.logout_token()).await.problem("unavailable");
+    assert_eq!(app.providers.asked(), asked + 1);
+}
+
+async fn a_provider_that_fails_is_not_asked_by_each_request(app: TestApp) {
+    let fixture = Fixture::new(app, json!({ "provisioning": "CREATE" })).await;
+    let app = &fixture.app;
+    let (token, url) = (app.logout_token(), fixture.begin().await);
+    app.providers.go_down();
+    let asked = app.providers.asked();
+    for _ in 0..3 {
+        send_logout(&fixture, &token).await.problem("unavailable");
+    }
+    assert_eq!(app.providers.asked(), asked + 1);
+    assert_eq!(fixture.returned(&app.at_provider(&url, &json!({}))).await, Err("unavailable".to_owned()));
 }
 
 async fn the_clock_of_a_provider_may_be_ahead_by_half_a_minute(app: TestApp) {
