@@ -1,4 +1,4 @@
-use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
 use serde_json::Value;
@@ -64,6 +64,9 @@ impl Key {
     fn read(json: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(json).ok()?;
         if jwk.common.public_key_use.as_ref().is_some_and(|used| *used != PublicKeyUse::Signature) {
+            return None;
+        }
+        if jwk.common.key_operations.as_ref().is_some_and(|allowed| !allowed.contains(&KeyOperations::Verify)) {
             return None;
         }
         let of_type = match &jwk.algorithm {

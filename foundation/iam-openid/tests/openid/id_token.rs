@@ -88,6 +88,8 @@ fn every_fault_of_a_claim_is_refused() {
         (json!({ "exp": i64::MAX }), Fault::Malformed),
         (json!({ "iat": seconds(61) }), Fault::IssuedInFuture),
         (json!({ "iat": null }), Fault::Malformed),
+        (json!({ "nbf": seconds(61) }), Fault::IssuedInFuture),
+        (json!({ "nbf": "later" }), Fault::Malformed),
         (json!({ "nonce": "that of another login" }), Fault::Nonce),
         (json!({ "nonce": null }), Fault::Nonce),
         (json!({ "nonce": [NONCE] }), Fault::Nonce),
@@ -110,6 +112,8 @@ fn claims_at_their_bounds_are_accepted() {
         json!({ "exp": seconds(1) }),
         json!({ "exp": seconds(300) as f64 + 0.5 }),
         json!({ "iat": seconds(60) }),
+        json!({ "nbf": seconds(60) }),
+        json!({ "nbf": seconds(-60) }),
         json!({ "sub": "x".repeat(255) }),
     ];
     for changes in cases {
@@ -154,7 +158,8 @@ fn an_address_is_verified_by_true_alone() {
 
 #[test]
 fn a_token_without_an_address_gets_the_claims_of_userinfo() {
-    let bare = checked(json!({ "email": null, "email_verified": null, "given_name": null, "name": null })).unwrap();
+    let none = json!({ "email": null, "email_verified": null, "given_name": null, "name": null });
+    let bare = checked(none.clone()).unwrap();
     let info = json!({
         "sub": bare.subject, "email": "grace@example.com", "email_verified": true, "given_name": "Grace",
         "family_name": "Other", "name": "Grace Hopper",
@@ -163,6 +168,10 @@ fn a_token_without_an_address_gets_the_claims_of_userinfo() {
     assert_eq!((told.email.as_deref(), told.email_verified), (Some("grace@example.com"), true));
     assert_eq!((told.given_name.as_deref(), told.name.as_deref()), (Some("Grace"), Some("Grace Hopper")));
     assert_eq!(told.family_name, bare.family_name.clone().or(Some("Other".to_owned())), "the token comes first");
+    let mut none = none;
+    none["family_name"] = Value::Null;
+    let nameless = checked(none).unwrap().with_userinfo(info.to_string().as_bytes());
+    assert_eq!(nameless.family_name.as_deref(), Some("Other"));
     // Another person, no JSON, or an address without more.
     for (changes, expected) in [
         (json!({ "sub": "another" }), &bare),
@@ -269,6 +278,8 @@ fn keys_for_other_uses_are_left_out() {
     };
     assert!(verify_with(&with("use", json!("sig")), &token, None).is_ok());
     assert_eq!(verify_with(&with("use", json!("enc")), &token, None), Err(Fault::UnknownKey));
+    assert!(verify_with(&with("key_ops", json!(["sign", "verify"])), &token, None).is_ok());
+    assert_eq!(verify_with(&with("key_ops", json!(["encrypt"])), &token, None), Err(Fault::UnknownKey));
     assert_eq!(verify_with(&with("alg", json!("ES384")), &token, None), Err(Fault::UnknownKey));
     assert_eq!(verify_with(&document(&[]), &token, None), Err(Fault::UnknownKey));
     // A key that names no algorithm is for all of its type.
@@ -288,6 +299,20 @@ fn documents_that_are_no_key_sets_are_refused() {
     let many = |count: usize| json!({ "keys": vec![json!({}); count] }).to_string();
     assert!(ProviderKeys::parse(many(100).as_bytes()).is_ok());
     assert!(ProviderKeys::parse(many(101).as_bytes()).is_err());
+}
+
+#[test]
+fn a_token_is_read_up_to_its_maximum_length() {
+    const MAX: usize = 64 * 1024;
+    // Three bytes of the claims become four of the token.
+    let token = |filling: usize| signer(Algorithm::RS256).sign(&with(json!({ "filling": "x".repeat(filling) })));
+    let (mut read, mut refused) = (0, usize::MAX);
+    let around = (MAX - token(0).len()) * 3 / 4;
+    for filling in around - 8..around + 8 {
+        let token = token(filling);
+        if verify(&token).is_ok() { read = read.max(token.len()) } else { refused = refused.min(token.len()) }
+    }
+    assert!((MAX - 2..=MAX).contains(&read) && (MAX + 1..=MAX + 2).contains(&refused), "{read} {refused}");
 }
 
 #[test]
