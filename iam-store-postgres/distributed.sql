@@ -438,7 +438,9 @@ BEGIN
         'history_starts',
         'access_reviews',
         'access_review_items',
-        'identities'
+        'identities',
+        'directories',
+        'directory_users'
     ]
     LOOP
         IF NOT EXISTS (

@@ -46,7 +46,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.access_review_items,
     iam.domains,
     iam.identity_providers,
-    iam.identities
+    iam.identities,
+    iam.directories,
+    iam.directory_users
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON

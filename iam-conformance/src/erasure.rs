@@ -9,6 +9,7 @@ use iam_model::change::{
     AuditBatch, Change, CredentialChange, ErasedDetails, ErasedOrigin, LoginFailure, TenantChange, UserChange,
 };
 use iam_model::context::Author;
+use iam_model::directory::DirectoryUser;
 use iam_model::error::{Conflict, Error};
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::random::SystemRandom;
@@ -17,6 +18,7 @@ use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserStatus};
 use serde_json::{Value, json};
 
+use crate::directory::{directory, entered, new_entry, update_entry};
 use crate::log::{all, fields, request};
 use crate::world::{World, create};
 
@@ -64,6 +66,28 @@ pub async fn a_persons_name_in_tenant_names_is_erased(store: Arc<dyn Store>) {
     assert_eq!(iam.audit().erase(&system, ada.id).await.unwrap(), 3);
     let entries = all(&world, tenant.id).await;
     assert!(!format!("{entries:?}").to_lowercase().contains("lovelace"), "{entries:?}");
+    world.assert_clean(tenant.id, &[]).await;
+}
+
+/// What a directory says of the person is erased as a whole, and the name that it has there.
+pub async fn what_a_directory_says_of_a_person_is_erased(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let directory = directory(&world, &tenant, "first").await;
+    let ada = world.add(person(&world, &tenant, "ada@example.com", "Ada", "Lovelace")).await;
+    let attributes = json!({ "title": "Countess", "emails": [{ "value": "countess@example.org" }] });
+    let said = new_entry(&world, &directory, &ada, "Byron", &attributes);
+    let after = DirectoryUser { user_name: "Augusta".parse().unwrap(), ..said.clone() }.changed(world.now());
+    world.try_commit(tenant.id, [entered(&said), update_entry(&said, &after)]).await.unwrap();
+    let before = digests(&world, tenant.id).await;
+    let (iam, system) = (world.iam().await, Caller::system(tenant.id, "conformance"));
+    assert_eq!(iam.audit().erase(&system, ada.id).await.unwrap(), 3);
+    let text = format!("{:?}", all(&world, tenant.id).await).to_lowercase();
+    for trace in ["ada@", "lovelace", "countess", "byron", "augusta"] {
+        assert!(!text.contains(trace), "{trace}: {text}");
+    }
+    let now = digests(&world, tenant.id).await;
+    assert!(before.iter().all(|digest| now.contains(digest)), "{before:?} {now:?}");
     world.assert_clean(tenant.id, &[]).await;
 }
 

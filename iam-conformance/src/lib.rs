@@ -22,6 +22,7 @@ pub mod api_key;
 pub mod assignment;
 pub mod audit;
 pub mod credential;
+pub mod directory;
 pub mod domain;
 pub mod erasure;
 pub mod factor;
@@ -111,7 +112,8 @@ macro_rules! conformance_cases {
                 counts_are_right_after_concurrent_writes, list_filters_by_unexpired_membership,
                 list_stays_within_the_visible_scope, the_home_is_read_back_and_is_an_organization,
                 users_at_home_are_found_and_get_another_home, the_external_id_is_read_back_and_finds_its_user,
-                an_external_id_belongs_to_one_user_of_a_tenant;
+                an_external_id_belongs_to_one_user_of_a_tenant,
+                a_unit_of_work_finds_users_by_its_own_external_ids;
             credential: account_is_found_by_email, failed_attempts_are_read_back_and_cleared,
                 a_success_also_clears_failures_without_a_tenant, password_is_replaced,
                 a_password_reset_ends_every_session, only_trusted_code_resets_a_password;
@@ -157,6 +159,17 @@ macro_rules! conformance_cases {
                 identities_at_a_provider_are_counted, other_changes_keep_identities, changes_are_recorded,
                 an_account_is_linked_once_by_concurrent_tasks, a_concurrent_removal_of_the_provider_leaves_no_identity,
                 a_removal_of_the_provider_ends_what_it_has_counted;
+            directory: a_created_row_is_read_back, directories_are_listed_in_order, changes_are_read_back,
+                every_change_raises_the_version, a_change_to_a_missing_row_is_refused, an_account_has_one_directory,
+                references_to_another_tenant_are_refused, a_provider_of_a_directory_is_not_removed,
+                a_removed_directory_leaves_its_users, rows_of_another_tenant_are_not_found,
+                a_unit_of_work_reads_its_own_changes, an_entry_is_read_back, a_user_name_is_unique_in_a_directory,
+                a_user_belongs_to_one_directory, another_directory_takes_a_user_over, deleted_entries_are_left_out, users_of_a_directory_are_read_in_order,
+                users_are_found_by_texts, users_are_found_by_status_and_moments, users_are_found_by_emails,
+                conditions_are_combined, users_are_sorted_by_every_field, users_are_skipped_bounded_and_counted,
+                what_a_directory_sent_last_is_kept, changes_are_recorded,
+                a_user_name_is_taken_once_by_concurrent_tasks, an_account_gets_one_directory_by_concurrent_tasks,
+                a_concurrent_removal_of_the_directory_leaves_no_entry, concurrent_requests_are_all_kept;
             permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
                 name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
             role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
@@ -205,6 +218,7 @@ macro_rules! conformance_cases {
                 the_first_entry_since_a_moment_is_found, entries_that_are_marked_for_removal_are_purged,
                 a_later_removal_continues_the_earlier_one, retention_is_applied;
             erasure: an_erasure_leaves_no_personal_data, a_persons_name_in_tenant_names_is_erased,
+                what_a_directory_says_of_a_person_is_erased,
                 only_inactive_users_are_erased, two_concurrent_erasures_share_an_entry, erasing_again_changes_nothing,
                 each_part_of_an_entry_is_erased_separately, an_erasure_keeps_the_queue_and_the_leaves,
                 an_erasure_skips_removed_entries, restored_personal_data_is_found, an_unknown_user_is_not_erased;

@@ -254,6 +254,9 @@ pub async fn the_external_id_is_read_back_and_finds_its_user(store: Arc<dyn Stor
         assert_eq!(&candidates.accounts[0].account.user, expected);
         for known in ["00u1", "00U1 é", "00U1", "ada@example.com"] {
             let found = world.store.user_by_external_id(tenant.id, &known.parse().unwrap()).await.unwrap();
+            let id = known.parse().unwrap();
+            let locked = world.locked(tenant.id, async |locks| locks.user_by_external_id(&id).await.unwrap()).await;
+            assert_eq!(found, locked, "{known}");
             let is_its_own = expected.external_id.as_ref().is_some_and(|own| own.as_str() == known);
             assert_eq!(found.as_ref(), is_its_own.then_some(expected), "{known}");
         }
@@ -289,6 +292,32 @@ pub async fn an_external_id_belongs_to_one_user_of_a_tenant(store: Arc<dyn Store
     for (tenant, expected) in [(&tenant, &first), (&other, &foreign)] {
         let found = world.store.user_by_external_id(tenant.id, &"00u1".parse().unwrap()).await.unwrap();
         assert_eq!(found.map(|user| user.id), Some(expected.id));
+    }
+}
+
+/// A unit of work finds users by the external identifiers that it gave them. Other readers do not, nor does it find those
+/// of another tenant.
+pub async fn a_unit_of_work_finds_users_by_its_own_external_ids(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let with = |user: User, id: &str| User { external_id: Some(id.parse().unwrap()), ..user };
+    world.add(with(world.new_user(&other, "ada@example.com"), "00u1")).await;
+    let new = with(world.new_user(&tenant, "ada@example.com"), "00u1");
+    let changed = with(new.clone(), "00u2").changed(world.now());
+    let mut work = world.begin(&World::system(tenant.id)).await;
+    for (change, expected) in [
+        (None, [None, None]),
+        (Some(create(&new)), [Some(&new), None]),
+        (Some(Change::from(update(&new, &changed))), [None, Some(&changed)]),
+    ] {
+        if let Some(change) = change {
+            work.apply(change).await.unwrap();
+        }
+        for (id, expected) in ["00u1", "00u2"].into_iter().zip(expected) {
+            let id = id.parse().unwrap();
+            assert_eq!(work.reads().user_by_external_id(&id).await.unwrap().as_ref(), expected);
+            assert_eq!(world.store.user_by_external_id(tenant.id, &id).await.unwrap(), None);
+        }
     }
 }
 

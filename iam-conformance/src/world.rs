@@ -67,19 +67,20 @@ impl World {
     /// Trusted code in a tenant.
     #[must_use]
     pub fn system(tenant: TenantId) -> Author {
-        Author { actor: Actor::System { reason: "conformance".into() }, tenant, context: RequestContext::default() }
+        let actor = Actor::System { reason: "conformance".into() };
+        Author { actor, tenant, directory: None, context: RequestContext::default() }
     }
 
     /// A user of a tenant, in a session.
     #[must_use]
     pub fn author(&self, tenant: TenantId, user: UserId, context: RequestContext) -> Author {
-        Author { actor: Actor::User { user, session: self.id() }, tenant, context }
+        Author { actor: Actor::User { user, session: self.id() }, tenant, directory: None, context }
     }
 
     /// A client that has not proven who it is.
     #[must_use]
     pub fn anonymous(tenant: TenantId, context: RequestContext) -> Author {
-        Author { actor: Actor::Anonymous, tenant, context }
+        Author { actor: Actor::Anonymous, tenant, directory: None, context }
     }
 
     /// Commits changes in a tenant, in one unit of work.

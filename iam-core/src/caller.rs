@@ -6,7 +6,7 @@ use std::sync::Arc;
 use iam_model::access::Authority;
 use iam_model::context::{Actor, Author, RequestContext};
 use iam_model::error::{Forbidden, Result};
-use iam_model::id::{ApiKeyId, SessionId, TenantId, UserId};
+use iam_model::id::{ApiKeyId, DirectoryId, SessionId, TenantId, UserId};
 
 /// The actor of a call, with its tenant, its rights and its request.
 ///
@@ -73,13 +73,19 @@ impl Caller {
     }
 
     fn new(actor: Actor, tenant: TenantId, authority: impl Into<Arc<Authority>>, context: RequestContext) -> Self {
-        let author = Author { actor, tenant, context };
+        let author = Author { actor, tenant, directory: None, context };
         Self { author, authority: authority.into() }
     }
 
     /// Returns the same caller with other rights, which were just read again.
     pub(crate) fn with_authority(mut self, authority: Arc<Authority>) -> Self {
         self.authority = authority;
+        self
+    }
+
+    /// Returns the same caller, which acts for a directory: the audit entries of its changes name it.
+    pub(crate) fn for_directory(mut self, directory: DirectoryId) -> Self {
+        self.author.directory = Some(directory);
         self
     }
 

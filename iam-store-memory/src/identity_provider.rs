@@ -62,6 +62,7 @@ impl TenantState {
                 self.identity_providers.insert(changed.id, changed);
             }
             IdentityProviderChange::Delete { provider, .. } => {
+                hold(Constraint::Reference, !self.is_provider_of_directory(provider.id))?;
                 self.identity_providers.remove(&provider.id).ok_or(StoreError::Missing("identity provider"))?;
                 self.identities.retain(|_, identity| identity.provider_id != provider.id);
             }

@@ -9,6 +9,7 @@ mod api_key;
 mod assignment;
 mod audit;
 mod credential;
+mod directory;
 mod domain;
 mod factor;
 mod history;

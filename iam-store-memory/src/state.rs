@@ -10,11 +10,12 @@ use iam_model::challenge::Challenge;
 use iam_model::change::{AuditChange, MailChange};
 use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
+use iam_model::directory::{Directory, DirectoryActivity, DirectoryUser};
 use iam_model::domain::Domain;
 use iam_model::factor::Factor;
 use iam_model::id::{
-    AccessReviewId, ApiKeyId, AssignmentId, DomainId, FactorId, IdentityId, IdentityProviderId, InvitationId,
-    MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
+    AccessReviewId, ApiKeyId, AssignmentId, DirectoryId, DomainId, FactorId, IdentityId, IdentityProviderId,
+    InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::identity::Identity;
@@ -99,6 +100,9 @@ pub(super) struct TenantState {
     pub(super) domains: BTreeMap<DomainId, Domain>,
     pub(super) identity_providers: BTreeMap<IdentityProviderId, IdentityProvider>,
     pub(super) identities: BTreeMap<IdentityId, Identity>,
+    pub(super) directories: BTreeMap<DirectoryId, Directory>,
+    pub(super) directory_activities: BTreeMap<DirectoryId, DirectoryActivity>,
+    pub(super) directory_users: BTreeMap<UserId, DirectoryUser>,
     pub(super) past: PastVersions,
 }
 

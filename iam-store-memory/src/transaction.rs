@@ -46,6 +46,8 @@ impl Transaction for MemoryTransaction {
             Change::Domain(change) => self.write_domain(change),
             Change::IdentityProvider(change) => self.draft.write_identity_provider(change),
             Change::Identity(change) => self.draft.write_identity(change),
+            Change::Directory(change) => self.draft.write_directory(change),
+            Change::DirectoryUser(change) => self.draft.write_directory_user(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

@@ -56,6 +56,10 @@ impl UserTransaction for MemoryTransaction {
         Ok(self.draft.users_by_id(ids))
     }
 
+    async fn user_by_external_id(&mut self, external_id: &ExternalId) -> Result<Option<User>, StoreError> {
+        Ok(self.draft.user_with_external_id(external_id).cloned())
+    }
+
     async fn lock_users_at_home(&mut self, organization: OrganizationId, limit: u32) -> Result<Vec<User>, StoreError> {
         let at_home = self.draft.users.values().filter(|user| user.home_organization_id == Some(organization));
         let mut found: Vec<User> = at_home.cloned().collect();

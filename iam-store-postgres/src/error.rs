@@ -27,6 +27,8 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "domains_verified_key" => Some(Constraint::VerifiedDomain),
         "identity_providers_slug_key" => Some(Constraint::IdentityProviderSlug),
         "identities_subject_key" | "identities_user_key" => Some(Constraint::Identity),
+        "directories_account_key" => Some(Constraint::DirectoryAccount),
+        "directory_users_name_key" | "directory_users_pkey" => Some(Constraint::DirectoryUserName),
         "signing_keys_pkey" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

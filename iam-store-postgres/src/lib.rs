@@ -7,6 +7,7 @@ mod audit;
 mod column;
 mod connections;
 mod credential;
+mod directory;
 mod distribution;
 mod domain;
 mod error;

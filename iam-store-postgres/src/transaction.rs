@@ -168,6 +168,8 @@ impl PostgresTransaction {
             Change::Domain(change) => self.write_domain(change).await,
             Change::IdentityProvider(change) => self.write_identity_provider(change).await,
             Change::Identity(change) => self.write_identity(change).await,
+            Change::Directory(change) => self.write_directory(change).await,
+            Change::DirectoryUser(change) => self.write_directory_user(change).await,
         }
     }
 }

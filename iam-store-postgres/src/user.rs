@@ -135,6 +135,22 @@ impl UserTransaction for PostgresTransaction {
         rows.into_iter().map(User::try_from).collect()
     }
 
+    async fn user_by_external_id(&mut self, external_id: &ExternalId) -> Result<Option<User>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM iam.users u
+            WHERE u.tenant_id = $1 AND u.external_id = $2
+            "#,
+            self.tenant(),
+            external_id.as_str()
+        );
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(User::try_from).transpose()
+    }
+
     async fn lock_users_at_home(&mut self, organization: OrganizationId, limit: u32) -> Result<Vec<User>, StoreError> {
         let rows = sqlx::query_as!(
             Row,

@@ -33,6 +33,9 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "identity_providers.tenant_id, identity_providers.slug" => Some(Constraint::IdentityProviderSlug),
         "identities.tenant_id, identities.provider_id, identities.issuer, identities.subject"
         | "identities.tenant_id, identities.user_id, identities.provider_id" => Some(Constraint::Identity),
+        "directories.tenant_id, directories.service_account_id" => Some(Constraint::DirectoryAccount),
+        "directory_users.tenant_id, directory_users.directory_id, directory_users.user_name_key"
+        | "directory_users.tenant_id, directory_users.user_id" => Some(Constraint::DirectoryUserName),
         "signing_keys.purpose, signing_keys.generation" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

@@ -7,6 +7,7 @@ mod audit;
 mod bulk;
 mod column;
 mod credential;
+mod directory;
 mod domain;
 mod error;
 mod factor;

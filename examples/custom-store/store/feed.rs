@@ -161,6 +161,8 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Domain(_)
         | Change::IdentityProvider(_)
         | Change::Identity(_)
+        | Change::Directory(_)
+        | Change::DirectoryUser(_)
         | Change::Challenge(_)
         | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)

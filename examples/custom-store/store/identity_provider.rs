@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use iam_model::change::IdentityProviderChange;
+use iam_model::directory::Directory;
 use iam_model::id::{IdentityProviderId, TenantId};
 use iam_model::identity_provider::{EncryptedClientSecret, IdentityProvider};
 use iam_model::store::{IdentityProviderStore, IdentityProviderTransaction};
@@ -99,6 +100,8 @@ impl Draft<'_> {
                 })
             }
             IdentityProviderChange::Delete { provider, .. } => {
+                let is_named = |directory: &Directory| directory.identity_provider_id == Some(provider.id);
+                hold(Constraint::Reference, !self.view().any(is_named)?)?;
                 self.remove_identities_at(provider.id)?;
                 let removed = self.remove::<IdentityProviderRow>(&key(provider.id))?;
                 removed.then_some(()).ok_or(StoreError::Missing("identity provider"))

@@ -8,6 +8,7 @@ mod api_key;
 mod assignment;
 mod audit;
 mod credential;
+mod directory;
 mod domain;
 mod factor;
 mod feed;

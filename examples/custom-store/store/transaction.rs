@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use iam_model::access_review::{AccessReview, AccessReviewItem};
 use iam_model::assignment::Assignment;
 use iam_model::change::{AuditBatch, Change};
+use iam_model::directory::{Directory, DirectoryUser};
 use iam_model::domain::Domain;
 use iam_model::id::TenantId;
 use iam_model::identity::Identity;
@@ -22,6 +23,7 @@ use super::Writing;
 use super::api_key::ApiKeyRow;
 use super::audit::EntryRow;
 use super::credential::{AttemptsRow, PasswordRow};
+use super::directory::ActivityRow;
 use super::factor::{ChallengeRow, FactorRow, RecoveryCodesRow};
 use super::feed::{Feed, changed_by};
 use super::history::{HistoryStartRow, PastRow};
@@ -88,6 +90,8 @@ impl Transaction for RedbTransaction {
             Change::Domain(change) => draft.write_domain(change),
             Change::IdentityProvider(change) => draft.write_identity_provider(change),
             Change::Identity(change) => draft.write_identity(change),
+            Change::Directory(change) => draft.write_directory(change),
+            Change::DirectoryUser(change) => draft.write_directory_user(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -130,6 +134,9 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<Domain>(rows)?;
     create::<IdentityProviderRow>(rows)?;
     create::<Identity>(rows)?;
+    create::<Directory>(rows)?;
+    create::<ActivityRow>(rows)?;
+    create::<DirectoryUser>(rows)?;
     create::<LinkRow>(rows)?;
     create::<MessageRow>(rows)?;
     create::<QueuedMailRow>(rows)?;

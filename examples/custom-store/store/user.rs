@@ -71,6 +71,10 @@ impl UserTransaction for RedbTransaction {
         self.view().users_by_id(ids)
     }
 
+    async fn user_by_external_id(&mut self, external_id: &ExternalId) -> Result<Option<User>, StoreError> {
+        self.view().user_with_external_id(external_id)
+    }
+
     async fn lock_users_at_home(&mut self, organization: OrganizationId, limit: u32) -> Result<Vec<User>, StoreError> {
         let mut users = self.view().select(|user: &User| user.home_organization_id == Some(organization))?;
         users.sort_by_key(|user| user.id);

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::id::{ApiKeyId, SessionId, TenantId, UserId};
+use crate::id::{ApiKeyId, DirectoryId, SessionId, TenantId, UserId};
 use crate::validate::Invalid;
 
 /// The actor of a call: who makes it.
@@ -44,6 +44,8 @@ pub struct Author {
     pub actor: Actor,
     /// The tenant in which the change is made.
     pub tenant: TenantId,
+    /// The directory for which an API key acts; `None` in all other calls.
+    pub directory: Option<DirectoryId>,
     /// The request that the change belongs to.
     pub context: RequestContext,
 }

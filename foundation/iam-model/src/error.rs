@@ -200,6 +200,8 @@ impl From<StoreError> for Error {
             StoreError::Conflict(Constraint::Domain) => Conflict::DomainExists.into(),
             StoreError::Conflict(Constraint::VerifiedDomain) => Conflict::DomainVerifiedElsewhere.into(),
             StoreError::Conflict(Constraint::Identity) => Conflict::IdentityLinked.into(),
+            StoreError::Conflict(Constraint::DirectoryAccount) => Conflict::DirectoryAccountTaken.into(),
+            StoreError::Conflict(Constraint::DirectoryUserName) => Conflict::DirectoryUserNameTaken.into(),
             StoreError::Conflict(Constraint::IdempotencyRecord) => Conflict::StillRunning.into(),
             StoreError::Busy => Self::Overloaded { retry_after: Duration::from_secs(1) },
             other => Self::Store(other),
@@ -483,6 +485,16 @@ pub enum Conflict {
     /// The tenant has as many identity providers as it may have.
     #[error("The tenant has the maximum number of identity providers. Remove one first.")]
     TooManyIdentityProviders,
+    /// The tenant has as many directories as it may have.
+    #[error("The tenant has the maximum number of directories. Remove one first.")]
+    TooManyDirectories,
+    /// The service account belongs to another directory.
+    #[error("The service account belongs to another directory.")]
+    DirectoryAccountTaken,
+    /// Another user of the directory has this user name, compared without case. A user that the directory deleted also
+    /// keeps its own.
+    #[error("Another user of the directory has this user name.")]
+    DirectoryUserNameTaken,
     /// The access review is completed or cancelled.
     #[error("The access review is not open.")]
     AccessReviewNotOpen,

@@ -118,6 +118,8 @@ ids! {
     IdentityProviderId;
     /// Identifies the link of a user to an account at an identity provider.
     IdentityId;
+    /// Identifies a directory, which writes users of a tenant.
+    DirectoryId;
 }
 
 impl TenantId {

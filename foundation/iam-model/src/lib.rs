@@ -14,6 +14,7 @@ pub mod change;
 pub mod clock;
 pub mod context;
 pub mod credential;
+pub mod directory;
 pub mod domain;
 pub mod error;
 pub mod factor;

@@ -78,6 +78,10 @@ pub enum Constraint {
     IdentityProviderSlug,
     /// An account at an identity provider belongs to only one user of the tenant, and a user has only one there.
     Identity,
+    /// A service account has only one directory.
+    DirectoryAccount,
+    /// A user name belongs to only one user of a directory, and a user belongs to only one directory.
+    DirectoryUserName,
     /// A referenced row exists, in the same tenant.
     Reference,
 }

@@ -7,6 +7,7 @@ pub mod audit;
 pub mod column;
 pub mod credential;
 pub mod database;
+pub mod directory;
 pub mod domain;
 pub mod error;
 pub mod factor;

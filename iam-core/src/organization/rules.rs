@@ -248,7 +248,8 @@ mod tests {
             Err(error) => return describe(&error),
         };
         let Some(change) = decision.change.map(Change::from) else { return "unchanged".to_owned() };
-        let author = Author { actor: Actor::Anonymous, tenant: TenantId::NONE, context: RequestContext::default() };
+        let (tenant, context) = (TenantId::NONE, RequestContext::default());
+        let author = Author { actor: Actor::Anonymous, tenant, directory: None, context };
         match rights.check_escalation(change.granted_rights(&author, at(1))) {
             Ok(()) => format!("{} at depth {}", decision.organization.organization.status, decision.organization.depth),
             Err(Error::Forbidden(Forbidden::Escalation(shortfall))) => shortfall.to_string(),

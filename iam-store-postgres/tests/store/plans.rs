@@ -18,6 +18,8 @@ use iam_core::session::SessionStore as _;
 use iam_core::tenant::Directory;
 use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus, UserStore as _};
 use iam_core::{Email, Store, TenantId, UserId};
+use iam_model::directory::{Condition, TextOperator, UserSortField, UserTest, UserText};
+use iam_model::store::DirectoryStore as _;
 use serde_json::Value;
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::{Connection as _, Executor as _};
@@ -347,6 +349,32 @@ async fn a_list_reads_little_more_than_it_shows() {
     assert_eq!(store.sessions_of(tenant, user).await.unwrap().len(), 1);
     let (rows, explained) = read();
     assert!(rows <= 1, "{rows} rows: {explained:#?}");
+}
+
+/// Before a directory writes a user, it looks for the user by one of these.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_of_a_directory_is_found_by_its_name_or_an_identifier_alone() {
+    const USER: &str = "00000002-0000-7000-8000-000000000007";
+    let (database, _template) = filled().await;
+    let _alone = explained::ALONE.lock().await;
+    let store = explained::store(&database).await;
+    let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+    let directory = "00000002-0000-7000-8000-000000000000".parse().unwrap();
+    let sort = (UserSortField::Created, SortOrder::Ascending);
+    for (field, value) in
+        [(UserText::UserName, "USER7@example.com"), (UserText::ExternalId, USER), (UserText::Id, USER)]
+    {
+        let equals = Condition::Test(UserTest::Text { field, operator: TextOperator::Equals, value: value.to_owned() });
+        for condition in [equals.clone(), Condition::All(vec![Condition::Test(UserTest::Active(true)), equals])] {
+            let (users, total) = store.provisioned_users(tenant, directory, &condition, sort, 0, 100).await.unwrap();
+            let found: Vec<String> = users.iter().map(|found| found.user.id.to_string()).collect();
+            assert_eq!((found, total), (vec![USER.to_owned()], 1));
+            let explained = explained::take();
+            let rows: u64 = explained.iter().map(Explained::rows).sum();
+            // The user and what the directory says of it, once to find them and once to read them.
+            assert!(explained.len() == 1 && rows <= 4, "{rows} rows by {condition:?}: {explained:#?}");
+        }
+    }
 }
 
 /// The ancestors and the descendants of an organization are found step by step. Other organizations of the tenant are

@@ -93,7 +93,7 @@ JOIN iam.organizations o
 
 -- A user has its home where it has its first role.
 UPDATE iam.users u
-SET home_organization_id = (
+SET external_id = u.id::text, home_organization_id = (
     SELECT a.organization_id
     FROM iam.role_assignments a
     WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id
@@ -190,6 +190,16 @@ FROM iam.users;
 
 INSERT INTO iam.identities
 SELECT tenant_id, id, id, id, 'https://login.example.com', id::text, email, now(), now() FROM iam.users;
+
+INSERT INTO iam.directories (tenant_id, id, name, service_account_id, identity_provider_id, adopt, created_at, updated_at)
+SELECT tenant_id, id, 'Directory', id, id, false, now(), now() FROM iam.users;
+
+-- The users of a tenant are in one directory.
+INSERT INTO iam.directory_users
+SELECT
+    tenant_id, id, first_value(id) OVER (PARTITION BY tenant_id ORDER BY id), email, email_key, NULL, created_at,
+    updated_at, 1, '{"emails": []}', '{}'
+FROM iam.users;
 
 INSERT INTO iam.api_keys (tenant_id, id, user_id, name, secret_hash, expires_at, created_at)
 SELECT tenant_id, id, id, 'Key', sha256(uuid_send(id)), '2100-01-01', now() FROM iam.users;

@@ -33,8 +33,9 @@ const PERSONAL_OF_FACTORS_AND_KEYS: &str = "name";
 /// A further personal field in the values of entries about an identity: a provider may use an address as the subject.
 const PERSONAL_OF_IDENTITIES: &str = "subject";
 
-/// A further personal field in the values of entries about a user: another system knows the person by it.
-const PERSONAL_OF_USERS: &str = "externalId";
+/// Further personal fields in the values of entries about a user: another system knows the person by the first two, and
+/// the third one is all that a directory says of the person.
+const PERSONAL_OF_USERS: [&str; 3] = ["externalId", "userName", "attributes"];
 
 /// Further personal fields in entries about a tenant: a tenant is often named after the person who registered it.
 const PERSONAL_OF_TENANTS: [&str; 2] = ["name", "slug"];
@@ -166,7 +167,7 @@ impl AuditEntry {
                 && PERSONAL_OF_TENANTS.iter().any(|personal| is_folded(name, personal)))
             || (part == Part::Values && is_of_factor_or_key && name == PERSONAL_OF_FACTORS_AND_KEYS)
             || (part == Part::Values && self.resource_type == ResourceType::IDENTITY && name == PERSONAL_OF_IDENTITIES)
-            || (part == Part::Values && self.resource_type == ResourceType::USER && name == PERSONAL_OF_USERS)
+            || (part == Part::Values && self.resource_type == ResourceType::USER && PERSONAL_OF_USERS.contains(&name))
     }
 }
 
@@ -262,10 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn the_external_identifier_of_a_user_is_personal() {
-        let values = json!({ "externalId": "00u1", "status": "ACTIVE" });
+    fn what_another_system_knows_of_a_user_is_personal() {
+        let attributes =
+            json!({ "name": { "givenName": "Ada" }, "title": "Countess", "emails": [{ "value": "a@b.example" }] });
+        let values = json!({ "externalId": "00u1", "userName": "ada", "attributes": attributes, "status": "ACTIVE" });
         let about_user = entry(values.clone());
-        assert_eq!(about_user.personal_values(), [json!("00u1")]);
+        assert_eq!(about_user.personal_values(), [attributes, json!("00u1"), json!("ada")]);
+        let mut erased = about_user.clone();
+        erased.erase_details();
+        let left = json!({ "externalId": ERASED, "userName": ERASED, "attributes": ERASED, "status": "ACTIVE" });
+        assert_eq!((json!(erased.new_value), erased.digest()), (left, about_user.digest()));
         // An application that writes such a field means something of its own.
         let of_application = AuditEntry { new_value: None, metadata: fields(values.clone()), ..entry(Value::Null) };
         assert!(of_application.personal_values().is_empty());

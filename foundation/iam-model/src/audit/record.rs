@@ -15,6 +15,9 @@ pub(super) const SYSTEM: &str = "system";
 /// The field of the metadata that names the API key of the caller.
 pub(super) const API_KEY: &str = "apiKeyId";
 
+/// The field of the metadata that names the directory for which the caller acts.
+pub(super) const DIRECTORY: &str = "directoryId";
+
 /// The description of a change for the audit log, without the caller and the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
@@ -131,6 +134,9 @@ impl Record {
             Actor::System { reason } => drop(metadata.insert(SYSTEM.to_owned(), Value::from(reason.as_ref()))),
             Actor::ApiKey { key, .. } => drop(metadata.insert(API_KEY.to_owned(), json!(key))),
             Actor::User { .. } | Actor::Anonymous => {}
+        }
+        if let Some(directory) = author.directory {
+            metadata.insert(DIRECTORY.to_owned(), json!(directory));
         }
         AuditEntry {
             id,

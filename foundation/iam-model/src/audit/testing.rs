@@ -10,7 +10,8 @@ use crate::id::TenantId;
 /// Trusted code in a tenant.
 #[must_use]
 pub fn author(tenant: TenantId) -> Author {
-    Author { actor: Actor::System { reason: "test".into() }, tenant, context: RequestContext::default() }
+    let actor = Actor::System { reason: "test".into() };
+    Author { actor, tenant, directory: None, context: RequestContext::default() }
 }
 
 /// An entry with these new values.

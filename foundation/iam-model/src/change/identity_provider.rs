@@ -16,7 +16,7 @@ pub enum IdentityProviderChange {
         /// The provider after the change.
         after: IdentityProvider,
     },
-    /// A provider is removed, with the links of users to its accounts.
+    /// A provider is removed, with the links of users to its accounts. No directory may name it.
     Delete {
         /// The provider.
         provider: IdentityProvider,

@@ -7,6 +7,7 @@ mod audit;
 mod batch;
 mod challenge;
 mod credential;
+mod directory;
 mod domain;
 mod factor;
 mod idempotency;
@@ -33,6 +34,7 @@ pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, Eras
 pub use batch::AuditBatch;
 pub use challenge::ChallengeChange;
 pub use credential::{CredentialChange, LoginFailure};
+pub use directory::{DirectoryChange, DirectoryUserChange};
 pub use domain::DomainChange;
 pub use factor::FactorChange;
 pub use idempotency::IdempotencyChange;
@@ -140,6 +142,10 @@ changes! {
     IdentityProvider(IdentityProviderChange),
     /// A change of identities.
     Identity(IdentityChange),
+    /// A change of directories.
+    Directory(DirectoryChange),
+    /// A change of what directories say of their users.
+    DirectoryUser(DirectoryUserChange),
 }
 
 impl Change {
@@ -174,7 +180,9 @@ impl Change {
             | Self::AccessReview(_)
             | Self::Domain(_)
             | Self::IdentityProvider(_)
-            | Self::Identity(_) => Vec::new(),
+            | Self::Identity(_)
+            | Self::Directory(_)
+            | Self::DirectoryUser(_) => Vec::new(),
         }
     }
 
@@ -204,6 +212,8 @@ impl Change {
             Self::Domain(change) => change.granted_rights(),
             Self::IdentityProvider(change) => change.granted_rights(),
             Self::Identity(change) => change.granted_rights(author, now),
+            Self::Directory(change) => change.granted_rights(),
+            Self::DirectoryUser(change) => change.granted_rights(),
         }
     }
 
@@ -230,7 +240,9 @@ impl Change {
             | Self::Challenge(_)
             | Self::Webhook(_)
             | Self::AccessReview(_)
-            | Self::Domain(_) => false,
+            | Self::Domain(_)
+            | Self::Directory(_)
+            | Self::DirectoryUser(_) => false,
         };
         gives_rights && self.granted_rights(author, now).iter().any(|granted| granted.change_protections(now))
     }

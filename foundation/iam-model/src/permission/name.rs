@@ -82,6 +82,10 @@ built_in! {
     IDENTITY_PROVIDERS_READ = "identity-providers:read", "See identity providers.";
     IDENTITY_PROVIDERS_UPDATE = "identity-providers:update", "Rename identity providers; change them, with all permissions.";
     IDENTITY_PROVIDERS_DELETE = "identity-providers:delete", "Remove identity providers, with all permissions.";
+    DIRECTORIES_CREATE = "directories:create", "Make directories.";
+    DIRECTORIES_READ = "directories:read", "See directories.";
+    DIRECTORIES_UPDATE = "directories:update", "Change directories.";
+    DIRECTORIES_DELETE = "directories:delete", "Remove directories.";
 }
 
 impl Permission {
@@ -292,7 +296,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 14 * 4);
+        assert_eq!(names.len(), 15 * 4);
     }
 
     #[test]

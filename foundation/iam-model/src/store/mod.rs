@@ -10,6 +10,7 @@ mod api_key;
 mod assignment;
 mod audit;
 mod credential;
+mod directory;
 mod domain;
 mod factor;
 mod feed;
@@ -37,6 +38,7 @@ pub use api_key::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};
 pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
 pub use audit::{AuditStore, AuditTransaction, SequenceStore};
 pub use credential::{CredentialStore, CredentialTransaction};
+pub use directory::{DirectoryStore, DirectoryTransaction};
 pub use domain::{DomainStore, DomainTransaction};
 pub use factor::{FactorStore, FactorTransaction};
 pub use feed::{ChangeFeed, FeedNotification};
@@ -99,6 +101,7 @@ pub trait Store:
     + DomainStore
     + IdentityProviderStore
     + IdentityStore
+    + DirectoryStore
     + Send
     + Sync
     + 'static
@@ -179,6 +182,7 @@ pub trait TransactionReads:
     + DomainTransaction
     + IdentityProviderTransaction
     + IdentityTransaction
+    + DirectoryTransaction
     + Send
 {
 }
@@ -204,6 +208,7 @@ impl<T> TransactionReads for T where
         + DomainTransaction
         + IdentityProviderTransaction
         + IdentityTransaction
+        + DirectoryTransaction
         + Send
 {
 }

@@ -52,6 +52,10 @@ pub trait UserTransaction {
     /// statuses that it reads here stay valid.
     async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
 
+    /// Returns a user as [`UserStore::user_by_external_id`] does. A concurrent unit of work may give the identifier to
+    /// another user, and only one of the two commits.
+    async fn user_by_external_id(&mut self, external_id: &ExternalId) -> Result<Option<User>, StoreError>;
+
     /// Returns at most this many users whose home is exactly this organization, in the order of their ids, and locks
     /// them until the unit of work ends. The home of a user changes only under
     /// [`lock_tenant`](crate::store::TenantTransaction::lock_tenant).

@@ -1,0 +1,390 @@
+use async_trait::async_trait;
+use iam_model::change::{DirectoryChange, DirectoryUserChange};
+use iam_model::clock::Timestamp;
+use iam_model::directory::{
+    Condition, Directory, DirectoryActivity, DirectoryRefusal, DirectoryUser, DirectoryUserName, ProvisionedUser,
+    UserSortField, UserTest,
+};
+use iam_model::id::{DirectoryId, IdentityProviderId, TenantId, UserId};
+use iam_model::page::SortOrder;
+use iam_model::store::{DirectoryStore, DirectoryTransaction};
+use iam_model::store_error::StoreError;
+use iam_store_sql::audit::Fields;
+use iam_store_sql::directory::{
+    DirectoryRow, DirectorySearch, DirectoryUserRow, ListedDirectoryRow, ProvisionedUserRow, list, read_provisioned,
+    stored_attributes, stored_refusal, stored_search,
+};
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::Counted;
+use sqlx::types::Json;
+use sqlx::{Postgres, QueryBuilder};
+
+use crate::PostgresStore;
+use crate::column::in_range;
+use crate::error::store_error;
+use crate::transaction::PostgresTransaction;
+
+type Row = DirectoryRow<Timestamp>;
+type ListedRow = ListedDirectoryRow<Timestamp>;
+type EntryRow = DirectoryUserRow<Timestamp>;
+type ProvisionedRow = ProvisionedUserRow<Timestamp>;
+type Refusals = Json<Vec<DirectoryRefusal>>;
+
+// The statement that adds a refusal keeps this many.
+const _: () = assert!(DirectoryRefusal::MAX == 20);
+
+#[async_trait]
+impl DirectoryStore for PostgresStore {
+    async fn directory(&self, tenant: TenantId, id: DirectoryId) -> Result<Option<Directory>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                d.tenant_id, d.id, d.name, d.service_account_id, d.identity_provider_id, d.adopt, d.created_at,
+                d.updated_at, d.version
+            FROM iam.directories d
+            WHERE d.tenant_id = $1 AND d.id = $2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(Directory::try_from).transpose()
+    }
+
+    async fn directories(&self, tenant: TenantId) -> Result<Vec<(Directory, DirectoryActivity)>, StoreError> {
+        let rows = sqlx::query_as!(
+            ListedRow,
+            r#"
+            SELECT
+                d.tenant_id, d.id, d.name, d.service_account_id, d.identity_provider_id, d.adopt, d.created_at,
+                d.updated_at, d.version, d.last_request_at, d.refusals AS "refusals: Refusals"
+            FROM iam.directories d
+            WHERE d.tenant_id = $1
+            ORDER BY d.name, d.id
+            "#,
+            tenant.as_uuid()
+        );
+        let rows = self.answer(rows.fetch_all(&self.reads_of(tenant))).await?;
+        rows.into_iter().map(ListedRow::listed).collect()
+    }
+
+    async fn directory_of_account(&self, tenant: TenantId, account: UserId) -> Result<Option<Directory>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                d.tenant_id, d.id, d.name, d.service_account_id, d.identity_provider_id, d.adopt, d.created_at,
+                d.updated_at, d.version
+            FROM iam.directories d
+            WHERE d.tenant_id = $1 AND d.service_account_id = $2
+            "#,
+            tenant.as_uuid(),
+            account.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(Directory::try_from).transpose()
+    }
+
+    async fn directory_user(&self, tenant: TenantId, user: UserId) -> Result<Option<DirectoryUser>, StoreError> {
+        let row = sqlx::query_as!(
+            EntryRow,
+            r#"
+            SELECT
+                d.tenant_id, d.user_id, d.directory_id, d.user_name, d.attributes AS "attributes: Fields", d.deleted_at,
+                d.created_at, d.updated_at, d.version
+            FROM iam.directory_users d
+            WHERE d.tenant_id = $1 AND d.user_id = $2
+            "#,
+            tenant.as_uuid(),
+            user.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(DirectoryUser::try_from).transpose()
+    }
+
+    async fn provisioned_user(
+        &self,
+        tenant: TenantId,
+        directory: DirectoryId,
+        user: UserId,
+    ) -> Result<Option<ProvisionedUser>, StoreError> {
+        let row = sqlx::query_as!(
+            ProvisionedRow,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version,
+                d.directory_id, d.user_name, d.attributes AS "attributes: Fields",
+                d.created_at AS entry_created_at, d.updated_at AS entry_updated_at, d.version AS entry_version
+            FROM iam.directory_users d
+            JOIN iam.users u ON u.tenant_id = d.tenant_id AND u.id = d.user_id
+            WHERE d.tenant_id = $1 AND d.user_id = $2 AND d.directory_id = $3 AND d.deleted_at IS NULL
+            "#,
+            tenant.as_uuid(),
+            user.as_uuid(),
+            directory.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(ProvisionedUser::try_from).transpose()
+    }
+
+    async fn provisioned_users(
+        &self,
+        tenant: TenantId,
+        directory: DirectoryId,
+        condition: &Condition<UserTest>,
+        sort: (UserSortField, SortOrder),
+        first: u64,
+        limit: u32,
+    ) -> Result<(Vec<ProvisionedUser>, u64), StoreError> {
+        // Not prepared once for all: the text of the statement varies from call to call, and the planner must see the
+        // values.
+        read_provisioned(first, limit, |first, limit| {
+            self.list(tenant, move |source| {
+                let mut list = list::<Self>(tenant, directory, condition, sort, first, limit);
+                async move {
+                    let rows = list.build_query_as::<Counted<ProvisionedRow>>();
+                    rows.persistent(false).fetch_all(&source).await
+                }
+            })
+        })
+        .await
+    }
+
+    async fn record_directory_request(
+        &self,
+        tenant: TenantId,
+        id: DirectoryId,
+        at: Timestamp,
+        refusal: Option<&DirectoryRefusal>,
+    ) -> Result<(), StoreError> {
+        let Some(refusal) = refusal else {
+            let update = sqlx::query!(
+                r#"
+                UPDATE iam.directories
+                SET last_request_at = $3
+                WHERE tenant_id = $1 AND id = $2 AND (last_request_at IS NULL OR last_request_at < $3)
+                "#,
+                tenant.as_uuid(),
+                id.as_uuid(),
+                in_range(at)
+            );
+            return self.answer(update.execute(&self.writes())).await.map(drop);
+        };
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.directories
+            SET
+                last_request_at = greatest(last_request_at, $3),
+                refusals = jsonb_path_query_array($4::jsonb || refusals, '$[0 to 19]')
+            WHERE tenant_id = $1 AND id = $2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid(),
+            in_range(at),
+            stored_refusal(refusal) as _
+        );
+        self.answer(update.execute(&self.writes())).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl DirectoryTransaction for PostgresTransaction {
+    async fn directories(&mut self) -> Result<Vec<Directory>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                d.tenant_id, d.id, d.name, d.service_account_id, d.identity_provider_id, d.adopt, d.created_at,
+                d.updated_at, d.version
+            FROM iam.directories d
+            WHERE d.tenant_id = $1
+            ORDER BY d.name, d.id
+            "#,
+            self.tenant()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Directory::try_from).collect()
+    }
+
+    async fn directory_user(&mut self, user: UserId) -> Result<Option<DirectoryUser>, StoreError> {
+        let row = sqlx::query_as!(
+            EntryRow,
+            r#"
+            SELECT
+                d.tenant_id, d.user_id, d.directory_id, d.user_name, d.attributes AS "attributes: Fields", d.deleted_at,
+                d.created_at, d.updated_at, d.version
+            FROM iam.directory_users d
+            WHERE d.tenant_id = $1 AND d.user_id = $2
+            "#,
+            self.tenant(),
+            user.as_uuid()
+        );
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(DirectoryUser::try_from).transpose()
+    }
+
+    async fn directory_user_named(
+        &mut self,
+        directory: DirectoryId,
+        name: &DirectoryUserName,
+    ) -> Result<Option<DirectoryUser>, StoreError> {
+        let row = sqlx::query_as!(
+            EntryRow,
+            r#"
+            SELECT
+                d.tenant_id, d.user_id, d.directory_id, d.user_name, d.attributes AS "attributes: Fields", d.deleted_at,
+                d.created_at, d.updated_at, d.version
+            FROM iam.directory_users d
+            WHERE d.tenant_id = $1 AND d.directory_id = $2 AND d.user_name_key = $3
+            "#,
+            self.tenant(),
+            directory.as_uuid(),
+            name.key()
+        );
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(DirectoryUser::try_from).transpose()
+    }
+
+    async fn users_of_directory(&mut self, directory: DirectoryId) -> Result<Vec<UserId>, StoreError> {
+        let ids = sqlx::query_scalar!(
+            r#"
+            SELECT d.user_id
+            FROM iam.directory_users d
+            WHERE d.tenant_id = $1 AND d.directory_id = $2 AND d.deleted_at IS NULL
+            ORDER BY d.user_id
+            "#,
+            self.tenant(),
+            directory.as_uuid()
+        );
+        let ids = ids.fetch_all(self.connection()).await.map_err(store_error)?;
+        Ok(ids.into_iter().map(UserId::from).collect())
+    }
+}
+
+impl PostgresTransaction {
+    pub(crate) async fn write_directory(&mut self, change: &DirectoryChange) -> Result<(), StoreError> {
+        match change {
+            DirectoryChange::Create(directory) => self.insert_directory(directory).await,
+            DirectoryChange::Update { after, .. } => self.update_directory(after).await,
+            DirectoryChange::Delete(directory) => self.delete_directory(directory.id).await,
+        }
+    }
+
+    async fn insert_directory(&mut self, directory: &Directory) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.directories (
+                tenant_id, id, name, service_account_id, identity_provider_id, adopt, created_at, updated_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            "#,
+            self.tenant(),
+            directory.id.as_uuid(),
+            directory.name.as_str(),
+            directory.service_account_id.as_uuid(),
+            directory.identity_provider_id.map(IdentityProviderId::as_uuid),
+            directory.adopt,
+            in_range(directory.created_at),
+            in_range(directory.updated_at)
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn update_directory(&mut self, directory: &Directory) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.directories
+            SET
+                name = $3,
+                service_account_id = $4,
+                identity_provider_id = $5,
+                adopt = $6,
+                updated_at = $7,
+                version = version + 1
+            WHERE tenant_id = $1 AND id = $2
+            "#,
+            self.tenant(),
+            directory.id.as_uuid(),
+            directory.name.as_str(),
+            directory.service_account_id.as_uuid(),
+            directory.identity_provider_id.map(IdentityProviderId::as_uuid),
+            directory.adopt,
+            in_range(directory.updated_at)
+        );
+        expect_row(self.execute(update).await?, "directory")
+    }
+
+    async fn delete_directory(&mut self, id: DirectoryId) -> Result<(), StoreError> {
+        let delete =
+            sqlx::query!("DELETE FROM iam.directories WHERE tenant_id = $1 AND id = $2", self.tenant(), id.as_uuid());
+        expect_row(self.execute(delete).await?, "directory")
+    }
+
+    pub(crate) async fn write_directory_user(&mut self, change: &DirectoryUserChange) -> Result<(), StoreError> {
+        match change {
+            DirectoryUserChange::Create(entry) => self.insert_directory_user(entry).await,
+            DirectoryUserChange::Update { after, .. } => self.update_directory_user(after).await,
+        }
+    }
+
+    async fn insert_directory_user(&mut self, entry: &DirectoryUser) -> Result<(), StoreError> {
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.directory_users (
+                tenant_id, user_id, directory_id, user_name, user_name_key, attributes, search, deleted_at, created_at,
+                updated_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6::text::json, $7, $8, $9, $10)
+            "#,
+            self.tenant(),
+            entry.user_id.as_uuid(),
+            entry.directory_id.as_uuid(),
+            entry.user_name.as_str(),
+            entry.user_name.key(),
+            stored_attributes(entry),
+            stored_search(entry) as _,
+            entry.deleted_at.map(in_range),
+            in_range(entry.created_at),
+            in_range(entry.updated_at)
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    async fn update_directory_user(&mut self, entry: &DirectoryUser) -> Result<(), StoreError> {
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.directory_users
+            SET
+                directory_id = $3,
+                user_name = $4,
+                user_name_key = $5,
+                attributes = $6::text::json,
+                search = $7,
+                deleted_at = $8,
+                created_at = $9,
+                updated_at = $10,
+                version = version + 1
+            WHERE tenant_id = $1 AND user_id = $2
+            "#,
+            self.tenant(),
+            entry.user_id.as_uuid(),
+            entry.directory_id.as_uuid(),
+            entry.user_name.as_str(),
+            entry.user_name.key(),
+            stored_attributes(entry),
+            stored_search(entry) as _,
+            entry.deleted_at.map(in_range),
+            in_range(entry.created_at),
+            in_range(entry.updated_at)
+        );
+        expect_row(self.execute(update).await?, "user of a directory")
+    }
+}
+
+impl DirectorySearch for PostgresStore {
+    const USER_ID: &'static str = "d.user_id::text";
+    const EMAILS: &'static str = "jsonb_array_elements(d.search -> 'emails') e (value)";
+    const GREATEST: &'static str = "greatest";
+    const BY_CODE_POINT: &'static str = " COLLATE \"C\"";
+
+    fn push_entries(query: &mut QueryBuilder<Postgres>, tenant: TenantId) {
+        query.push(" CROSS JOIN LATERAL (SELECT * FROM iam.directory_users WHERE tenant_id = ");
+        query.push_bind(tenant.as_uuid()).push(" AND user_id = p.id OFFSET 0) d");
+    }
+}
