@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use url::Url;
 
 use crate::cache::EndedSessions;
+use crate::directory_requests::DirectoryRequests;
 use crate::engine::{AfterCommit, Computing, Engine, Federation, Hook, InFlight, Keys, OutgoingMail, Shared, observed};
 use crate::hashing::PasswordHasher;
 use crate::iam::Iam;
@@ -200,6 +201,7 @@ impl Builder {
                 domain_checks: InFlight::default(),
                 provider_requests: InFlight::default(),
                 known_providers: KnownProviders::default(),
+                directory_requests: DirectoryRequests::default(),
                 event_streams: Arc::default(),
                 verified_tokens: VerifiedTokens::default(),
                 ended_sessions: EndedSessions::default(),

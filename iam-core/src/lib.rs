@@ -13,6 +13,8 @@ mod builder;
 mod cache;
 mod caller;
 pub mod credential;
+pub mod directory;
+mod directory_requests;
 mod distinct;
 pub mod domain;
 mod engine;

@@ -11,6 +11,7 @@ use crate::assignment::Assignments;
 use crate::audit::Audit;
 use crate::caller::Caller;
 use crate::credential::Credentials;
+use crate::directory::{Directories, Provisioning};
 use crate::domain::Domains;
 use crate::factor::Factors;
 use crate::federation::Federation;
@@ -69,6 +70,18 @@ impl Iam {
     #[must_use]
     pub fn domains(&self) -> Domains<'_> {
         Domains(&self.0)
+    }
+
+    /// The service for directories: makes, reads, changes and removes them.
+    #[must_use]
+    pub fn directories(&self) -> Directories<'_> {
+        Directories(&self.0)
+    }
+
+    /// The service for what directories write: makes, reads, changes and deletes their users.
+    #[must_use]
+    pub fn provisioning(&self) -> Provisioning<'_> {
+        Provisioning(&self.0)
     }
 
     /// The service for federation: logs people in by identity providers, and links their accounts.

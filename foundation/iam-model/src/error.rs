@@ -297,6 +297,9 @@ pub enum Forbidden {
     /// A program cannot do this by an API key.
     #[error("An API key cannot do this. Log in.")]
     ApiKey,
+    /// What a directory does needs an API key of its service account.
+    #[error("This API key belongs to no directory.")]
+    NoDirectory,
     /// Only trusted code can do this, for instance set the password of a user. No permission allows it.
     #[error("Only trusted code can do this.")]
     NotTrusted,
@@ -495,6 +498,12 @@ pub enum Conflict {
     /// keeps its own.
     #[error("Another user of the directory has this user name.")]
     DirectoryUserNameTaken,
+    /// The user belongs to a directory, and only the directory changes the field.
+    #[error("The directory of this user sets this field.")]
+    OfDirectory,
+    /// More users of a directory are ACTIVE than are suspended in one unit of work.
+    #[error("More than {0} users of the directory are active. Suspend some of them first, or keep them.")]
+    TooManyDirectoryUsers(u64),
     /// The access review is completed or cancelled.
     #[error("The access review is not open.")]
     AccessReviewNotOpen,

@@ -56,6 +56,7 @@ pub(crate) use crate::engine::trial::TrialChanges;
 
 use crate::cache::{CachedApiKey, CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
+use crate::directory_requests::DirectoryRequests;
 use crate::distinct::distinct;
 use crate::federation_key::FederationKey;
 use crate::hashing::PasswordHasher;
@@ -67,7 +68,7 @@ use crate::settings::Settings;
 use crate::token::{KeyRing, LinkKey, RefreshKey, VerifiedTokens, WebhookKey};
 
 /// A page with so many rows before it is far from the start of its list: the store reads all of them.
-const FAR: u64 = 1_000;
+pub(crate) const FAR: u64 = 1_000;
 
 /// How long a long read leaves its core to hashes that wait: about the time of one hash.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -98,6 +99,7 @@ pub(crate) struct Shared {
     pub(crate) domain_checks: InFlight,
     pub(crate) provider_requests: InFlight,
     pub(crate) known_providers: KnownProviders,
+    pub(crate) directory_requests: DirectoryRequests,
     pub(crate) event_streams: Arc<EventStreams>,
     pub(crate) verified_tokens: VerifiedTokens,
     pub(crate) ended_sessions: EndedSessions,

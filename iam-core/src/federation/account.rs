@@ -8,16 +8,19 @@ use iam_model::id::{DomainId, TenantId};
 use iam_model::identity::Identity;
 use iam_model::identity_provider::{IdentityProvider, Provisioning};
 use iam_model::permission::PermissionPattern;
+use iam_model::store::GrantQuery;
 use iam_model::user::{User, UserStatus};
-use iam_model::validate::Email;
+use iam_model::validate::{Email, ExternalId};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, UnitOfWork};
 use crate::federation::state::Person;
 
 /// The account of a person, as it is now. It is decided again when the login ends.
 pub(super) enum Account {
     /// The user who is linked to the person.
     Linked(Identity),
+    /// The user whom a directory has given the name that the provider has for the person, and who is to be linked.
+    OfDirectory(User),
     /// The user with the address of the person, who is to be linked.
     ByAddress {
         /// The user.
@@ -38,6 +41,9 @@ impl Engine {
         let linked = self.store.identity_of(tenant, provider.id, &provider.issuer, &person.subject).await?;
         if let Some(identity) = linked {
             return Ok(Account::Linked(identity));
+        }
+        if let Some(account) = self.of_directory(provider, person).await? {
+            return Ok(account);
         }
         if provider.provisioning == Provisioning::Off {
             return Ok(Account::None);
@@ -67,6 +73,26 @@ impl Engine {
         let Some(name) = email.domain() else { return Ok(None) };
         let domain = self.store.verified_domain(&name).await?;
         Ok(domain.filter(|domain| domain.tenant_id == tenant).map(|domain| domain.id))
+    }
+
+    /// Returns the user whom a directory that names the provider knows by the name of a person. `None` if there is none.
+    ///
+    /// The directory says who the person is. If that user may not be linked, the person gets no other account: neither by
+    /// its address, nor a new one for somebody whom the directory has deleted.
+    async fn of_directory(&self, provider: &IdentityProvider, person: &Person) -> Result<Option<Account>> {
+        let tenant = provider.tenant_id;
+        let Ok(external_id) = person.subject.parse::<ExternalId>() else { return Ok(None) };
+        let Some(user) = self.store.user_by_external_id(tenant, &external_id).await? else { return Ok(None) };
+        let Some(entry) = self.store.directory_user(tenant, user.id).await? else { return Ok(None) };
+        let directory = self.store.directory(tenant, entry.directory_id).await?;
+        if directory.is_none_or(|directory| directory.identity_provider_id != Some(provider.id)) {
+            return Ok(None);
+        }
+        let is_linked = self.store.identities(tenant, user.id).await?.iter().any(|identity| identity.is_at(provider));
+        let holds_all = self.store.grants_of(tenant, &[user.id]).await?.iter().any(holds_everything);
+        let is_there = entry.deleted_at.is_none() && user.status != UserStatus::Inactive;
+        let may_be_linked = is_there && !is_linked && !holds_all;
+        Ok(Some(if may_be_linked { Account::OfDirectory(user) } else { Account::None }))
     }
 
     /// Returns the user with the address of a person, if it may be linked to it: its own address is verified, it holds no
@@ -103,6 +129,22 @@ impl Engine {
         let mut speaking = providers.iter().filter(|provider| provider.domain_ids.contains(&domain));
         Ok(speaking.any(|provider| identities.iter().any(|identity| identity.provider_id == provider.id)))
     }
+}
+
+/// Whether a user may still be linked as the one [of a directory](Account::OfDirectory), under the locks of its tenant and
+/// of its account.
+pub(super) async fn is_of_directory_now(
+    work: &mut UnitOfWork<'_>,
+    (provider, person): (&IdentityProvider, &Person),
+    user: &User,
+) -> Result<bool> {
+    let is_named = user.external_id.as_ref().is_some_and(|id| id.as_str() == person.subject);
+    let entry = work.reads().directory_user(user.id).await?.filter(|entry| entry.deleted_at.is_none());
+    let Some(entry) = entry.filter(|_| is_named) else { return Ok(false) };
+    let directories = work.reads().directories().await?;
+    let mut of_provider = directories.iter().filter(|directory| directory.identity_provider_id == Some(provider.id));
+    Ok(of_provider.any(|directory| directory.id == entry.directory_id)
+        && !work.reads().grants(GrantQuery::OfUser(user.id)).await?.iter().any(holds_everything))
 }
 
 /// Whether a grant is of a role with all permissions, wherever and whenever it counts.

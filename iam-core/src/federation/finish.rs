@@ -32,7 +32,7 @@ use crate::assignment::References;
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota, hold_user_quota};
 use crate::federation::Federation;
-use crate::federation::account::{Account, holds_everything};
+use crate::federation::account::{Account, holds_everything, is_of_directory_now};
 use crate::federation::callback::NOT_LINKED;
 use crate::federation::state::{Person, Purpose, Returned, read};
 use crate::guard::{AccountUnderLock, Refusal};
@@ -49,6 +49,8 @@ const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
 enum Entry {
     /// It is linked to it.
     Linked,
+    /// A directory knows it by its name at the provider; see [`Account::OfDirectory`].
+    OfDirectory,
     /// It has the address of it; see [`Account::ByAddress`].
     ByAddress { is_locked_out: bool },
 }
@@ -124,6 +126,9 @@ impl Federation<'_> {
                     Some(user) => self.enter(context, (&tenant, provider), person, (&user, Entry::Linked)).await?,
                     None => None,
                 },
+                Account::OfDirectory(user) => {
+                    self.enter(context, (&tenant, provider), person, (&user, Entry::OfDirectory)).await?
+                }
                 Account::ByAddress { user, is_locked_out } => {
                     let entry = Entry::ByAddress { is_locked_out };
                     self.enter(context, (&tenant, provider), person, (&user, entry)).await?
@@ -164,7 +169,7 @@ impl Federation<'_> {
                 IdentityChange::Use(Identity { email: person.address(), last_login_at: Some(now), ..identity })
             }
             Some(_) => return Ok(None),
-            None if entry != Entry::Linked && may_be_linked_now(&mut work, &account.user).await? => {
+            None if may_be_linked_now(&mut work, (provider, person), &account.user, entry).await? => {
                 IdentityChange::Create(new_identity(iam, provider, person, (account.user.id, now, Some(now))))
             }
             None => return Ok(None),
@@ -358,10 +363,20 @@ fn no_name() -> PersonName {
     iam_model::validate::StoredText::stored("-".to_owned())
 }
 
-/// Whether a user with the address of a person may be linked, under the locks of its tenant and of its account.
-async fn may_be_linked_now(work: &mut UnitOfWork<'_>, user: &User) -> Result<bool> {
-    Ok(user.email_verified_at.is_some()
-        && !work.reads().grants(GrantQuery::OfUser(user.id)).await?.iter().any(holds_everything))
+/// Whether a user may be linked to a person who gets into its account so, under the locks of its tenant and of its
+/// account.
+async fn may_be_linked_now(
+    work: &mut UnitOfWork<'_>,
+    by: (&IdentityProvider, &Person),
+    user: &User,
+    entry: Entry,
+) -> Result<bool> {
+    match entry {
+        Entry::Linked => Ok(false),
+        Entry::OfDirectory => is_of_directory_now(work, by, user).await,
+        Entry::ByAddress { .. } => Ok(user.email_verified_at.is_some()
+            && !work.reads().grants(GrantQuery::OfUser(user.id)).await?.iter().any(holds_everything)),
+    }
 }
 
 /// Removes a link at an issuer that the provider had before. No person comes from there any more.

@@ -1,6 +1,7 @@
 use iam_model::access::GrantedRights;
 use iam_model::audit::ResourceType;
-use iam_model::change::IdentityProviderChange;
+use iam_model::change::{DirectoryChange, IdentityProviderChange};
+use iam_model::directory::Directory;
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{IdentityProviderId, TenantId};
 use iam_model::identity_provider::{EncryptedClientSecret, IdentityProvider};
@@ -182,7 +183,8 @@ impl IdentityProviders<'_> {
         Ok(after)
     }
 
-    /// Removes a provider, with the identities at it. Its sessions go on. Needs `identity-providers:delete` and `*`.
+    /// Removes a provider, with the identities at it. Its sessions go on, and a directory that names it names none. Needs
+    /// `identity-providers:delete` and `*`.
     ///
     /// # Errors
     ///
@@ -207,6 +209,12 @@ impl IdentityProviders<'_> {
         let provider = find(&mut work, id).await?;
         require_version(precondition, provider.version)?;
         work.require_fresh().await?;
+        for before in work.reads().directories().await? {
+            if before.identity_provider_id == Some(id) {
+                let after = Directory { identity_provider_id: None, ..before.clone() }.changed(work.now());
+                work.apply(DirectoryChange::Update { before: Box::new(before), after }).await?;
+            }
+        }
         let identities = work.reads().count_identities(id).await?;
         work.apply(IdentityProviderChange::Delete { provider, identities }).await?;
         work.commit().await

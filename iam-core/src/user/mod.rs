@@ -15,3 +15,5 @@ pub use iam_model::store::{UserStore, UserTransaction};
 pub use iam_model::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus, UserSummary};
 
 pub(crate) use crate::user::input::NewProfile;
+pub(crate) use crate::user::rules::StatusMove;
+pub(crate) use crate::user::service::apply_with_consequences;

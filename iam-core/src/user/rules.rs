@@ -12,7 +12,7 @@ use iam_model::user::UserStatus;
 
 /// A change from one status to another, with its requirements and consequences.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct StatusMove {
+pub(crate) struct StatusMove {
     /// The permission that the caller needs beside `users:update`.
     pub(super) permission: Option<Permission>,
     /// Whether the user can use its roles again.
@@ -26,7 +26,7 @@ pub(super) struct StatusMove {
 }
 
 impl StatusMove {
-    pub(super) fn between(before: UserStatus, after: UserStatus) -> Self {
+    pub(crate) fn between(before: UserStatus, after: UserStatus) -> Self {
         use UserStatus::{Active, Inactive, Suspended};
         Self {
             permission: match (before, after) {

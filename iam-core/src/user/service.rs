@@ -3,9 +3,10 @@ use std::collections::HashMap;
 use iam_model::access::{Coverage, Membership, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
-use iam_model::change::{ApiKeyChange, ChallengeChange, UserChange};
+use iam_model::change::{ApiKeyChange, ChallengeChange, DirectoryUserChange, UserChange};
 use iam_model::context::Actor;
 use iam_model::credential::{Account, GuardedAccount};
+use iam_model::directory::DirectoryUser;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{OrganizationId, TenantId, UserId};
 use iam_model::mail::MailKind;
@@ -258,13 +259,14 @@ impl Users<'_> {
     /// changes the e-mail of another user must hold them as well, because a new password is sent to that address. The
     /// new address is unverified. Another external identifier asks for the same, because another system may let a
     /// person log in by it. Where mail is on, a user changes neither of its own here: [`Forbidden::OwnEmail`],
-    /// [`Forbidden::OwnExternalId`].
+    /// [`Forbidden::OwnExternalId`]. Of the users of a directory, only the directory changes the external identifier. One
+    /// whom the directory has deleted, and who is restored here, is a user of the directory again.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::Validation`],
     /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::ExternalIdTaken`], [`Conflict::ExternalIdIsEmail`],
-    /// [`Conflict::LastAdministrator`], [`Conflict::UserInactive`],
+    /// [`Conflict::OfDirectory`], [`Conflict::LastAdministrator`], [`Conflict::UserInactive`],
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) for a new e-mail or another external
     /// identifier; [`Error::About`] `homeOrganizationId` with [`Error::NotFound`] or
     /// [`Conflict::OrganizationInactive`].
@@ -319,6 +321,12 @@ impl Users<'_> {
         if has_new_email && !after.email.is_same_mailbox(&before.email) {
             after.email_verified_at = None;
         }
+        let is_restored = before.status == UserStatus::Inactive && after.status != UserStatus::Inactive;
+        let entry = if has_other_id || is_restored { work.reads().directory_user(id).await? } else { None };
+        if has_other_id && entry.is_some() {
+            // A provider that the directory names logs the user in by it.
+            return Err(Conflict::OfDirectory.into());
+        }
         if has_other_id && is_email_of_another {
             return Err(Conflict::ExternalIdIsEmail.into());
         }
@@ -343,6 +351,11 @@ impl Users<'_> {
             // A unit of work must not wait for a second connection while it holds one.
             drop(work);
             return Err(self.0.about_taken_email(caller, &after, error).await);
+        }
+        if let Some(before) = entry.filter(|entry| is_restored && entry.deleted_at.is_some()) {
+            // Otherwise it could neither see the user nor make it again.
+            let after = DirectoryUser { deleted_at: None, ..before.clone() }.changed(work.now());
+            work.apply(DirectoryUserChange::Update { before: Box::new(before), after }).await?;
         }
         if let Some(former) = former {
             // They were sent to the former address, or contain its former spelling.
@@ -466,7 +479,7 @@ async fn check_home_under_lock(work: &mut UnitOfWork<'_>, home: Option<Organizat
 ///
 /// Every rule is decided before the first write: the store refuses an e-mail or an external identifier that is taken
 /// when it writes, and a preview must name the same refusal.
-async fn apply_with_consequences(
+pub(crate) async fn apply_with_consequences(
     work: &mut UnitOfWork<'_>,
     change: UserChange,
     user: UserId,

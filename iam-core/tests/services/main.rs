@@ -6,6 +6,9 @@ mod access_review;
 mod account;
 mod api_key;
 mod audit;
+mod company;
+mod directory;
+mod directory_login;
 mod event_feed;
 #[cfg(feature = "passkeys")]
 mod factor;
@@ -16,6 +19,7 @@ mod login;
 mod observe;
 mod preview;
 mod proof;
+mod provisioning;
 mod session;
 mod settings;
 mod user;

@@ -1,0 +1,73 @@
+use iam_model::change::{ChallengeChange, DirectoryUserChange, UserChange};
+use iam_model::directory::{DirectoryUser, ProvisionedUser};
+use iam_model::domain::DomainStatus;
+use iam_model::error::Result;
+use iam_model::id::{TenantId, UserId};
+use iam_model::store::GrantQuery;
+use iam_model::user::User;
+use iam_model::validate::{Email, ExternalId};
+
+use crate::engine::{Engine, UnitOfWork};
+use crate::link::end_links;
+use crate::user::{StatusMove, apply_with_consequences};
+
+/// Writes what changes of a user of a directory. The entry is written also if only the user changes, so that its entity
+/// tag does.
+pub(super) async fn write(
+    work: &mut UnitOfWork<'_>,
+    before: ProvisionedUser,
+    user: User,
+    entry: DirectoryUser,
+) -> Result<ProvisionedUser> {
+    let user = write_user(work, before.user, user).await?;
+    let entry = entry.changed(work.now());
+    let before = Box::new(before.entry);
+    work.apply(DirectoryUserChange::Update { before, after: entry.clone() }).await?;
+    Ok(ProvisionedUser { user, entry })
+}
+
+/// Writes what changes of a user, with the consequences. Returns it as it is then.
+pub(super) async fn write_user(work: &mut UnitOfWork<'_>, before: User, after: User) -> Result<User> {
+    if after == before {
+        return Ok(after);
+    }
+    let after = after.changed(work.now());
+    let grants = work.reads().grants(GrantQuery::OfUser(after.id)).await?;
+    let status_move = StatusMove::between(before.status, after.status);
+    let has_new_email = after.email != before.email;
+    let change = UserChange::Update { before, after: after.clone(), grants: Some(grants.clone()) };
+    apply_with_consequences(work, change, after.id, &status_move, grants).await?;
+    if has_new_email {
+        // They were sent to the former address.
+        end_links(work, after.id).await?;
+        work.apply(ChallengeChange::EndAll(after.id)).await?;
+    }
+    Ok(after)
+}
+
+/// Whether the domain of an address is VERIFIED in the tenant of the unit of work.
+pub(super) async fn is_domain_verified(work: &mut UnitOfWork<'_>, email: &Email) -> Result<bool> {
+    let Some(name) = email.domain() else { return Ok(false) };
+    let domain = work.reads().domain_named(&name).await?;
+    Ok(domain.is_some_and(|domain| domain.status() == DomainStatus::Verified))
+}
+
+impl Engine {
+    /// Returns the user of a tenant who has an e-mail. Outside of a unit of work: the store decides about an e-mail that is
+    /// taken meanwhile.
+    pub(super) async fn holder_of(&self, tenant: TenantId, email: &Email) -> Result<Option<User>> {
+        Ok(self.store.guarded_account(tenant, &email.key()).await?.account.map(|account| account.user))
+    }
+
+    /// Returns the user of a tenant whose e-mail an external identifier is. A provider that takes e-mails for identifiers
+    /// could log a person in as another one. Nothing keeps a user from getting such an e-mail later, so no lock is needed.
+    pub(super) async fn addressee_of(
+        &self,
+        tenant: TenantId,
+        external_id: Option<&ExternalId>,
+    ) -> Result<Option<UserId>> {
+        let Some(external_id) = external_id else { return Ok(None) };
+        let Ok(email) = Email::for_lookup(external_id.as_str()) else { return Ok(None) };
+        Ok(self.holder_of(tenant, &email).await?.map(|user| user.id))
+    }
+}
