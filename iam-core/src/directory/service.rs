@@ -24,9 +24,10 @@ const READ_AT_ONCE: usize = 500;
 
 /// Makes, reads, changes and removes directories; see [`Iam::directories`](crate::iam::Iam::directories).
 ///
-/// A directory may do what its service account may do, and no more. So to make one gives nothing to anyone, and a caller
-/// needs the permission tenant-wide alone. A directory that adopts takes over users of the tenant: to make it so, a
-/// caller also needs `directories:update` and `users:update`, and a session that has authenticated recently.
+/// A directory may do what its service account may do, and no more. So a caller that makes one needs the permission
+/// tenant-wide alone. Two things need more, and a session that has authenticated recently. A directory that adopts takes
+/// over users of the tenant: also `directories:update` and `users:update`. The provider that a directory names logs people
+/// in as the users of the directory: all permissions (`*`) tenant-wide.
 ///
 /// ```
 #[doc = doctest_setup!()]
@@ -51,12 +52,13 @@ pub struct Directories<'a>(pub(crate) &'a Engine);
 
 impl Directories<'_> {
     /// Makes a directory. Needs `directories:create`; for one that adopts, also `directories:update`, `users:update` and
-    /// a session that has authenticated recently.
+    /// a session that has authenticated recently; for one that names a provider, all permissions and such a session.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) and
-    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) for a directory that adopts,
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) for a directory that adopts or names a
+    /// provider, [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation) for one that names a provider,
     /// [`Error::Validation`] which names `name`, or `serviceAccountId` for a person or an account that is not ACTIVE;
     /// [`Error::About`] with [`Error::NotFound`] for an account or a provider that does not exist;
     /// [`Conflict::DirectoryAccountTaken`], [`Conflict::TooManyDirectories`].
@@ -137,12 +139,14 @@ impl Directories<'_> {
     }
 
     /// Changes a directory. Needs `directories:update`; to let it adopt, also `users:update` and a session that has
-    /// authenticated recently. A patch that changes nothing records nothing.
+    /// authenticated recently; to name another provider, all permissions and such a session. A patch that changes nothing
+    /// records nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) and
-    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) to let it adopt,
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) to let it adopt or to name a provider,
+    /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation) to name a provider,
     /// [`Error::Validation`] which names `name`, [`Error::NotFound`]; [`Error::About`] with [`Error::NotFound`] for a
     /// provider that does not exist.
     pub async fn update(&self, caller: &Caller, id: DirectoryId, patch: DirectoryPatch) -> Result<Directory> {

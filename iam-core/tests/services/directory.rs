@@ -138,6 +138,27 @@ async fn the_provider_of_a_directory_exists_and_its_removal_leaves_the_directory
 }
 
 #[tokio::test]
+async fn to_name_a_provider_takes_all_permissions_and_a_recent_authentication() {
+    let company = Company::new().await;
+    let provider = company.provider(Provisioning::Link).await.id;
+    let directory = company.staff(&[]).await.directory;
+    let to = || DirectoryPatch { identity_provider: Some(Some(provider)), ..DirectoryPatch::default() };
+    let new = async || NewDirectory { identity_provider: Some(provider), ..new_directory(company.account(&[]).await) };
+    let directories = company.iam.directories();
+    let eve = company.log_in(&company.user("eve@example.com", &EVERY_PERMISSION).await).await;
+    for refused in [directories.update(&eve, directory.id, to()).await, directories.create(&eve, new().await).await] {
+        assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
+    }
+    company.clock.advance(TimeDelta::minutes(11));
+    for refused in [
+        directories.update(&company.ada, directory.id, to()).await,
+        directories.create(&company.ada, new().await).await,
+    ] {
+        assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::NotFresh { .. }))), "{refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_tenant_has_ten_directories() {
     let company = Company::new().await;
     for _ in 0..10 {

@@ -46,11 +46,17 @@ impl DirectoryChange {
         }]
     }
 
-    // A directory may do what its service account may do, and the account has its rights without it.
+    /// A directory may do what its service account may do, and the account has its rights without it. But a provider
+    /// that a directory names logs people in as the users of the directory, so who names one could use their accounts.
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
-        match self {
-            Self::Create(_) | Self::Update { .. } | Self::Delete(_) => Vec::new(),
-        }
+        let names_provider = match self {
+            Self::Create(directory) => directory.identity_provider_id.is_some(),
+            Self::Update { before, after } => {
+                after.identity_provider_id.is_some() && after.identity_provider_id != before.identity_provider_id
+            }
+            Self::Delete(_) => false,
+        };
+        if names_provider { vec![GrantedRights::everything()] } else { Vec::new() }
     }
 
     // The API keys of the service account authenticate requests, with or without a directory.
@@ -172,12 +178,30 @@ mod tests {
     }
 
     #[test]
-    fn a_change_gives_no_rights_and_ends_no_session() {
-        let of_users = [DirectoryUserChange::Create(entry()), update(entry())];
-        for change in changes().map(Change::from).into_iter().chain(of_users.map(Change::from)) {
+    fn only_a_provider_that_a_directory_names_gives_rights() {
+        let without = Directory { identity_provider_id: None, ..directory() };
+        let other = Directory { identity_provider_id: Some(id("other")), ..directory() };
+        let change = |before: &Directory, after: &Directory| {
+            Change::from(DirectoryChange::Update { before: before.clone().into(), after: after.clone() })
+        };
+        let renamed = Directory { name: "Other".parse().unwrap(), ..directory() };
+        for (change, gives) in [
+            (DirectoryChange::Create(directory()).into(), true),
+            (change(&without, &directory()), true),
+            (change(&other, &directory()), true),
+            (change(&directory(), &renamed), false),
+            (change(&directory(), &without), false),
+            (DirectoryChange::Create(without).into(), false),
+            (DirectoryChange::Delete(directory()).into(), false),
+            (DirectoryUserChange::Create(entry()).into(), false),
+            (update(entry()).into(), false),
+        ] {
             let author = author(directory().tenant_id);
-            assert!(change.granted_rights(&author, at(1)).is_empty() && change.invalidates().is_empty());
-            assert!(!change.gives_protections(&author, at(1)) && change.ended_versions().is_empty());
+            let granted = change.granted_rights(&author, at(1)).into_iter().map(|granted| granted.permissions);
+            let everything = gives.then(|| GrantedRights::everything().permissions);
+            assert_eq!(granted.collect::<Vec<_>>(), everything.into_iter().collect::<Vec<_>>(), "{change:?}");
+            assert_eq!(change.gives_protections(&author, at(1)), gives, "{change:?}");
+            assert!(change.invalidates().is_empty() && change.ended_versions().is_empty());
         }
     }
 }

@@ -222,9 +222,12 @@ impl Change {
     #[must_use]
     pub fn gives_protections(&self, author: &Author, now: Timestamp) -> bool {
         let gives_rights = match self {
-            Self::User(_) | Self::Role(_) | Self::Assignment(_) | Self::Invitation(_) | Self::IdentityProvider(_) => {
-                true
-            }
+            Self::User(_)
+            | Self::Role(_)
+            | Self::Assignment(_)
+            | Self::Invitation(_)
+            | Self::IdentityProvider(_)
+            | Self::Directory(_) => true,
             // Their services require a recent authentication of every caller who is not the owner.
             Self::Tenant(_) | Self::Credential(_) | Self::Factor(_) | Self::ApiKey(_) => false,
             // The rights of organizations are not tenant-wide.
@@ -241,7 +244,6 @@ impl Change {
             | Self::Webhook(_)
             | Self::AccessReview(_)
             | Self::Domain(_)
-            | Self::Directory(_)
             | Self::DirectoryUser(_) => false,
         };
         gives_rights && self.granted_rights(author, now).iter().any(|granted| granted.change_protections(now))
