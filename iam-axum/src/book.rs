@@ -23,7 +23,7 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 17] = pages![
+const PAGES: [(&str, &str); 18] = pages![
     "introduction",
     "design",
     "embedding",
@@ -32,6 +32,7 @@ const PAGES: [(&str, &str); 17] = pages![
     "foresight",
     "federation",
     "identity-providers",
+    "directories",
     "versioning",
     "audit",
     "security",

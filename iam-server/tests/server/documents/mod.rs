@@ -41,6 +41,7 @@ fn every_block_of_the_documents_is_checked() {
             "docs/audit.md" => audit(&mut document),
             "docs/deploying.md" => deploying(&mut document),
             "docs/http-api.md" => http_api(&mut document),
+            "docs/directories.md" => directories(&mut document),
             "docs/federation.md" => federation(&mut document),
             "docs/foresight.md" => foresight(&mut document),
             "docs/integrating.md" => integrating(&mut document),
@@ -239,6 +240,16 @@ fn http_api(document: &mut Document) {
     assert_shown(&document.take("{\"key\":\"iamk_"), made.last().unwrap());
     let introspection = post("/auth/introspect", json!({ "token": token })).expect(200);
     assert_shown(&document.take("{\"active\":true"), &introspection);
+}
+
+/// Makes a directory, and does what a provider does.
+fn directories(document: &mut Document) {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let (_, token) = administrator(&server);
+    let shell = Shell::new(store.home().path()).with("TOKEN", token.as_str());
+    let shell = shell.with("API", format!("http://{}/api/v1", server.address));
+    converse(&server, &shell, &document.take_all(&["sh", "json"]));
 }
 
 fn federation(document: &mut Document) {
