@@ -17,7 +17,7 @@ pub fn url() -> String {
 ///
 /// # Panics
 ///
-/// When [`url`] panics, or when its value is not a URL.
+/// When [`url()`] panics, or when its value is not a URL.
 #[must_use]
 pub fn address() -> String {
     let url = url();
