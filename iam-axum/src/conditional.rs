@@ -113,7 +113,10 @@ impl SyncMiddleware for NotModified {
 impl After for IfNoneMatch {
     fn after(self, response: Response) -> Response {
         let Self(tags) = self;
-        let is_matched = |etag: &HeaderValue| tags.iter().any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes());
+        let is_matched = |etag: &HeaderValue| {
+            let opaque = etag.as_bytes().strip_prefix(b"W/").unwrap_or(etag.as_bytes());
+            tags.iter().any(|tag| tag == "*" || tag.as_bytes() == opaque)
+        };
         if response.status() == StatusCode::OK && response.headers().get(header::ETAG).is_some_and(is_matched) {
             let (mut parts, _) = response.into_parts();
             parts.status = StatusCode::NOT_MODIFIED;

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::problem::Problem;
 use crate::request_state::{RequestState, ResponseState};
-use crate::settings::{Settings, api_path};
+use crate::settings::{Settings, api_path, is_of_directories};
 use crate::sync_middleware::{After, SyncMiddleware};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
@@ -185,8 +185,8 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// Puts the problem document into an error response, also into one that a library made. A page for people stays as it
-/// is.
+/// Puts the problem document into an error response, also into one that a library made: for a directory, the document that
+/// it reads. A page for people stays as it is.
 fn with_problem(response: Response, settings: &Settings, path: &str, id: &CorrelationId) -> Response {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();
@@ -195,7 +195,11 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
     }
     let (mut parts, _) = response.into_parts();
     let problem = ResponseState::take_problem(&mut parts.extensions).unwrap_or_else(|| Problem::from_status(status));
-    let mut response = problem.respond(&settings.problem_type_base, Some((path, id.as_str())));
+    let mut response = if is_of_directories(path, settings) {
+        problem.respond_as_scim()
+    } else {
+        problem.respond(&settings.problem_type_base, Some((path, id.as_str())))
+    };
     // Keeps the headers that other layers have set, except those that describe the old body.
     let said: Vec<HeaderName> = response.headers().keys().cloned().collect();
     for (name, value) in &parts.headers {

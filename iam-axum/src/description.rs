@@ -26,6 +26,7 @@ pub(crate) const API_KEYS: &str = "API keys";
 pub(crate) const DOMAINS: &str = "Domains";
 pub(crate) const FEDERATION: &str = "Federation";
 pub(crate) const IDENTITY_PROVIDERS: &str = "Identity providers";
+pub(crate) const DIRECTORIES: &str = "Directories";
 pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";
 pub(crate) const EVENTS: &str = "Events";
@@ -33,7 +34,7 @@ pub(crate) const WEBHOOKS: &str = "Webhooks";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 19] = [
+const TAGS: [(&str, &str, &str); 20] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -118,6 +119,12 @@ const TAGS: [(&str, &str, &str); 19] = [
         "The OpenID Connect providers of the tenant, such as Entra, Okta or Google: people log in with the account that they \
          have there.",
         "federation#providers",
+    ),
+    (
+        DIRECTORIES,
+        "Where the identity provider of your company, such as Entra, Okta or Keycloak, writes its people by SCIM 2.0 at \
+         `/scim/v2`. It uses an API key of a service account, and may do what that account may do.",
+        "directories",
     ),
     (
         FEDERATION,

@@ -293,7 +293,7 @@ where
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let (caller, bytes) = call(request, state, JSON).await?;
+        let (caller, bytes) = call(request, state, |headers| is_of_type(headers, JSON)).await?;
         parse(&bytes).map(|body| Self(caller, body))
     }
 }
@@ -313,7 +313,7 @@ where
         if !is_of_type(request.headers(), FORM) {
             return Call::from_request(request, state).await.map(|Call(caller, body)| Self(caller, body));
         }
-        let (caller, bytes) = call(request, state, FORM).await?;
+        let (caller, bytes) = call(request, state, |headers| is_of_type(headers, FORM)).await?;
         form(&bytes).map(|body| Self(caller, body))
     }
 }
@@ -336,8 +336,12 @@ where
     }
 }
 
-/// Authenticates the sender of a request, and reads its body of this type.
-async fn call<S>(request: Request, state: &S, media_type: &str) -> Result<(Caller, Bytes), Problem>
+/// Authenticates the sender of a request, and reads its body, whose type must be a possible one.
+pub(crate) async fn call<S>(
+    request: Request,
+    state: &S,
+    has_possible_type: impl FnOnce(&HeaderMap) -> bool,
+) -> Result<(Caller, Bytes), Problem>
 where
     S: Send + Sync,
     Iam: FromRef<S>,
@@ -345,7 +349,7 @@ where
     let (iam, (mut parts, body)) = (Iam::from_ref(state), request.into_parts());
     let caller = authenticate(&mut parts, &iam).await?;
     RequestState::check(&parts.extensions)?;
-    if !is_of_type(&parts.headers, media_type) {
+    if !has_possible_type(&parts.headers) {
         return Err(Problem::new(Kind::UnsupportedMediaType));
     }
     let demands = RequestState::of_mut(&mut parts.extensions).demands.clone();
@@ -443,23 +447,32 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Whether a body is of a media type, and not encoded (RFC 9110 §8.4). It is of no type if it says so twice: a proxy in
 /// front may have checked the other one.
-fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
-    let is_identity =
-        |coding: &[u8]| coding.trim_ascii().is_empty() || coding.trim_ascii().eq_ignore_ascii_case(b"identity");
-    let mut codings =
-        headers.get_all(header::CONTENT_ENCODING).iter().flat_map(|field| field.as_bytes().split(|byte| *byte == b','));
-    if !codings.all(is_identity) {
+pub(crate) fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
+    if is_encoded(headers) {
         return false;
     }
     let mut fields = headers.get_all(header::CONTENT_TYPE).iter();
     let field = fields.next().filter(|_| fields.next().is_none());
     let Some(content_type) = field.and_then(|field| field.to_str().ok()) else { return false };
     content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
+}
+
+/// Whether a request says nothing of the type of its body, which is not encoded.
+pub(crate) fn is_of_no_type(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::CONTENT_TYPE) && !is_encoded(headers)
+}
+
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let is_identity =
+        |coding: &[u8]| coding.trim_ascii().is_empty() || coding.trim_ascii().eq_ignore_ascii_case(b"identity");
+    let mut codings =
+        headers.get_all(header::CONTENT_ENCODING).iter().flat_map(|field| field.as_bytes().split(|byte| *byte == b','));
+    !codings.all(is_identity)
 }
 
 /// A whole number in a body. `7.0` and `7e0` are whole numbers for JSON Schema, too.

@@ -14,6 +14,7 @@ mod context;
 mod credential;
 mod demand;
 mod description;
+mod directory;
 mod domain;
 mod event;
 mod extract;
@@ -45,6 +46,8 @@ mod request_state;
 mod require_fresh;
 mod require_permission;
 mod role;
+mod scim;
+mod scim_url;
 mod session;
 mod settings;
 mod spreadsheet;
@@ -126,23 +129,25 @@ const MAX_BODY: usize = 256 * 1024;
 /// ```
 pub fn router(iam: Iam, settings: Settings) -> Router {
     let state = ApiState::new(iam, settings);
-    let api = routes(&operations(&state.settings.parts), &[""]).with_state(state.clone());
+    let api = routes(&operations(&state.settings.parts), &[""]);
+    let api = api.merge(scim::routes(&state)).with_state(state.clone());
     with_layers(api, state)
 }
 
 /// Returns everything that the reference server serves.
 ///
-/// The API has the prefix of the [`Settings`] and, as an alias, no prefix. At the root are `/.well-known/jwks.json`
-/// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` with the book, `/metrics`, and the pages
-/// under `/account` to which the links in messages lead.
+/// The API has the prefix of the [`Settings`] and, as an alias, no prefix. At the root are `/.well-known/jwks.json`,
+/// `/scim/v2` for directories, and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` with the book,
+/// `/metrics`, and the pages under `/account` to which the links in messages lead.
 pub fn service(iam: Iam, settings: Settings) -> Router {
-    let state = ApiState::new(iam, settings.clone());
+    let state = ApiState { is_whole: true, ..ApiState::new(iam, settings.clone()) };
     let prefixes = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
     let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router_beside_api(state.iam.clone()));
     let pages = account::routes(|part| settings.shows_account_pages && settings.parts.contains(&part));
     let composed = routes(&operations(&settings.parts), &prefixes)
         .merge(routes(&operations_at_the_root(), &[""]))
+        .merge(scim::routes(&state))
         .merge(pages)
         .with_state(state.clone())
         .merge(metrics);

@@ -18,9 +18,9 @@ use crate::settings::ApiPart;
 use crate::state::ApiState;
 use crate::unused::refuse_unused;
 use crate::{
-    access, access_review, api_key, assignment, audit, credential, domain, event, factor, federation, health,
-    identity_provider, introspection, invitation, organization, permission, recovery, role, session, tenant, token,
-    user, verification, webhook,
+    access, access_review, api_key, assignment, audit, credential, directory, domain, event, factor, federation,
+    health, identity_provider, introspection, invitation, organization, permission, recovery, role, session, tenant,
+    token, user, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -139,6 +139,11 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(federation::start_linking),
             routes!(federation::identities),
             routes!(federation::unlink),
+        ],
+        ApiPart::Directories => vec![
+            once(routes!(directory::list, directory::create)),
+            conditional(routes!(directory::get)),
+            conditional(routes!(directory::update, directory::delete)),
         ],
         ApiPart::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
     }

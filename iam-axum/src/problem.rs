@@ -10,12 +10,16 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use iam_core::factor::{AuthenticationMethod, PendingLogin};
 use iam_core::{Conflict, Error, FieldError, Forbidden, StoreError, Unauthenticated};
+use iam_scim::{ScimError, ScimType};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 /// The base of the `type` of problems, if the settings name no other.
 pub(crate) const DEFAULT_TYPE_BASE: &str = "https://iam.invalid/problems";
+
+/// The media type of what directories send and read (RFC 7644, section 8.1).
+pub(crate) const SCIM_JSON: &str = "application/scim+json";
 
 /// An error as a client sees it.
 ///
@@ -29,6 +33,8 @@ pub struct Problem {
     errors: Vec<FieldError>,
     next: Option<Next>,
     challenge: Option<Challenge>,
+    /// What it is called in the answer to a directory.
+    scim_type: Option<ScimType>,
     extra: Map<String, Value>,
 }
 
@@ -174,8 +180,15 @@ impl Problem {
             errors: Vec::new(),
             next: None,
             challenge: None,
+            scim_type: None,
             extra: Map::new(),
         }
+    }
+
+    /// The problem of a request of a directory.
+    pub(crate) fn of_scim(error: ScimError) -> Self {
+        let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
+        Self { detail: error.detail, scim_type: error.scim_type, ..Self::from_status(status) }
     }
 
     /// Sets the text that explains the problem to the client.
@@ -254,13 +267,25 @@ impl Problem {
     /// Returns the response to a request with this path and this correlation id. The type of the problem begins with
     /// `type_base`.
     pub(crate) fn respond(&self, type_base: &str, request: Option<(&str, &str)>) -> Response<Body> {
-        let document = self.document(type_base, request);
+        self.respond_with("application/problem+json", &self.document(type_base, request))
+    }
+
+    /// Returns the response to a request of a directory: the same, with the document that a directory reads (RFC 7644,
+    /// section 3.12).
+    pub(crate) fn respond_as_scim(&self) -> Response<Body> {
+        let is_about_values = self.kind == Kind::ValidationError && self.status == StatusCode::BAD_REQUEST;
+        let scim_type = self.scim_type.or(is_about_values.then_some(ScimType::InvalidValue));
+        let error = ScimError::new(self.status.as_u16(), scim_type, self.detail.as_str());
+        self.respond_with(SCIM_JSON, &error.body())
+    }
+
+    fn respond_with(&self, content_type: &'static str, document: &impl Serialize) -> Response<Body> {
         // A document of texts and numbers can always be written as JSON.
-        let body = serde_json::to_vec(&document).unwrap_or_default();
+        let body = serde_json::to_vec(document).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         if let Some(seconds) = self.retry_after() {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -111,6 +111,11 @@ impl ResponseState {
         extensions.get::<Self>().is_some_and(|state| state.is_page)
     }
 
+    /// Returns the problem that a response describes, if this crate made the response. The response keeps it.
+    pub(crate) fn problem(extensions: &Extensions) -> Option<&Problem> {
+        extensions.get::<Self>()?.problem.as_ref()
+    }
+
     /// Returns the problem that a response describes, if this crate made the response.
     pub(crate) fn take_problem(extensions: &mut Extensions) -> Option<Problem> {
         extensions.get_mut::<Self>()?.problem.take()

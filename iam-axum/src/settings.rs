@@ -55,6 +55,9 @@ pub struct Settings {
     /// Whether [`service`](crate::service) shows the pages `/account/verify`, `/account/reset` and
     /// `/account/invitation`, to which the links in messages can lead.
     pub shows_account_pages: bool,
+    /// The URL under which clients reach the service, such as `https://iam.example.com`, without the prefix. Directories get
+    /// addresses that begin with it. By default, it is `http://` and the host that a request names.
+    pub public_url: Option<String>,
     /// Where people log in, such as `/console`. The account pages link to it after an invitation was accepted or a
     /// password was chosen. By default, they have no such link.
     pub login_page: Option<String>,
@@ -113,13 +116,16 @@ pub enum ApiPart {
     Webhooks,
     /// `/domains` and `/identity-providers`: people log in with the accounts of their company.
     Federation,
+    /// `/directories`, and `/scim/v2`, where the identity providers of companies write their people. The errors below
+    /// `/scim/v2` are those of SCIM 2.0. It is not in the OpenAPI document, because it describes itself.
+    Directories,
     /// `/health`.
     Health,
 }
 
 impl ApiPart {
     /// All parts.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
@@ -140,6 +146,7 @@ impl ApiPart {
         Self::Events,
         Self::Webhooks,
         Self::Federation,
+        Self::Directories,
         Self::Health,
     ];
 }
@@ -147,6 +154,15 @@ impl ApiPart {
 /// Returns a path without the prefix of the API.
 pub(crate) fn api_path<'a>(path: &'a str, settings: &Settings) -> &'a str {
     path.strip_prefix(settings.prefix()).filter(|rest| rest.starts_with('/')).unwrap_or(path)
+}
+
+/// The path under which directories write.
+pub(crate) const SCIM: &str = "/scim/v2";
+
+/// Whether directories write under a path. A host program has the same paths below a prefix of its own.
+pub(crate) fn is_of_directories(path: &str, settings: &Settings) -> bool {
+    let mut after = path.split(SCIM).skip(1);
+    settings.parts.contains(&ApiPart::Directories) && after.any(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl Default for Settings {
@@ -166,6 +182,7 @@ impl Default for Settings {
             shows_metrics: true,
             shows_docs: true,
             shows_account_pages: true,
+            public_url: None,
             login_page: None,
         }
     }

@@ -12,11 +12,13 @@ pub(crate) struct ApiState {
     pub(crate) iam: Iam,
     pub(crate) settings: Arc<Settings>,
     pub(crate) readiness: Arc<Readiness>,
+    /// Whether the router is that of the whole service: directories write at its root, and not under its prefix.
+    pub(crate) is_whole: bool,
 }
 
 impl ApiState {
     pub(crate) fn new(iam: Iam, settings: Settings) -> Self {
-        Self { iam, settings: Arc::new(settings), readiness: Arc::default() }
+        Self { iam, settings: Arc::new(settings), readiness: Arc::default(), is_whole: false }
     }
 }
 

@@ -1,0 +1,82 @@
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use iam_core::audit::ResourceType;
+use iam_core::directory::{ScimError, ScimType};
+use iam_core::{Caller, Error, UserId};
+use iam_scim::Projection;
+use iam_scim::query::projection;
+use serde_json::Value;
+
+use crate::extract::{JSON, call, is_of_no_type, is_of_type, path_parameter};
+use crate::problem::{Kind, Problem, SCIM_JSON};
+use crate::scim::error::Refusal;
+use crate::scim_url::ScimUrl;
+use crate::state::ApiState;
+
+/// Returns the parameters of a query. A directory may send some that nobody knows: they are ignored.
+pub(super) fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
+    form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+}
+
+/// What the answer to a request shows of a resource.
+pub(super) struct Shown {
+    pub(super) base: String,
+    pub(super) projection: Projection,
+}
+
+impl FromRequestParts<ApiState> for Shown {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Refusal> {
+        let Ok(ScimUrl(base)) = ScimUrl::from_request_parts(parts, state).await;
+        Ok(Self { base, projection: projection(parameters(parts.uri.query()))? })
+    }
+}
+
+/// The user in the path of a request, with the versions that the directory has seen.
+pub(super) struct UserAt {
+    pub(super) id: UserId,
+    /// The header `If-Match`.
+    pub(super) if_match: Option<String>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for UserAt {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let id = path_parameter::<UserId>(parts, "id").await;
+        // A directory does not know what an identifier looks like.
+        let unknown = |problem: Problem| {
+            if problem.is_of(Kind::ValidationError) { Error::NotFound(ResourceType::USER).into() } else { problem }
+        };
+        Ok(Self { id: id.map_err(unknown)?, if_match: if_match(&parts.headers) })
+    }
+}
+
+/// Returns the entity tags of all lines of the header. A line that is no text has none.
+fn if_match(headers: &HeaderMap) -> Option<String> {
+    let lines = headers.get_all(header::IF_MATCH).iter().map(|line| line.to_str().unwrap_or_default());
+    let lines: Vec<&str> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join(","))
+}
+
+/// The sender of a request, and the document that it has sent.
+pub(super) struct Sent(pub(super) Caller, pub(super) Value);
+
+impl FromRequest<ApiState> for Sent {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, Refusal> {
+        let is_possible =
+            |headers: &HeaderMap| [SCIM_JSON, JSON].iter().any(|of| is_of_type(headers, of)) || is_of_no_type(headers);
+        let other_type = |problem: Problem| {
+            let is_of_type = problem.is_of(Kind::UnsupportedMediaType);
+            if is_of_type { problem.detail("Send a body as application/scim+json.") } else { problem }
+        };
+        let (caller, bytes) = call(request, state, is_possible).await.map_err(other_type)?;
+        // The error of the parser could repeat what a person is called.
+        let malformed = |_| ScimError::bad_request(ScimType::InvalidSyntax, "the body is not valid JSON");
+        Ok(Self(caller, serde_json::from_slice(&bytes).map_err(malformed)?))
+    }
+}
