@@ -110,6 +110,8 @@ KNOWN_TO_THE_SERVER = {
     # The key of another user names its permissions.
     "createApiKey": {"expiresAt", "permissions"},
     "createAuditLog": {"action"},
+    # It is an ACTIVE service account.
+    "createDirectory": {"serviceAccountId"},
     # What UTS 46 allows is no pattern.
     "createDomain": {"domain"},
     # The discovery document of the issuer is read. One scope is `openid`, and no domain or role occurs twice.

@@ -185,8 +185,8 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// Puts the problem document into an error response, also into one that a library made: for a directory, the document that
-/// it reads. A page for people stays as it is.
+/// Puts the problem document into an error response, also into one that a library made. A directory gets the document
+/// that it reads. A page for people stays as it is.
 fn with_problem(response: Response, settings: &Settings, path: &str, id: &CorrelationId) -> Response {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();

@@ -122,7 +122,7 @@ const TAGS: [(&str, &str, &str); 20] = [
     ),
     (
         DIRECTORIES,
-        "Where the identity provider of your company, such as Entra, Okta or Keycloak, writes its people by SCIM 2.0 at \
+        "Where the identity provider of your company, such as Entra or Okta, writes its people, by SCIM 2.0 at \
          `/scim/v2`. It uses an API key of a service account, and may do what that account may do.",
         "directories",
     ),

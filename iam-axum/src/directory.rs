@@ -106,16 +106,16 @@ pub(crate) struct NewDirectoryDto {
     #[serde(default)]
     #[schema(required, min_length = 1, max_length = 120)]
     name: String,
-    /// The service account whose API keys the directory uses. It is ACTIVE and has no other directory. The directory may
-    /// do what the account may do.
+    /// The service account whose API keys the directory uses. It is ACTIVE and has no other directory. The directory
+    /// may do what the account may do.
     #[serde(default)]
     #[schema(required, value_type = Uuid)]
     service_account_id: String,
     /// The provider by which the users of the directory log in. Absent or null means that they log in by other means.
     #[schema(value_type = Option<Uuid>)]
     identity_provider_id: Option<String>,
-    /// Whether the directory takes over users of the tenant who have the address of one of its own. Absent or null means
-    /// that it does not.
+    /// Whether the directory takes over users of the tenant who have the address of one of its own. Absent or null
+    /// means that it does not.
     adopt: Option<bool>,
 }
 
@@ -157,8 +157,8 @@ impl DirectoryPatchDto {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DeletionQuery {
-    /// What happens to the users of the directory: `keep` changes nothing, `suspend` suspends those who are ACTIVE. They
-    /// all stay, and belong to no directory.
+    /// What happens to the users of the directory: `keep` changes nothing, `suspend` suspends those who are ACTIVE.
+    /// They all stay, and belong to no directory.
     #[param(required, value_type = DeletedUsersDto, inline, example = "keep")]
     users: Option<String>,
 }

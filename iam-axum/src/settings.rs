@@ -55,8 +55,8 @@ pub struct Settings {
     /// Whether [`service`](crate::service) shows the pages `/account/verify`, `/account/reset` and
     /// `/account/invitation`, to which the links in messages can lead.
     pub shows_account_pages: bool,
-    /// The URL under which clients reach the service, such as `https://iam.example.com`, without the prefix. Directories get
-    /// addresses that begin with it. By default, it is `http://` and the host that a request names.
+    /// The URL under which clients reach the service, such as `https://iam.example.com`, without the prefix. Directories
+    /// get addresses that begin with it. By default, it is `http://` and the host that a request names.
     pub public_url: Option<String>,
     /// Where people log in, such as `/console`. The account pages link to it after an invitation was accepted or a
     /// password was chosen. By default, they have no such link.

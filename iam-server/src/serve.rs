@@ -97,6 +97,9 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
         api.shows_metrics = false;
     }
     api.metrics = Some(metrics);
+    // Without TLS, it is the host that a request names: the server may not know its name.
+    let own_url = settings.tls.is_some().then(|| base_of(&settings, address));
+    api.public_url = settings.public_url.clone().or(own_url);
     if settings.shows_console {
         api.login_page = Some("/console".to_owned());
     }

@@ -1,7 +1,7 @@
 //! `/scim/v2`: what directories write, by SCIM 2.0 (`docs/directories.md#the-protocol`).
 //!
-//! The bearer is an API key of the service account of a directory. Errors have the form of SCIM, also those of the layers
-//! around: the [conventions](crate::with_conventions) write it.
+//! The bearer is an API key of the service account of a directory. Errors have the form of SCIM, also those of the
+//! layers around: the [conventions](crate::with_conventions) write it.
 
 mod answer;
 mod discovery;

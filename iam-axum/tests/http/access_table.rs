@@ -11,10 +11,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::TimeDelta;
 use iam_core::access_review::{AccessReviewFilter, AccessReviewStatus};
+use iam_core::directory::{DeletedUsers, NewDirectory};
 use iam_core::federation::code_challenge;
 use iam_core::identity_provider::NewIdentityProvider;
 use iam_core::mail::MailKind;
 use iam_core::page::PageRequest;
+use iam_core::user::NewServiceAccount;
 use iam_core::{Caller, OrganizationId};
 use serde_json::{Value, json};
 use test_support::identity_provider::ISSUER;
@@ -189,6 +191,14 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("PATCH /identity-providers/{id} (name)", TENANTS),
     ("PATCH /identity-providers/{id} (anything else)", TENANTS),
     ("DELETE /identity-providers/{id}", TENANTS),
+    ("GET /directories", NONE),
+    ("POST /directories", NONE),
+    ("POST /directories (that adopts)", NONE),
+    ("GET /directories/{id}", TENANTS),
+    ("PATCH /directories/{id} (name)", TENANTS),
+    ("PATCH /directories/{id} (adopt)", TENANTS),
+    ("DELETE /directories/{id} (keep)", TENANTS),
+    ("DELETE /directories/{id} (suspend)", TENANTS),
     ("GET /webhooks", NONE),
     ("POST /webhooks", NONE),
     ("GET /webhooks/{id}", TENANTS),
@@ -366,6 +376,8 @@ impl<'a> World<'a> {
             "/audit-logs/export" => String::new(),
             "/auth/federation/providers" => format!("?tenant={}", self.owner.tenant),
             "/audit-logs/consistency-proof" => "?from=0".to_owned(),
+            "/directories/{id}" if row.ends_with("(keep)") => "?users=keep".to_owned(),
+            "/directories/{id}" if row.ends_with("(suspend)") => "?users=suspend".to_owned(),
             "/authz/who" => match self.organization_of(target) {
                 None => "?permission=users:read".to_owned(),
                 Some(id) => format!("?permission=users:read&organizationId={id}"),
@@ -435,6 +447,7 @@ impl<'a> World<'a> {
             "access-reviews" => self.access_review(target, row.ends_with("/complete")).await,
             "domains" => self.domain(owner).await,
             "identity-providers" => self.provider(owner).await,
+            "directories" => self.directory(owner).await,
             "identities" => {
                 let linked = match target {
                     Oneself => by.clone(),
@@ -572,6 +585,13 @@ impl<'a> World<'a> {
             }
             "PATCH /identity-providers/{id} (name)" => json!({ "name": fresh("Acme ") }),
             "PATCH /identity-providers/{id} (anything else)" => json!({ "slug": fresh("acme-") }),
+            "POST /directories" | "POST /directories (that adopts)" => {
+                self.remove_directories(by).await;
+                let adopt = row.ends_with("(that adopts)");
+                json!({ "name": "Staff", "serviceAccountId": self.robot(by).await, "adopt": adopt })
+            }
+            "PATCH /directories/{id} (name)" => json!({ "name": fresh("Staff ") }),
+            "PATCH /directories/{id} (adopt)" => json!({ "adopt": true }),
             "POST /webhooks" => {
                 self.remove_webhooks(by).await;
                 json!({ "url": "https://example.com", "types": ["USER.*"] })
@@ -749,6 +769,33 @@ impl<'a> World<'a> {
         let system = Caller::system(person.tenant.parse().unwrap(), "test");
         for provider in self.app.iam.identity_providers().list(&system).await.unwrap() {
             self.app.iam.identity_providers().delete(&system, provider.id).await.unwrap();
+        }
+    }
+
+    /// The only directory of a tenant, which may have no more than 10. It has one user.
+    async fn directory(&self, owner: &Person) -> String {
+        self.remove_directories(owner).await;
+        let system = Caller::system(owner.tenant.parse().unwrap(), "test");
+        let account = self.app.robot(owner, &["users:create"]).await;
+        let (name, service_account) = ("Staff".to_owned(), account.parse().unwrap());
+        let new = NewDirectory { name, service_account, identity_provider: None, adopt: false };
+        let directory = self.app.iam.directories().create(&system, new).await.unwrap();
+        let key = self.app.key(owner, &account, &json!({})).await;
+        self.app.provision(key["key"].as_str().unwrap(), &json!({ "userName": fresh_email() })).await;
+        directory.id.to_string()
+    }
+
+    /// A new service account without roles in the tenant of a person.
+    async fn robot(&self, person: &Person) -> String {
+        let system = Caller::system(person.tenant.parse().unwrap(), "test");
+        let new = NewServiceAccount { name: fresh("Robot ") };
+        self.app.iam.users().create_service_account(&system, new).await.unwrap().id.to_string()
+    }
+
+    async fn remove_directories(&self, person: &Person) {
+        let system = Caller::system(person.tenant.parse().unwrap(), "test");
+        for (directory, _) in self.app.iam.directories().list(&system).await.unwrap() {
+            self.app.iam.directories().delete(&system, directory.id, DeletedUsers::Keep).await.unwrap();
         }
     }
 

@@ -14,6 +14,7 @@ use crate::people::{PASSWORD, WRONG_PASSWORD};
 in_memory![
     requests_are_counted_by_method_route_template_and_status_class,
     requests_without_a_route_are_counted_as_route_none,
+    requests_of_directories_are_counted_without_identifiers,
     sessions_are_counted_in_the_store,
     failed_logins_are_counted_by_reason,
     store_calls_are_measured_by_operation,
@@ -75,6 +76,24 @@ async fn requests_without_a_route_are_counted_as_route_none(app: TestApp) {
     assert_eq!(value(&text, r#"http_requests_total{method="GET",route="none",status="4xx"}"#), 3.0, "{text}");
     assert_eq!(value(&text, r#"http_requests_total{method="OTHER",route="none",status="4xx"}"#), 1.0, "{text}");
     assert!(!text.contains("nothing") && !text.contains("BREW"), "{text}");
+}
+
+async fn requests_of_directories_are_counted_without_identifiers(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let (app, _) = measured(&app).await;
+    for path in ["/Users/77c", &format!("/Users/{}", ada.user), "/Schemas/77c", "/Groups/1/2", "/Other/77c"] {
+        app.request(Method::GET, &format!("/scim/v2{path}")).by(&ada).send().await;
+    }
+    let text = scrape(&app).await;
+    for (labels, count) in [
+        (r#"method="GET",route="/scim/v2/Users/{id}",status="4xx""#, 2.0),
+        (r#"method="GET",route="/scim/v2/Schemas/{id}",status="4xx""#, 1.0),
+        (r#"method="GET",route="/scim/v2/Groups/{*rest}",status="5xx""#, 1.0),
+        (r#"method="GET",route="none",status="4xx""#, 1.0),
+    ] {
+        assert_eq!(value(&text, &format!("http_requests_total{{{labels}}}")), count, "{labels}\n{text}");
+    }
+    assert!(!text.contains("77c"), "{text}");
 }
 
 async fn sessions_are_counted_in_the_store(app: TestApp) {

@@ -26,7 +26,7 @@ in_memory_with_mail![
 ];
 
 /// The resources of the built-in permissions.
-const RESOURCES: [&str; 14] = [
+const RESOURCES: [&str; 15] = [
     "users",
     "role-assignments",
     "roles",
@@ -41,6 +41,7 @@ const RESOURCES: [&str; 14] = [
     "access-reviews",
     "domains",
     "identity-providers",
+    "directories",
 ];
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -62,7 +63,7 @@ pub(crate) struct Fixture {
     item: String,
     /// A time in the future.
     tomorrow: String,
-    /// The token of a link or the challenge of a login, if the operation needs one.
+    /// The token of a link, the challenge of a login or the id in the body, if the operation needs one.
     token: String,
     /// The code of an authenticator app, if the operation needs one.
     code: String,
@@ -121,6 +122,7 @@ impl Fixture {
             }
             path if path.contains("/backchannel-logout/") => fixture.token = app.logout_token(),
             "/auth/introspect" => fixture.token = fixture.other.access.clone(),
+            "/directories" => fixture.token = app.robot(&fixture.administrator, &[]).await,
             "/auth/email/verify" => fixture.token = app.token(MailKind::Verify, &fixture.other.email).await,
             "/auth/password/reset" => {
                 let body = json!({ "email": fixture.other.email });
@@ -189,6 +191,10 @@ impl Fixture {
             "identities" => {
                 let provider = app.social_provider(&self.administrator.tenant).await;
                 app.linked(&provider, &self.other).await
+            }
+            "directories" => {
+                let directory = app.directory(&self.administrator, &json!({})).await;
+                directory["id"].as_str().unwrap().to_owned()
             }
             "identity-providers" => {
                 let provider = app.provider(&self.administrator, &json!({})).await;
@@ -287,7 +293,7 @@ impl Fixture {
             "credential" => self.credential.clone(),
             "code" => json!(self.code),
             "types" => json!(["USER.*"]),
-            "providerId" => json!(self.token),
+            "providerId" | "serviceAccountId" => json!(self.token),
             "issuer" => json!(ISSUER),
             "dueAt" => json!(self.tomorrow),
             "userId" => json!(self.other.user),

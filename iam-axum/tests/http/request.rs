@@ -7,7 +7,7 @@ use axum::extract::ConnectInfo;
 use axum::http::response::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use futures_util::stream;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tower::ServiceExt as _;
 
@@ -209,7 +209,7 @@ impl Response {
             assert!(is_book || !self.text().contains(secret), "a secret in {}", self.text());
         }
         if (self.status.is_client_error() || self.status.is_server_error()) && !self.is_page() {
-            self.is_a_problem();
+            if self.is_for_a_directory() { self.is_a_scim_error() } else { self.is_a_problem() }
         }
         if self.status == StatusCode::NO_CONTENT {
             assert!(self.body.is_empty());
@@ -226,6 +226,18 @@ impl Response {
         self.header("content-type").is_some_and(|of| of.starts_with("text/html"))
     }
 
+    /// Whether a directory reads it.
+    fn is_for_a_directory(&self) -> bool {
+        self.header("content-type") == Some("application/scim+json")
+    }
+
+    fn is_a_scim_error(&self) {
+        let error = self.json();
+        assert_eq!(error["schemas"], json!(["urn:ietf:params:scim:api:messages:2.0:Error"]));
+        assert_eq!(error["status"], self.status().to_string());
+        assert!(error["detail"].as_str().is_some_and(|text| !text.is_empty()), "{error}");
+    }
+
     fn is_a_problem(&self) {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.text());
         let problem = self.json();
@@ -240,7 +252,8 @@ impl Response {
     /// The kind of the problem, if it is one.
     fn kind(&self) -> Option<String> {
         let is_error = self.status.is_client_error() || self.status.is_server_error();
-        is_error.then(|| self.json()["type"].as_str().unwrap().rsplit('/').next().unwrap().to_owned())
+        let is_problem = is_error && !self.is_for_a_directory();
+        is_problem.then(|| self.json()["type"].as_str().unwrap().rsplit('/').next().unwrap().to_owned())
     }
 
     pub(crate) fn status(&self) -> u16 {

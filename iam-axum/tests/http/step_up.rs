@@ -103,6 +103,8 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
     let challenge = code_challenge(VERIFIER);
     let start = json!({ "providerId": social, "redirectUri": REDIRECT, "codeChallenge": challenge });
     let identity = format!("/identities/{}", app.linked(&social, ada).await);
+    let directory = format!("/directories/{}", app.directory(ada, &json!({})).await["id"].as_str().unwrap());
+    let adopting = json!({ "name": "Staff", "serviceAccountId": app.robot(ada, &[]).await, "adopt": true });
     let post = |path: &str, body: Option<Value>| (Method::POST, path.to_owned(), body);
     let delete = |path: String| (Method::DELETE, path, None);
     vec![
@@ -142,6 +144,8 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         post("/identity-providers", Some(provider)),
         post("/auth/identities/start", Some(start)),
         delete(identity),
+        post("/directories", Some(adopting)),
+        (Method::PATCH, directory, Some(json!({ "adopt": true }))),
         (Method::PATCH, changed_provider, Some(json!({ "enabled": false }))),
         delete(removed_provider),
         (Method::PATCH, changed, Some(json!({ "name": "changed" }))),

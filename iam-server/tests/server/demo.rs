@@ -81,7 +81,7 @@ const BY_OTHERS: [&str; 11] = [
 
 /// Every example is sent as it stands, by the administrator of the demo. A change is sent to a server of its own. What
 /// is random comes from the server: a refresh token, a challenge, a code, and the ids of a session, of the invitation,
-/// of a factor, of the API key, of a webhook and of a domain.
+/// of a factor, of the API key, of a webhook, of a directory and of a domain.
 #[test]
 fn the_example_of_every_request_succeeds_in_the_demo() {
     let demo = Home::new();
@@ -217,6 +217,11 @@ impl<'a> Ada<'a> {
                     self.client.get(&format!("/api/v1{}", url.trim_end_matches("/{itemId}"))).expect(200)
                     ["data"][0]["id"].clone()
                 };
+                let directory = || {
+                    let robot = self.client.get("/api/v1/users?kind=SERVICE").expect(200)["data"][0]["id"].clone();
+                    let body = json!({ "name": "Staff", "serviceAccountId": robot });
+                    self.client.post("/api/v1/directories", &body).expect(201)["id"].clone()
+                };
                 let domain = || {
                     let name = format!("d{}.example", fastrand::u64(..));
                     self.client.post("/api/v1/domains", &json!({ "domain": name })).expect(201)["id"].clone()
@@ -225,6 +230,7 @@ impl<'a> Ada<'a> {
                     _ if name == "itemId" => item(),
                     _ if path.starts_with("/access-reviews") => review(),
                     _ if path.starts_with("/api-keys") => key(),
+                    _ if path.starts_with("/directories") => directory(),
                     _ if path.starts_with("/domains") => domain(),
                     _ if path.starts_with("/webhooks") => webhook(),
                     _ if path.starts_with("/sessions") => own(),

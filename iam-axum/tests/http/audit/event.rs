@@ -204,7 +204,7 @@ async fn a_number_in_metadata_that_cannot_be_kept_exactly_is_400(app: TestApp) {
 
 async fn metadata_cannot_name_the_caller_in_place_of_the_service(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    for name in ["apiKeyId", "system"] {
+    for name in ["apiKeyId", "directoryId", "system"] {
         let refused = with_metadata(&app, &ada, &json!({ name: "x" }).to_string()).send().await;
         assert_eq!(refused.invalid_fields(), [format!("metadata.{name}")]);
         let event = NewEvent {

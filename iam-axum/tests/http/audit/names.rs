@@ -28,6 +28,7 @@ fn schemas(resource_type: &str) -> &'static [&'static str] {
         "DOMAIN" => &["Domain"],
         "IDENTITY" => &["List_Identity"],
         "IDENTITY_PROVIDER" => &["IdentityProvider"],
+        "DIRECTORY" => &["UpdatedDirectory"],
         "ACCESS_REVIEW" => &["AccessReview", "AccessReviewItem"],
         _ => &[],
     }
@@ -80,6 +81,7 @@ async fn the_values_of_entries_have_the_names_of_the_interface(app: TestApp) {
         "ACCESS_REVIEW",
         "API_KEY",
         "AUDIT_LOG",
+        "DIRECTORY",
         "DOMAIN",
         "FACTOR",
         "IDENTITY",

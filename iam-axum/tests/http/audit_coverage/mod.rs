@@ -8,6 +8,7 @@ mod access_review;
 mod account;
 mod api_key;
 mod audit;
+mod directory;
 mod domain;
 mod factor;
 mod federation;
@@ -119,6 +120,9 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "POST /identity-providers" => identity_provider::create(fixture).await,
         "PATCH /identity-providers/{id}" => identity_provider::update(fixture).await,
         "DELETE /identity-providers/{id}" => identity_provider::delete(fixture).await,
+        "POST /directories" => directory::create(fixture).await,
+        "PATCH /directories/{id}" => directory::update(fixture).await,
+        "DELETE /directories/{id}" => directory::delete(fixture).await,
         "POST /webhooks" => webhook::create(fixture).await,
         "PATCH /webhooks/{id}" => webhook::update(fixture).await,
         "DELETE /webhooks/{id}" => webhook::delete(fixture).await,
