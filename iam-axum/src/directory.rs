@@ -204,9 +204,10 @@ pub(crate) async fn list(
 
 /// Make a directory
 ///
-/// It gives nothing to anyone: a directory may do what its service account may do. One with `adopt` takes over users of
-/// the tenant, so the caller then also needs `directories:update` and `users:update`, and a session that has
-/// authenticated within the last ten minutes. A tenant has 10 directories at most.
+/// A directory may do what its service account may do. With `adopt`, it takes over users of the tenant, so the caller then
+/// also needs `directories:update` and `users:update`. The provider that it names logs people in as its users, so to name
+/// one takes all permissions. Both take a session that has authenticated within the last ten minutes. A tenant has 10
+/// directories at most.
 #[utoipa::path(
     post,
     path = "/directories",
@@ -253,8 +254,8 @@ pub(crate) async fn get(
 
 /// Change a directory
 ///
-/// Its service account stays the same. To let it adopt, the caller also needs `users:update`, and a session that has
-/// authenticated within the last ten minutes.
+/// Its service account stays the same. To let it adopt, the caller also needs `users:update`; to name another provider, all
+/// permissions. Both take a session that has authenticated within the last ten minutes.
 #[utoipa::path(
     patch,
     path = "/directories/{id}",

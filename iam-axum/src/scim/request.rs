@@ -14,7 +14,7 @@ use crate::scim::error::Refusal;
 use crate::scim_url::ScimUrl;
 use crate::state::ApiState;
 
-/// Returns the parameters of a query. A directory may send some that nobody knows: they are ignored.
+/// Returns the parameters of a query. Unknown ones are ignored.
 pub(super) fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes())
 }

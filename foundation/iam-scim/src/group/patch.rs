@@ -24,13 +24,13 @@ pub struct GroupPatch {
     pub members: MemberChange,
 }
 
-/// What a request does to the members of a group, whoever they are. Its changes, one after the other, come to one of
+/// What a request does to the members of a group, without reading them. Its changes, one after the other, come to one of
 /// these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberChange {
     /// These are the members from then on.
     Replace(BTreeSet<String>),
-    /// Members come and go. Nobody is in both lists, and whoever is in none stays what it is.
+    /// Members come and go. No user is in both lists, and a user in none of them stays what it is.
     Change {
         /// Those who become members, unless they are already.
         added: BTreeSet<String>,
@@ -126,7 +126,7 @@ impl GroupPatch {
             (Target::ExternalId, _) => self.external_id = Some(checked_external_id(text("externalId", value)?)?),
             (Target::Members, Write::Add) => self.members.add(members(value)?),
             (Target::Members, Write::Replace) => self.members = MemberChange::Replace(members(value)?),
-            // A filter that selects nobody describes the member that is made.
+            // A filter that selects no member describes the one that is made.
             (Target::Named(named), _) => self.members.add(named),
             (Target::Unknown, _) => {}
         }

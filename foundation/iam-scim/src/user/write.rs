@@ -75,7 +75,7 @@ impl UserResource {
             Target::Part(attribute, part) => {
                 beside(&mut self.attributes, attribute, |all| remove_part(all, attribute, part, filter))?
             }
-            // Nothing becomes of a status that nobody states.
+            // A status that is not stated changes nothing.
             Target::Active | Target::Unknown => {}
         }
         Ok(())
@@ -186,7 +186,7 @@ fn remove_part(
     Ok(())
 }
 
-/// Reads a reference in one of its forms: a text, an object, or a list of one of them. An empty text refers to nobody.
+/// Reads a reference in one of its forms: a text, an object, or a list of one of them. An empty text refers to no user.
 fn reference(name: &str, parts: &'static [Part], value: &Value) -> Result<Map<String, Value>, ScimError> {
     let value = match value {
         Value::Array(all) => match all.as_slice() {

@@ -18,7 +18,7 @@ pub(super) struct Candidates {
 
 /// Of whom a new resource speaks.
 pub(super) enum Match {
-    /// Of nobody who is known.
+    /// Of no known user.
     Nobody,
     /// Of a user of the directory who has gone and comes back.
     Former(Box<ProvisionedUser>),

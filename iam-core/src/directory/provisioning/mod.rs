@@ -33,7 +33,7 @@ use crate::engine::{Engine, LockedRights, UnitOfWork};
 /// changes only users of its own directory, whatever the account may do otherwise. What it writes is recorded with
 /// `metadata.directoryId`. No mail is sent.
 ///
-/// A directory may give nobody more than its account may do: to change the e-mail or the external identifier of a user,
+/// A directory may give no user more than its account may do: to change the e-mail or the external identifier of a user,
 /// to make it ACTIVE, or to adopt it, the account must hold everything that the user may do.
 ///
 /// ```
