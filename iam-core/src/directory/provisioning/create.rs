@@ -75,9 +75,9 @@ impl Provisioning<'_> {
         let found = candidates.decide(&directory, &wanted.email, is_domain_verified)?;
         let case = Case { directory, grantor, wanted, is_domain_verified, addressee };
         let made = match found {
-            Match::Nobody => (self.make(&mut work, case).await?, Created::New),
+            Match::New => (self.make(&mut work, case).await?, Created::New),
             Match::Former(former) => (case.restore(&mut work, *former).await?, Created::Restored),
-            Match::Stranger(user) => (case.adopt(&mut work, *user).await?, Created::Adopted),
+            Match::Adoptable(user) => (case.adopt(&mut work, *user).await?, Created::Adopted),
         };
         work.commit().await?;
         Ok(made)
@@ -113,7 +113,7 @@ impl Provisioning<'_> {
 impl Case {
     /// Lets a user come back whom the directory has suspended or deleted.
     async fn restore(self, work: &mut UnitOfWork<'_>, former: ProvisionedUser) -> Result<ProvisionedUser> {
-        // Whoever does the same without a directory needs this too.
+        // The same needs this without a directory, too.
         self.grantor.rights().require(&permission::USERS_UPDATE)?;
         let before = ProvisionedUser { user: lock_user(work, former.user.id).await?, ..former };
         self.check_addressee(&before.user)?;
@@ -125,11 +125,11 @@ impl Case {
         write(work, before, user, entry).await
     }
 
-    /// Takes over a user of the tenant. Whoever may not do it gets the answer of a directory that does not adopt, and
+    /// Takes over a user of the tenant. A caller that may not do it gets the answer of a directory that does not adopt, and
     /// learns no more of the user.
-    async fn adopt(self, work: &mut UnitOfWork<'_>, stranger: User) -> Result<ProvisionedUser> {
-        let before = lock_user(work, stranger.id).await?;
-        let is_same = before.status != UserStatus::Inactive && before.email == stranger.email;
+    async fn adopt(self, work: &mut UnitOfWork<'_>, adoptable: User) -> Result<ProvisionedUser> {
+        let before = lock_user(work, adoptable.id).await?;
+        let is_same = before.status != UserStatus::Inactive && before.email == adoptable.email;
         let may_change = self.grantor.rights().require(&permission::USERS_UPDATE).is_ok();
         if !is_same || !may_change || !covers(work, &before).await? {
             return Err(Conflict::EmailTaken.into());

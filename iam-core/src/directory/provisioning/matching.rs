@@ -18,13 +18,13 @@ pub(super) struct Candidates {
 
 /// Of whom a new resource speaks.
 pub(super) enum Match {
-    /// Of no known user.
-    Nobody,
+    /// Of a new user.
+    New,
     /// Of a user of the directory who has gone and comes back.
     Former(Box<ProvisionedUser>),
     /// Of a user of the tenant who belongs to no directory, and whom this one may adopt if its account may do everything
     /// that the user may do.
-    Stranger(Box<User>),
+    Adoptable(Box<User>),
 }
 
 impl Candidates {
@@ -55,7 +55,7 @@ impl Candidates {
             return Ok(Match::Former(Box::new(former)));
         }
         match (identified, addressed) {
-            (None, None) => Ok(Match::Nobody),
+            (None, None) => Ok(Match::New),
             (Some(_), None) => Err(Conflict::ExternalIdTaken.into()),
             (Some((user, _)), Some((other, _))) if user.id != other.id => Err(Conflict::ExternalIdTaken.into()),
             (_, Some((user, None)))
@@ -64,7 +64,7 @@ impl Candidates {
                     && is_adoptable(&user)
                     && user.email.is_same_mailbox(email) =>
             {
-                Ok(Match::Stranger(Box::new(user)))
+                Ok(Match::Adoptable(Box::new(user)))
             }
             (_, Some(_)) => Err(Conflict::EmailTaken.into()),
         }
