@@ -14,12 +14,15 @@ pub(crate) use element::{asserted, matches};
 pub(crate) use group::sort as group_sort;
 pub(crate) use user::sort as user_sort;
 
-use iam_model::directory::{Condition, GroupTest, UserTest};
+use iam_model::directory::{Condition, EmailTest, GroupTest, UserTest};
 use scim_v2::filter::{AttrPath, Filter, PatchPath, PatchValuePath};
 
-use crate::error::ScimError;
+use crate::error::{ScimError, ScimType};
 use crate::filter::bounds::{Form, bounded};
 use crate::filter::translate::condition;
+
+/// How many tests of e-mails a filter may have. Each of them reads every e-mail of every user of the directory.
+const MAX_EMAIL_TESTS: usize = 20;
 
 /// Reads a filter of users.
 ///
@@ -29,9 +32,9 @@ use crate::filter::translate::condition;
 /// # Errors
 ///
 /// 400 `invalidFilter` for a filter of more than 4 KiB, 64 levels or 100 terms, for one that is not of the grammar, and
-/// for one with an attribute or a comparison that users do not have.
+/// for one with an attribute or a comparison that users do not have. 400 `tooMany` for more than 20 tests of e-mails.
 pub fn user_filter(text: &str) -> Result<Condition<UserTest>, ScimError> {
-    condition(&parsed(text)?, &user::WORDS, is_unknown)
+    with_few_emails(condition(&parsed(text)?, &user::WORDS, is_unknown)?)
 }
 
 /// Reads a filter of groups.
@@ -47,7 +50,7 @@ pub fn group_filter(text: &str) -> Result<Condition<GroupTest>, ScimError> {
 /// 3.4.2.1).
 pub(crate) fn shared_filter(text: &str) -> Result<(Condition<UserTest>, Condition<GroupTest>), ScimError> {
     let filter = parsed(text)?;
-    let of_users = condition(&filter, &user::WORDS, group::WORDS.knows)?;
+    let of_users = with_few_emails(condition(&filter, &user::WORDS, group::WORDS.knows)?)?;
     Ok((of_users, condition(&filter, &group::WORDS, user::WORDS.knows)?))
 }
 
@@ -67,6 +70,27 @@ fn parsed(text: &str) -> Result<Filter, ScimError> {
     let text = bounded(text, Form::Filter).map_err(|fault| ScimError::invalid_filter(format!("filter {fault}")))?;
     let filter = text.parse::<Filter>();
     filter.map_err(|_| ScimError::invalid_filter("filter is not of the grammar of RFC 7644, section 3.4.2.2"))
+}
+
+fn with_few_emails(condition: Condition<UserTest>) -> Result<Condition<UserTest>, ScimError> {
+    let of_user = |test: &UserTest| match test {
+        UserTest::Email(emails) => tests(emails, &|_: &EmailTest| 1).max(1),
+        UserTest::Present(_) | UserTest::Text { .. } | UserTest::Active(_) | UserTest::Moment { .. } => 0,
+    };
+    if tests(&condition, &of_user) > MAX_EMAIL_TESTS {
+        let detail = format!("filter has more than {MAX_EMAIL_TESTS} tests of e-mails");
+        return Err(ScimError::bad_request(ScimType::TooMany, detail));
+    }
+    Ok(condition)
+}
+
+/// Adds up the tests of a condition.
+fn tests<T>(condition: &Condition<T>, number: &impl Fn(&T) -> usize) -> usize {
+    match condition {
+        Condition::All(all) | Condition::Any(all) => all.iter().map(|condition| tests(condition, number)).sum(),
+        Condition::Not(inner) => tests(inner, number),
+        Condition::Test(test) => number(test),
+    }
 }
 
 fn is_unknown(_: &AttrPath) -> bool {

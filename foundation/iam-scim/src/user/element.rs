@@ -13,7 +13,7 @@ use crate::operation::Write;
 use crate::user::part::{merge, set};
 
 /// The maximum number of elements of a list.
-const MAX: usize = 100;
+const MAX: usize = 20;
 
 /// The list of an attribute.
 pub(super) struct Elements {

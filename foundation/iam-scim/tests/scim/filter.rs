@@ -2,8 +2,8 @@ use iam_model::directory::{
     Condition, EmailField, EmailTest, GroupMoment, GroupTest, GroupText, Order, TextOperator, UserMoment, UserTest,
     UserText,
 };
-use iam_scim::ScimError;
 use iam_scim::filter::{group_filter, user_filter};
+use iam_scim::{ScimError, ScimType};
 
 use crate::{ENTERPRISE, GROUP, USER, kind};
 
@@ -219,6 +219,17 @@ fn work_is_bounded_before_it_begins() {
         "a[".repeat(2_000),
     ] {
         refused(&filter);
+    }
+}
+
+#[test]
+fn a_filter_has_twenty_tests_of_emails() {
+    let apart = |count: usize| vec![r#"emails.value ew "a""#; count].join(" or ");
+    let inside = |count: usize| format!("not (emails[{}])", vec![r#"value ew "a""#; count].join(" or "));
+    let whole = |count: usize| vec!["emails pr"; count].join(" and ");
+    for filter in [apart, inside, whole] {
+        assert!(user_filter(&filter(20)).is_ok());
+        assert_eq!(user_filter(&filter(21)).unwrap_err().scim_type, Some(ScimType::TooMany));
     }
 }
 
