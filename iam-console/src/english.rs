@@ -824,6 +824,9 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("IDENTITY_PROVIDER", "CREATE") => format!("{actor} created {}", the("identity provider")),
         ("IDENTITY_PROVIDER", "UPDATE") => format!("{actor} changed {}{fields}", the("identity provider")),
         ("IDENTITY_PROVIDER", "DELETE") => format!("{actor} deleted {}", the("identity provider")),
+        ("DIRECTORY", "CREATE") => format!("{actor} created {}", the("directory")),
+        ("DIRECTORY", "UPDATE") => format!("{actor} changed {}{fields}", the("directory")),
+        ("DIRECTORY", "DELETE") => format!("{actor} removed {}", the("directory")),
         ("ACCESS_REVIEW", "CREATE") => format!("{actor} began {}", the("access review")),
         ("ACCESS_REVIEW", "UPDATE") if facts.is_decision => {
             format!("{actor} decided about a role of {user} in an access review")
