@@ -1,11 +1,15 @@
 //! Sign-in by a foreign OpenID Connect provider in the console, in a real browser, which goes between two sites.
 
 use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
 
 use crate::browser::{picture, violations};
 use crate::client::{PASSWORD, text};
-use crate::federation::{ADMINISTRATOR, Fixture, Provider};
-use crate::process::free_address;
+use crate::federation::{ADMINISTRATOR, DONE, Fixture, Provider};
+use crate::process::{TIMEOUT, free_address, wait_for};
 use crate::webdriver::Browser;
 
 /// A person of the domain for which the provider speaks.
@@ -25,6 +29,21 @@ impl Visit {
         let (fixture, running) = Fixture::new(start);
         fixture.speak_for("example.com");
         (Self { browser: Browser::on_loopback(), fixture, provider }, running)
+    }
+
+    /// Waits until the server asks the provider again, which it does not do for some seconds after a failure.
+    fn wait_until_asked_again(&self) {
+        let start = json!({
+            "providerId": self.fixture.provider["id"],
+            "redirectUri": DONE,
+            "codeChallenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+        });
+        wait_for("the provider to be asked again", TIMEOUT, || {
+            // Not as often as it is asked otherwise: the server limits how often a client begins a login.
+            thread::sleep(Duration::from_millis(500));
+            let answer = self.fixture.server.client().post("/api/v1/auth/federation/start", &start);
+            (answer.status == 200).then_some(())
+        });
     }
 
     fn open(&self, path: &str) {
@@ -122,6 +141,7 @@ fn a_provider_that_is_down_and_one_that_refuses_are_explained() {
     // The page has kept the address.
     let callback = text(&visit.fixture.provider["callbackUrl"]);
     let _provider = Provider::oidc_provider(visit.provider, &callback, &callback);
+    visit.wait_until_asked_again();
     visit.press("Continue");
     visit.press("Sign in with Acme");
     visit.browser.click("//a[contains(text(), 'Cancel')]");
