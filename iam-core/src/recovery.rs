@@ -1,8 +1,7 @@
 //! Recovery: a user who has forgotten its password chooses a new one, by a link that is sent to its address
 //! (`docs/http-api.md#links-by-mail`).
 
-use iam_model::api_key::ApiKey;
-use iam_model::change::{ApiKeyChange, CredentialChange, IdentityChange, LinkChange, UserChange};
+use iam_model::change::{CredentialChange, IdentityChange, LinkChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Result};
 use iam_model::id::{LinkId, TenantId, UserId};
@@ -16,6 +15,7 @@ use iam_model::validate::{Email, EmailKey, Fields};
 use uuid::Uuid;
 
 use crate::access::Subject;
+use crate::api_key::revoke_keys_known_to_owner;
 use crate::caller::Caller;
 use crate::credential::replace_password;
 use crate::engine::Engine;
@@ -122,14 +122,19 @@ impl Recovery<'_> {
         let Some(new) = new else { return Err(fields.into_error().into()) };
         let new = iam.password_rules.accept("newPassword", &new).await?;
         let password = iam.passwords.hash(Share::of_client(context).in_tenant(tenant.id), &new).await?;
-        self.replace(context, &link, password).await
+        self.replace(context, &link, user.email_verified_at.is_none(), password).await
     }
 
-    async fn replace(&self, context: &RequestContext, link: &Link, password: PasswordHash) -> Result<()> {
+    /// Sets the new password. `is_unproven` says that the address was unverified when the user was read.
+    async fn replace(
+        &self,
+        context: &RequestContext,
+        link: &Link,
+        is_unproven: bool,
+        password: PasswordHash,
+    ) -> Result<()> {
         let (iam, user_id) = (self.0, UserId::from(link.subject));
         let caller = Caller::anonymous(link.tenant_id, context.clone());
-        let is_unproven =
-            iam.store.user(link.tenant_id, user_id).await?.is_some_and(|user| user.email_verified_at.is_none());
         let mut work = iam.begin(&caller).await?;
         // The lock order of a login, which prevents deadlocks: the tenant, the failed logins, the account, the sessions.
         if is_unproven {
@@ -155,11 +160,7 @@ impl Recovery<'_> {
             work.apply(CredentialChange::ClearFailures(link.email.key())).await?;
         }
         // A person who knew the former password may have made or rotated keys, which would outlive it.
-        let mut keys = work.reads().lock_api_keys_of(user_id).await?;
-        keys.retain(ApiKey::is_known_to_owner);
-        if !keys.is_empty() {
-            work.apply(ApiKeyChange::Delete(keys)).await?;
-        }
+        revoke_keys_known_to_owner(&mut work, user_id).await?;
         let change = CredentialChange::ResetPassword { user: user_id, password };
         replace_password(iam, &mut work, &user, change, None).await?;
         work.commit().await

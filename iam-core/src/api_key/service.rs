@@ -287,6 +287,13 @@ impl ApiKeys<'_> {
     }
 }
 
+/// Revokes the keys of a user whose secrets a person in the account knows: they would outlive a change of who that is.
+pub(crate) async fn revoke_keys_known_to_owner(work: &mut UnitOfWork<'_>, user: UserId) -> Result<()> {
+    let mut keys = work.reads().lock_api_keys_of(user).await?;
+    keys.retain(ApiKey::is_known_to_owner);
+    if keys.is_empty() { Ok(()) } else { work.apply(ApiKeyChange::Delete(keys)).await }
+}
+
 /// Locks the tenant and a user whose keys change. The caller is this user, or holds a permission over the whole of the
 /// user.
 async fn lock_owner(work: &mut UnitOfWork<'_>, user: UserId, permission: &Permission) -> Result<User> {

@@ -78,7 +78,7 @@ impl Engine {
     /// Returns the user whom a directory that names the provider knows by the name of a person. `None` if there is none.
     ///
     /// The directory says who the person is. If that user may not be linked, the person gets no other account: neither by
-    /// its address, nor a new one for somebody whom the directory has deleted.
+    /// its address, nor a new one for a person whom the directory has deleted.
     async fn of_directory(&self, provider: &IdentityProvider, person: &Person) -> Result<Option<Account>> {
         let tenant = provider.tenant_id;
         let Ok(external_id) = person.subject.parse::<ExternalId>() else { return Ok(None) };

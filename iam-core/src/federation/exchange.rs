@@ -23,7 +23,7 @@ const REMEMBERED: Duration = Duration::from_secs(3_600);
 /// The shortest time between two reads of the keys of a provider for a token that those before do not verify.
 const READ_AGAIN: Duration = Duration::from_secs(60);
 
-/// How long a provider is not asked again after a failure. Anybody can make this service ask, by a logout token.
+/// How long a provider is not asked again after a failure. Any client can make this service ask, by a logout token.
 const FAILED: Duration = Duration::from_secs(5);
 
 /// Why a response of a provider logs nobody in.

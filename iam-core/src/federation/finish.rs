@@ -1,11 +1,9 @@
 use chrono::TimeDelta;
 use iam_model::access::VisibleScope;
-use iam_model::api_key::ApiKey;
 use iam_model::assignment::{Grant, OfferedRole};
 use iam_model::challenge::ChallengePurpose;
 use iam_model::change::{
-    ApiKeyChange, AssignmentChange, CredentialChange, IdentityChange, InvitationChange, LinkChange, SessionChange,
-    UserChange,
+    AssignmentChange, CredentialChange, IdentityChange, InvitationChange, LinkChange, SessionChange, UserChange,
 };
 use iam_model::clock::Timestamp;
 use iam_model::context::RequestContext;
@@ -28,6 +26,7 @@ use iam_model::validate::{Email, Fields, PersonName};
 use iam_openid::code_challenge;
 use subtle::ConstantTimeEq as _;
 
+use crate::api_key::revoke_keys_known_to_owner;
 use crate::assignment::References;
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota, hold_user_quota};
@@ -262,7 +261,7 @@ impl Federation<'_> {
         let (first_name, last_name) = person.names(&email);
         let profile = NewProfile { email, password: PasswordHash::unset(), first_name, last_name };
         let user = profile.user(user_id, tenant.id, now);
-        // Without a domain, anybody may run the provider and let it name any address. A verified address also counts
+        // Without a domain, any person may run the provider and let it name any address. A verified address also counts
         // outside of the tenant, in logins and resets that name none.
         let is_proven = !provider.domain_ids.is_empty();
         let user = User { email_verified_at: is_proven.then_some(now), home_organization_id, ..user };
@@ -392,11 +391,7 @@ async fn end_outdated(work: &mut UnitOfWork<'_>, provider: &IdentityProvider, id
 /// Ends what still gives access to an account into which no person could log in: its sessions, and the keys that a
 /// person in them has made.
 async fn end_former_access(work: &mut UnitOfWork<'_>, user: &User) -> Result<()> {
-    let mut keys = work.reads().lock_api_keys_of(user.id).await?;
-    keys.retain(ApiKey::is_known_to_owner);
-    if !keys.is_empty() {
-        work.apply(ApiKeyChange::Delete(keys)).await?;
-    }
+    revoke_keys_known_to_owner(work, user.id).await?;
     work.invalidate(user.id);
     end_sessions_of(work, user.id, EndReason::IdentityLinked, |_| true).await.map(drop)
 }

@@ -292,8 +292,11 @@ impl Users<'_> {
         // A missing permission is told before a missing authentication.
         let freshness = if patch.renames() { self.0.require_fresh(caller).await } else { Ok(()) };
         let is_email_of_another = match &patch.external_id {
-            Some(Some(external_id)) => self.0.is_email_of_another(caller.tenant(), external_id, Some(id)).await?,
-            _ => false,
+            Some(external_id) => {
+                let addressee = self.0.addressee_of(caller.tenant(), external_id.as_ref()).await?;
+                addressee.is_some_and(|addressee| addressee != id)
+            }
+            None => false,
         };
         let mut work = self.0.begin(caller).await?;
         let subject =
@@ -546,21 +549,26 @@ impl Engine {
         if self.store.user_by_external_id(tenant, external_id).await?.is_some() {
             return Ok(Some(Conflict::ExternalIdTaken));
         }
-        let is_email = self.is_email_of_another(tenant, external_id, None).await?;
-        Ok(is_email.then_some(Conflict::ExternalIdIsEmail))
+        let addressee = self.addressee_of(tenant, Some(external_id)).await?;
+        Ok(addressee.map(|_| Conflict::ExternalIdIsEmail))
     }
 
-    /// Returns whether an external identifier is the e-mail of another user than this one. Nothing keeps a user from
-    /// getting such an e-mail later, so no lock is needed.
-    async fn is_email_of_another(
+    /// Returns the user of a tenant who has an e-mail. Outside of a unit of work: the store decides about an e-mail that is
+    /// taken meanwhile.
+    pub(crate) async fn holder_of(&self, tenant: TenantId, email: &Email) -> Result<Option<User>> {
+        Ok(self.store.guarded_account(tenant, &email.key()).await?.account.map(|account| account.user))
+    }
+
+    /// Returns the user of a tenant whose e-mail an external identifier is. A provider that takes e-mails for identifiers
+    /// could log a person in as another one. A user may get such an e-mail later, so no lock is needed.
+    pub(crate) async fn addressee_of(
         &self,
         tenant: TenantId,
-        external_id: &ExternalId,
-        of: Option<UserId>,
-    ) -> Result<bool> {
-        let Ok(email) = Email::for_lookup(external_id.as_str()) else { return Ok(false) };
-        let account = self.store.guarded_account(tenant, &email.key()).await?.account;
-        Ok(account.is_some_and(|account| Some(account.user.id) != of))
+        external_id: Option<&ExternalId>,
+    ) -> Result<Option<UserId>> {
+        let Some(external_id) = external_id else { return Ok(None) };
+        let Ok(email) = Email::for_lookup(external_id.as_str()) else { return Ok(None) };
+        Ok(self.holder_of(tenant, &email).await?.map(|user| user.id))
     }
 
     /// Returns the error of a change to this user, which says more if its e-mail is that of a deleted user.

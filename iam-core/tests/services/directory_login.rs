@@ -40,7 +40,7 @@ impl Company {
         }
     }
 
-    /// The user whom the person with a subject becomes; `None` if nobody is linked to it.
+    /// The user whom the person with a subject becomes; `None` if no user is linked to it.
     async fn logged_in(&self, provider: IdentityProviderId, subject: &str, email: &str) -> Option<User> {
         match self.returned(provider, subject, email).await {
             Ok(code) => Some(self.finished(code).await.unwrap()),
@@ -156,7 +156,7 @@ async fn a_person_whom_no_directory_knows_is_linked_by_the_address() {
     company.iam.users().verify_email(&company.system, "alan@example.com").await.unwrap();
     let user = company.logged_in(provider, "unknown", "alan@example.com").await.unwrap();
     assert_eq!(user.id, alan.id);
-    // A known one is linked by its name there, and not by the address of somebody else.
+    // A known one is linked by its name there, and not by the address of another person.
     let user = company.logged_in(provider, "id-grace", "alan@example.com").await.unwrap();
     assert_eq!(user.email.as_str(), "grace@example.com");
 }

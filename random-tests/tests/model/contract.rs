@@ -726,7 +726,7 @@ impl OperationContext<'_> {
         self.set_status(v, user.index, status);
     }
 
-    /// A login by a provider (`docs/federation.md#whose-account`). Nobody grants what it gives.
+    /// A login by a provider (`docs/federation.md#whose-account`). No caller grants what it gives.
     fn log_in(&self, v: &mut Expectation, person: &Person) {
         let state = self.state;
         let Person { provider, subject, email, is_verified, .. } = person;

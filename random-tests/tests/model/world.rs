@@ -412,7 +412,7 @@ impl World<'_> {
                 New::User(iam.users().create_once(caller, new, home, None, None).await?.id)
             }
             Operation::VerifyEmail { user } => {
-                // For trusted code only, whoever the caller is.
+                // For trusted code only, whatever the rights of the caller are.
                 let email = &self.states[tenant].users[*user].email;
                 iam.users().verify_email(&self.system(tenant), email).await?;
                 New::Nothing

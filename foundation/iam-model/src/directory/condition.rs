@@ -142,7 +142,7 @@ pub enum GroupTest {
         /// The value.
         value: Timestamp,
     },
-    /// A user is a member, by its identifier. A text that is no identifier is that of nobody.
+    /// A user is a member, by its identifier. A text that is no identifier is that of no user.
     Member(String),
     /// The group has a member.
     HasMembers,

@@ -9,7 +9,7 @@ fn parsed(body: Value) -> GroupResource {
 
 #[test]
 fn groups_are_read() {
-    // Entra, with an entry of `schemas` that nobody knows.
+    // Entra, with an unknown entry of `schemas`.
     let entra = parsed(json!({
         "schemas": [GROUP, "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"],
         "externalId": "9c", "displayName": "Sales", "meta": { "resourceType": "Group" },

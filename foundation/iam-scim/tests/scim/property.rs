@@ -1,4 +1,4 @@
-//! Laws that hold for all requests, and a bounded run of requests that nobody sends.
+//! Laws that hold for all requests, and a bounded run of requests that no client sends.
 
 use iam_scim::filter::{group_filter, user_filter};
 use iam_scim::group::{GroupPatch, GroupResource};

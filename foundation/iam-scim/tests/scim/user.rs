@@ -117,8 +117,8 @@ fn a_manager_comes_in_four_forms() {
     ] {
         assert_eq!(attributes(json!({ ENTERPRISE: { "manager": sent } })), json!({ ENTERPRISE: { "manager": kept } }));
     }
-    for nobody in [json!(null), json!(""), json!([]), json!({}), json!({ "value": null }), json!({ "$ref": url })] {
-        assert_eq!(attributes(json!({ ENTERPRISE: { "manager": nobody } })), json!({}), "{nobody}");
+    for nothing in [json!(null), json!(""), json!([]), json!({}), json!({ "value": null }), json!({ "$ref": url })] {
+        assert_eq!(attributes(json!({ ENTERPRISE: { "manager": nothing } })), json!({}), "{nothing}");
     }
     refused(&json!({ "userName": "ana", ENTERPRISE: { "manager": ["a", "b"] } }));
     refused(&json!({ "userName": "ana", ENTERPRISE: { "manager": 1 } }));

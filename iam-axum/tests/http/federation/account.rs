@@ -67,7 +67,7 @@ async fn a_user_with_the_address_is_linked(app: TestApp) {
 async fn nobody_is_linked_by_an_address_that_is_not_proven(app: TestApp) {
     let fixture = Fixture::new(app, json!({})).await;
     let not_linked = Err("not_linked".to_owned());
-    // Nobody has the address, and no user is made.
+    // No user has the address, and none is made.
     assert_eq!(fixture.result(&json!({})).await, not_linked);
     // The user has not proven it.
     fixture.app.add_user(&fixture.ada, "grace@example.com").await;
@@ -103,7 +103,7 @@ async fn a_social_provider_makes_users_and_links_nobody(app: TestApp) {
     let not_linked = Err("not_linked".to_owned());
     assert_eq!(fixture.result(&json!({ "email": "bob@social.example" })).await, not_linked);
     assert_eq!(fixture.result(&json!({ "email": "eve@social.example", "email_verified": false })).await, not_linked);
-    // It does not speak for a domain that the tenant has proven, whoever types the address there.
+    // It does not speak for a domain that the tenant has proven, also if a person types the address there.
     assert_eq!(fixture.result(&json!({ "email": "chief@example.com" })).await, not_linked);
     fixture.log_in(&json!({ "email": "eve@social.example" })).await.ok();
 }

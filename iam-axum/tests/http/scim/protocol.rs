@@ -337,7 +337,7 @@ async fn of_the_requests_that_are_not_refused_one_a_minute_is_kept(app: TestApp)
     app.pass(TimeDelta::seconds(1));
     staff.get("/Users").send().await.scim(200);
     assert_eq!(last().await, app.now());
-    // Nobody has authenticated, so no directory has sent it.
+    // No caller has authenticated, so no directory has sent it.
     app.pass(TimeDelta::minutes(2));
     app.request(Method::GET, "/scim/v2/Users").send().await.refused(401, None);
     staff.get("/Schemas").send().await.scim(200);

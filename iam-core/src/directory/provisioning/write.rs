@@ -2,12 +2,11 @@ use iam_model::change::{ChallengeChange, DirectoryUserChange, UserChange};
 use iam_model::directory::{DirectoryUser, ProvisionedUser};
 use iam_model::domain::DomainStatus;
 use iam_model::error::Result;
-use iam_model::id::{TenantId, UserId};
 use iam_model::store::GrantQuery;
 use iam_model::user::User;
-use iam_model::validate::{Email, ExternalId};
+use iam_model::validate::Email;
 
-use crate::engine::{Engine, UnitOfWork};
+use crate::engine::UnitOfWork;
 use crate::link::end_links;
 use crate::user::{StatusMove, apply_with_consequences};
 
@@ -50,24 +49,4 @@ pub(super) async fn is_domain_verified(work: &mut UnitOfWork<'_>, email: &Email)
     let Some(name) = email.domain() else { return Ok(false) };
     let domain = work.reads().domain_named(&name).await?;
     Ok(domain.is_some_and(|domain| domain.status() == DomainStatus::Verified))
-}
-
-impl Engine {
-    /// Returns the user of a tenant who has an e-mail. Outside of a unit of work: the store decides about an e-mail that is
-    /// taken meanwhile.
-    pub(super) async fn holder_of(&self, tenant: TenantId, email: &Email) -> Result<Option<User>> {
-        Ok(self.store.guarded_account(tenant, &email.key()).await?.account.map(|account| account.user))
-    }
-
-    /// Returns the user of a tenant whose e-mail an external identifier is. A provider that takes e-mails for identifiers
-    /// could log a person in as another one. Nothing keeps a user from getting such an e-mail later, so no lock is needed.
-    pub(super) async fn addressee_of(
-        &self,
-        tenant: TenantId,
-        external_id: Option<&ExternalId>,
-    ) -> Result<Option<UserId>> {
-        let Some(external_id) = external_id else { return Ok(None) };
-        let Ok(email) = Email::for_lookup(external_id.as_str()) else { return Ok(None) };
-        Ok(self.holder_of(tenant, &email).await?.map(|user| user.id))
-    }
 }

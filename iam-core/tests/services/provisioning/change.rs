@@ -176,7 +176,7 @@ async fn a_directory_changes_who_somebody_is_only_where_its_account_may_do_what_
     assert_eq!(back.user.status, UserStatus::Active);
 }
 
-/// Not even an account with all permissions: an API key gives nobody the rights to change what protects the tenant.
+/// Not even an account with all permissions: an API key gives no user the rights to change what protects the tenant.
 #[tokio::test]
 async fn a_directory_never_changes_who_an_administrator_is() {
     let company = Company::new().await;
