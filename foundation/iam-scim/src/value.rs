@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::error::ScimError;
 
-/// Returns a text.
+/// Returns a text, which Entra also sends as a list of one value with its reference.
 pub(crate) fn text(name: &str, value: &Value) -> Result<Option<String>, ScimError> {
-    match value {
+    match single(value) {
         Value::Null => Ok(None),
         // Databases cannot keep this character.
         Value::String(text) if text.contains('\0') => {
@@ -14,6 +14,13 @@ pub(crate) fn text(name: &str, value: &Value) -> Result<Option<String>, ScimErro
         }
         Value::String(text) => Ok(Some(text.clone())),
         _ => Err(ScimError::invalid_value(format!("{name} must be a text"))),
+    }
+}
+
+fn single(value: &Value) -> &Value {
+    match value.as_array().map(Vec::as_slice) {
+        Some([Value::Object(one)]) => member(one, "value").unwrap_or(value),
+        _ => value,
     }
 }
 

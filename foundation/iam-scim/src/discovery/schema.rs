@@ -52,9 +52,9 @@ impl Attribute {
         Self::new(name, "string", description).with("caseExact", false).with("uniqueness", "none")
     }
 
-    /// The URL of a resource.
-    fn reference(resource_type: &str, description: &str) -> Self {
-        let reference = Self::new("$ref", "reference", description).with("referenceTypes", json!([resource_type]));
+    /// The URL of a user.
+    fn reference(description: &str) -> Self {
+        let reference = Self::new("$ref", "reference", description).with("referenceTypes", json!(["User"]));
         reference.with("caseExact", true).with("uniqueness", "none")
     }
 
@@ -69,10 +69,6 @@ impl Attribute {
 
     fn required(self) -> Self {
         self.with("required", true)
-    }
-
-    fn read_only(self) -> Self {
-        self.with("mutability", "readOnly")
     }
 
     /// Written with its element, and never changed in it.
@@ -101,12 +97,6 @@ fn user_attributes() -> Vec<Attribute> {
         Attribute::text("givenName", "The given name"),
     ];
     let user_name = "The name of the user in the directory, unique there without regard to case";
-    let groups = vec![
-        Attribute::text("value", "The identifier of the group").read_only(),
-        Attribute::reference("Group", "The URL of the group").read_only(),
-        Attribute::text("display", "The name of the group").read_only(),
-        Attribute::text("type", "How the user is a member").read_only().canonical(&["direct"]),
-    ];
     vec![
         Attribute::text("userName", user_name).required().with("uniqueness", "server"),
         Attribute::complex("name", "The parts of the name of the person", name),
@@ -127,7 +117,6 @@ fn user_attributes() -> Vec<Attribute> {
             "The phone numbers",
             values("The number", &["work", "home", "mobile", "fax", "pager", "other"]),
         ),
-        Attribute::list("groups", "The groups of the user", groups).read_only(),
     ]
 }
 
@@ -141,10 +130,8 @@ fn values(description: &str, types: &[&str]) -> Vec<Attribute> {
 }
 
 fn enterprise_attributes() -> Vec<Attribute> {
-    let manager = vec![
-        Attribute::text("value", "The identifier of the manager"),
-        Attribute::reference("User", "The URL of the manager"),
-    ];
+    let manager =
+        vec![Attribute::text("value", "The identifier of the manager"), Attribute::reference("The URL of the manager")];
     vec![
         Attribute::text("employeeNumber", "The number of the person in the company"),
         Attribute::text("costCenter", "The cost center"),
@@ -158,7 +145,7 @@ fn enterprise_attributes() -> Vec<Attribute> {
 fn group_attributes() -> Vec<Attribute> {
     let members = vec![
         Attribute::text("value", "The identifier of the user").immutable(),
-        Attribute::reference("User", "The URL of the user").immutable(),
+        Attribute::reference("The URL of the user").immutable(),
         Attribute::text("type", "What the member is").immutable().canonical(&["User"]),
     ];
     vec![

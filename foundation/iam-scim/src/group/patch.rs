@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::error::ScimError;
-use crate::group::member::members;
+use crate::group::member::{former_members, members};
 use crate::group::resource::{checked_external_id, checked_name};
 use crate::group::target::Target;
 use crate::operation::{Kind, Operation, Write, operations};
@@ -98,10 +98,12 @@ impl GroupPatch {
         match (operation.kind, path) {
             (Kind::Remove, None) => Err(ScimError::no_target("path is required to remove a value")),
             (Kind::Remove, Some(path)) => self.remove(Target::parse(path)?, operation.value),
-            (Kind::Write(write), Some(path)) => {
-                let value = operation.value.ok_or_else(|| ScimError::invalid_value("value is required"))?;
-                self.write(Target::parse(path)?, write, value)
-            }
+            (Kind::Write(write), Some(path)) => match (Target::parse(path)?, operation.value) {
+                // The path names the members.
+                (target @ Target::Named(_), value) => self.write(target, write, value.unwrap_or(&Value::Null)),
+                (target, Some(value)) => self.write(target, write, value),
+                (_, None) => Err(ScimError::invalid_value("value is required")),
+            },
             (Kind::Write(write), None) => {
                 for (name, value) in object("value", operation.value.unwrap_or(&Value::Null))? {
                     match Target::parse(name) {
@@ -138,7 +140,7 @@ impl GroupPatch {
             (Target::ReadOnly(name), _) => return Err(ScimError::read_only(name)),
             (Target::DisplayName, _) => return Err(ScimError::invalid_value("displayName is required")),
             (Target::ExternalId, _) => self.external_id = Some(None),
-            (Target::Members, Some(listed)) => self.members.remove(members(listed)?),
+            (Target::Members, Some(listed)) => self.members.remove(former_members(listed)?),
             (Target::Members, None) => self.members = MemberChange::Replace(BTreeSet::new()),
             (Target::Named(named), _) => self.members.remove(named),
             (Target::Unknown, _) => {}

@@ -1,3 +1,4 @@
+use iam_model::directory::DirectoryName;
 use iam_model::validate::ExternalId;
 use serde_json::{Value, json};
 
@@ -7,9 +8,6 @@ use crate::group::target::Target;
 use crate::meta::Meta;
 use crate::urn;
 use crate::value::{body, text};
-
-/// The maximum length of a name, in characters.
-const MAX_NAME: usize = 255;
 
 /// What a directory says of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +26,8 @@ impl GroupResource {
     ///
     /// # Errors
     ///
-    /// 400 `invalidSyntax` if the body is no object; 400 `invalidValue` if `displayName` is missing, if an attribute
-    /// has the wrong type, which the text of the error names, and if a member is a group.
+    /// 400 `invalidSyntax` if the body is no object; 400 `invalidValue` if `displayName` is missing or has a control
+    /// character, if an attribute has the wrong type, which the text of the error names, and if a member is a group.
     pub fn parse(request: &Value) -> Result<Self, ScimError> {
         let (mut display_name, mut external_id, mut all) = (None, None, None);
         for (name, value) in body(request)? {
@@ -71,9 +69,8 @@ impl GroupResource {
 /// Returns a name that a group may have.
 pub(super) fn checked_name(name: Option<String>) -> Result<String, ScimError> {
     let name = name.ok_or_else(|| ScimError::invalid_value("displayName is required"))?;
-    if name.trim().is_empty() || name.chars().count() > MAX_NAME {
-        return Err(ScimError::invalid_value(format!("displayName must be 1 to {MAX_NAME} characters")));
-    }
+    let parsed = name.parse::<DirectoryName>();
+    parsed.map_err(|invalid| ScimError::invalid_value(format!("displayName {invalid}")))?;
     Ok(name)
 }
 

@@ -10,4 +10,4 @@ mod target;
 mod write;
 
 pub use profile::Profile;
-pub use resource::{GroupReference, UserResource};
+pub use resource::UserResource;

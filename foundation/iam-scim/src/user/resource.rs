@@ -1,4 +1,4 @@
-use iam_model::directory::{DirectoryUser, DirectoryUserName};
+use iam_model::directory::{DirectoryName, DirectoryUser};
 use iam_model::validate::{ExternalId, Invalid};
 use serde_json::{Map, Value, json};
 
@@ -23,22 +23,11 @@ pub struct UserResource {
     pub attributes: Map<String, Value>,
 }
 
-/// A group of a user (RFC 7643, section 4.1.2).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupReference {
-    /// The identifier.
-    pub id: String,
-    /// The name.
-    pub display: String,
-    /// The absolute URL.
-    pub location: String,
-}
-
 impl UserResource {
     /// Returns the user as it is answered (RFC 7643, section 8): what the directory says, and nothing that is derived
     /// of it.
     #[must_use]
-    pub fn render(&self, id: &str, meta: &Meta, groups: &[GroupReference]) -> Value {
+    pub fn render(&self, id: &str, meta: &Meta) -> Value {
         let mut schemas = vec![urn::USER];
         if self.attributes.contains_key(urn::ENTERPRISE_USER) {
             schemas.push(urn::ENTERPRISE_USER);
@@ -54,12 +43,6 @@ impl UserResource {
         if let Some(active) = self.active {
             put("active", json!(active));
         }
-        if !groups.is_empty() {
-            let groups = groups.iter().map(|group| {
-                json!({ "value": group.id, "$ref": group.location, "display": group.display, "type": "direct" })
-            });
-            put("groups", groups.collect());
-        }
         put("meta", meta.render("User"));
         Value::Object(user)
     }
@@ -69,7 +52,7 @@ impl UserResource {
         if self.user_name.is_empty() {
             return Err(ScimError::invalid_value("userName is required"));
         }
-        check("userName", self.user_name.parse::<DirectoryUserName>())?;
+        check("userName", self.user_name.parse::<DirectoryName>())?;
         if let Some(external_id) = &self.external_id {
             check("externalId", external_id.parse::<ExternalId>())?;
         }

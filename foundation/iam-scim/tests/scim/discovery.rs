@@ -45,7 +45,6 @@ fn what_is_announced_is_what_is_kept() {
         "active",
         "emails",
         "phoneNumbers",
-        "groups",
     ];
     assert_eq!(names(&schemas[0]["attributes"]), of_user);
     assert_eq!(names(&schemas[1]["attributes"]), ["displayName", "members"]);

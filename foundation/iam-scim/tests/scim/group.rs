@@ -1,7 +1,7 @@
-use iam_scim::group::GroupResource;
+use iam_scim::group::{GroupPatch, GroupResource};
 use serde_json::{Value, json};
 
-use crate::{BASE, GROUP, kind, meta};
+use crate::{BASE, GROUP, kind, meta, patch_op};
 
 fn parsed(body: Value) -> GroupResource {
     GroupResource::parse(&body).unwrap()
@@ -34,6 +34,8 @@ fn what_a_group_cannot_be_is_refused() {
         (json!({}), "displayName"),
         (json!({ "displayName": " " }), "displayName"),
         (json!({ "displayName": "x".repeat(256) }), "displayName"),
+        (json!({ "displayName": "Sales\n" }), "displayName"),
+        (json!({ "displayName": "Sales\u{202e}" }), "displayName"),
         (json!({ "displayName": ["Sales"] }), "displayName"),
         (json!({ "displayName": "Sales", "externalId": "" }), "externalId"),
         (json!({ "displayName": "Sales", "members": 1 }), "members.value"),
@@ -72,4 +74,18 @@ fn a_group_is_answered_with_its_members() {
     let unread = GroupResource { members: None, external_id: None, ..group };
     let rendered = unread.render("5f0", &meta("Groups/5f0"), &users);
     assert!(rendered.get("members").is_none() && rendered.get("externalId").is_none());
+}
+
+#[test]
+fn a_text_in_a_list_with_its_reference_is_a_text() {
+    for name in [json!([{ "$ref": null, "value": "Sales" }]), json!("Sales")] {
+        let operations = json!([{ "op": "Replace", "path": "displayName", "value": name }]);
+        let patch = GroupPatch::parse(&patch_op(operations)).unwrap();
+        assert_eq!(patch.display_name.as_deref(), Some("Sales"));
+    }
+    for name in
+        [json!([]), json!(["Sales"]), json!(["Sales", "Support"]), json!([{ "display": "Sales" }]), json!([["Sales"]])]
+    {
+        assert!(GroupResource::parse(&json!({ "displayName": name })).is_err(), "{name}");
+    }
 }

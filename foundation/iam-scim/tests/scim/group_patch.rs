@@ -54,10 +54,24 @@ fn members_come_and_go() {
         (json!([{ "op": "add", "path": format!("{GROUP}:members"), "value": ["a", "a"] }]), change(&["a"], &[])),
         (json!([{ "op": "add", "value": { "members": [{ "value": "a" }] } }]), change(&["a"], &[])),
         (json!([{ "op": "add", "path": "members[value eq \"a\"]", "value": {} }]), change(&["a"], &[])),
+        (json!([{ "op": "add", "path": "members[value eq \"a\"]" }]), change(&["a"], &[])),
         (json!([{ "op": "remove", "path": "members[value eq \"a\" or value eq \"b\"]" }]), change(&[], &["a", "b"])),
         (json!([{ "op": "remove", "path": "members[value eq \"a\"].value" }]), change(&[], &["a"])),
         (json!([{ "op": "remove", "path": "members", "value": { "value": "a" } }]), change(&[], &["a"])),
         (json!([{ "op": "remove", "path": "members.value", "value": ["a"] }]), change(&[], &["a"])),
+        // A group is the member of no group.
+        (
+            json!([{ "op": "remove", "path": "members", "value": [{ "value": "a", "type": "Group" }, { "value": "b" }] }]),
+            change(&[], &["b"]),
+        ),
+        // The same member in another case
+        (
+            json!([
+                { "op": "add", "path": "members", "value": [{ "value": "01A1FDCB-0000-7000-8000-00000000000A" }] },
+                { "op": "remove", "path": "members[value eq \"01a1fdcb-0000-7000-8000-00000000000a\"]" },
+            ]),
+            change(&[], &["01a1fdcb-0000-7000-8000-00000000000a"]),
+        ),
         (json!([{ "op": "remove", "path": "members" }]), replace(&[])),
         (json!([{ "op": "remove", "path": "members", "value": null }]), replace(&[])),
         (json!([{ "op": "replace", "path": "members", "value": [] }]), replace(&[])),
@@ -144,6 +158,7 @@ fn each_fault_has_its_kind() {
         (json!({ "op": "remove", "path": "displayName" }), "invalidValue"),
         (json!({ "op": "replace", "path": "displayName", "value": "" }), "invalidValue"),
         (json!({ "op": "replace", "path": "displayName", "value": null }), "invalidValue"),
+        (json!({ "op": "replace", "path": "displayName", "value": "Sales\n" }), "invalidValue"),
         (json!({ "op": "replace", "path": "externalId", "value": 1 }), "invalidValue"),
         (json!({ "op": "add", "path": "members" }), "invalidValue"),
         (json!({ "op": "add", "path": "members", "value": [{}] }), "invalidValue"),

@@ -153,7 +153,7 @@ fn filter_like() -> impl Strategy<Value = String> {
 fn read(value: &Value) {
     if let Ok(user) = UserResource::parse(value) {
         let _profile = user.profile();
-        let _rendered = user.render("77c", &meta("Users/77c"), &[]);
+        let _rendered = user.render("77c", &meta("Users/77c"));
     }
     if let Ok(group) = GroupResource::parse(value) {
         let _rendered = group.render("5f0", &meta("Groups/5f0"), "https://iam.example.com/Users");
@@ -192,7 +192,7 @@ proptest! {
             // A refused one changes nothing.
             let _outcome = user.patch(&patch_op(json!([operation])));
         }
-        let rendered = user.render("77c", &meta("Users/77c"), &[]);
+        let rendered = user.render("77c", &meta("Users/77c"));
         prop_assert_eq!(UserResource::parse(&rendered), Ok(user.clone()));
         // So does a change that states everything again.
         let mut patched = user.clone();
