@@ -322,6 +322,7 @@ BEGIN
             expires_at,
             assignment_created_at,
             granted_by,
+            directory_group_id,
             last_login_at
         )
         WITH RECURSIVE within AS (
@@ -345,6 +346,7 @@ BEGIN
             a.expires_at,
             a.created_at,
             a.created_by,
+            a.directory_group_id,
             u.last_login_at
         FROM iam.role_assignments a
         JOIN iam.users u ON u.tenant_id = %1$L AND u.id = a.user_id
@@ -440,7 +442,10 @@ BEGIN
         'access_review_items',
         'identities',
         'directories',
-        'directory_users'
+        'directory_users',
+        'directory_groups',
+        'directory_group_members',
+        'directory_withheld'
     ]
     LOOP
         IF NOT EXISTS (

@@ -48,7 +48,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.identity_providers,
     iam.identities,
     iam.directories,
-    iam.directory_users
+    iam.directory_users,
+    iam.directory_groups
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON
@@ -57,8 +58,12 @@ GRANT SELECT, INSERT, DELETE ON
     iam.past_versions,
     iam.permissions,
     iam.role_permissions,
-    iam.recovery_codes
+    iam.recovery_codes,
+    iam.directory_group_members
 TO iam_server;
+
+-- A row ends with the membership.
+GRANT SELECT, INSERT ON iam.directory_withheld TO iam_server;
 
 -- A private key is encrypted again when the master key changes, and erased when the signing key is revoked or
 -- replaced. The public key stays.

@@ -180,9 +180,10 @@ pub async fn live_assignments_of_the_place_are_frozen(store: Arc<dyn Store>) {
                 _ => None,
             };
             let created_by = (number == 2).then(|| world.id());
+            let directory_group_id = (number > 2).then(|| world.id());
             let organization = place.map(|place| place.id);
             let assignment = world.new_assignment(&users[user], &roles[role], organization);
-            let assignment = Assignment { expires_at, created_by, ..assignment };
+            let assignment = Assignment { expires_at, created_by, directory_group_id, ..assignment };
             assignments.push(world.assign(assignment, &roles[role]).await);
         }
     }
@@ -231,6 +232,7 @@ pub async fn live_assignments_of_the_place_are_frozen(store: Arc<dyn Store>) {
         expires_at: None,
         assignment_created_at: of.created_at,
         granted_by: None,
+        directory_group_id: of.directory_group_id,
         last_login_at: users[0].last_login_at,
         decided: None,
         outcome: None,
@@ -241,8 +243,9 @@ pub async fn live_assignments_of_the_place_are_frozen(store: Arc<dyn Store>) {
     for listed in all {
         let of = assignments.iter().find(|it| it.id == listed.item.assignment_id).unwrap();
         let item = listed.item;
-        let frozen = (item.expires_at, item.granted_by, item.organization.map(|place| place.id));
-        assert_eq!(frozen, (of.expires_at, of.created_by, of.organization_id));
+        let place = item.organization.map(|place| place.id);
+        let frozen = (item.expires_at, item.granted_by, item.directory_group_id, place);
+        assert_eq!(frozen, (of.expires_at, of.created_by, of.directory_group_id, of.organization_id));
     }
 }
 

@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use iam_core::RequestContext;
 use iam_core::api_key::{IssuedApiKey, NewApiKey};
 use iam_model::api_key::{ApiKey, ApiKeySecret, FormerSecret};
+use iam_model::assignment::Assignment;
 use iam_model::change::{ApiKeyChange, FactorChange, TenantChange, UserChange};
 use iam_model::error::{Conflict, Error};
 use iam_model::factor::Factor;
@@ -92,7 +93,9 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let key = add(&world, new_api_key(&world, &ada)).await;
     let role = world.role(&tenant, "READER", &["users:read"]).await;
     let branch = world.organization(&tenant, "branch").await;
-    for (user, organization) in [(&ada, None), (&ada, Some(&branch)), (&bob, None)] {
+    let given = world.new_assignment(&ada, &role, None);
+    world.assign(Assignment { directory_group_id: Some(world.id()), ..given }, &role).await;
+    for (user, organization) in [(&ada, Some(&branch)), (&bob, None)] {
         world.give(user, &role, organization).await;
     }
     let expected = ApiKeySnapshot {

@@ -22,7 +22,8 @@ use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserKind, UserStatus};
 
 use crate::world::{
-    World, assert_conflict, assert_missing, assert_pages, assigning, everything, expiring, named, sorted, within,
+    World, assert_conflict, assert_missing, assert_pages, assigning, everything, expiring, named, sorted, updating,
+    within,
 };
 
 /// A grant is an assignment with its role, the role's permissions and its organization. Grants are read newest first,
@@ -43,6 +44,7 @@ pub async fn grants_show_role_and_organization(store: Arc<dyn Store>) {
     let expired = Assignment {
         expires_at: Some(world.now() - TimeDelta::seconds(1)),
         created_by: Some(other.id),
+        directory_group_id: Some(world.id()),
         ..world.new_assignment(&user, auditor, None)
     };
     let expired = world.assign(expired, auditor).await;
@@ -86,7 +88,9 @@ pub async fn deciding_grants_are_found(store: Arc<dyn Store>) {
             world.give(user, role, place).await;
             world.tick();
         }
-        world.give_until(user, &reader, Some(&root), expiry).await;
+        let given = world.new_assignment(user, &reader, Some(root.id));
+        let given = Assignment { expires_at: expiry, directory_group_id: Some(world.id()), ..given };
+        world.assign(given, &reader).await;
         world.tick();
     }
     let decides = |grant: &Grant, roles: &[RoleId], places: &[OrganizationId]| {
@@ -203,7 +207,11 @@ pub async fn one_change_creates_many_assignments(store: Arc<dyn Store>) {
             .into_iter()
             .flat_map(|(organization, expires_at)| {
                 let (world, role) = (&world, &role);
-                let assign = move |user| Assignment { expires_at, ..world.new_assignment(user, role, organization) };
+                let assign = move |user| Assignment {
+                    expires_at,
+                    directory_group_id: expires_at.map(|_| world.id()),
+                    ..world.new_assignment(user, role, organization)
+                };
                 users.iter().map(assign)
             })
             .collect();
@@ -298,6 +306,35 @@ pub async fn an_expiry_is_set_moved_and_removed(store: Arc<dyn Store>) {
     assert_missing(&world.try_commit(other.id, [expiring(&before, &role, before.expires_at).into()]).await);
 }
 
+/// The group that gives an assignment is set, changed and removed, alone and with the expiry. Nothing else changes.
+pub async fn the_group_of_an_assignment_is_set_changed_and_removed(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let branch = world.organization(&tenant, "branch").await;
+    let mut before = world.give(&user, &role, Some(&branch)).await;
+    let given = Assignment { directory_group_id: Some(world.id()), ..world.new_assignment(&user, &role, None) };
+    let bystander = world.assign(given, &role).await;
+    let moment = Some(world.now() + TimeDelta::days(1));
+    let (first, second) = (Some(world.id()), Some(world.id()));
+    for (directory_group_id, expires_at) in
+        [(first, None), (second, None), (first, moment), (None, None), (second, moment), (None, moment)]
+    {
+        world.tick();
+        let after = Assignment { directory_group_id, expires_at, ..before.clone() };
+        world.commit(tenant.id, updating(&before, &role, &after)).await;
+        let found = world.store.grants_of(tenant.id, &[user.id]).await.unwrap();
+        let found: Vec<Assignment> = found.into_iter().map(|grant| grant.assignment).collect();
+        assert_eq!(found, [after.clone(), bystander.clone()]);
+        before = after;
+    }
+    let expired = expiring(&bystander, &role, moment);
+    world.commit(tenant.id, expired).await;
+    let found = world.grants(tenant.id, GrantQuery::One(bystander.id)).await.remove(0).assignment;
+    assert_eq!(found, Assignment { expires_at: moment, ..bystander });
+}
+
 /// Revoked assignments are gone, and no others are.
 pub async fn revoked_assignments_are_gone(store: Arc<dyn Store>) {
     let world = World::new(store);
@@ -352,6 +389,7 @@ pub async fn every_grant_query_finds_its_assignments(store: Arc<dyn Store>) {
         GrantQuery::OfUser(unknown_user),
         GrantQuery::OfRole(unknown_role),
         GrantQuery::In(world.id()),
+        GrantQuery::OfDirectory(world.id()),
         GrantQuery::Each(&[]),
         GrantQuery::At(&[]),
         GrantQuery::At(&[GrantContext { user: unknown_user, role: buyer.id, organization: None }]),
@@ -470,6 +508,7 @@ pub async fn list_shows_email_role_and_organization(store: Arc<dyn Store>) {
     let wide = Assignment {
         created_by: Some(user.id),
         expires_at: Some(world.now() + TimeDelta::milliseconds(1)),
+        directory_group_id: Some(world.id()),
         ..world.new_assignment(&user, &role, None)
     };
     let wide = world.assign(wide, &role).await;
@@ -571,7 +610,9 @@ pub async fn expiring_assignments_are_found_by_their_expiry(store: Arc<dyn Store
     .enumerate()
     {
         let role = world.role(&tenant, &format!("ROLE_{number}"), &[]).await;
-        given.push(world.give_until(&user, &role, organization, end).await);
+        let assignment = world.new_assignment(&user, &role, organization.map(|organization| organization.id));
+        let directory_group_id = (number % 2 == 0).then(|| world.id());
+        given.push(world.assign(Assignment { expires_at: end, directory_group_id, ..assignment }, &role).await);
     }
     let mut both = [given[2].id, given[3].id];
     both.sort();
@@ -645,8 +686,8 @@ pub async fn counts_follow_every_change(store: Arc<dyn Store>) {
         world.give_until(&user, role, None, Some(until)).await;
     }
     assert_eq!(counts().await, [3, 3]);
-    let grant = world.grants(tenant.id, GrantQuery::OfRole(roles[0].id)).await.remove(0);
-    world.commit(tenant.id, AssignmentChange::ChangeExpiry { grant, expires_at: None }).await;
+    let assignment = world.grants(tenant.id, GrantQuery::OfRole(roles[0].id)).await.remove(0).assignment;
+    world.commit(tenant.id, expiring(&assignment, &roles[0], None)).await;
     world.clock.advance(TimeDelta::milliseconds(1));
     assert_eq!(counts().await, [1, 3]);
     let grants = world.grants(tenant.id, GrantQuery::Expired { at: world.now(), limit: 10 }).await;

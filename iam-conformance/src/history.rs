@@ -15,9 +15,9 @@ use iam_model::role::Role;
 use iam_model::store::{HolderQuery, Store};
 use iam_model::user::{User, UserStatus};
 
-use crate::world::{World, everything, expiring};
+use crate::world::{World, everything, expiring, updating};
 
-/// The versions of an assignment are kept when its expiry changes and when it is revoked.
+/// The versions of an assignment are kept when its expiry or its group changes and when it is revoked.
 pub async fn past_assignments_are_kept(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -25,13 +25,14 @@ pub async fn past_assignments_are_kept(store: Arc<dyn Store>) {
     let organization = world.organization(&tenant, "root").await;
     let (ada, bob) = (world.user(&tenant, "a@example.com").await, world.user(&tenant, "b@example.com").await);
     let first = world.new_assignment(&ada, &role, Some(organization.id));
-    let first = world.assign(Assignment { created_by: Some(bob.id), ..first }, &role).await;
+    let (created_by, directory_group_id) = (Some(bob.id), Some(world.id()));
+    let first = world.assign(Assignment { created_by, directory_group_id, ..first }, &role).await;
     let others = world.give(&bob, &role, None).await;
     world.tick();
     let (changed_at, expires_at) = (world.now(), Some(world.now() + TimeDelta::days(1)));
-    world.commit(tenant.id, expiring(&first, &role, expires_at)).await;
+    let second = Assignment { expires_at, directory_group_id: Some(world.id()), ..first.clone() };
+    world.commit(tenant.id, updating(&first, &role, &second)).await;
     world.tick();
-    let second = Assignment { expires_at, ..first.clone() };
     let revoked_at = world.now();
     revoke(&world, &role, [&second, &others]).await;
 
@@ -162,12 +163,17 @@ pub async fn assignments_are_listed_as_they_were(store: Arc<dyn Store>) {
     let before_all = world.now() - TimeDelta::seconds(1);
     let everywhere = world.give(&ada, &reader, None).await;
     world.tick();
-    let in_branch = world.give_until(&bob, &writer, Some(&branch), Some(world.now() + TimeDelta::seconds(2))).await;
+    let in_branch = Assignment {
+        expires_at: Some(world.now() + TimeDelta::seconds(2)),
+        directory_group_id: Some(world.id()),
+        ..world.new_assignment(&bob, &writer, Some(branch.id))
+    };
+    let in_branch = world.assign(in_branch, &writer).await;
     let then = world.now();
     world.tick();
     let later = world.give(&bob, &reader, None).await;
-    let longer = Assignment { expires_at: None, ..in_branch.clone() };
-    world.commit(tenant.id, expiring(&in_branch, &writer, None)).await;
+    let longer = Assignment { expires_at: None, directory_group_id: Some(world.id()), ..in_branch.clone() };
+    world.commit(tenant.id, updating(&in_branch, &writer, &longer)).await;
     world.tick();
     let expired_at = world.now();
     revoke(&world, &reader, [&everywhere]).await;

@@ -7,7 +7,8 @@ use iam_model::audit::ResourceType;
 use iam_model::change::{Change, IdentityProviderChange};
 use iam_model::error::{Conflict, Error};
 use iam_model::id::TenantId;
-use iam_model::identity_provider::{EncryptedClientSecret, IdentityProvider, ProvidedRole, Provisioning, SubjectClaim};
+use iam_model::identity_provider::{EncryptedClientSecret, IdentityProvider, Provisioning, SubjectClaim};
+use iam_model::role::PlacedRole;
 use iam_model::store::Store;
 use iam_model::store_error::Constraint;
 use iam_model::tenant::Tenant;
@@ -42,7 +43,7 @@ pub(super) fn new_provider(world: &World, tenant: &Tenant, slug: &str) -> Identi
 
 /// Providers that are not in the store yet. Each field has several values, and two flags differ in one of them.
 fn various(world: &World, tenant: &Tenant) -> Vec<IdentityProvider> {
-    let role = |organization_id| ProvidedRole { role_id: world.id(), organization_id };
+    let role = |organization_id| PlacedRole { role_id: world.id(), organization_id };
     let [first, second, third] = [world.id(), world.id(), world.id()];
     let full = IdentityProvider {
         name: "Größe \"x\" \\ 'y' %_ 🦀".parse().unwrap(),

@@ -129,7 +129,8 @@ pub async fn an_extension_is_checked_against_the_callers_current_expiry(store: A
     let soon = Some(fixture.iam.now() + TimeDelta::hours(1));
     let item = NewAssignment { expires_at: soon, ..to(&admin, fixture.built_in("MEMBER"), Some(branch.id)) };
     let extended = fixture.iam.assignments().create(&fixture.system, item).await.unwrap();
-    let shortened = AssignmentChange::ChangeExpiry { grant, expires_at: soon };
+    let after = Assignment { expires_at: soon, ..grant.assignment.clone() };
+    let shortened = AssignmentChange::Update { grant: grant.into(), after };
     let iam = fixture.iam.clone();
     let extend =
         async move { iam.assignments().update(&caller, extended.id, AssignmentPatch { expires_at: Some(None) }).await };

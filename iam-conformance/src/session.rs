@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_core::Caller;
+use iam_model::assignment::Assignment;
 use iam_model::change::{FactorChange, SessionChange, TenantChange, UserChange};
 use iam_model::factor::{AuthenticationMethod, Factor};
 use iam_model::organization::OrganizationStatus;
@@ -85,7 +86,9 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let bare_role = world.role(&tenant, "NOTHING_YET", &[]).await;
     let root = world.organization(&tenant, "root").await;
     let branch = world.below(&root, "branch").await;
-    world.give(&user, named(&roles, "AUDITOR"), None).await;
+    let auditor = named(&roles, "AUDITOR");
+    let given = world.new_assignment(&user, auditor, None);
+    world.assign(Assignment { directory_group_id: Some(world.id()), ..given }, auditor).await;
     world.tick();
     world.give(&user, named(&roles, "MEMBER"), Some(&branch)).await;
     world.give_until(&user, &bare_role, Some(&root), Some(world.now())).await;

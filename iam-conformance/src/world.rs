@@ -293,6 +293,7 @@ impl World {
             expires_at: None,
             created_at: self.now(),
             created_by: None,
+            directory_group_id: None,
         }
     }
 
@@ -454,7 +455,12 @@ pub(super) fn assigning(assignments: impl IntoIterator<Item = Assignment>, role:
 
 /// The change of the expiry of an assignment of a role.
 pub(super) fn expiring(before: &Assignment, role: &Role, expires_at: Option<Timestamp>) -> AssignmentChange {
-    AssignmentChange::ChangeExpiry { grant: granting(before.clone(), role), expires_at }
+    updating(before, role, &Assignment { expires_at, ..before.clone() })
+}
+
+/// The change of an assignment of a role.
+pub(super) fn updating(before: &Assignment, role: &Role, after: &Assignment) -> AssignmentChange {
+    AssignmentChange::Update { grant: granting(before.clone(), role).into(), after: after.clone() }
 }
 
 fn granting(assignment: Assignment, role: &Role) -> Grant {

@@ -143,6 +143,7 @@ impl TenantState {
             expires_at: assignment.expires_at,
             assignment_created_at: assignment.created_at,
             granted_by: assignment.created_by,
+            directory_group_id: assignment.directory_group_id,
             last_login_at: self.users.get(&assignment.user_id)?.last_login_at,
             decided: None,
             outcome: None,

@@ -122,6 +122,10 @@ impl AssignmentTransaction for MemoryTransaction {
                 let contexts: HashSet<_> = contexts.iter().collect();
                 state.grants(|found| contexts.contains(&found.context()))
             }
+            GrantQuery::OfDirectory(directory) => {
+                let is_its = |group| state.directory_group(directory, group).is_some();
+                state.grants(|found| found.directory_group_id.is_some_and(is_its))
+            }
             GrantQuery::Expired { at, limit } => {
                 let mut expired = state.grants(|found| !found.is_live(at));
                 expired.sort_by_key(|grant| grant.assignment.expires_at);
@@ -225,9 +229,11 @@ impl TenantState {
                 let mut taken: HashSet<GrantContext> = contexts.collect();
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut taken))
             }
-            AssignmentChange::ChangeExpiry { grant, expires_at } => {
+            AssignmentChange::Update { grant, after } => {
                 let stored = self.assignments.get_mut(&grant.assignment.id);
-                stored.ok_or(StoreError::Missing("role assignment"))?.expires_at = *expires_at;
+                let stored = stored.ok_or(StoreError::Missing("role assignment"))?;
+                stored.expires_at = after.expires_at;
+                stored.directory_group_id = after.directory_group_id;
                 Ok(())
             }
             AssignmentChange::Revoke { grants, .. } => {

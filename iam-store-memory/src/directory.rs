@@ -1,16 +1,20 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use iam_model::assignment::GrantContext;
 use iam_model::change::{DirectoryChange, DirectoryUserChange};
 use iam_model::clock::Timestamp;
 use iam_model::directory::{
-    Condition, Directory, DirectoryActivity, DirectoryRefusal, DirectoryUser, DirectoryUserName, ProvisionedUser,
-    UserSortField, UserTest,
+    Condition, Directory, DirectoryActivity, DirectoryGroup, DirectoryName, DirectoryRefusal, DirectoryUser,
+    GroupSortField, GroupTest, ProvisionedUser, UserSortField, UserTest,
 };
-use iam_model::id::{DirectoryId, IdentityProviderId, TenantId, UserId};
+use iam_model::id::{DirectoryGroupId, DirectoryId, IdentityProviderId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::page::SortOrder;
+use iam_model::role::PlacedRole;
 use iam_model::store::{DirectoryStore, DirectoryTransaction};
 use iam_model::store_error::{Constraint, StoreError};
+use iam_model::user::UserStatus;
 
 use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold};
 
@@ -64,6 +68,45 @@ impl DirectoryStore for MemoryStore {
         Ok((found.into_iter().skip(first).take(limit as usize).collect(), total))
     }
 
+    async fn directory_group(
+        &self,
+        tenant: TenantId,
+        directory: DirectoryId,
+        id: DirectoryGroupId,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        Ok(self.tenant_state(tenant).directory_group(directory, id).cloned())
+    }
+
+    async fn directory_groups(
+        &self,
+        tenant: TenantId,
+        directory: DirectoryId,
+        condition: &Condition<GroupTest>,
+        (field, order): (GroupSortField, SortOrder),
+        first: u64,
+        limit: u32,
+    ) -> Result<(Vec<DirectoryGroup>, u64), StoreError> {
+        let state = self.tenant_state(tenant);
+        let meets = |group: &&DirectoryGroup| {
+            condition.holds(&|test: &GroupTest| test.passes(group, |user| state.group_members.has(group.id, user)))
+        };
+        let mut found: Vec<&DirectoryGroup> = state.groups_of_directory(directory).filter(meets).collect();
+        found.sort_by(|a, b| field.compare(order, a, b));
+        let (total, first) = (found.len() as u64, usize::try_from(first).unwrap_or(usize::MAX));
+        Ok((found.into_iter().skip(first).take(limit as usize).cloned().collect(), total))
+    }
+
+    async fn directory_group_members(
+        &self,
+        tenant: TenantId,
+        groups: &[DirectoryGroupId],
+    ) -> Result<Vec<(DirectoryGroupId, UserId)>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let groups: BTreeSet<DirectoryGroupId> = groups.iter().copied().collect();
+        let members = |group: DirectoryGroupId| state.group_members.of(group).map(move |user| (group, user));
+        Ok(groups.into_iter().flat_map(members).collect())
+    }
+
     async fn record_directory_request(
         &self,
         tenant: TenantId,
@@ -100,13 +143,82 @@ impl DirectoryTransaction for MemoryTransaction {
     async fn directory_user_named(
         &mut self,
         directory: DirectoryId,
-        name: &DirectoryUserName,
+        name: &DirectoryName,
     ) -> Result<Option<DirectoryUser>, StoreError> {
         Ok(self.draft.directory_user_with_key(directory, &name.key()).cloned())
     }
 
     async fn users_of_directory(&mut self, directory: DirectoryId) -> Result<Vec<UserId>, StoreError> {
         Ok(self.draft.entries_of(directory).map(|entry| entry.user_id).collect())
+    }
+
+    async fn present_directory_users(
+        &mut self,
+        directory: DirectoryId,
+        users: &[UserId],
+    ) -> Result<Vec<UserId>, StoreError> {
+        let users: BTreeSet<&UserId> = users.iter().collect();
+        let is_kept = |id: &UserId| self.draft.users.get(id).is_some_and(|user| user.status != UserStatus::Inactive);
+        let ids = self.draft.entries_of(directory).map(|entry| entry.user_id);
+        Ok(ids.filter(|id| users.contains(id) && is_kept(id)).collect())
+    }
+
+    async fn directory_group(
+        &mut self,
+        directory: DirectoryId,
+        id: DirectoryGroupId,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        Ok(self.draft.directory_group(directory, id).cloned())
+    }
+
+    async fn directory_group_named(
+        &mut self,
+        directory: DirectoryId,
+        name: &DirectoryName,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        Ok(self.draft.directory_group_with_key(directory, &name.key()).cloned())
+    }
+
+    async fn count_directory_groups(&mut self, directory: DirectoryId) -> Result<u64, StoreError> {
+        Ok(self.draft.groups_of_directory(directory).count() as u64)
+    }
+
+    async fn members_of_group(&mut self, group: DirectoryGroupId) -> Result<Vec<UserId>, StoreError> {
+        Ok(self.draft.group_members.of(group).collect())
+    }
+
+    async fn members_among(&mut self, group: DirectoryGroupId, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let users: BTreeSet<UserId> = users.iter().copied().collect();
+        Ok(users.into_iter().filter(|user| self.draft.group_members.has(group, *user)).collect())
+    }
+
+    async fn groups_of_member(&mut self, user: UserId) -> Result<Vec<DirectoryGroup>, StoreError> {
+        Ok(self.draft.groups_of_member(user).cloned().collect())
+    }
+
+    async fn mapped_groups(
+        &mut self,
+        roles: &[RoleId],
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<DirectoryGroup>, StoreError> {
+        let concerns = |grant: &PlacedRole| {
+            roles.contains(&grant.role_id) || grant.organization_id.is_some_and(|id| organizations.contains(&id))
+        };
+        let groups = self.draft.directory_groups.values().filter(|group| group.grants.iter().any(concerns));
+        Ok(groups.cloned().collect())
+    }
+
+    async fn withheld_in_group(&mut self, group: DirectoryGroupId) -> Result<Vec<GrantContext>, StoreError> {
+        Ok(self.draft.group_members.withheld_in(group))
+    }
+
+    async fn giving_groups(
+        &mut self,
+        contexts: &[GrantContext],
+        except: Option<DirectoryGroupId>,
+    ) -> Result<Vec<(GrantContext, DirectoryGroup)>, StoreError> {
+        let giving = |context: &GrantContext| Some((*context, self.draft.giving_group(context, except)?.clone()));
+        Ok(contexts.iter().filter_map(giving).collect())
     }
 }
 
@@ -154,6 +266,7 @@ impl TenantState {
                 self.directories.remove(&directory.id).ok_or(StoreError::Missing("directory"))?;
                 self.directory_activities.remove(&directory.id);
                 self.directory_users.retain(|_, entry| entry.directory_id != directory.id);
+                self.remove_groups_of(directory.id);
                 Ok(())
             }
         }
@@ -182,6 +295,10 @@ impl TenantState {
                 let stored = stored.ok_or(StoreError::Missing("user of a directory"))?;
                 let (tenant_id, version) = (stored.tenant_id, stored.version.next());
                 self.put_directory_user(DirectoryUser { tenant_id, version, ..after.clone() })
+            }
+            DirectoryUserChange::Forget(entry) => {
+                let removed = self.directory_users.remove(&entry.user_id);
+                removed.map(drop).ok_or(StoreError::Missing("user of a directory"))
             }
         }
     }

@@ -10,12 +10,13 @@ use iam_model::challenge::Challenge;
 use iam_model::change::{AuditChange, MailChange};
 use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
-use iam_model::directory::{Directory, DirectoryActivity, DirectoryUser};
+use iam_model::directory::{Directory, DirectoryActivity, DirectoryGroup, DirectoryUser};
 use iam_model::domain::Domain;
 use iam_model::factor::Factor;
 use iam_model::id::{
-    AccessReviewId, ApiKeyId, AssignmentId, DirectoryId, DomainId, FactorId, IdentityId, IdentityProviderId,
-    InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
+    AccessReviewId, ApiKeyId, AssignmentId, DirectoryGroupId, DirectoryId, DomainId, FactorId, IdentityId,
+    IdentityProviderId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId,
+    WebhookId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::identity::Identity;
@@ -38,6 +39,7 @@ use iam_model::validate::EmailKey;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
+use crate::group_members::GroupMembers;
 use crate::log::AuditLog;
 use crate::past_versions::PastVersions;
 use crate::stored_webhook::StoredWebhook;
@@ -103,6 +105,8 @@ pub(super) struct TenantState {
     pub(super) directories: BTreeMap<DirectoryId, Directory>,
     pub(super) directory_activities: BTreeMap<DirectoryId, DirectoryActivity>,
     pub(super) directory_users: BTreeMap<UserId, DirectoryUser>,
+    pub(super) directory_groups: BTreeMap<DirectoryGroupId, DirectoryGroup>,
+    pub(super) group_members: GroupMembers,
     pub(super) past: PastVersions,
 }
 

@@ -48,6 +48,7 @@ impl Transaction for MemoryTransaction {
             Change::Identity(change) => self.draft.write_identity(change),
             Change::Directory(change) => self.draft.write_directory(change),
             Change::DirectoryUser(change) => self.draft.write_directory_user(change),
+            Change::DirectoryGroup(change) => self.draft.write_directory_group(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

@@ -213,8 +213,8 @@ impl AccessReviewTransaction for PostgresTransaction {
             SELECT
                 review_id, assignment_id, user_id, role_id, role_name, organization_id, organization_name,
                 expires_at AS "expires_at: Moment", assignment_created_at AS "assignment_created_at: Moment",
-                granted_by, last_login_at AS "last_login_at: Moment", decision, reason, decided_by,
-                decided_at AS "decided_at: Moment", outcome
+                granted_by, directory_group_id, last_login_at AS "last_login_at: Moment", decision, reason,
+                decided_by, decided_at AS "decided_at: Moment", outcome
             FROM iam.access_review_items
             WHERE tenant_id = $1 AND review_id = $2 AND assignment_id = $3
             FOR UPDATE
@@ -298,11 +298,11 @@ impl PostgresTransaction {
             )
             INSERT INTO iam.access_review_items (
                 tenant_id, review_id, assignment_id, user_id, role_id, role_name, organization_id, organization_name,
-                expires_at, assignment_created_at, granted_by, last_login_at
+                expires_at, assignment_created_at, granted_by, directory_group_id, last_login_at
             )
             SELECT
                 a.tenant_id, $6, a.id, a.user_id, a.role_id, r.name, a.organization_id, o.name,
-                a.expires_at, a.created_at, a.created_by, u.last_login_at
+                a.expires_at, a.created_at, a.created_by, a.directory_group_id, u.last_login_at
             FROM reviewed a
             JOIN iam.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
             JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id

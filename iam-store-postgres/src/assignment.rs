@@ -5,7 +5,7 @@ use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
 use iam_model::change::AssignmentChange;
 use iam_model::clock::Timestamp;
-use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::{Role, TENANT_ADMIN};
 use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HolderQuery, RoleTransaction as _};
@@ -196,6 +196,21 @@ impl AssignmentTransaction for PostgresTransaction {
                     NEWEST_FIRST,
                 );
                 rows.bind(tenant).bind(users).bind(roles).bind(organizations)
+            }
+            GrantQuery::OfDirectory(directory) => {
+                // The group of each assignment is found by its key. With a join, the planner would compare each
+                // assignment with each group.
+                let rows = select_grants(
+                    "
+                    WHERE a.tenant_id = $1 AND a.directory_group_id IS NOT NULL AND $2 = (
+                        SELECT d.directory_id
+                        FROM iam.directory_groups d
+                        WHERE d.tenant_id = $1 AND d.id = a.directory_group_id
+                    )
+                    ",
+                    NEWEST_FIRST,
+                );
+                rows.bind(tenant).bind(directory.as_uuid())
             }
             GrantQuery::Expired { at, limit } => {
                 let rows = select_grants(
@@ -436,10 +451,10 @@ fn select_grants<'q>(which: &'static str, order: &'static str) -> QueryAs<'q, Po
 
 /// Contexts of grants, turned from rows to columns.
 #[derive(Default)]
-struct Contexts {
-    users: Vec<Uuid>,
-    roles: Vec<Uuid>,
-    organizations: Vec<Option<Uuid>>,
+pub(crate) struct Contexts {
+    pub(crate) users: Vec<Uuid>,
+    pub(crate) roles: Vec<Uuid>,
+    pub(crate) organizations: Vec<Option<Uuid>>,
 }
 
 impl<'a> FromIterator<&'a GrantContext> for Contexts {
@@ -458,9 +473,7 @@ impl PostgresTransaction {
     pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
             AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
-            AssignmentChange::ChangeExpiry { grant, expires_at } => {
-                self.update_expiry(grant.assignment.id, *expires_at).await
-            }
+            AssignmentChange::Update { after, .. } => self.update_assignment(after).await,
             AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
         }
     }
@@ -469,7 +482,7 @@ impl PostgresTransaction {
         let tenant = self.tenant();
         let insert = "
             INSERT INTO iam.role_assignments (
-                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by
+                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by, directory_group_id
             ) ";
         let assignments = grants.iter().map(|grant| grant.assignment.clone()).collect();
         let push = |row: &mut Row<'_>, assignment: Assignment| {
@@ -478,22 +491,25 @@ impl PostgresTransaction {
             row.push_bind(assignment.organization_id.map(OrganizationId::as_uuid));
             row.push_bind(assignment.expires_at).push_bind(assignment.created_at);
             row.push_bind(assignment.created_by.map(UserId::as_uuid));
+            row.push_bind(assignment.directory_group_id.map(DirectoryGroupId::as_uuid));
         };
         self.insert_values(insert, assignments, push).await
     }
 
-    async fn update_expiry(&mut self, id: AssignmentId, expires_at: Option<Timestamp>) -> Result<(), StoreError> {
+    async fn update_assignment(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
         let update = sqlx::query!(
             r#"
             UPDATE iam.role_assignments
             SET
                 expires_at = $3,
+                directory_group_id = $4,
                 since = (SELECT max(until) FROM iam.past_assignments WHERE tenant_id = $1 AND id = $2)
             WHERE tenant_id = $1 AND id = $2
             "#,
             self.tenant(),
-            id.as_uuid(),
-            expires_at.map(in_range)
+            assignment.id.as_uuid(),
+            assignment.expires_at.map(in_range),
+            assignment.directory_group_id.map(DirectoryGroupId::as_uuid)
         );
         expect_row(self.execute(update).await?, "role assignment")
     }

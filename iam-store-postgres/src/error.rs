@@ -29,6 +29,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "identities_subject_key" | "identities_user_key" => Some(Constraint::Identity),
         "directories_account_key" => Some(Constraint::DirectoryAccount),
         "directory_users_name_key" | "directory_users_pkey" => Some(Constraint::DirectoryUserName),
+        "directory_groups_name_key" => Some(Constraint::DirectoryGroupName),
         "signing_keys_pkey" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

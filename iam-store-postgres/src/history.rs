@@ -45,7 +45,9 @@ impl HistoryStore for PostgresStore {
         let rows = sqlx::query_as!(
             Row,
             r#"
-            SELECT tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by
+            SELECT
+                tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by,
+                directory_group_id
             FROM iam.past_assignments
             WHERE tenant_id = $1 AND user_id = ANY($2) AND until > $3
             "#,
@@ -198,11 +200,12 @@ impl PostgresTransaction {
         let insert = sqlx::query!(
             r#"
             INSERT INTO iam.past_assignments (
-                tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by, since
+                tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by,
+                directory_group_id, since
             )
             SELECT
                 tenant_id, id, $2::timestamptz, user_id, role_id, organization_id, expires_at, created_at, created_by,
-                coalesce(since, created_at)
+                directory_group_id, coalesce(since, created_at)
             FROM iam.role_assignments
             WHERE tenant_id = $1 AND id = ANY($3)
             ON CONFLICT DO NOTHING

@@ -2,7 +2,8 @@ use async_trait::async_trait;
 use iam_model::change::IdentityProviderChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{DomainId, IdentityProviderId, TenantId};
-use iam_model::identity_provider::{IdentityProvider, ProvidedRole};
+use iam_model::identity_provider::IdentityProvider;
+use iam_model::role::PlacedRole;
 use iam_model::store::{IdentityProviderStore, IdentityProviderTransaction};
 use iam_model::store_error::StoreError;
 use iam_store_sql::error::expect_row;
@@ -16,7 +17,7 @@ use crate::transaction::PostgresTransaction;
 
 type Row = IdentityProviderRow<Timestamp>;
 type Domains = Json<Vec<DomainId>>;
-type Roles = Json<Vec<ProvidedRole>>;
+type Roles = Json<Vec<PlacedRole>>;
 
 #[async_trait]
 impl IdentityProviderStore for PostgresStore {

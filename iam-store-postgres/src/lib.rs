@@ -8,6 +8,7 @@ mod column;
 mod connections;
 mod credential;
 mod directory;
+mod directory_group;
 mod distribution;
 mod domain;
 mod error;

@@ -170,6 +170,7 @@ impl PostgresTransaction {
             Change::Identity(change) => self.write_identity(change).await,
             Change::Directory(change) => self.write_directory(change).await,
             Change::DirectoryUser(change) => self.write_directory_user(change).await,
+            Change::DirectoryGroup(change) => self.write_directory_group(change).await,
         }
     }
 }

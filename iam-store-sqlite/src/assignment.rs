@@ -5,7 +5,7 @@ use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
 use iam_model::change::AssignmentChange;
 use iam_model::clock::Timestamp;
-use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{AssignmentId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationStatus;
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::{Role, TENANT_ADMIN};
@@ -196,6 +196,19 @@ impl AssignmentTransaction for SqliteTransaction {
                     NEWEST_FIRST,
                 );
                 rows.bind(tenant).bind(contexts_as_json(contexts))
+            }
+            GrantQuery::OfDirectory(directory) => {
+                let rows = select_grants(
+                    "
+                    WHERE a.tenant_id = ?1 AND a.directory_group_id IN (
+                        SELECT d.id
+                        FROM directory_groups d
+                        WHERE d.tenant_id = ?1 AND d.directory_id = ?2
+                    )
+                    ",
+                    NEWEST_FIRST,
+                );
+                rows.bind(tenant).bind(directory.as_uuid())
             }
             GrantQuery::Expired { at, limit } => {
                 let rows = select_grants(
@@ -392,7 +405,8 @@ fn select_grants<'q>(which: &'static str, order: &'static str) -> QueryAs<'q, Sq
                         'organization_id', nullif(hex(g.organization_id), ''),
                         'expires_at', g.expires_at,
                         'created_at', g.created_at,
-                        'created_by', nullif(hex(g.created_by), '')
+                        'created_by', nullif(hex(g.created_by), ''),
+                        'directory_group_id', nullif(hex(g.directory_group_id), '')
                     )
                     ORDER BY {order}
                 )
@@ -436,7 +450,8 @@ fn select_grants<'q>(which: &'static str, order: &'static str) -> QueryAs<'q, Sq
     )))
 }
 
-fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Option<OrganizationId>)>> {
+/// Contexts of grants, as a parameter.
+pub(crate) fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Option<OrganizationId>)>> {
     Json(contexts.iter().map(|context| (context.user, context.role, context.organization)).collect())
 }
 
@@ -450,6 +465,7 @@ fn as_json(assignment: &Assignment) -> Value {
         "expires_at": assignment.expires_at.map(millis),
         "created_at": millis(assignment.created_at),
         "created_by": assignment.created_by,
+        "directory_group_id": assignment.directory_group_id,
     })
 }
 
@@ -457,9 +473,7 @@ impl SqliteTransaction {
     pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
             AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
-            AssignmentChange::ChangeExpiry { grant, expires_at } => {
-                self.update_expiry(grant.assignment.id, *expires_at).await
-            }
+            AssignmentChange::Update { after, .. } => self.update_assignment(after).await,
             AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
         }
     }
@@ -469,7 +483,7 @@ impl SqliteTransaction {
         let insert = sqlx::query!(
             r#"
             INSERT INTO role_assignments (
-                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by
+                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by, directory_group_id
             )
             SELECT
                 ?1,
@@ -479,7 +493,8 @@ impl SqliteTransaction {
                 unhex(value ->> 'organization_id', '-'),
                 value ->> 'expires_at',
                 value ->> 'created_at',
-                unhex(value ->> 'created_by', '-')
+                unhex(value ->> 'created_by', '-'),
+                unhex(value ->> 'directory_group_id', '-')
             FROM json_each(?2)
             "#,
             self.tenant(),
@@ -488,18 +503,20 @@ impl SqliteTransaction {
         self.execute(insert).await.map(drop)
     }
 
-    async fn update_expiry(&mut self, id: AssignmentId, expires_at: Option<Timestamp>) -> Result<(), StoreError> {
+    async fn update_assignment(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
         let update = sqlx::query!(
             r#"
             UPDATE role_assignments
             SET
                 expires_at = ?3,
+                directory_group_id = ?4,
                 since = (SELECT max(until) FROM past_assignments WHERE tenant_id = ?1 AND id = ?2)
             WHERE tenant_id = ?1 AND id = ?2
             "#,
             self.tenant(),
-            id.as_uuid(),
-            expires_at.map(millis)
+            assignment.id.as_uuid(),
+            assignment.expires_at.map(millis),
+            assignment.directory_group_id.map(DirectoryGroupId::as_uuid)
         );
         expect_row(self.execute(update).await?, "role assignment")
     }

@@ -36,6 +36,9 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "directories.tenant_id, directories.service_account_id" => Some(Constraint::DirectoryAccount),
         "directory_users.tenant_id, directory_users.directory_id, directory_users.user_name_key"
         | "directory_users.tenant_id, directory_users.user_id" => Some(Constraint::DirectoryUserName),
+        "directory_groups.tenant_id, directory_groups.directory_id, directory_groups.display_name_key" => {
+            Some(Constraint::DirectoryGroupName)
+        }
         "signing_keys.purpose, signing_keys.generation" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

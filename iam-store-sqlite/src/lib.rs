@@ -8,6 +8,7 @@ mod bulk;
 mod column;
 mod credential;
 mod directory;
+mod directory_group;
 mod domain;
 mod error;
 mod factor;

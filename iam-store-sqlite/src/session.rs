@@ -117,7 +117,8 @@ impl SessionStore for SqliteStore {
                             'organization_id', nullif(hex(g.organization_id), ''),
                             'expires_at', g.expires_at,
                             'created_at', g.created_at,
-                            'created_by', nullif(hex(g.created_by), '')
+                            'created_by', nullif(hex(g.created_by), ''),
+                            'directory_group_id', nullif(hex(g.directory_group_id), '')
                         )
                         ORDER BY g.created_at DESC, g.id
                     )

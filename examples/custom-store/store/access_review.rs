@@ -178,6 +178,7 @@ impl View<'_> {
             expires_at: assignment.expires_at,
             assignment_created_at: assignment.created_at,
             granted_by: assignment.created_by,
+            directory_group_id: assignment.directory_group_id,
             last_login_at: user.and_then(|user| user.last_login_at),
             decided: None,
             outcome: None,

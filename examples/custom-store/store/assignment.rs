@@ -6,7 +6,7 @@ use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
 use iam_model::change::AssignmentChange;
 use iam_model::clock::Timestamp;
-use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
@@ -131,6 +131,11 @@ impl AssignmentTransaction for RedbTransaction {
             GrantQuery::OfRole(role) => view.grants(|found| found.role_id == role),
             GrantQuery::In(organization) => view.grants(|found| found.organization_id == Some(organization)),
             GrantQuery::At(contexts) => view.grants(|found| contexts.contains(&found.context())),
+            GrantQuery::OfDirectory(directory) => {
+                let groups = view.groups_of_directory(directory)?;
+                let is_its = |id: DirectoryGroupId| groups.iter().any(|group| group.id == id);
+                view.grants(|found| found.directory_group_id.is_some_and(is_its))
+            }
             GrantQuery::Expired { at, limit } => {
                 let mut expired = view.grants(|found| !found.is_live(at))?;
                 expired.sort_by_key(|grant| grant.assignment.expires_at);
@@ -247,10 +252,11 @@ impl Draft<'_> {
                 let mut held: HashSet<GrantContext> = held.iter().map(Assignment::context).collect();
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut held))
             }
-            AssignmentChange::ChangeExpiry { grant, expires_at } => {
+            AssignmentChange::Update { grant, after } => {
                 let stored: Option<Assignment> = self.view().get(&key(grant.assignment.id))?;
                 let stored = stored.ok_or(StoreError::Missing("role assignment"))?;
-                self.put(Assignment { expires_at: *expires_at, ..stored })
+                let (expires_at, directory_group_id) = (after.expires_at, after.directory_group_id);
+                self.put(Assignment { expires_at, directory_group_id, ..stored })
             }
             AssignmentChange::Revoke { grants, .. } => {
                 grants.iter().try_for_each(|grant| self.remove::<Assignment>(&key(grant.assignment.id)).map(drop))

@@ -103,7 +103,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         Change::Assignment(AssignmentChange::Create(grants)) => {
             grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
         }
-        Change::Assignment(AssignmentChange::ChangeExpiry { grant, .. }) => vec![grant.assignment.user_id.into()],
+        Change::Assignment(AssignmentChange::Update { grant, .. }) => vec![grant.assignment.user_id.into()],
         Change::Assignment(AssignmentChange::Revoke { grants, .. }) => {
             grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
         }
@@ -163,6 +163,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Identity(_)
         | Change::Directory(_)
         | Change::DirectoryUser(_)
+        | Change::DirectoryGroup(_)
         | Change::Challenge(_)
         | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)

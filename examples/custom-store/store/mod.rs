@@ -9,6 +9,7 @@ mod assignment;
 mod audit;
 mod credential;
 mod directory;
+mod directory_group;
 mod domain;
 mod factor;
 mod feed;

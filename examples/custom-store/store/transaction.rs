@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use iam_model::access_review::{AccessReview, AccessReviewItem};
 use iam_model::assignment::Assignment;
 use iam_model::change::{AuditBatch, Change};
-use iam_model::directory::{Directory, DirectoryUser};
+use iam_model::directory::{Directory, DirectoryGroup, DirectoryUser};
 use iam_model::domain::Domain;
 use iam_model::id::TenantId;
 use iam_model::identity::Identity;
@@ -24,6 +24,7 @@ use super::api_key::ApiKeyRow;
 use super::audit::EntryRow;
 use super::credential::{AttemptsRow, PasswordRow};
 use super::directory::ActivityRow;
+use super::directory_group::MemberRow;
 use super::factor::{ChallengeRow, FactorRow, RecoveryCodesRow};
 use super::feed::{Feed, changed_by};
 use super::history::{HistoryStartRow, PastRow};
@@ -92,6 +93,7 @@ impl Transaction for RedbTransaction {
             Change::Identity(change) => draft.write_identity(change),
             Change::Directory(change) => draft.write_directory(change),
             Change::DirectoryUser(change) => draft.write_directory_user(change),
+            Change::DirectoryGroup(change) => draft.write_directory_group(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -137,6 +139,8 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<Directory>(rows)?;
     create::<ActivityRow>(rows)?;
     create::<DirectoryUser>(rows)?;
+    create::<DirectoryGroup>(rows)?;
+    create::<MemberRow>(rows)?;
     create::<LinkRow>(rows)?;
     create::<MessageRow>(rows)?;
     create::<QueuedMailRow>(rows)?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::clock::{Timestamp, shown};
-use crate::id::{AccessReviewId, AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use crate::id::{AccessReviewId, AssignmentId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use crate::organization::OrganizationSummary;
 use crate::role::RoleSummary;
 use crate::user::UserSummary;
@@ -177,6 +177,8 @@ pub struct AccessReviewItem {
     pub assignment_created_at: Timestamp,
     /// The user who made the assignment; `None` for trusted code.
     pub granted_by: Option<UserId>,
+    /// The group of a directory that gave the role at that time.
+    pub directory_group_id: Option<DirectoryGroupId>,
     /// When the user had last logged in; `None` means never.
     pub last_login_at: Option<Timestamp>,
     /// The decision; `None` before it.

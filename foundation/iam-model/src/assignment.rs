@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use crate::id::{AssignmentId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use crate::organization::{Node, OrganizationSummary};
 use crate::permission::{PermissionPattern, PermissionSet};
 use crate::role::{Role, RoleSummary, TENANT_ADMIN};
@@ -36,6 +36,10 @@ pub struct Assignment {
     pub created_at: Timestamp,
     /// The user who made it; `None` for trusted code.
     pub created_by: Option<UserId>,
+    /// The group of a directory that gives the role to its members; `None` if it was assigned by other means. No caller
+    /// changes or revokes such an assignment by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory_group_id: Option<DirectoryGroupId>,
 }
 
 impl Assignment {
@@ -175,6 +179,7 @@ impl OfferedRole {
             expires_at: self.expires_at,
             created_at: now,
             created_by: by,
+            directory_group_id: None,
         };
         Grant { assignment, role: self.role, organization: self.organization }
     }
@@ -282,6 +287,8 @@ pub enum RevokeReason {
     Expired,
     /// An access review was completed in which this was decided.
     AccessReview,
+    /// No group of the directory gives the role any more.
+    DirectoryGroup,
 }
 
 text_enum! {
@@ -290,6 +297,7 @@ text_enum! {
         OrganizationDeleted = "ORGANIZATION_DELETED",
         Expired = "EXPIRED",
         AccessReview = "ACCESS_REVIEW",
+        DirectoryGroup = "DIRECTORY_GROUP",
     }
 }
 

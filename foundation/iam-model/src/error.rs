@@ -202,6 +202,7 @@ impl From<StoreError> for Error {
             StoreError::Conflict(Constraint::Identity) => Conflict::IdentityLinked.into(),
             StoreError::Conflict(Constraint::DirectoryAccount) => Conflict::DirectoryAccountTaken.into(),
             StoreError::Conflict(Constraint::DirectoryUserName) => Conflict::DirectoryUserNameTaken.into(),
+            StoreError::Conflict(Constraint::DirectoryGroupName) => Conflict::DirectoryGroupNameTaken.into(),
             StoreError::Conflict(Constraint::IdempotencyRecord) => Conflict::StillRunning.into(),
             StoreError::Busy => Self::Overloaded { retry_after: Duration::from_secs(1) },
             other => Self::Store(other),
@@ -291,6 +292,10 @@ pub enum Forbidden {
     /// A user would get rights that the caller does not hold itself, in the same resource scope and for as long.
     #[error("You cannot give a role with higher privileges than your own: {0}.")]
     Escalation(Shortfall),
+    /// A group of a directory would give rights that the service account of the directory, or the API key by which it
+    /// adds a member, does not hold itself at this moment, in the same resource scope.
+    #[error("The service account of the directory does not hold what the role gives there, or its key does not: {}.", .0.permission)]
+    AccountEscalation(Shortfall),
     /// Only a user can do this, for instance change its own password. Trusted code without a user cannot.
     #[error("Only a logged-in user can do this.")]
     NotAUser,
@@ -504,6 +509,21 @@ pub enum Conflict {
     /// More users of a directory are ACTIVE than are suspended in one unit of work.
     #[error("More than {0} users of the directory are active. Suspend some of them first, or keep them.")]
     TooManyDirectoryUsers(u64),
+    /// Another group of the directory has this name, compared without case.
+    #[error("Another group of the directory has this name.")]
+    DirectoryGroupNameTaken,
+    /// The directory has as many groups as it may have.
+    #[error("The directory has the maximum number of groups. Delete one first.")]
+    TooManyDirectoryGroups,
+    /// More role assignments would begin and end than one change of groups may begin and end.
+    #[error(
+        "More than {0} role assignments would change. Change the grants of fewer groups, or fewer of them, at once."
+    )]
+    TooManyGroupAssignments(u64),
+    /// A group of a directory gives the role. It ends when the directory removes the member, or when the grants of the
+    /// group change.
+    #[error("A group of a directory gives this role. Change the members or the grants of the group.")]
+    AssignmentOfGroup,
     /// The access review is completed or cancelled.
     #[error("The access review is not open.")]
     AccessReviewNotOpen,

@@ -120,6 +120,8 @@ ids! {
     IdentityId;
     /// Identifies a directory, which writes users of a tenant.
     DirectoryId;
+    /// Identifies a group of a directory.
+    DirectoryGroupId;
 }
 
 impl TenantId {

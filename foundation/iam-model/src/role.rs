@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::clock::Timestamp;
 use crate::error::{Result, Rule};
-use crate::id::{RoleId, TenantId};
+use crate::id::{OrganizationId, RoleId, TenantId};
 use crate::permission::PermissionSet;
 use crate::validate::{Description, Invalid, RoleName};
 use crate::version::Version;
@@ -38,6 +38,16 @@ pub struct Role {
     /// The version of the role with its permissions.
     #[serde(default)]
     pub version: Version,
+}
+
+/// A role in an organization, or tenant-wide, that is given without an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacedRole {
+    /// The role.
+    pub role_id: RoleId,
+    /// The organization; `None` for tenant-wide.
+    pub organization_id: Option<OrganizationId>,
 }
 
 /// Where a role can be assigned.

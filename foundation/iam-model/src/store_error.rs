@@ -82,6 +82,8 @@ pub enum Constraint {
     DirectoryAccount,
     /// A user name belongs to only one user of a directory, and a user belongs to only one directory.
     DirectoryUserName,
+    /// A name belongs to only one group of a directory.
+    DirectoryGroupName,
     /// A referenced row exists, in the same tenant.
     Reference,
 }

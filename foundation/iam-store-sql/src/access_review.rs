@@ -3,7 +3,7 @@
 use iam_model::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, Decided, ListedReviewItem, ReviewItemFilter, ReviewProgress,
 };
-use iam_model::id::{AccessReviewId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{AccessReviewId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationSummary;
 use iam_model::page::{PageRequest, SortOrder};
 use iam_model::role::RoleSummary;
@@ -69,6 +69,7 @@ pub struct ReviewItemRow<T> {
     pub expires_at: Option<T>,
     pub assignment_created_at: T,
     pub granted_by: Option<Uuid>,
+    pub directory_group_id: Option<Uuid>,
     pub last_login_at: Option<T>,
     pub decision: Option<String>,
     pub reason: Option<String>,
@@ -103,6 +104,7 @@ impl<T: StoredMoment> TryFrom<ReviewItemRow<T>> for AccessReviewItem {
             expires_at: moment_optional("access_review_items.expires_at", row.expires_at)?,
             assignment_created_at: moment("access_review_items.assignment_created_at", row.assignment_created_at)?,
             granted_by: row.granted_by.map(UserId::from),
+            directory_group_id: row.directory_group_id.map(DirectoryGroupId::from),
             last_login_at: moment_optional("access_review_items.last_login_at", row.last_login_at)?,
             decided,
             outcome: parse_optional("access_review_items.outcome", row.outcome.as_deref())?,
@@ -181,6 +183,7 @@ const ITEM_COLUMNS: &str = "
         i.expires_at,
         i.assignment_created_at,
         i.granted_by,
+        i.directory_group_id,
         i.last_login_at,
         i.decision,
         i.reason,

@@ -29,17 +29,25 @@ pub struct PastAssignmentRow<T> {
     pub expires_at: Option<T>,
     pub created_at: T,
     pub created_by: Option<Uuid>,
+    pub directory_group_id: Option<Uuid>,
 }
 
 impl<T: StoredMoment> TryFrom<PastAssignmentRow<T>> for Past<Assignment> {
     type Error = StoreError;
 
     fn try_from(row: PastAssignmentRow<T>) -> Result<Self, StoreError> {
-        let PastAssignmentRow { tenant_id, id, until, user_id, role_id, .. } = row;
-        let PastAssignmentRow { organization_id, expires_at, created_at, created_by, .. } = row;
-        let version =
-            AssignmentRow { tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by };
-        Ok(Self { version: version.try_into()?, until: moment("past_assignments.until", until)? })
+        let version = AssignmentRow {
+            tenant_id: row.tenant_id,
+            id: row.id,
+            user_id: row.user_id,
+            role_id: row.role_id,
+            organization_id: row.organization_id,
+            expires_at: row.expires_at,
+            created_at: row.created_at,
+            created_by: row.created_by,
+            directory_group_id: row.directory_group_id,
+        };
+        Ok(Self { version: version.try_into()?, until: moment("past_assignments.until", row.until)? })
     }
 }
 
@@ -78,7 +86,7 @@ impl TryFrom<HolderRow> for UserId {
 // stores is pushed. All values from outside are bound.
 
 const COLUMNS: &str = "a.tenant_id, a.id, a.user_id, a.role_id, a.organization_id, a.expires_at, a.created_at, \
-    a.created_by";
+    a.created_by, a.directory_group_id";
 
 /// Where the versions of a moment are.
 #[derive(Clone, Copy)]

@@ -1,7 +1,8 @@
 //! Identity providers.
 
 use iam_model::id::DomainId;
-use iam_model::identity_provider::{EncryptedClientSecret, IdentityProvider, ProvidedRole, Scope};
+use iam_model::identity_provider::{EncryptedClientSecret, IdentityProvider, Scope};
+use iam_model::role::PlacedRole;
 use iam_model::store_error::StoreError;
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -24,7 +25,7 @@ pub struct IdentityProviderRow<T> {
     pub trusts_email: bool,
     pub subject_claim: String,
     pub provisioning: String,
-    pub roles: Json<Vec<ProvidedRole>>,
+    pub roles: Json<Vec<PlacedRole>>,
     pub factor_is_trusted: bool,
     pub enabled: bool,
     pub created_at: T,

@@ -18,7 +18,9 @@ use iam_core::session::SessionStore as _;
 use iam_core::tenant::Directory;
 use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus, UserStore as _};
 use iam_core::{Email, Store, TenantId, UserId};
-use iam_model::directory::{Condition, TextOperator, UserSortField, UserTest, UserText};
+use iam_model::directory::{
+    Condition, GroupSortField, GroupTest, GroupText, TextOperator, UserSortField, UserTest, UserText,
+};
 use iam_model::store::DirectoryStore as _;
 use serde_json::Value;
 use sqlx::postgres::{PgConnection, PgPool};
@@ -373,6 +375,38 @@ async fn a_user_of_a_directory_is_found_by_its_name_or_an_identifier_alone() {
             let rows: u64 = explained.iter().map(Explained::rows).sum();
             // The user and what the directory says of it, once to find them and once to read them.
             assert!(explained.len() == 1 && rows <= 4, "{rows} rows by {condition:?}: {explained:#?}");
+        }
+    }
+}
+
+/// Before a directory writes a group, it looks for the group by one of these, or for the groups of a user.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_of_a_directory_is_found_by_its_name_an_identifier_or_a_member_alone() {
+    /// The group of all users, and that of one user, whose identifier it has.
+    static GROUPS: [&str; 2] = ["00000002-0000-7000-8000-000000000000", "00000002-0000-7000-8000-000000000007"];
+    let (database, _template) = filled().await;
+    let _alone = explained::ALONE.lock().await;
+    let store = explained::store(&database).await;
+    let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+    let (directory, sort) = (GROUPS[0].parse().unwrap(), (GroupSortField::Created, SortOrder::Ascending));
+    let equals =
+        |field, value: &str| GroupTest::Text { field, operator: TextOperator::Equals, value: value.to_owned() };
+    // A group and the membership by which it is found, once to find it and once to read it.
+    for (test, expected, most) in [
+        (equals(GroupText::DisplayName, "USER7@example.com"), &GROUPS[1..], 2),
+        (equals(GroupText::ExternalId, GROUPS[1]), &GROUPS[1..], 2),
+        (equals(GroupText::Id, GROUPS[1]), &GROUPS[1..], 2),
+        (GroupTest::Member(GROUPS[1].to_owned()), &GROUPS[..], 6),
+    ] {
+        let test = Condition::Test(test);
+        for condition in [test.clone(), Condition::All(vec![Condition::Test(GroupTest::HasMembers), test])] {
+            let (groups, total) = store.directory_groups(tenant, directory, &condition, sort, 0, 100).await.unwrap();
+            let found: Vec<String> = groups.iter().map(|group| group.id.to_string()).collect();
+            assert_eq!(found, expected);
+            assert_eq!(usize::try_from(total).unwrap(), expected.len());
+            let explained = explained::take();
+            let rows: u64 = explained.iter().map(Explained::rows).sum();
+            assert!(explained.len() == 1 && rows <= most, "{rows} rows by {condition:?}: {explained:#?}");
         }
     }
 }

@@ -201,6 +201,26 @@ SELECT
     updated_at, 1, '{"emails": []}', '{}'
 FROM iam.users;
 
+-- Each user is in a group of its own and in a group of all users. One of sixteen groups gives a role.
+INSERT INTO iam.directory_groups
+SELECT
+    tenant_id, user_id, directory_id, user_name, user_name_key, user_id, 1,
+    CASE
+        WHEN user_id::text LIKE '%7'
+            THEN jsonb_build_array(jsonb_build_object('roleId', pg_temp.id(6, 0), 'organizationId', NULL))
+        ELSE '[]'
+    END,
+    created_at, updated_at, 1
+FROM iam.directory_users;
+
+INSERT INTO iam.directory_group_members
+SELECT tenant_id, user_id, user_id FROM iam.directory_users
+UNION
+SELECT tenant_id, directory_id, user_id FROM iam.directory_users;
+
+INSERT INTO iam.directory_withheld
+SELECT tenant_id, group_id, user_id, pg_temp.id(6, 0), NULL FROM iam.directory_group_members;
+
 INSERT INTO iam.api_keys (tenant_id, id, user_id, name, secret_hash, expires_at, created_at)
 SELECT tenant_id, id, id, 'Key', sha256(uuid_send(id)), '2100-01-01', now() FROM iam.users;
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::access::{DecidingGrant, Decision, Denial, ResourceScope, Until, VisibleScope};
 use crate::assignment::Grant;
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, OrganizationId, UserId};
+use crate::id::{AssignmentId, DirectoryGroupId, OrganizationId, UserId};
 use crate::permission::{Permission, PermissionPattern, PermissionSet};
 use crate::role::Role;
 
@@ -43,6 +43,7 @@ struct Held {
     role: Arc<Role>,
     assignment: AssignmentId,
     granted_by: Option<UserId>,
+    directory_group: Option<DirectoryGroupId>,
     granted_at: Timestamp,
 }
 
@@ -63,6 +64,7 @@ impl Held {
             organization: self.organization,
             inherited_from: self.organization.filter(|_| self.organization != scope.organization()),
             granted_by: self.granted_by,
+            directory_group: self.directory_group,
             granted_at: self.granted_at,
         }
     }
@@ -83,6 +85,7 @@ impl Authority {
             role: Arc::clone(&grant.role),
             assignment: grant.assignment.id,
             granted_by: grant.assignment.created_by,
+            directory_group: grant.assignment.directory_group_id,
             granted_at: grant.assignment.created_at,
         };
         Self(Kind::Held(grants.into_iter().map(held).collect()))

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, OrganizationId, RoleId, UserId};
+use crate::id::{AssignmentId, DirectoryGroupId, OrganizationId, RoleId, UserId};
 use crate::user::UserStatus;
 use crate::validate::RoleName;
 
@@ -85,6 +85,8 @@ pub struct DecidingGrant {
     pub inherited_from: Option<OrganizationId>,
     /// The user who made the assignment; `None` for trusted code.
     pub granted_by: Option<UserId>,
+    /// The group of a directory that gives the role; `None` if the assignment was made by other means.
+    pub directory_group: Option<DirectoryGroupId>,
     /// When the assignment was made.
     pub granted_at: Timestamp,
 }

@@ -168,6 +168,11 @@ impl<'a> PatternEnds<'a> {
     }
 }
 
+/// The latest end of what covers a pattern in one of these places.
+fn covering(ends: &[&PatternEnds<'_>], pattern: &PermissionPattern) -> Option<Until> {
+    ends.iter().filter_map(|ends| ends.covering(pattern)).max()
+}
+
 impl<'a> EscalationCheck<'a> {
     /// Checks that the caller holds these rights itself.
     ///
@@ -175,7 +180,47 @@ impl<'a> EscalationCheck<'a> {
     ///
     /// [`Forbidden::Escalation`], which names the first permission that the caller lacks.
     pub fn check(&mut self, GrantedRights { permissions, scope, until }: &GrantedRights<'_>) -> Result<()> {
-        let Some(roles) = self.rights.authority.live_roles(self.rights.now) else { return Ok(()) };
+        let Some(ends) = self.ends_in(*scope) else { return Ok(()) };
+        if ends.iter().any(|ends| ends.everything >= Some(*until)) {
+            return Ok(());
+        }
+        let mut steps = 0;
+        let checked = permissions.iter().try_for_each(|pattern| {
+            steps += ends.len();
+            match covering(&ends, pattern) {
+                Some(held) if held >= *until => Ok(()),
+                held => Err(Shortfall::new(pattern.clone(), held.and_then(Until::moment))),
+            }
+        });
+        self.steps += steps;
+        checked.map_err(|shortfall| Forbidden::Escalation(shortfall).into())
+    }
+
+    /// Returns the latest time until which the caller holds all of these permissions in a resource scope.
+    ///
+    /// # Errors
+    ///
+    /// The first permission that the caller does not hold there.
+    pub fn holds_all_until(
+        &mut self,
+        permissions: &PermissionSet,
+        scope: ResourceScope<'_>,
+    ) -> Result<Until, Shortfall> {
+        let Some(ends) = self.ends_in(scope) else { return Ok(Until::Forever) };
+        let mut steps = 0;
+        let until = permissions.iter().try_fold(Until::Forever, |until, pattern| {
+            steps += ends.len();
+            let held = covering(&ends, pattern).ok_or_else(|| Shortfall::new(pattern.clone(), None))?;
+            Ok(until.min(held))
+        });
+        self.steps += steps;
+        until
+    }
+
+    /// The ends of what the caller holds in each organization of a resource scope, and tenant-wide. `None` for trusted
+    /// code, which holds everything.
+    fn ends_in(&mut self, scope: ResourceScope<'_>) -> Option<Vec<&PatternEnds<'a>>> {
+        let roles = self.rights.authority.live_roles(self.rights.now)?;
         let by_organization = self.by_organization.get_or_insert_with(|| {
             let mut by_organization: HashMap<Option<OrganizationId>, HeldRoles<'a>> = HashMap::new();
             for (organization, permissions, until) in roles {
@@ -190,26 +235,9 @@ impl<'a> EscalationCheck<'a> {
                 *ends = Some(PatternEnds::of(roles));
             }
         }
-        let ends: Vec<&PatternEnds<'_>> = organizations
-            .iter()
-            .filter_map(|organization| by_organization.get(organization))
-            .filter_map(|roles| roles.ends.as_ref())
-            .collect();
-        if ends.iter().any(|ends| ends.everything >= Some(*until)) {
-            return Ok(());
-        }
-        for pattern in permissions.iter() {
-            self.steps += ends.len();
-            let held = ends.iter().filter_map(|ends| ends.covering(pattern)).max();
-            if held.is_none_or(|held| held < *until) {
-                let held_until = match held {
-                    Some(Until::Moment(moment)) => Some(moment),
-                    Some(Until::Forever) | None => None,
-                };
-                return Err(Forbidden::Escalation(Shortfall::new(pattern.clone(), held_until)).into());
-            }
-        }
-        Ok(())
+        let held: &HashMap<Option<OrganizationId>, HeldRoles<'a>> = by_organization;
+        let roles = organizations.iter().filter_map(|organization| held.get(organization));
+        Some(roles.filter_map(|roles| roles.ends.as_ref()).collect())
     }
 
     /// How many patterns the check has read so far. This is the measure of its time.
@@ -312,6 +340,36 @@ mod tests {
         }
         assert!(check.check(&granted(test_tree.scope("other"))).is_err());
         assert_eq!(check.steps(), names.len() + 500 * names.len());
+    }
+
+    #[test]
+    fn all_permissions_are_held_until_the_first_of_them_ends() {
+        let test_tree = TestTree::new();
+        let authority = test_tree.holding_all(&[
+            ("users:*", None, Some(at(20))),
+            ("users:read", Some("branch"), None),
+            ("roles:read", Some("root"), Some(at(10))),
+            ("roles:read", Some("root"), Some(at(15))),
+        ]);
+        let mut check = Rights::new(&authority, at(0)).escalation_check();
+        let mut until = |permissions: &[&str], scope| {
+            let permissions: PermissionSet = permissions.iter().map(|text| text.parse().unwrap()).collect();
+            check.holds_all_until(&permissions, scope).map_err(|shortfall| shortfall.permission.to_string())
+        };
+        let (tenant, team) = (ResourceScope::Tenant, test_tree.scope("team"));
+        assert_eq!(until(&["users:read"], tenant), Ok(Until::Moment(at(20))));
+        assert_eq!(until(&["users:read"], team), Ok(Until::Forever));
+        assert_eq!(until(&["users:read", "users:*", "roles:read"], team), Ok(Until::Moment(at(15))));
+        assert_eq!(until(&["roles:read", "users:read"], tenant), Err("roles:read".to_owned()));
+        assert_eq!(until(&["*"], team), Err("*".to_owned()));
+        assert_eq!(until(&[], tenant), Ok(Until::Forever));
+        let trusted = Authority::everything();
+        let everything = GrantedRights::everything();
+        let held = Rights::new(&trusted, at(0)).escalation_check().holds_all_until(&everything.permissions, tenant);
+        assert_eq!(held, Ok(Until::Forever));
+        // What has ended is not held.
+        let later = Rights::new(&authority, at(20)).escalation_check().holds_all_until(&everything.permissions, tenant);
+        assert_eq!(later, Err(Shortfall::new(PermissionPattern::everything(), None)));
     }
 
     #[test]

@@ -92,6 +92,15 @@ impl From<Option<Timestamp>> for Until {
 }
 
 impl Until {
+    /// Returns the moment of the end; `None` if the grant does not end by itself.
+    #[must_use]
+    pub fn moment(self) -> Option<Timestamp> {
+        match self {
+            Self::Moment(moment) => Some(moment),
+            Self::Forever => None,
+        }
+    }
+
     pub(super) fn is_after(self, now: Timestamp) -> bool {
         self > Self::Moment(now)
     }

@@ -41,6 +41,8 @@ impl ResourceType {
     pub const IDENTITY_PROVIDER: Self = Self(Cow::Borrowed("IDENTITY_PROVIDER"));
     /// A directory of the tenant.
     pub const DIRECTORY: Self = Self(Cow::Borrowed("DIRECTORY"));
+    /// A group of a directory.
+    pub const DIRECTORY_GROUP: Self = Self(Cow::Borrowed("DIRECTORY_GROUP"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -128,7 +130,7 @@ pub struct Recorded {
 }
 
 /// Everything that the service records (`docs/audit.md#what-is-recorded`).
-pub const CATALOGUE: [Recorded; 17] = {
+pub const CATALOGUE: [Recorded; 18] = {
     use action::{
         ACCEPTED, COMPLETED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
         PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED,
@@ -171,6 +173,7 @@ pub const CATALOGUE: [Recorded; 17] = {
         of(ResourceType::IDENTITY_PROVIDER, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::IDENTITY, &[CREATE, DELETE]),
         of(ResourceType::DIRECTORY, &[CREATE, UPDATE, DELETE]),
+        of(ResourceType::DIRECTORY_GROUP, &[CREATE, UPDATE, DELETE]),
     ]
 };
 

@@ -159,6 +159,7 @@ mod tests {
             expires_at: None,
             assignment_created_at: at(0),
             granted_by: None,
+            directory_group_id: None,
             last_login_at: None,
             decided,
             outcome: None,

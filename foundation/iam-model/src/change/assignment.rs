@@ -6,19 +6,19 @@ use uuid::Uuid;
 use crate::access::{GrantedRights, Until};
 use crate::assignment::{Assignment, Grant, RevokeReason};
 use crate::audit::{Record, ResourceType, action};
-use crate::clock::{Timestamp, shown};
+use crate::clock::shown;
 
 /// A change of role assignments.
 #[derive(Clone, Debug)]
 pub enum AssignmentChange {
     /// Users get roles. Only the assignments are written.
     Create(Vec<Grant>),
-    /// The expiry of an assignment changes.
-    ChangeExpiry {
+    /// The expiry of an assignment changes, or the group of a directory that gives it.
+    Update {
         /// The grant before the change.
-        grant: Grant,
-        /// The new expiry; `None` for no expiry.
-        expires_at: Option<Timestamp>,
+        grant: Box<Grant>,
+        /// The assignment after the change.
+        after: Assignment,
     },
     /// Assignments end, all for the same reason.
     Revoke {
@@ -33,10 +33,10 @@ impl AssignmentChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
             Self::Create(grants) => grants.iter().map(|grant| record(action::ROLE_ASSIGNED, grant)).collect(),
-            Self::ChangeExpiry { grant, expires_at } => {
-                let record = of(action::UPDATE, &grant.assignment);
-                let (before, after) = (audited_expiry(grant.assignment.expires_at), audited_expiry(*expires_at));
-                vec![record.changing(&before, &after).listing_changed_fields()]
+            Self::Update { grant, after } => {
+                let changed = Grant { assignment: after.clone(), ..Grant::clone(grant) };
+                let record = record(action::UPDATE, &changed);
+                vec![record.changing(&audited(&grant.assignment), &audited(after)).listing_changed_fields()]
             }
             Self::Revoke { grants, reason } => grants.iter().map(|grant| revoked(grant, *reason)).collect(),
         }
@@ -45,7 +45,7 @@ impl AssignmentChange {
     pub(crate) fn ended_versions(&self) -> impl Iterator<Item = &Grant> {
         match self {
             Self::Create(_) => &[],
-            Self::ChangeExpiry { grant, .. } => slice::from_ref(grant),
+            Self::Update { grant, .. } => slice::from_ref(&**grant),
             Self::Revoke { grants, .. } => grants.as_slice(),
         }
         .iter()
@@ -54,8 +54,8 @@ impl AssignmentChange {
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
             Self::Create(grants) => grants.iter().map(GrantedRights::of).collect(),
-            Self::ChangeExpiry { grant, expires_at } => {
-                let until = Until::from(*expires_at);
+            Self::Update { grant, after } => {
+                let until = Until::from(after.expires_at);
                 let is_longer = until > grant.assignment.expires_at.into();
                 let granted = is_longer.then(|| GrantedRights { until, ..GrantedRights::of(grant) });
                 granted.into_iter().collect()
@@ -69,13 +69,15 @@ impl AssignmentChange {
             Self::Create(grants) | Self::Revoke { grants, .. } => {
                 grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
             }
-            Self::ChangeExpiry { grant, .. } => vec![grant.assignment.user_id.into()],
+            Self::Update { grant, .. } => vec![grant.assignment.user_id.into()],
         }
     }
 }
 
-fn audited_expiry(expires_at: Option<Timestamp>) -> Value {
-    json!({ "expiresAt": expires_at.map(shown) })
+/// The fields that can change.
+fn audited(assignment: &Assignment) -> Value {
+    let expires_at = assignment.expires_at.map(shown);
+    json!({ "expiresAt": expires_at, "directoryGroupId": assignment.directory_group_id })
 }
 
 fn revoked(grant: &Grant, reason: Option<RevokeReason>) -> Record {
@@ -87,13 +89,100 @@ fn revoked(grant: &Grant, reason: Option<RevokeReason>) -> Record {
 }
 
 fn record(action: &'static str, Grant { assignment, role, .. }: &Grant) -> Record {
-    of(action, assignment)
+    let record = of(action, assignment)
         .with("targetUserId", json!(assignment.user_id))
         .with("roleId", json!(assignment.role_id))
         .with("roleName", role.name.as_str())
-        .with("organizationId", json!(assignment.organization_id))
+        .with("organizationId", json!(assignment.organization_id));
+    match assignment.directory_group_id {
+        Some(group) => record.with("directoryGroupId", json!(group)),
+        None => record,
+    }
 }
 
 fn of(action: &'static str, assignment: &Assignment) -> Record {
     Record::new(action, ResourceType::ROLE_ASSIGNMENT, assignment.id).in_organization(assignment.organization_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::testing::{TestTree, at, id};
+    use crate::audit::AuditEntry;
+    use crate::audit::testing::author;
+    use crate::change::{AuditBatch, Change};
+    use crate::history::EndedVersion;
+    use crate::id::{DirectoryGroupId, IdGenerator, OrganizationId, TenantId};
+    use crate::random::SystemRandom;
+
+    fn given_by(group: Option<&str>) -> Grant {
+        let mut grant = TestTree::new().grant("users:read", Some("branch"), Some(at(50)));
+        grant.assignment.directory_group_id = group.map(id);
+        grant
+    }
+
+    fn recorded(change: AssignmentChange) -> AuditEntry {
+        let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+        let batch = AuditBatch::of(&change.into(), &author(tenant), at(1), &IdGenerator::new(), &SystemRandom);
+        let [entry] = batch.entries() else { panic!("{} entries", batch.entries().len()) };
+        assert_eq!(entry.resource_id, Some(given_by(None).assignment.id.to_string()));
+        assert_eq!(entry.organization_id, Some(id::<OrganizationId>("branch")));
+        entry.clone()
+    }
+
+    #[test]
+    fn an_entry_names_the_group_that_gives_the_role() {
+        let group = id::<DirectoryGroupId>("group");
+        for (given_by, expected) in [(given_by(None), None), (given_by(Some("group")), Some(json!(group)))] {
+            let assigned = recorded(AssignmentChange::Create(vec![given_by.clone()]));
+            let reason = Some(RevokeReason::DirectoryGroup);
+            let revoked = recorded(AssignmentChange::Revoke { grants: vec![given_by], reason });
+            assert_eq!((&*assigned.action, &*revoked.action), ("ROLE_ASSIGNED", "ROLE_REVOKED"));
+            for entry in [&assigned, &revoked] {
+                assert_eq!(entry.metadata.get("directoryGroupId"), expected.as_ref());
+            }
+            assert_eq!(revoked.metadata["reason"], json!("DIRECTORY_GROUP"));
+        }
+    }
+
+    #[test]
+    fn an_update_records_the_expiry_and_the_group() {
+        let (group, other) = (id::<DirectoryGroupId>("group"), id::<DirectoryGroupId>("other"));
+        for (before, directory_group_id, expires_at, old, new) in [
+            (
+                None,
+                Some(group),
+                Some(at(50)),
+                json!({ "directoryGroupId": null }),
+                json!({ "directoryGroupId": group }),
+            ),
+            (
+                Some("group"),
+                None,
+                Some(at(50)),
+                json!({ "directoryGroupId": group }),
+                json!({ "directoryGroupId": null }),
+            ),
+            (Some("group"), Some(group), None, json!({ "expiresAt": shown(at(50)) }), json!({ "expiresAt": null })),
+            (
+                Some("other"),
+                Some(group),
+                Some(at(40)),
+                json!({ "directoryGroupId": other, "expiresAt": shown(at(50)) }),
+                json!({ "directoryGroupId": group, "expiresAt": shown(at(40)) }),
+            ),
+        ] {
+            let grant = given_by(before);
+            let after = Assignment { expires_at, directory_group_id, ..grant.assignment.clone() };
+            let change = AssignmentChange::Update { grant: grant.clone().into(), after };
+            let entry = recorded(change.clone());
+            assert_eq!(entry.action, "UPDATE");
+            assert_eq!((json!(entry.old_value), json!(entry.new_value)), (old, new.clone()));
+            let fields: Vec<&String> = new.as_object().unwrap().keys().collect();
+            assert_eq!(entry.metadata["changedFields"], json!(fields));
+            let change = Change::from(change);
+            assert_eq!(change.ended_versions(), [EndedVersion::Assignment(grant.assignment.clone())]);
+            assert_eq!(change.invalidates(), [Uuid::from(grant.assignment.user_id)]);
+        }
+    }
 }

@@ -33,6 +33,8 @@ pub enum DirectoryUserChange {
         /// What it says after the change.
         after: DirectoryUser,
     },
+    /// What a directory said of a deleted user is forgotten, because the person is erased in the audit log.
+    Forget(DirectoryUser),
 }
 
 impl DirectoryChange {
@@ -73,6 +75,8 @@ impl DirectoryUserChange {
         let (before, after) = match self {
             Self::Create(entry) => (None, entry),
             Self::Update { before, after } => (Some(before.audited()), after),
+            // The erasure is recorded, and must not name what it erases.
+            Self::Forget(_) => return Vec::new(),
         };
         let (record, fields) = (Record::new(action::UPDATE, ResourceType::USER, after.user_id), after.audited());
         let record = match before {
@@ -86,13 +90,13 @@ impl DirectoryUserChange {
     // No right depends on what a directory says. A change of the status is a change of the user.
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
-            Self::Create(_) | Self::Update { .. } => Vec::new(),
+            Self::Create(_) | Self::Update { .. } | Self::Forget(_) => Vec::new(),
         }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Create(_) | Self::Update { .. } => Vec::new(),
+            Self::Create(_) | Self::Update { .. } | Self::Forget(_) => Vec::new(),
         }
     }
 }
@@ -163,6 +167,7 @@ mod tests {
         assert_eq!(renamed, [(resource, "UPDATE".into(), before, after, json!(["userName"]))]);
         // The change of the status is recorded.
         assert_eq!(recorded(update(DirectoryUser { deleted_at: Some(at(1)), ..entry() })), []);
+        assert_eq!(recorded(DirectoryUserChange::Forget(entry())), []);
     }
 
     #[test]
@@ -195,6 +200,7 @@ mod tests {
             (DirectoryChange::Delete(directory()).into(), false),
             (DirectoryUserChange::Create(entry()).into(), false),
             (update(entry()).into(), false),
+            (DirectoryUserChange::Forget(entry()).into(), false),
         ] {
             let author = author(directory().tenant_id);
             let granted = change.granted_rights(&author, at(1)).into_iter().map(|granted| granted.permissions);

@@ -8,6 +8,7 @@ mod batch;
 mod challenge;
 mod credential;
 mod directory;
+mod directory_group;
 mod domain;
 mod factor;
 mod idempotency;
@@ -35,6 +36,7 @@ pub use batch::AuditBatch;
 pub use challenge::ChallengeChange;
 pub use credential::{CredentialChange, LoginFailure};
 pub use directory::{DirectoryChange, DirectoryUserChange};
+pub use directory_group::DirectoryGroupChange;
 pub use domain::DomainChange;
 pub use factor::FactorChange;
 pub use idempotency::IdempotencyChange;
@@ -146,6 +148,8 @@ changes! {
     Directory(DirectoryChange),
     /// A change of what directories say of their users.
     DirectoryUser(DirectoryUserChange),
+    /// A change of the groups of directories.
+    DirectoryGroup(DirectoryGroupChange),
 }
 
 impl Change {
@@ -182,7 +186,8 @@ impl Change {
             | Self::IdentityProvider(_)
             | Self::Identity(_)
             | Self::Directory(_)
-            | Self::DirectoryUser(_) => Vec::new(),
+            | Self::DirectoryUser(_)
+            | Self::DirectoryGroup(_) => Vec::new(),
         }
     }
 
@@ -214,6 +219,7 @@ impl Change {
             Self::Identity(change) => change.granted_rights(author, now),
             Self::Directory(change) => change.granted_rights(),
             Self::DirectoryUser(change) => change.granted_rights(),
+            Self::DirectoryGroup(change) => change.granted_rights(),
         }
     }
 
@@ -227,7 +233,8 @@ impl Change {
             | Self::Assignment(_)
             | Self::Invitation(_)
             | Self::IdentityProvider(_)
-            | Self::Directory(_) => true,
+            | Self::Directory(_)
+            | Self::DirectoryGroup(_) => true,
             // Their services require a recent authentication of every caller who is not the owner.
             Self::Tenant(_) | Self::Credential(_) | Self::Factor(_) | Self::ApiKey(_) => false,
             // The rights of organizations are not tenant-wide.

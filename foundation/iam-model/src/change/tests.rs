@@ -328,15 +328,22 @@ fn a_change_of_assignments_gives_the_permissions_of_the_roles() {
     let other = Assignment { role_id: id("other"), ..in_branch().assignment };
     let unknown_role = Grant { assignment: other, ..in_branch() };
     assert_eq!(granted(AssignmentChange::Create(vec![unknown_role.clone()])), EVERYTHING);
+    let updating = |grant: Grant, expires_at, directory_group_id| {
+        let after = Assignment { expires_at, directory_group_id, ..grant.assignment.clone() };
+        AssignmentChange::Update { grant: grant.into(), after }
+    };
     for (expires_at, expected) in [
         (Some(at(49)), [].as_slice()),
         (Some(at(50)), &[]),
         (Some(at(51)), &["users:read branch 51"]),
         (None, &["users:read branch forever"]),
     ] {
-        assert_eq!(granted(AssignmentChange::ChangeExpiry { grant: in_branch(), expires_at }), expected);
+        // The group that gives an assignment changes no right.
+        for group in [None, Some(id("group"))] {
+            assert_eq!(granted(updating(in_branch(), expires_at, group)), expected);
+        }
     }
-    assert_eq!(granted(AssignmentChange::ChangeExpiry { grant: unknown_role, expires_at: None }), EVERYTHING);
+    assert_eq!(granted(updating(unknown_role, None, None)), EVERYTHING);
     assert_eq!(granted(AssignmentChange::Revoke { grants: all, reason: None }), NOTHING);
 }
 

@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use crate::clock::Timestamp;
-use crate::directory::ProvisionedUser;
+use crate::directory::{DirectoryGroup, ProvisionedUser};
+use crate::id::UserId;
 use crate::page::SortOrder;
 use crate::text::folded;
 use crate::user::UserStatus;
@@ -337,6 +338,64 @@ impl GroupText {
     #[must_use]
     pub fn form(self, value: &str) -> String {
         if self.is_exact() { value.to_owned() } else { folded(value) }
+    }
+
+    /// Returns the text of a group as it was sent.
+    #[must_use]
+    pub fn of(self, group: &DirectoryGroup) -> Option<String> {
+        match self {
+            Self::Id => Some(group.id.to_string()),
+            Self::ExternalId => group.external_id.as_ref().map(|id| id.as_str().to_owned()),
+            Self::DisplayName => Some(group.display_name.as_str().to_owned()),
+        }
+    }
+}
+
+impl GroupMoment {
+    fn of(self, group: &DirectoryGroup) -> Timestamp {
+        match self {
+            Self::Created => group.created_at,
+            Self::LastModified => group.updated_at,
+        }
+    }
+}
+
+impl GroupSortField {
+    /// Compares two groups of a directory: by this field in a direction, then by the time when the directory made them,
+    /// then by identifier. Texts are sorted by Unicode code point, in the form in which they are compared.
+    #[must_use]
+    pub fn compare(self, order: SortOrder, a: &DirectoryGroup, b: &DirectoryGroup) -> Ordering {
+        let ascending = match self {
+            Self::Created => a.created_at.cmp(&b.created_at),
+            Self::LastModified => a.updated_at.cmp(&b.updated_at),
+            Self::Text(field) => {
+                // A text that is not there comes last.
+                let key = |group| field.of(group).map_or((true, String::new()), |text| (false, field.form(&text)));
+                key(a).cmp(&key(b))
+            }
+        };
+        let directed = match order {
+            SortOrder::Ascending => ascending,
+            SortOrder::Descending => ascending.reverse(),
+        };
+        directed.then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
+    }
+}
+
+impl GroupTest {
+    /// Whether a group passes; for stores that filter in memory. `is_member` says whether a user is a member of it.
+    #[must_use]
+    pub fn passes(&self, group: &DirectoryGroup, is_member: impl Fn(UserId) -> bool) -> bool {
+        match self {
+            Self::Present(field) => field.of(group).is_some(),
+            Self::Text { field, operator, value } => {
+                let text = field.of(group).map(|text| field.form(&text));
+                operator.holds(text.as_deref(), &field.form(value))
+            }
+            Self::Moment { field, order, value } => order.holds(&field.of(group), value),
+            Self::Member(id) => id.parse().is_ok_and(is_member),
+            Self::HasMembers => group.members > 0,
+        }
     }
 }
 

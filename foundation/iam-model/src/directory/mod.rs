@@ -1,6 +1,7 @@
 //! Directories: where the identity provider of a company writes its people and groups (`docs/directories.md`).
 
 mod condition;
+mod group;
 #[cfg(test)]
 pub(crate) mod tests;
 mod user;
@@ -9,7 +10,8 @@ pub use condition::{
     Condition, EmailField, EmailTest, GroupMoment, GroupSortField, GroupTest, GroupText, Order, TextOperator,
     UserMoment, UserSortField, UserTest, UserText,
 };
-pub use user::{DirectoryUser, DirectoryUserName, ProvisionedUser};
+pub use group::DirectoryGroup;
+pub use user::{DirectoryName, DirectoryUser, ProvisionedUser};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use crate::access::testing::{at, id};
 use crate::clock::Timestamp;
 use crate::directory::{
-    Condition, Directory, DirectoryUser, DirectoryUserName, EmailField, EmailTest, Order, ProvisionedUser,
-    TextOperator, UserMoment, UserSortField, UserTest, UserText,
+    Condition, Directory, DirectoryGroup, DirectoryName, DirectoryUser, EmailField, EmailTest, GroupMoment,
+    GroupSortField, GroupTest, GroupText, Order, ProvisionedUser, TextOperator, UserMoment, UserSortField, UserTest,
+    UserText,
 };
-use crate::id::TenantId;
+use crate::id::{TenantId, UserId};
 use crate::page::SortOrder;
 use crate::user::{User, UserKind, UserStatus};
 use crate::version::Version;
@@ -50,6 +51,22 @@ pub(crate) fn entry() -> DirectoryUser {
         deleted_at: None,
         created_at: at(10),
         updated_at: at(20),
+        version: Version::FIRST,
+    }
+}
+
+/// A group with the members `ada` and `bob`.
+pub(crate) fn group() -> DirectoryGroup {
+    DirectoryGroup {
+        id: id("group"),
+        tenant_id: tenant(),
+        directory_id: directory().id,
+        display_name: "Ada Straße".parse().unwrap(),
+        external_id: Some("00g1A".parse().unwrap()),
+        members: 2,
+        grants: Vec::new(),
+        created_at: at(10),
+        updated_at: at(30),
         version: Version::FIRST,
     }
 }
@@ -211,17 +228,136 @@ fn users_are_sorted_by_a_field_then_by_age() {
     }
 }
 
+fn group_passes(test: &GroupTest) -> bool {
+    test.passes(&group(), |user| [id("ada"), id("bob")].contains(&user))
+}
+
+fn group_text(field: GroupText, operator: TextOperator, value: &str) -> bool {
+    group_passes(&GroupTest::Text { field, operator, value: value.to_owned() })
+}
+
 #[test]
-fn user_names_are_kept_as_sent_and_compared_without_case() {
-    for good in ["a", " ada ", "Ada@Example.com", "ADA\u{301}", &"ü".repeat(255)] {
-        let name: DirectoryUserName = good.parse().unwrap();
-        assert_eq!((name.as_str(), json!(name)), (good, json!(good)));
-        assert_eq!(serde_json::from_value::<DirectoryUserName>(json!(good)).unwrap(), name);
+fn texts_of_groups_are_compared_in_their_form() {
+    use GroupText::{DisplayName, ExternalId, Id};
+    use TextOperator::{Contains, Differs, EndsWith, Equals, Sorted, StartsWith};
+    let id = group().id.to_string();
+    for (field, operator, value, expected) in [
+        (DisplayName, Equals, "ADA STRASSE", true),
+        (DisplayName, Differs, "ADA STRASSE", false),
+        (DisplayName, Differs, "eve", true),
+        (DisplayName, EndsWith, "STRASSE", true),
+        (DisplayName, StartsWith, "ada s", true),
+        (DisplayName, StartsWith, "straße", false),
+        (DisplayName, Contains, "A S", true),
+        (DisplayName, Contains, "%", false),
+        (DisplayName, Contains, "", true),
+        (ExternalId, Equals, "00g1A", true),
+        (ExternalId, Equals, "00g1a", false),
+        (ExternalId, StartsWith, "00G", false),
+        (Id, Equals, id.as_str(), true),
+        (Id, Equals, "00g1A", false),
+        (DisplayName, Sorted(Order::Greater), "ACE", true),
+        (DisplayName, Sorted(Order::GreaterOrEqual), "ADA STRASSE", true),
+        (DisplayName, Sorted(Order::Less), "ADA STRASSE", false),
+        (DisplayName, Sorted(Order::LessOrEqual), "adb", true),
+    ] {
+        assert_eq!(group_text(field, operator, value), expected, "{field:?} {operator:?} {value}");
     }
-    let key = |name: &str| name.parse::<DirectoryUserName>().unwrap().key();
+    let without = DirectoryGroup { external_id: None, ..group() };
+    for (operator, expected) in [(Equals, false), (Contains, false), (Sorted(Order::NotEqual), false), (Differs, true)]
+    {
+        let test = GroupTest::Text { field: ExternalId, operator, value: "x".to_owned() };
+        assert_eq!(test.passes(&without, |_| false), expected, "{operator:?}");
+    }
+    for field in [Id, ExternalId, DisplayName] {
+        let present = GroupTest::Present(field);
+        assert!(group_passes(&present), "{field:?}");
+        assert_eq!(present.passes(&without, |_| false), field != ExternalId, "{field:?}");
+    }
+}
+
+#[test]
+fn moments_of_groups_are_compared() {
+    for (order, expected) in [
+        (Order::Equal, [false, true, false]),
+        (Order::NotEqual, [true, false, true]),
+        (Order::Greater, [true, false, false]),
+        (Order::GreaterOrEqual, [true, true, false]),
+        (Order::Less, [false, false, true]),
+        (Order::LessOrEqual, [false, true, true]),
+    ] {
+        for (field, moment) in [(GroupMoment::Created, 10), (GroupMoment::LastModified, 30)] {
+            let holds = |seconds| group_passes(&GroupTest::Moment { field, order, value: at(seconds) });
+            assert_eq!([moment - 1, moment, moment + 1].map(holds), expected, "{field:?} {order:?}");
+        }
+    }
+}
+
+#[test]
+fn a_member_is_found_by_its_identifier() {
+    let of = |name: &str| id::<UserId>(name).to_string();
+    for (member, expected) in [
+        (of("ada"), true),
+        (of("bob"), true),
+        (of("bob").to_uppercase(), true),
+        (of("eve"), false),
+        (group().id.to_string(), false),
+        (of("ada").replace('-', ""), false),
+        (format!("{} ", of("ada")), false),
+        ("ada".to_owned(), false),
+        (String::new(), false),
+    ] {
+        assert_eq!(group_passes(&GroupTest::Member(member.clone())), expected, "{member}");
+    }
+    assert!(group_passes(&GroupTest::HasMembers));
+    assert!(!GroupTest::HasMembers.passes(&DirectoryGroup { members: 0, ..group() }, |_| true));
+}
+
+#[test]
+fn groups_are_sorted_by_a_field_then_by_age() {
+    use GroupSortField::{Created, LastModified, Text};
+    let named = |name: &str, external_id: Option<&str>, group_id: &str, created: i64| DirectoryGroup {
+        id: id(group_id),
+        display_name: name.parse().unwrap(),
+        external_id: external_id.map(|id| id.parse().unwrap()),
+        created_at: at(created),
+        ..group()
+    };
+    let (ada, bob) = (named("ada", Some("B"), "b", 2), named("BOB", Some("a"), "a", 1));
+    let (zoe, eve) = (named("zoe", None, "b", 2), named("eve", None, "a", 2));
+    let later = DirectoryGroup { updated_at: at(31), ..bob.clone() };
+    for (field, a, b, ascending, descending) in [
+        (Text(GroupText::DisplayName), &ada, &bob, Ordering::Less, Ordering::Greater),
+        (Text(GroupText::ExternalId), &ada, &bob, Ordering::Less, Ordering::Greater),
+        (Text(GroupText::Id), &ada, &bob, Ordering::Greater, Ordering::Less),
+        (Created, &ada, &bob, Ordering::Greater, Ordering::Less),
+        (LastModified, &ada, &later, Ordering::Less, Ordering::Greater),
+        // A text that is not there comes last.
+        (Text(GroupText::ExternalId), &ada, &eve, Ordering::Less, Ordering::Greater),
+        // By age, and then by identifier.
+        (LastModified, &ada, &bob, Ordering::Greater, Ordering::Greater),
+        (LastModified, &zoe, &eve, Ordering::Greater, Ordering::Greater),
+        (Text(GroupText::ExternalId), &zoe, &eve, Ordering::Greater, Ordering::Greater),
+        (Created, &eve, &zoe, Ordering::Less, Ordering::Less),
+        (Created, &eve, &eve, Ordering::Equal, Ordering::Equal),
+    ] {
+        assert_eq!(field.compare(SortOrder::Ascending, a, b), ascending, "{field:?}");
+        assert_eq!(field.compare(SortOrder::Descending, a, b), descending, "{field:?}");
+        assert_eq!(field.compare(SortOrder::Ascending, b, a), ascending.reverse(), "{field:?}");
+    }
+}
+
+#[test]
+fn names_are_kept_as_sent_and_compared_without_case() {
+    for good in ["a", " ada ", "Ada@Example.com", "ADA\u{301}", &"ü".repeat(255)] {
+        let name: DirectoryName = good.parse().unwrap();
+        assert_eq!((name.as_str(), json!(name)), (good, json!(good)));
+        assert_eq!(serde_json::from_value::<DirectoryName>(json!(good)).unwrap(), name);
+    }
+    let key = |name: &str| name.parse::<DirectoryName>().unwrap().key();
     assert_eq!((key("STRASSE@x"), key("Ada")), (key("straße@X"), key("ADA")));
     assert_ne!(key("ada"), key(" ada"));
     for bad in ["", " ", "\u{a0}", "a\nb", "a\0", "a\u{202e}b", &"ü".repeat(256)] {
-        assert!(bad.parse::<DirectoryUserName>().is_err(), "{bad:?}");
+        assert!(bad.parse::<DirectoryName>().is_err(), "{bad:?}");
     }
 }

@@ -22,7 +22,7 @@ pub struct DirectoryUser {
     /// The user.
     pub user_id: UserId,
     /// The name of the user in the directory.
-    pub user_name: DirectoryUserName,
+    pub user_name: DirectoryName,
     /// The other attributes as the directory has sent them, by their names in SCIM: `name`, `displayName`, `emails`, …
     /// At most 16 KiB.
     pub attributes: Map<String, Value>,
@@ -69,12 +69,12 @@ impl ProvisionedUser {
     }
 }
 
-/// The name of a user in its directory (RFC 7643, section 4.1.1): 1 to 255 characters without control characters. It is
-/// kept as sent, and unique in the directory without regard to case.
+/// The name of a user or a group in its directory (RFC 7643, sections 4.1.1 and 4.2): 1 to 255 characters without control
+/// characters. It is kept as sent, and unique in the directory without regard to case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DirectoryUserName(String);
+pub struct DirectoryName(String);
 
-impl DirectoryUserName {
+impl DirectoryName {
     /// The text as sent.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -88,7 +88,7 @@ impl DirectoryUserName {
     }
 }
 
-impl FromStr for DirectoryUserName {
+impl FromStr for DirectoryName {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -98,10 +98,10 @@ impl FromStr for DirectoryUserName {
     }
 }
 
-impl fmt::Display for DirectoryUserName {
+impl fmt::Display for DirectoryName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-serde_by_text! { DirectoryUserName }
+serde_by_text! { DirectoryName }

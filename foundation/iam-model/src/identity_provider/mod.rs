@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::clock::Timestamp;
-use crate::id::{DomainId, IdentityProviderId, OrganizationId, RoleId, TenantId};
+use crate::id::{DomainId, IdentityProviderId, TenantId};
+use crate::role::PlacedRole;
 use crate::text::controls_text;
 use crate::validate::{Invalid, Name, Slug};
 use crate::version::Version;
@@ -47,7 +48,7 @@ pub struct IdentityProvider {
     /// Whether accounts are linked and made.
     pub provisioning: Provisioning,
     /// The roles of the users that are made.
-    pub roles: Vec<ProvidedRole>,
+    pub roles: Vec<PlacedRole>,
     /// Whether a second factor at the provider counts here.
     pub factor_is_trusted: bool,
     /// Whether people log in by it.
@@ -85,16 +86,6 @@ pub enum Provisioning {
 }
 
 text_enum! { Provisioning { Off = "OFF", Link = "LINK", Create = "CREATE" } }
-
-/// A role of the users that a provider makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProvidedRole {
-    /// The role.
-    pub role_id: RoleId,
-    /// The organization; `None` for tenant-wide.
-    pub organization_id: Option<OrganizationId>,
-}
 
 impl IdentityProvider {
     /// The maximum number of providers of a tenant.
@@ -235,7 +226,7 @@ pub(crate) mod tests {
             trusts_email: false,
             subject_claim: SubjectClaim::Sub,
             provisioning: Provisioning::Link,
-            roles: vec![ProvidedRole { role_id: id("role"), organization_id: None }],
+            roles: vec![PlacedRole { role_id: id("role"), organization_id: None }],
             factor_is_trusted: false,
             enabled: true,
             created_at: at(0),

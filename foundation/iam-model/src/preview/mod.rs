@@ -105,9 +105,9 @@ impl Effects {
                     self.given.entry(grant.assignment.user_id).or_default().push(grant.clone());
                 }
             }
-            AssignmentChange::ChangeExpiry { grant, expires_at } => {
+            AssignmentChange::Update { grant, after } => {
                 self.users.insert(grant.assignment.user_id);
-                self.expiries.insert(grant.assignment.id, *expires_at);
+                self.expiries.insert(grant.assignment.id, after.expires_at);
             }
             AssignmentChange::Revoke { grants, .. } => {
                 self.users.extend(grants.iter().map(|grant| grant.assignment.user_id));

@@ -4,7 +4,7 @@ use macro_rules_attribute::apply;
 use crate::access::{HeldRole, Until, VisibleScope};
 use crate::assignment::{AssignmentFilter, Grant, GrantContext, ListedAssignment};
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use crate::id::{AssignmentId, DirectoryId, OrganizationId, RoleId, TenantId, UserId};
 use crate::page::{Page, PageRequest};
 use crate::store::HolderQuery;
 use crate::store::observed::observed;
@@ -88,6 +88,8 @@ pub enum GrantQuery<'a> {
     In(OrganizationId),
     /// The assignments of exactly these contexts. A context without an assignment is ignored.
     At(&'a [GrantContext]),
+    /// The assignments that groups of this directory give.
+    OfDirectory(DirectoryId),
     /// The assignments that are expired at a moment, earliest expiry first.
     Expired {
         /// The moment.
