@@ -66,9 +66,9 @@ pub use iam_model::change::{AuditBatch, Change};
 pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
-    AccessReviewId, ApiKeyId, AssignmentId, AuditEntryId, DirectoryId, DomainId, FactorId, IdentityId,
-    IdentityProviderId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId, PermissionId, RoleId,
-    SessionId, TenantId, TokenId, UserId, WebhookId,
+    AccessReviewId, ApiKeyId, AssignmentId, AuditEntryId, DirectoryGroupId, DirectoryId, DomainId, FactorId,
+    IdentityId, IdentityProviderId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId, PermissionId,
+    RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
 };
 pub use iam_model::store::{
     ChangeFeed, FeedNotification, HostTransaction, Schema, Store, Transaction, TransactionReads,

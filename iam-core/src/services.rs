@@ -72,13 +72,13 @@ impl Iam {
         Domains(&self.0)
     }
 
-    /// The service for directories: makes, reads, changes and removes them.
+    /// The service for directories: makes, reads, changes and removes them, and maps their groups to roles.
     #[must_use]
     pub fn directories(&self) -> Directories<'_> {
         Directories(&self.0)
     }
 
-    /// The service for what directories write: makes, reads, changes and deletes their users.
+    /// The service for what directories write: makes, reads, changes and deletes their users and groups.
     #[must_use]
     pub fn provisioning(&self) -> Provisioning<'_> {
         Provisioning(&self.0)

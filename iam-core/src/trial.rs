@@ -17,6 +17,7 @@ use iam_model::preview::{Comparison, Effects, RightChange, RightChanges, Subject
 
 use crate::assignment::Assignments;
 use crate::caller::Caller;
+use crate::directory::Directories;
 use crate::distinct::distinct;
 use crate::engine::{Engine, IsCancelled};
 use crate::grouped::grouped;
@@ -97,6 +98,12 @@ impl Trial {
     #[must_use]
     pub fn assignments(&self) -> Assignments<'_> {
         Assignments(&self.0)
+    }
+
+    /// As [`Iam::directories`].
+    #[must_use]
+    pub fn directories(&self) -> Directories<'_> {
+        Directories(&self.0)
     }
 
     /// Returns what the calls since the last preview would have done. `outcome` is what the last one returned.
@@ -243,7 +250,9 @@ impl fmt::Debug for Trial {
 fn is_rule(error: &Error) -> bool {
     match error {
         Error::About { error, .. } => is_rule(error),
-        Error::Forbidden(Forbidden::Escalation(_)) | Error::Conflict(_) | Error::Rule(_) => true,
+        Error::Forbidden(Forbidden::Escalation(_) | Forbidden::AccountEscalation(_))
+        | Error::Conflict(_)
+        | Error::Rule(_) => true,
         _ => false,
     }
 }

@@ -16,7 +16,7 @@ use iam_model::permission::Permission;
 use iam_model::store::GrantQuery;
 
 use crate::access_review::{NewAccessReview, NewDecision};
-use crate::assignment::{References, check_revocation, revoke};
+use crate::assignment::{References, check_revocation, of_groups, revoke};
 use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::{Engine, LockedRights, UnitOfWork};
@@ -267,7 +267,8 @@ impl AccessReviews<'_> {
     /// Completes an OPEN review of which every item is decided: revokes all assignments that are to be revoked, or none.
     /// Assignments that have ended meanwhile are skipped. Needs `access-reviews:update`, and `role-assignments:delete`
     /// in the resource scope of each assignment that is revoked. A user cannot complete a review that revokes an
-    /// assignment of its own.
+    /// assignment of its own. A user who loses what a group of a directory gives stays a member, and gets it again only
+    /// when the directory removes the user from the group and adds it.
     /// Of the completed reviews of a tenant, the 1,000 that began last are kept.
     ///
     /// # Errors
@@ -353,6 +354,7 @@ async fn revoke_decided(
 ) -> Result<Vec<AssignmentId>> {
     let decided: Vec<AssignmentId> = decided.into_iter().map(|(id, _)| id).collect();
     let found = work.reads().grants(GrantQuery::Each(&decided)).await?;
+    of_groups::withhold(work, &found).await?;
     let mut found: HashMap<AssignmentId, Grant> = found.into_iter().map(|grant| (grant.assignment.id, grant)).collect();
     let (mut gone, mut others) = (Vec::new(), Vec::with_capacity(found.len()));
     for id in decided {

@@ -62,19 +62,20 @@ pub(crate) fn check_expiries(
     Ok(fields.finish()?)
 }
 
-/// Checks the roles of an input that offers them: at most so many, each once in an organization or tenant-wide.
+/// Checks the list of an input that offers roles: at most so many, each once in an organization or tenant-wide.
 pub(crate) fn check_places(
     fields: &mut Fields,
+    list: &str,
     places: impl ExactSizeIterator<Item = (RoleId, Option<OrganizationId>)>,
     max: usize,
 ) {
     if places.len() > max {
-        fields.reject("roles", format!("must have at most {max} items"));
+        fields.reject(list, format!("must have at most {max} items"));
     }
     let mut seen = HashSet::new();
     for (number, place) in places.enumerate() {
         if !seen.insert(place) {
-            fields.reject(&role_field(number, "roleId"), "is the same as in an item before it");
+            fields.reject(&format!("{list}[{number}].roleId"), "is the same as in an item before it");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Role assignments: which user holds which role, in which resource scope, until when
 //! (`docs/http-api.md#role-assignments`).
 
+mod ending;
 mod input;
+pub(crate) mod of_groups;
 mod past;
 mod references;
 mod service;
@@ -16,6 +18,7 @@ pub use iam_model::assignment::{
 pub use iam_model::change::AssignmentChange;
 pub use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 
+pub(crate) use crate::assignment::ending::{keep_an_administrator, revoke};
 pub(crate) use crate::assignment::input::{check_expiries, check_places, role_field};
 pub(crate) use crate::assignment::references::References;
-pub(crate) use crate::assignment::service::{check_revocation, keep_an_administrator, revoke};
+pub(crate) use crate::assignment::service::check_revocation;

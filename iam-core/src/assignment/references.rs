@@ -79,8 +79,9 @@ impl References {
         organization.map(|id| self.hierarchy.node(id).ok_or_else(unknown)).transpose()
     }
 
-    /// Returns the role that an invitation offers, if a user with these rights may offer it. `check` is the escalation
-    /// check of that user. `field` returns the name of a field in errors.
+    /// Returns the role that an invitation offers, or that a group of a directory is to give, if a user with these
+    /// rights may offer it. `check` is the escalation check of that user. `field` returns the name of a field in
+    /// errors.
     pub(crate) fn offer(
         &self,
         (rights, check): (Rights<'_>, &mut EscalationCheck<'_>),

@@ -21,7 +21,9 @@ use iam_model::validate::Fields;
 
 use crate::access::require_visible;
 use crate::assignment::NewAssignment;
+use crate::assignment::ending::{keep_an_administrator, revoke};
 use crate::assignment::input::{Naming, check_expiries};
+use crate::assignment::of_groups;
 use crate::assignment::references::{References, check_place};
 use crate::caller::Caller;
 use crate::distinct::distinct;
@@ -165,6 +167,7 @@ impl Assignments<'_> {
             expires_at: new.expires_at,
             created_at: now,
             created_by: caller.user(),
+            directory_group_id: None,
         }
     }
 
@@ -226,14 +229,16 @@ impl Assignments<'_> {
     }
 
     /// Changes when an assignment expires; `None` removes the expiry. Needs `role-assignments:update` in the resource
-    /// scope of the assignment. A later expiry also needs all permissions of the role, there and until then. A patch
-    /// that changes nothing records nothing.
+    /// scope of the assignment. A later expiry also needs all permissions of the role, there and until then. What a
+    /// group of a directory gives does not change here; but what the groups of a directory give ends no later than the
+    /// rights of its service account, if these end earlier now. A patch that changes nothing records nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`],
     /// [`Error::Validation`] for an expiry that is not in the future, [`Error::Rule`] for an expired assignment whose
-    /// role has got another scope, [`Conflict::LastAdministrator`].
+    /// role has got another scope, [`Conflict::AssignmentOfGroup`], [`Conflict::LastAdministrator`],
+    /// [`Conflict::TooManyGroupAssignments`].
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
         self.0.rights(caller).require_anywhere(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
@@ -246,6 +251,7 @@ impl Assignments<'_> {
         if after == *before {
             return Ok(after);
         }
+        require_by_hand(&grant)?;
         check_expiries([("expiresAt".to_owned(), after.expires_at)], work.now())?;
         if after.expires_at.is_some() {
             keep_an_administrator(&mut work, before.user_id, std::slice::from_ref(&grant)).await?;
@@ -259,25 +265,30 @@ impl Assignments<'_> {
             let renewed = Grant { assignment: after.clone(), ..grant.clone() };
             hold_user_quota(&self.0.settings.quota, &mut work, &[renewed], |_, error| error).await?;
         }
-        let expires_at = after.expires_at;
-        work.apply(AssignmentChange::ChangeExpiry { grant, expires_at }).await?;
+        let is_shorter = Until::from(after.expires_at) < before.expires_at.into();
+        work.apply(AssignmentChange::Update { grant: Box::new(grant), after: after.clone() }).await?;
+        if is_shorter {
+            of_groups::shorten(&mut work, &after).await?;
+        }
         work.commit().await?;
         Ok(after)
     }
 
-    /// Revokes a role. Needs `role-assignments:delete` in the resource scope of the assignment.
+    /// Revokes a role. Needs `role-assignments:delete` in the resource scope of the assignment. If a group of a
+    /// directory gives the role too, the user keeps it, and the assignment becomes one of that group. What only a group
+    /// gives is not revoked here.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`].
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::AssignmentOfGroup`], [`Conflict::LastAdministrator`].
     pub async fn delete(&self, caller: &Caller, id: AssignmentId) -> Result<()> {
         self.0.rights(caller).require_anywhere(&permission::ROLE_ASSIGNMENTS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         let grant = locate(&mut work, id).await?;
-        check_revocation(&mut work, grantor.rights(), &grant).await?;
-        let reason = (!grant.assignment.is_live(work.now())).then_some(RevokeReason::Expired);
-        work.apply(AssignmentChange::Revoke { grants: vec![grant], reason }).await?;
+        require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_DELETE, &grant)?;
+        require_by_hand(&grant)?;
+        of_groups::end_or_hand_over(self.0, &mut work, vec![grant], None, None).await?;
         work.commit().await
     }
 }
@@ -332,35 +343,18 @@ fn require(rights: Rights<'_>, permission: &Permission, grant: &Grant) -> Result
     rights.require_at(permission, grant.scope(), ResourceType::ROLE_ASSIGNMENT)
 }
 
+/// Refuses an assignment that a group of a directory gives: it would make the assignment again.
+fn require_by_hand(grant: &Grant) -> Result<()> {
+    if grant.assignment.directory_group_id.is_some() {
+        return Err(Conflict::AssignmentOfGroup.into());
+    }
+    Ok(())
+}
+
 /// Checks that a caller with these rights may revoke an assignment, and that the tenant keeps an administrator.
 pub(crate) async fn check_revocation(work: &mut UnitOfWork<'_>, rights: Rights<'_>, grant: &Grant) -> Result<()> {
     require(rights, &permission::ROLE_ASSIGNMENTS_DELETE, grant)?;
     keep_an_administrator(work, grant.assignment.user_id, std::slice::from_ref(grant)).await
-}
-
-/// Ends assignments for a reason. For assignments that are already expired, the recorded reason is `EXPIRED`.
-pub(crate) async fn revoke(work: &mut UnitOfWork<'_>, grants: Vec<Grant>, reason: RevokeReason) -> Result<()> {
-    let now = work.now();
-    let (live, expired): (Vec<_>, Vec<_>) = grants.into_iter().partition(|grant| grant.assignment.is_live(now));
-    for (grants, reason) in [(live, reason), (expired, RevokeReason::Expired)] {
-        for grants in grants.chunks(REVOKED_AT_ONCE) {
-            work.apply(AssignmentChange::Revoke { grants: grants.to_vec(), reason: Some(reason) }).await?;
-        }
-    }
-    Ok(())
-}
-
-/// How many assignments one change ends: the audit entries of a change are made in one step, which must not take long.
-const REVOKED_AT_ONCE: usize = 200;
-
-/// Fails if the tenant would lose its last administrator with these assignments of a user. A tenant always keeps an
-/// ACTIVE person who holds `TENANT_ADMIN` tenant-wide without expiry (`docs/http-api.md#the-last-administrator`).
-pub(crate) async fn keep_an_administrator(work: &mut UnitOfWork<'_>, user: UserId, losing: &[Grant]) -> Result<()> {
-    let is_administrator = losing.iter().any(Grant::is_lasting_administration);
-    if is_administrator && !work.reads().has_other_administrator(user).await? {
-        return Err(Conflict::LastAdministrator.into());
-    }
-    Ok(())
 }
 
 fn not_found() -> Error {

@@ -3,7 +3,7 @@ use iam_model::error::Result;
 use iam_model::id::TenantId;
 use iam_model::store::GrantQuery;
 
-use crate::assignment::revoke;
+use crate::assignment::of_groups;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::iam::Iam;
@@ -16,7 +16,8 @@ const TENANTS: u32 = 100;
 const BATCH: u32 = 500;
 
 impl Iam {
-    /// Removes expired assignments in all tenants, and records the reason. Returns their number.
+    /// Removes expired assignments in all tenants, and records the reason. Returns their number. If a group of a
+    /// directory gives the role to the user, and may still give it, it makes a new assignment.
     ///
     /// An assignment grants nothing from its expiry on, even before it is removed. Concurrent calls are allowed: each
     /// assignment is removed and recorded once.
@@ -57,7 +58,7 @@ async fn sweep_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
         if count == 0 {
             return Ok(removed);
         }
-        revoke(&mut work, expired, RevokeReason::Expired).await?;
+        of_groups::end_or_hand_over(iam, &mut work, expired, None, Some(RevokeReason::Expired)).await?;
         work.commit().await?;
         removed += count;
     }

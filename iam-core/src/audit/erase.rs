@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, ERASED, ResourceType, action};
-use iam_model::change::{ErasedDetails, ErasedOrigin, IdentityChange};
+use iam_model::change::{DirectoryUserChange, ErasedDetails, ErasedOrigin, IdentityChange};
 use iam_model::clock::Timestamp;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::UserId;
@@ -35,8 +35,8 @@ impl Audit<'_> {
     ///   that time or earlier.
     ///
     /// Entries of the user's actions, and its failed logins, lose the client's address and user agent. All other data
-    /// stays. The identities of the user are removed. The user itself does not change: data that the tenant must not keep
-    /// has to be changed separately.
+    /// stays. The identities of the user are removed, and what a directory says of it. The user itself does not change:
+    /// data that the tenant must not keep has to be changed separately.
     ///
     /// Reads the whole log, so it takes long with millions of entries. It may be interrupted and called again.
     ///
@@ -55,7 +55,7 @@ impl Audit<'_> {
         if user.status != UserStatus::Inactive {
             return Err(Conflict::UserNotInactive.into());
         }
-        self.unlink_all(caller, user.id).await?;
+        self.forget(caller, user.id).await?;
         let mut person = Person::of(&user);
         let about = person.entries_about();
         let mut pages = Pages::of(about.clone());
@@ -79,8 +79,8 @@ impl Audit<'_> {
         Ok(erased)
     }
 
-    /// Removes the identities of a deleted user, which name the person.
-    async fn unlink_all(&self, caller: &Caller, user: UserId) -> Result<()> {
+    /// Removes the identities of a deleted user and what a directory says of it, which name the person.
+    async fn forget(&self, caller: &Caller, user: UserId) -> Result<()> {
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::AUDIT_LOGS_DELETE)?;
@@ -91,6 +91,9 @@ impl Audit<'_> {
         for identity in work.reads().identities(user).await? {
             // A deleted user may do nothing, so that no one gains from it.
             work.apply(IdentityChange::Delete { identity, grants: Some(Vec::new()) }).await?;
+        }
+        if let Some(entry) = work.reads().directory_user(user).await? {
+            work.apply(DirectoryUserChange::Forget(entry)).await?;
         }
         work.commit().await
     }

@@ -9,6 +9,7 @@ use iam_model::store::GrantQuery;
 use iam_model::user::{User, UserKind, UserStatus};
 use iam_model::version::{Precondition, Version};
 
+use crate::assignment::of_groups;
 use crate::caller::Caller;
 use crate::directory::{DeletedUsers, DirectoryPatch, NewDirectory};
 use crate::engine::{Engine, LockedRights, UnitOfWork, require_version};
@@ -22,12 +23,16 @@ const MAX_SUSPENDED: usize = 10_000;
 /// How many users one query reads.
 const READ_AT_ONCE: usize = 500;
 
-/// Makes, reads, changes and removes directories; see [`Iam::directories`](crate::iam::Iam::directories).
+/// Makes, reads, changes and removes directories, and maps their groups to roles; see
+/// [`Iam::directories`](crate::iam::Iam::directories).
 ///
 /// A directory may do what its service account may do, and no more. So a caller that makes one needs the permission
 /// tenant-wide alone. Two things need more, and a session that has authenticated recently. A directory that adopts takes
 /// over users of the tenant: also `directories:update` and `users:update`. The provider that a directory names logs people
 /// in as the users of the directory: all permissions (`*`) tenant-wide.
+///
+/// A group of a directory gives nothing until a person [maps](Self::set_grants) it to roles. From then on, its members
+/// hold these roles.
 ///
 /// ```
 #[doc = doctest_setup!()]
@@ -189,14 +194,15 @@ impl Directories<'_> {
         Ok(after)
     }
 
-    /// Removes a directory, with what it says of its users. Its service account and the users stay. Needs
-    /// `directories:delete`; to suspend the users, also `users:update`, and everything that those who are ACTIVE may do.
+    /// Removes a directory, with what it says of its users and with its groups. Its service account and the users stay,
+    /// but the users lose what the groups give. Needs `directories:delete`; to suspend the users, also `users:update`,
+    /// and everything that those who are ACTIVE may do.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`]. To suspend the users, also
-    /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Conflict::LastAdministrator`],
-    /// [`Conflict::TooManyDirectoryUsers`].
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`],
+    /// [`Conflict::TooManyGroupAssignments`]. To suspend the users, also
+    /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Conflict::TooManyDirectoryUsers`].
     pub async fn delete(&self, caller: &Caller, id: DirectoryId, users: DeletedUsers) -> Result<()> {
         self.delete_if(caller, id, users, &Precondition::Exists).await
     }
@@ -224,11 +230,14 @@ impl Directories<'_> {
         needed.iter().try_for_each(|needed| grantor.rights().require(needed))?;
         let directory = find(&mut work, id).await?;
         require_version(precondition, directory.version)?;
+        let given = of_groups::given_by(&mut work, id).await?;
         if users == DeletedUsers::Suspend {
             for user in active_users(&mut work, id).await? {
                 suspend(&mut work, &grantor, user).await?;
             }
         }
+        // After the suspensions, which need what the users may do by their groups, too.
+        of_groups::end_all(&mut work, given).await?;
         work.apply(DirectoryChange::Delete(directory)).await?;
         work.commit().await
     }
@@ -260,7 +269,7 @@ async fn check_provider(work: &mut UnitOfWork<'_>, id: Option<IdentityProviderId
     Err(Error::NotFound(ResourceType::IDENTITY_PROVIDER).about("identityProviderId"))
 }
 
-async fn find(work: &mut UnitOfWork<'_>, id: DirectoryId) -> Result<Directory> {
+pub(super) async fn find(work: &mut UnitOfWork<'_>, id: DirectoryId) -> Result<Directory> {
     let all = work.reads().directories().await?;
     all.into_iter().find(|directory| directory.id == id).ok_or_else(not_found)
 }
@@ -293,6 +302,6 @@ async fn suspend(work: &mut UnitOfWork<'_>, grantor: &LockedRights, id: UserId) 
     apply_with_consequences(work, change, id, &status_move, grants).await
 }
 
-fn not_found() -> Error {
+pub(super) fn not_found() -> Error {
     Error::NotFound(ResourceType::DIRECTORY)
 }

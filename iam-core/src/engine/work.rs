@@ -1,15 +1,16 @@
 //! The unit of work: changes and their audit entries, committed together or not at all.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 
 use iam_model::access::{Authority, GrantedRights, Until};
-use iam_model::assignment::{Grant, GrantOrganization};
+use iam_model::assignment::{Grant, GrantOrganization, OfferedRole};
 use iam_model::audit::AuditEntry;
-use iam_model::change::{AuditBatch, Change, TenantChange};
+use iam_model::change::{AssignmentChange, AuditBatch, Change, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
 use iam_model::context::Actor;
-use iam_model::error::{Error, Result, Unauthenticated};
+use iam_model::error::{Error, Result, Shortfall, Unauthenticated};
 use iam_model::id::{ApiKeyId, IdGenerator, OrganizationId, RoleId, UserId};
 use iam_model::organization::Hierarchy;
 use iam_model::random::Random;
@@ -156,6 +157,19 @@ impl<'a> UnitOfWork<'a> {
         Ok(self.grant_by(authority))
     }
 
+    /// Returns the present rights of a user, which do not count for the changes of this unit of work. To be called
+    /// under the tenant's lock. A user who is not ACTIVE has none.
+    pub(crate) async fn rights_of(&mut self, user: UserId) -> Result<LockedRights> {
+        let authority = self.authority_of(user).await?.unwrap_or_else(|| Authority::of([]));
+        Ok(LockedRights::new(authority, self.now()))
+    }
+
+    /// Returns the rights that these assignments of one user give, which do not count for the changes of this unit of
+    /// work.
+    pub(crate) fn rights_by(&mut self, grants: &[Grant]) -> LockedRights {
+        LockedRights::new(Authority::of(grants), self.now())
+    }
+
     /// Returns the present rights of a user. `None` if the user is not ACTIVE.
     async fn authority_of(&mut self, user: UserId) -> Result<Option<Authority>> {
         Ok(self.grants_of_active(user).await?.map(|grants| Authority::of(&grants)))
@@ -187,12 +201,14 @@ impl<'a> UnitOfWork<'a> {
         grantor
     }
 
-    /// Returns the latest time until which a user holds one of these roles, or gets it by accepting an invitation or as
-    /// a new user of an identity provider. What is added to the roles is given until then.
+    /// Returns the latest time until which a user holds one of these roles, or gets it by accepting an invitation, as a
+    /// new user of an identity provider, or as a member of a group of a directory. What is added to the roles is given
+    /// until then.
     pub(crate) async fn given_until(&mut self, roles: &[RoleId]) -> Result<Until> {
         let providers = self.reads().identity_providers().await?;
         let mut provided = providers.iter().flat_map(|provider| &provider.roles);
-        if provided.any(|provided| roles.contains(&provided.role_id)) {
+        let is_provided = provided.any(|provided| roles.contains(&provided.role_id));
+        if is_provided || !self.reads().mapped_groups(roles, &[]).await?.is_empty() {
             return Ok(Until::Forever);
         }
         let now = self.now();
@@ -255,6 +271,31 @@ impl<'a> UnitOfWork<'a> {
         Ok(())
     }
 
+    /// Returns until when the holder of rights holds everything that each of these roles gives in its place, or what it
+    /// lacks. A long comparison runs beside the async threads.
+    pub(crate) async fn held_until(
+        &mut self,
+        holder: &LockedRights,
+        offered: Vec<OfferedRole>,
+    ) -> Result<Vec<(OfferedRole, Result<Until, Shortfall>)>> {
+        let patterns: usize = offered.iter().map(|offered| offered.role.permissions.iter().count()).sum();
+        let is_short = patterns + holder.patterns() <= CHECKED_AT_ONCE;
+        let holder = holder.clone();
+        let compare = move || {
+            let mut check = holder.rights().escalation_check();
+            let mut held = Vec::with_capacity(offered.len());
+            for offered in offered {
+                let until = {
+                    let given = GrantedRights::of_offered(&offered);
+                    check.holds_all_until(&given.permissions, given.scope)
+                };
+                held.push((offered, until));
+            }
+            held
+        };
+        if is_short { Ok(compare()) } else { self.computing.run(self.caller.tenant(), move |_| compare()).await }
+    }
+
     /// Does the escalation check for the rights that a value gives. A long one runs beside the async threads: a bulk
     /// assignment may give 500 roles of 500 permissions.
     async fn check_escalation<T: Send + 'static>(
@@ -293,6 +334,18 @@ impl<'a> UnitOfWork<'a> {
         let change = self.check_granted_rights(change).await?;
         let batch = self.record(&change);
         self.write(&change, batch).await
+    }
+
+    /// Makes the assignments that groups of a directory give. The rights of the service account of the directory, or of
+    /// its key, count for them, in place of the caller's own.
+    pub(crate) async fn give_by_directory(&mut self, rights: &LockedRights, grants: Vec<Grant>) -> Result<()> {
+        let grantor = self.grantor.replace(rights.clone());
+        // The person who mapped the group to these roles, or who gave them more permissions since, had to authenticate.
+        // A directory cannot: it acts by an API key.
+        let may_give_protections = mem::replace(&mut self.may_give_protections, true);
+        let given = self.apply(AssignmentChange::Create(grants)).await;
+        (self.grantor, self.may_give_protections) = (grantor, may_give_protections);
+        given
     }
 
     /// Does the same as [`apply`](Self::apply), and returns the audit entries.
@@ -351,6 +404,7 @@ impl<'a> UnitOfWork<'a> {
 mod tests {
     use std::sync::Arc;
 
+    use iam_model::assignment::Assignment;
     use iam_model::change::RoleChange;
     use iam_model::context::RequestContext;
     use iam_model::error::Forbidden;
@@ -359,11 +413,13 @@ mod tests {
     use iam_store_memory::MemoryStore;
 
     use super::*;
+    use crate::assignment::NewAssignment;
     use crate::hashing::HashingCost;
     use crate::iam::Iam;
+    use crate::role::NewRole;
     use crate::settings::Settings;
     use crate::tenant::{NewTenant, TenantWithUser};
-    use crate::user::NewUser;
+    use crate::user::{NewServiceAccount, NewUser};
 
     async fn service() -> (Iam, TenantWithUser) {
         let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
@@ -431,6 +487,58 @@ mod tests {
         assert!(matches!(trial.begin(&caller).await, Err(Error::Overloaded { .. })));
         permits.pop();
         drop(trial.begin(&caller).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn the_rights_of_an_account_count_only_for_what_it_gives() {
+        let (iam, created) = service().await;
+        let system = Caller::system(created.tenant.id, "test");
+        let new = NewServiceAccount { name: "Robot".into() };
+        let account = iam.users().create_service_account(&system, new).await.unwrap().id;
+        let mut grants = Vec::new();
+        for (name, permission) in [("READER", "users:read"), ("WRITER", "users:update")] {
+            let new = NewRole { name: name.into(), permissions: vec![permission.into()], ..NewRole::default() };
+            let role = Arc::new(iam.roles().create(&system, new).await.unwrap());
+            let assignment = Assignment {
+                id: iam.0.next_id(),
+                tenant_id: created.tenant.id,
+                user_id: created.user.id,
+                role_id: role.id,
+                organization_id: None,
+                expires_at: None,
+                created_at: iam.0.now(),
+                created_by: None,
+                directory_group_id: None,
+            };
+            grants.push(Grant { assignment, role, organization: None });
+        }
+        let new = NewAssignment {
+            user: account,
+            role: grants[0].role.id,
+            organization: None,
+            expires_at: Some(iam.0.now() + chrono::TimeDelta::days(1)),
+        };
+        let until = iam.assignments().create(&system, new).await.unwrap().expires_at;
+        grants[0].assignment.expires_at = until;
+        let mut work = iam.0.begin(&system).await.unwrap();
+        work.reads().lock_tenant().await.unwrap();
+        let account = work.rights_of(account).await.unwrap();
+        let offered = grants.iter().map(|grant| OfferedRole {
+            role: Arc::clone(&grant.role),
+            organization: None,
+            expires_at: None,
+        });
+        let held = work.held_until(&account, offered.collect()).await.unwrap();
+        let held: Vec<Option<Until>> = held.into_iter().map(|(_, until)| until.ok()).collect();
+        assert_eq!(held, [Some(Until::from(until)), None]);
+        work.give_by_directory(&account, grants[..1].to_vec()).await.unwrap();
+        // The caller's own rights were not read.
+        let refused = work.apply(AssignmentChange::Create(grants[1..].to_vec())).await;
+        assert!(matches!(refused, Err(Error::Internal(_))), "{refused:?}");
+        work.lock_rights().await.unwrap();
+        let refused = work.give_by_directory(&account, grants[1..].to_vec()).await;
+        assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
+        work.apply(AssignmentChange::Create(grants[1..].to_vec())).await.unwrap();
     }
 
     #[tokio::test]

@@ -3,9 +3,8 @@ use std::str::FromStr;
 
 use iam_model::error::{Error, Result};
 use iam_model::id::DomainId;
-use iam_model::identity_provider::{
-    ClientId, IdentityProvider, Issuer, ProvidedRole, Provisioning, Scope, SubjectClaim,
-};
+use iam_model::identity_provider::{ClientId, IdentityProvider, Issuer, Provisioning, Scope, SubjectClaim};
+use iam_model::role::PlacedRole;
 use iam_model::secret::ClientSecret;
 use iam_model::validate::{Fields, Invalid, Name, Slug};
 
@@ -38,7 +37,7 @@ pub struct NewIdentityProvider {
     pub provisioning: Provisioning,
     /// The roles of the users that are made: at most 50, each once in an organization or tenant-wide. None of them has
     /// all permissions.
-    pub roles: Vec<ProvidedRole>,
+    pub roles: Vec<PlacedRole>,
     /// Whether a second factor at the provider counts here.
     pub factor_is_trusted: bool,
     /// Whether people log in by it.
@@ -123,7 +122,7 @@ pub struct IdentityProviderPatch {
     /// Whether accounts are linked and made.
     pub provisioning: Option<Provisioning>,
     /// All its roles after the change.
-    pub roles: Option<Vec<ProvidedRole>>,
+    pub roles: Option<Vec<PlacedRole>>,
     /// Whether a second factor at the provider counts here.
     pub factor_is_trusted: Option<bool>,
     /// Whether people log in by it.
@@ -232,8 +231,9 @@ fn check_domains(fields: &mut Fields, domains: &[DomainId]) {
     }
 }
 
-fn check_roles(fields: &mut Fields, roles: &[ProvidedRole]) {
-    check_places(fields, roles.iter().map(|role| (role.role_id, role.organization_id)), IdentityProvider::MAX_ROLES);
+fn check_roles(fields: &mut Fields, roles: &[PlacedRole]) {
+    let places = roles.iter().map(|role| (role.role_id, role.organization_id));
+    check_places(fields, "roles", places, IdentityProvider::MAX_ROLES);
 }
 
 /// The error for a role with all permissions.

@@ -33,7 +33,12 @@ impl NewInvitation {
         let email = fields.check("email", self.email.parse());
         let first_name = fields.check_optional("firstName", self.first_name.as_deref());
         let last_name = fields.check_optional("lastName", self.last_name.as_deref());
-        check_places(&mut fields, self.roles.iter().map(|role| (role.role_id, role.organization_id)), MAX_ROLES);
+        check_places(
+            &mut fields,
+            "roles",
+            self.roles.iter().map(|role| (role.role_id, role.organization_id)),
+            MAX_ROLES,
+        );
         let Some(email) = email.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error().into());
         };

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use iam_model::access::{HeldRole, Until, VisibleScope};
@@ -16,6 +17,7 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::random::suffix;
+use iam_model::role::PlacedRole;
 use iam_model::search::SearchWord;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
@@ -23,7 +25,7 @@ use iam_model::user::User;
 use iam_model::validate::{Name, Slug};
 use iam_model::version::{Precondition, Version};
 
-use crate::assignment::revoke;
+use crate::assignment::{of_groups, revoke};
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
@@ -312,8 +314,9 @@ impl Organizations<'_> {
         Ok(organization)
     }
 
-    /// Deletes an organization softly: it becomes INACTIVE, the roles held in it end, its slug becomes free, and its
-    /// record stays. Users whose home it was get the organization above as home. Needs `organizations:delete` in it. Does nothing if the organization is INACTIVE already.
+    /// Deletes an organization softly: it becomes INACTIVE, the roles held in it end, the groups of directories give
+    /// none there any more, its slug becomes free, and its record stays. Users whose home it was get the organization
+    /// above as home. Needs `organizations:delete` in it. Does nothing if the organization is INACTIVE already.
     ///
     /// # Errors
     ///
@@ -370,7 +373,8 @@ async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, patch: Valid
     Ok(update.with_tree(TreeFacts { subtree, activated }))
 }
 
-/// Returns the roles that users hold in these organizations, or will hold when they accept their invitations.
+/// Returns the roles that users hold in these organizations, or will hold when they accept their invitations or when they
+/// become members of groups of directories.
 async fn roles_in(work: &mut UnitOfWork<'_>, organizations: &[OrganizationId]) -> Result<Vec<HeldRole>> {
     let now = work.now();
     let mut held = work.reads().roles_held_in(organizations, now).await?;
@@ -381,6 +385,14 @@ async fn roles_in(work: &mut UnitOfWork<'_>, organizations: &[OrganizationId]) -
         Some(HeldRole { role, organization, until: Until::from(offered.expires_at) })
     });
     held.extend(offered.filter(|offered| offered.until > Until::Moment(now)));
+    let groups = work.reads().mapped_groups(&[], organizations).await?;
+    let mapped: HashSet<PlacedRole> = groups.into_iter().flat_map(|group| group.grants).collect();
+    let roles = work.roles_of(mapped.iter().map(|grant| grant.role_id)).await?;
+    let given = mapped.into_iter().filter_map(|grant| {
+        let (role, organization) = (Arc::clone(roles.get(&grant.role_id)?), grant.organization_id?);
+        Some(HeldRole { role, organization, until: Until::Forever })
+    });
+    held.extend(given.filter(|given| organizations.contains(&given.organization)));
     Ok(held)
 }
 
@@ -408,8 +420,9 @@ async fn move_homes(work: &mut UnitOfWork<'_>, users: Vec<User>, home: Option<Or
     Ok(())
 }
 
-/// Ends the assignments in a deleted organization.
+/// Ends the assignments in a deleted organization, and the mappings of groups to roles there.
 async fn revoke_in(work: &mut UnitOfWork<'_>, id: OrganizationId) -> Result<()> {
+    of_groups::unmap(work, id).await?;
     let grants = work.reads().grants(GrantQuery::In(id)).await?;
     revoke(work, grants, RevokeReason::OrganizationDeleted).await
 }

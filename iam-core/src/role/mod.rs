@@ -6,5 +6,5 @@ mod service;
 pub use crate::role::input::{NewRole, RolePatch};
 pub use crate::role::service::Roles;
 pub use iam_model::change::RoleChange;
-pub use iam_model::role::{Role, RoleScope, RoleSummary, TENANT_ADMIN};
+pub use iam_model::role::{PlacedRole, Role, RoleScope, RoleSummary, TENANT_ADMIN};
 pub use iam_model::store::{RoleStore, RoleTransaction};

@@ -114,7 +114,8 @@ impl Roles<'_> {
     }
 
     /// Changes a role, for every user who holds it. Needs `roles:update`, and every added permission, tenant-wide and
-    /// for as long as any user holds the role or an invitation that can be accepted offers it. A patch that changes nothing records nothing.
+    /// for as long as any user holds the role or an invitation that can be accepted offers it; without an end if a
+    /// group of a directory is mapped to the role. A patch that changes nothing records nothing.
     ///
     /// # Errors
     ///
@@ -163,7 +164,11 @@ impl Roles<'_> {
             let violates_scope = |grant: &Grant| {
                 grant.assignment.is_live(now) && after.scope.check(grant.assignment.organization_id.is_some()).is_err()
             };
-            if grants.iter().any(violates_scope) {
+            let mapped = work.reads().mapped_groups(&[id], &[]).await?;
+            let mut mappings = mapped.iter().flat_map(|group| &group.grants).filter(|grant| grant.role_id == id);
+            if grants.iter().any(violates_scope)
+                || mappings.any(|grant| after.scope.check(grant.organization_id.is_some()).is_err())
+            {
                 return Err(Conflict::RoleScopeInUse.into());
             }
         }
@@ -174,7 +179,7 @@ impl Roles<'_> {
         Ok(after)
     }
 
-    /// Deletes a role that no user holds. Needs `roles:delete`.
+    /// Deletes a role that no user holds, and to which no group of a directory is mapped. Needs `roles:delete`.
     ///
     /// # Errors
     ///
@@ -200,7 +205,8 @@ impl Roles<'_> {
             return Err(Conflict::SystemRole.into());
         }
         let now = work.now();
-        if work.reads().roles_held_until(&[id], now).await?.is_some() {
+        let is_held = work.reads().roles_held_until(&[id], now).await?.is_some();
+        if is_held || !work.reads().mapped_groups(&[id], &[]).await?.is_empty() {
             return Err(Conflict::RoleInUse.into());
         }
         let expired = work.reads().grants(GrantQuery::OfRole(id)).await?;

@@ -284,6 +284,7 @@ impl Creation<'_> {
             expires_at: None,
             created_at: now,
             created_by: work.caller().user(),
+            directory_group_id: None,
         };
         work.apply(AssignmentChange::Create(vec![Grant { assignment, role: admin, organization: None }])).await
     }

@@ -19,7 +19,7 @@ use iam_model::validate::{Email, ExternalId, Fields};
 use iam_model::version::Precondition;
 
 use crate::access::{Subject, require_for_user};
-use crate::assignment::{keep_an_administrator, revoke};
+use crate::assignment::{keep_an_administrator, of_groups, revoke};
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::hashing::Share;
@@ -252,15 +252,16 @@ impl Users<'_> {
     /// there or below, and hold no role elsewhere. A new home needs the permission tenant-wide. A patch that changes
     /// nothing records nothing.
     ///
-    /// A status other than ACTIVE ends the user's sessions. INACTIVE also ends its role assignments and API keys,
-    /// and needs `users:delete` too. A user who stays INACTIVE cannot be changed. A change from
-    /// INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains the permissions of its
-    /// roles. The caller must hold these permissions too, in the same scopes and for at least as long. A caller that
-    /// changes the e-mail of another user must hold them as well, because a new password is sent to that address. The
-    /// new address is unverified. Another external identifier asks for the same, because another system may let a
-    /// person log in by it. Where mail is on, a user changes neither of its own here: [`Forbidden::OwnEmail`],
-    /// [`Forbidden::OwnExternalId`]. Of the users of a directory, only the directory changes the external identifier. One
-    /// whom the directory has deleted, and who is restored here, is a user of the directory again.
+    /// A status other than ACTIVE ends the user's sessions. INACTIVE also ends its role assignments and API keys and
+    /// its memberships in groups of a directory, and needs `users:delete` too. A user who stays INACTIVE cannot be
+    /// changed. A change from INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains
+    /// the permissions of its roles. The caller must hold these permissions too, in the same scopes and for at least as
+    /// long. A caller that changes the e-mail of another user must hold them as well, because a new password is sent to
+    /// that address. The new address is unverified. Another external identifier asks for the same, because another
+    /// system may let a person log in by it. Where mail is on, a user changes neither of its own here:
+    /// [`Forbidden::OwnEmail`], [`Forbidden::OwnExternalId`]. Of the users of a directory, only the directory changes
+    /// the external identifier. One whom the directory has deleted, and who is restored here, is a user of the
+    /// directory again.
     ///
     /// # Errors
     ///
@@ -435,9 +436,10 @@ impl Users<'_> {
         Ok(after)
     }
 
-    /// Soft-deletes a user: it becomes INACTIVE, its sessions, role assignments and API keys end, its record
-    /// is kept with its second factors, and its e-mail stays taken. Needs `users:delete`; a permission that is held in organizations is
-    /// for users who have their home there or below, and hold no role elsewhere. Does nothing if the user is INACTIVE.
+    /// Soft-deletes a user: it becomes INACTIVE, its sessions, role assignments and API keys end, it leaves the groups
+    /// of its directory, its record is kept with its second factors, and its e-mail stays taken. Needs `users:delete`;
+    /// a permission that is held in organizations is for users who have their home there or below, and hold no role
+    /// elsewhere. Does nothing if the user is INACTIVE.
     ///
     /// # Errors
     ///
@@ -505,6 +507,7 @@ pub(crate) async fn apply_with_consequences(
     }
     if status_move.revokes_roles {
         revoke(work, grants, RevokeReason::UserDeleted).await?;
+        of_groups::leave(work, user).await?;
         let keys = work.reads().lock_api_keys_of(user).await?;
         if !keys.is_empty() {
             work.apply(ApiKeyChange::Delete(keys)).await?;

@@ -12,6 +12,7 @@ mod directory_login;
 mod event_feed;
 #[cfg(feature = "passkeys")]
 mod factor;
+mod group;
 #[cfg(feature = "bcrypt")]
 mod import;
 mod introspection;

@@ -11,7 +11,7 @@ use iam_scim::user::UserResource;
 use serde_json::Value;
 
 use crate::caller::Caller;
-use crate::directory::provisioning::entity_tag::require_tag;
+use crate::directory::provisioning::entity_tag::{entity_tag, require_tag};
 use crate::directory::provisioning::wanted::{Wanted, resource_of};
 use crate::directory::provisioning::write::{is_domain_verified, write};
 use crate::directory::provisioning::{Provisioning, ProvisioningError, lock_directory, lock_provisioned, not_found};
@@ -83,7 +83,7 @@ impl Provisioning<'_> {
         for _ in 0..ATTEMPTS {
             // Outside of the unit of work, which must not wait for a second connection.
             let seen = iam.store.provisioned_user(caller.tenant(), directory.id, id).await?.ok_or_else(not_found)?;
-            require_tag(&seen, if_match)?;
+            require_tag(&entity_tag(&seen), if_match)?;
             let external_id = Wanted::of(after(&seen)?)?.external_id;
             let addressee = iam.addressee_of(caller.tenant(), external_id.as_ref()).await?;
             let user = (directory.id, id, if_match);
@@ -105,7 +105,7 @@ impl Provisioning<'_> {
         let mut work = self.0.begin(caller).await?;
         lock_directory(&mut work, directory, &permission::USERS_UPDATE).await?;
         let before = lock_provisioned(&mut work, directory, id).await?;
-        require_tag(&before, if_match)?;
+        require_tag(&entity_tag(&before), if_match)?;
         let wanted = Wanted::of(after(&before)?)?;
         let status = wanted.status(before.user.status);
         let has_other_attributes = wanted.differs_from(&before.entry);

@@ -6,14 +6,14 @@ use iam_model::store::GrantQuery;
 use iam_model::user::{User, UserStatus};
 
 use crate::caller::Caller;
-use crate::directory::provisioning::entity_tag::require_tag;
+use crate::directory::provisioning::entity_tag::{entity_tag, require_tag};
 use crate::directory::provisioning::{Provisioning, ProvisioningError, lock_directory, lock_provisioned};
 use crate::user::{StatusMove, apply_with_consequences};
 
 impl Provisioning<'_> {
-    /// Deletes a user of the directory as [`Users::delete`](crate::user::Users::delete) does: it becomes INACTIVE, and its
-    /// sessions, role assignments and API keys end. The directory sees it no more, and can let it come back by
-    /// [`create`](Self::create). Needs `users:delete`. `if_match` is the header `If-Match`; see
+    /// Deletes a user of the directory as [`Users::delete`](crate::user::Users::delete) does: it becomes INACTIVE, its
+    /// sessions, role assignments and API keys end, and it leaves all groups. The directory sees it no more, and can
+    /// let it come back by [`create`](Self::create). Needs `users:delete`. `if_match` is the header `If-Match`; see
     /// [`has_entity_tag`](crate::directory::has_entity_tag).
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Provisioning<'_> {
         let mut work = iam.begin(&caller).await?;
         lock_directory(&mut work, directory.id, &permission::USERS_DELETE).await?;
         let found = lock_provisioned(&mut work, directory.id, id).await?;
-        require_tag(&found, if_match)?;
+        require_tag(&entity_tag(&found), if_match)?;
         let (before, now) = (found.user, work.now());
         if before.status != UserStatus::Inactive {
             let grants = work.reads().grants(GrantQuery::OfUser(id)).await?;

@@ -19,14 +19,15 @@ impl From<ScimError> for ProvisioningError {
     }
 }
 
-/// Directories tell a value that is taken from other conflicts by the kind `uniqueness`: they look for the user then,
-/// and do not try again. The text names the attribute.
+/// Directories tell a value that is taken from other conflicts by the kind `uniqueness`: they look for the user or the
+/// group then, and do not try again. The text names the attribute.
 impl From<Error> for ProvisioningError {
     fn from(error: Error) -> Self {
         let attribute = match &error {
             Error::Conflict(Conflict::EmailTaken | Conflict::EmailOfDeletedUser) => "emails",
             Error::Conflict(Conflict::ExternalIdTaken | Conflict::ExternalIdIsEmail) => "externalId",
             Error::Conflict(Conflict::DirectoryUserNameTaken) => "userName",
+            Error::Conflict(Conflict::DirectoryGroupNameTaken) => "displayName",
             _ => return Self::Service(error),
         };
         Self::Scim(ScimError::new(409, Some(ScimType::Uniqueness), format!("{attribute}: {error}")))

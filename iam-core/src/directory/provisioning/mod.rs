@@ -1,18 +1,21 @@
-//! What a directory writes: the users of its tenant that it has made or adopted, as resources of SCIM 2.0.
+//! What a directory writes: the users of its tenant that it has made or adopted, and its groups of them, as resources
+//! of SCIM 2.0.
 
 mod change;
 mod create;
 mod delete;
 mod entity_tag;
 mod error;
+mod group;
 mod matching;
 mod read;
 mod wanted;
 mod write;
 
 pub use crate::directory::provisioning::create::Created;
-pub use crate::directory::provisioning::entity_tag::{entity_tag, has_entity_tag};
+pub use crate::directory::provisioning::entity_tag::{entity_tag, group_entity_tag, has_entity_tag};
 pub use crate::directory::provisioning::error::ProvisioningError;
+pub use crate::directory::provisioning::group::group_resource;
 pub use crate::directory::provisioning::wanted::resource_of;
 
 use iam_model::audit::ResourceType;
@@ -30,17 +33,19 @@ use crate::engine::{Engine, LockedRights, UnitOfWork};
 ///
 /// The caller of every method is an API key of the service account of a directory; another caller gets
 /// [`Forbidden::NoDirectory`]. It needs each permission tenant-wide: a directory speaks for the tenant. It sees and
-/// changes only users of its own directory, whatever the account may do otherwise. What it writes is recorded with
-/// `metadata.directoryId`. No mail is sent.
+/// changes only users and groups of its own directory, whatever the account may do otherwise. What it writes is
+/// recorded with `metadata.directoryId`. No mail is sent.
 ///
-/// A directory may give no user more than its account may do: to change the e-mail or the external identifier of a user,
-/// to make it ACTIVE, or to adopt it, the account must hold everything that the user may do.
+/// A directory may give no user more than its key may do: to change the e-mail or the external identifier of a user, to
+/// make it ACTIVE, or to adopt it, the key must hold everything that the user may do. To add a user to a group, the key
+/// must hold everything that the roles give to which people have [mapped](crate::directory::Directories::set_grants) the
+/// group. A user holds these roles while it is a member, and for no longer than the account does.
 ///
 /// ```
 #[doc = doctest_setup!()]
 /// use iam_core::api_key::NewApiKey;
 /// use iam_core::assignment::NewAssignment;
-/// use iam_core::directory::{Created, NewDirectory, UserResource};
+/// use iam_core::directory::{Created, GroupResource, NewDirectory, UserResource};
 /// use iam_core::role::NewRole;
 /// use iam_core::user::{NewServiceAccount, UserStatus};
 /// use serde_json::json;
@@ -62,6 +67,12 @@ use crate::engine::{Engine, LockedRights, UnitOfWork};
 /// let grace = UserResource::parse(&json!({ "userName": "grace@example.com", "externalId": "a91f" }))?;
 /// let (grace, created) = iam.provisioning().create(&entra, grace).await?;
 /// assert_eq!((created, grace.user.email.as_str()), (Created::New, "grace@example.com"));
+///
+/// // It makes a group of users, which gives nothing until an administrator maps it to roles.
+/// let group = json!({ "displayName": "Admirals", "members": [{ "value": grace.user.id }] });
+/// let group = iam.provisioning().create_group(&entra, &GroupResource::parse(&group)?).await?;
+/// assert_eq!((group.members, group.grants.len()), (1, 0));
+///
 /// let left = json!({ "Operations": [{ "op": "replace", "path": "active", "value": false }] });
 /// let grace = iam.provisioning().patch(&entra, grace.user.id, &left, None).await?;
 /// assert_eq!(grace.user.status, UserStatus::Suspended);

@@ -1,7 +1,7 @@
 use std::str::FromStr;
 
 use iam_model::clock::Timestamp;
-use iam_model::directory::{DirectoryUser, DirectoryUserName, ProvisionedUser};
+use iam_model::directory::{DirectoryName, DirectoryUser, ProvisionedUser};
 use iam_model::id::DirectoryId;
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::{Email, ExternalId, Invalid, PersonName};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 /// What a directory wants a user to be: a resource with valid values, and the profile that follows from it.
 pub(super) struct Wanted {
-    pub(super) user_name: DirectoryUserName,
+    pub(super) user_name: DirectoryName,
     pub(super) external_id: Option<ExternalId>,
     /// `None` if it says nothing of it.
     pub(super) active: Option<bool>,
@@ -100,7 +100,8 @@ impl Wanted {
     }
 }
 
-fn valid<T: FromStr<Err = Invalid>>(attribute: &str, text: &str) -> Result<T, ScimError> {
+/// Returns the value of an attribute.
+pub(super) fn valid<T: FromStr<Err = Invalid>>(attribute: &str, text: &str) -> Result<T, ScimError> {
     let refused = |invalid: Invalid| ScimError::bad_request(ScimType::InvalidValue, format!("{attribute} {invalid}"));
     text.parse().map_err(refused)
 }
