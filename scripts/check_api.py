@@ -148,6 +148,8 @@ KNOWN_TO_THE_SERVER = {
     "register": {"password"},
     "replayWebhook": {"fromSequence"},
     "resetPassword": {"newPassword", "token"},
+    # No role occurs twice in a place.
+    "setDirectoryGroupGrants": {"roleId"},
     "stepUp": {"code", "credential", "password"},
     "updateIdentityProvider": {"clientId", "domainIds", "issuer", "roleId", "scopes", "slug"},
     "updateRole": {"permissions"},

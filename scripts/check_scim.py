@@ -15,7 +15,11 @@ PERMISSIONS = ["users:create", "users:read", "users:update", "users:delete"]
 
 # The number of checks that scim2-tester makes with the attributes that this service announces. A run that finds
 # nothing to check must not pass.
-CHECKS = 81
+CHECKS = 102
+
+# What scim-sanity demands although docs/directories.md says otherwise, each with the answer here. Members are users of
+# the directory. scim-sanity adds one who does not exist, and the standard leaves open whether that is refused.
+CONTRADICTIONS = {"PATCH /Groups/{id} add member": "Expected 200, got 400"}
 
 
 def ask(path, body, token=None):
@@ -51,18 +55,24 @@ def check_by_tester(scim_url, key):
 
 def check_by_sanity(scim_url, key):
     command = ["scim-sanity", "probe", scim_url, "--token", key, "--i-accept-side-effects", "--json-output"]
-    answer = subprocess.run(command + ["--resource", "User"], capture_output=True, text=True, timeout=300)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if not answer.stdout:
         print(f"scim-sanity: {answer.stderr}", file=sys.stderr)
         return False
     report = json.loads(answer.stdout)
     results = report["results"]
-    failed = [result for result in results if result["status"] in ("fail", "error")]
+    refused = [result for result in results if result["status"] in ("fail", "error")]
+    # A contradiction that is gone must leave the list, so each of them occurs once.
+    expected = [one for one in refused if (one["name"], one.get("message")) in CONTRADICTIONS.items()]
+    is_expected = sorted(result["name"] for result in expected) == sorted(CONTRADICTIONS)
+    if not is_expected:
+        print(f"scim-sanity: instead of the known contradictions: {expected}", file=sys.stderr)
+    failed = [result for result in refused if result not in expected]
     for result in failed:
         print(f"scim-sanity: {result}", file=sys.stderr)
     passed = [result for result in results if result["status"] == "pass"]
-    print(f"scim-sanity: {len(passed)} checks passed, {len(failed)} failed")
-    return not failed and len(passed) > 10
+    print(f"scim-sanity: {len(passed)} checks passed, {len(expected)} contradicted, {len(failed)} failed")
+    return is_expected and not failed and len(passed) > 20
 
 
 scim_url, key = directory()

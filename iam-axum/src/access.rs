@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use iam_core::access::{DecidingGrant, Decision, Holder, Question};
-use iam_core::{Iam, OrganizationId, UserId};
+use iam_core::{DirectoryGroupId, Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -93,6 +93,9 @@ pub(crate) struct DecidingGrantDto {
     /// The user who assigned the role. Null means the service itself.
     #[schema(required)]
     granted_by: Option<Uuid>,
+    /// The group of a directory that gives the role. Null if it was assigned by other means.
+    #[schema(required)]
+    directory_group_id: Option<Uuid>,
     granted_at: Time,
 }
 
@@ -105,6 +108,7 @@ impl From<DecidingGrant> for DecidingGrantDto {
             organization_id: grant.organization.map(OrganizationId::as_uuid),
             inherited_from: grant.inherited_from.map(OrganizationId::as_uuid),
             granted_by: grant.granted_by.map(UserId::as_uuid),
+            directory_group_id: grant.directory_group.map(DirectoryGroupId::as_uuid),
             granted_at: Time(grant.granted_at),
         }
     }

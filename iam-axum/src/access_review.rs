@@ -9,7 +9,7 @@ use iam_core::access_review::{
     AccessReviewFilter, AccessReviewStatus, Decided, ListedAccessReview, ListedReviewItem, NewAccessReview,
     NewDecision, ReviewDecision, ReviewItemFilter, ReviewOutcome, ReviewProgress,
 };
-use iam_core::{AccessReviewId, AssignmentId, Description, Iam, OrganizationId, RoleId, UserId};
+use iam_core::{AccessReviewId, AssignmentId, Description, DirectoryGroupId, Iam, OrganizationId, RoleId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -187,6 +187,9 @@ pub(crate) struct AccessReviewItemDto {
     /// The user who made the assignment. Null means the service itself.
     #[schema(required)]
     granted_by: Option<Uuid>,
+    /// The group of a directory that gave the role when the review began. Null if it was assigned by other means.
+    #[schema(required)]
+    directory_group_id: Option<Uuid>,
     /// When the user had last logged in when the review began. Null means never.
     #[schema(required)]
     last_login_at: Option<Time>,
@@ -264,6 +267,7 @@ impl From<ListedReviewItem> for AccessReviewItemDto {
             expires_at: item.expires_at.map(Time),
             assignment_created_at: Time(item.assignment_created_at),
             granted_by: item.granted_by.map(UserId::as_uuid),
+            directory_group_id: item.directory_group_id.map(DirectoryGroupId::as_uuid),
             last_login_at: item.last_login_at.map(Time),
             decision,
             reason: reason.map(Description::into),
@@ -275,7 +279,7 @@ impl From<ListedReviewItem> for AccessReviewItemDto {
 }
 
 /// The first line of a review as CSV.
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "id",
     "userId",
     "user",
@@ -286,6 +290,7 @@ const COLUMNS: [&str; 16] = [
     "expiresAt",
     "assignmentCreatedAt",
     "grantedBy",
+    "directoryGroupId",
     "lastLoginAt",
     "decision",
     "reason",
@@ -313,6 +318,7 @@ fn cells(ListedReviewItem { item, user }: ListedReviewItem) -> [String; COLUMNS.
         cell(item.expires_at.map(Time)),
         Time(item.assignment_created_at).to_string(),
         cell(item.granted_by),
+        cell(item.directory_group_id),
         cell(item.last_login_at.map(Time)),
         cell(decision),
         cell(decided.and_then(|decided| decided.reason.as_ref())),

@@ -14,7 +14,7 @@ use iam_core::organization::OrganizationSummary;
 use iam_core::permission::PermissionSet;
 use iam_core::role::RoleSummary;
 use iam_core::user::UserSummary;
-use iam_core::{AssignmentId, Iam, OrganizationId, PersonName, UserId};
+use iam_core::{AssignmentId, DirectoryGroupId, Iam, OrganizationId, PersonName, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -46,6 +46,9 @@ pub(crate) struct AssignmentDto {
     /// The user who created it. Null means the service itself.
     #[schema(required)]
     created_by: Option<Uuid>,
+    /// The group of a directory that gives the role. Null if it was assigned by other means.
+    #[schema(required)]
+    directory_group_id: Option<Uuid>,
 }
 
 impl From<Assignment> for AssignmentDto {
@@ -58,6 +61,7 @@ impl From<Assignment> for AssignmentDto {
             expires_at: assignment.expires_at.map(Time),
             created_at: Time(assignment.created_at),
             created_by: assignment.created_by.map(UserId::as_uuid),
+            directory_group_id: assignment.directory_group_id.map(DirectoryGroupId::as_uuid),
         }
     }
 }

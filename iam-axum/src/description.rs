@@ -122,8 +122,9 @@ const TAGS: [(&str, &str, &str); 20] = [
     ),
     (
         DIRECTORIES,
-        "Where the identity provider of your company, such as Entra or Okta, writes its people, by SCIM 2.0 at \
-         `/scim/v2`. It uses an API key of a service account, and may do what that account may do.",
+        "Where the identity provider of your company, such as Entra or Okta, writes its people and groups, by SCIM 2.0 \
+         at `/scim/v2`. It uses an API key of a service account, and may do what that account may do. Map a group to \
+         roles, and its members hold them.",
         "directories",
     ),
     (

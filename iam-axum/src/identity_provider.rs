@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use iam_core::identity_provider::{
-    IdentityProvider, IdentityProviderPatch, NewIdentityProvider, ProvidedRole, Provisioning, SubjectClaim,
+    IdentityProvider, IdentityProviderPatch, NewIdentityProvider, Provisioning, SubjectClaim,
 };
+use iam_core::role::PlacedRole;
 use iam_core::secret::ClientSecret;
 use iam_core::{DomainId, Iam, IdentityProviderId, OrganizationId};
 use serde::{Deserialize, Serialize};
@@ -113,7 +114,7 @@ impl From<ProvisioningDto> for Provisioning {
 
 impl IdentityProviderDto {
     fn new(iam: &Iam, provider: IdentityProvider) -> Self {
-        let role = |role: ProvidedRole| ProvidedRoleDto {
+        let role = |role: PlacedRole| ProvidedRoleDto {
             role_id: role.role_id.as_uuid(),
             organization_id: role.organization_id.map(OrganizationId::as_uuid),
         };
@@ -227,12 +228,12 @@ fn parse_domains(params: &mut Params, texts: &[String]) -> Vec<DomainId> {
     texts.iter().enumerate().filter_map(parse).collect()
 }
 
-fn parse_roles(params: &mut Params, roles: &[NewProvidedRoleDto]) -> Vec<ProvidedRole> {
+fn parse_roles(params: &mut Params, roles: &[NewProvidedRoleDto]) -> Vec<PlacedRole> {
     let parse = |(number, role): (usize, &NewProvidedRoleDto)| {
         let role_id = params.require(&format!("roles[{number}].roleId"), &role.role_id);
         let organization = format!("roles[{number}].organizationId");
         let organization_id = params.parse(&organization, role.organization_id.as_deref());
-        Some(ProvidedRole { role_id: role_id?, organization_id })
+        Some(PlacedRole { role_id: role_id?, organization_id })
     };
     roles.iter().enumerate().filter_map(parse).collect()
 }

@@ -1,4 +1,5 @@
-//! Long answers, which are written beside the async threads (`docs/security.md#work-is-bounded-by-its-tenant`).
+//! Long texts, which are read and written beside the async threads
+//! (`docs/security.md#work-is-bounded-by-its-tenant`).
 
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
@@ -7,7 +8,7 @@ use serde::Serialize;
 
 use crate::problem::Problem;
 
-/// About how many bytes are written on an async thread. It takes a millisecond.
+/// About how many bytes are read or written on an async thread. It takes a millisecond.
 const SHORT: usize = 256 * 1024;
 
 /// About how many bytes an item of a list has that is about a user, a role and an organization.
@@ -20,17 +21,17 @@ pub(crate) async fn json<T: Serialize>(
     size: usize,
     value: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Response, Problem> {
-    Ok(written(iam, caller, size, move || Json(value()).into_response()).await?)
+    Ok(processed(iam, caller, size, move || Json(value()).into_response()).await?)
 }
 
-/// Writes a text of about this many bytes: a long one beside the async threads.
-pub(crate) async fn written<T: Send + 'static>(
+/// Reads or writes a text of about this many bytes: a long one beside the async threads.
+pub(crate) async fn processed<T: Send + 'static>(
     iam: &Iam,
     caller: &Caller,
     size: usize,
-    write: impl FnOnce() -> T + Send + 'static,
+    process: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
-    if size <= SHORT { Ok(write()) } else { iam.compute(caller, write).await }
+    if size <= SHORT { Ok(process()) } else { iam.compute(caller, process).await }
 }
 
 #[cfg(test)]

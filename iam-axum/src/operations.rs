@@ -144,6 +144,9 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             once(routes!(directory::list, directory::create)),
             conditional(routes!(directory::get)),
             conditional(routes!(directory::update, directory::delete)),
+            routes!(directory::group::list),
+            conditional(routes!(directory::group::get)),
+            conditional(previewable(routes!(directory::group::set_grants))),
         ],
         ApiPart::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
     }

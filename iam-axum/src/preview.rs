@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use iam_core::assignment::Assignments;
+use iam_core::directory::Directories;
 use iam_core::idempotency::Idempotency;
 use iam_core::organization::Organizations;
 use iam_core::preview::RightChange;
@@ -179,6 +180,13 @@ impl Target {
         }
     }
 
+    pub(crate) fn directories(&self) -> Directories<'_> {
+        match self {
+            Self::Change(iam) => iam.directories(),
+            Self::Preview(previewing) => previewing.trial.directories(),
+        }
+    }
+
     /// Returns the response to the outcome of a change, or the preview of it.
     pub(crate) async fn respond<T, R: IntoResponse>(
         &self,
@@ -225,7 +233,8 @@ impl Previewing {
 pub(crate) fn previewable(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
     let (mut schemas, mut paths, router) = routes;
     for path in paths.paths.values_mut() {
-        path.post.iter_mut().chain(&mut path.patch).chain(&mut path.delete).for_each(describe);
+        let changes = path.post.iter_mut().chain(&mut path.put).chain(&mut path.patch).chain(&mut path.delete);
+        changes.for_each(describe);
     }
     schemas.push((PreviewDto::name().into_owned(), PreviewDto::schema()));
     PreviewDto::schemas(&mut schemas);

@@ -116,8 +116,8 @@ pub enum ApiPart {
     Webhooks,
     /// `/domains` and `/identity-providers`: people log in with the accounts of their company.
     Federation,
-    /// `/directories`, and `/scim/v2`, where the identity providers of companies write their people. The errors below
-    /// `/scim/v2` are those of SCIM 2.0. It is not in the OpenAPI document, because it describes itself.
+    /// `/directories`, and `/scim/v2`, where the identity providers of companies write their people and groups. The
+    /// errors below `/scim/v2` are those of SCIM 2.0. It is not in the OpenAPI document, because it describes itself.
     Directories,
     /// `/health`.
     Health,

@@ -99,7 +99,7 @@ impl Format {
 /// Returns the lines of a page. Those of a long one are written beside the async threads.
 async fn lines(iam: Iam, caller: Caller, format: Format, page: Vec<AuditEntry>) -> Result<Vec<u8>, BoxError> {
     let size = page.iter().map(AuditEntry::size).sum();
-    long::written(&iam, &caller, size, move || format.lines(page)).await?
+    long::processed(&iam, &caller, size, move || format.lines(page)).await?
 }
 
 fn ndjson(entries: impl Iterator<Item = ExportedEntry>) -> Result<Vec<u8>, BoxError> {

@@ -1,7 +1,7 @@
 //! What the service can do. It is public, and says nothing of a tenant.
 
 use axum::extract::Path;
-use iam_scim::{discovery, list_response, urn};
+use iam_scim::{discovery, list_response};
 use serde_json::Value;
 
 use crate::problem::{Kind, Problem};
@@ -15,36 +15,22 @@ pub(super) async fn config(ScimUrl(base): ScimUrl) -> Scim {
 
 /// `GET /ResourceTypes`
 pub(super) async fn resource_types(ScimUrl(base): ScimUrl) -> Scim {
-    all(types(&base))
+    all(discovery::resource_types(&base))
 }
 
 /// `GET /ResourceTypes/{id}`
 pub(super) async fn resource_type(ScimUrl(base): ScimUrl, Path(id): Path<String>) -> Result<Scim, Problem> {
-    one(types(&base), &id)
+    one(discovery::resource_types(&base), &id)
 }
 
 /// `GET /Schemas`
 pub(super) async fn schemas(ScimUrl(base): ScimUrl) -> Scim {
-    all(kept(&base))
+    all(discovery::schemas(&base))
 }
 
 /// `GET /Schemas/{id}`
 pub(super) async fn schema(ScimUrl(base): ScimUrl, Path(id): Path<String>) -> Result<Scim, Problem> {
-    one(kept(&base), &id)
-}
-
-/// The types of resources. The service takes no groups yet.
-fn types(base: &str) -> Vec<Value> {
-    without(discovery::resource_types(base), "Group")
-}
-
-/// The schemas of these types.
-fn kept(base: &str) -> Vec<Value> {
-    without(discovery::schemas(base), urn::GROUP)
-}
-
-fn without(documents: Vec<Value>, id: &str) -> Vec<Value> {
-    documents.into_iter().filter(|document| !has_id(document, id)).collect()
+    one(discovery::schemas(&base), &id)
 }
 
 fn all(documents: Vec<Value>) -> Scim {

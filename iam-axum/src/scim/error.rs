@@ -1,4 +1,5 @@
 use axum::response::{IntoResponse, Response};
+use iam_core::Error;
 use iam_core::directory::{ProvisioningError, ScimError};
 
 use crate::problem::Problem;
@@ -12,6 +13,12 @@ impl From<Problem> for Refusal {
     }
 }
 
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self(error.into())
+    }
+}
+
 impl From<ScimError> for Refusal {
     fn from(error: ScimError) -> Self {
         Self(Problem::of_scim(error))
@@ -22,7 +29,7 @@ impl From<ProvisioningError> for Refusal {
     fn from(error: ProvisioningError) -> Self {
         match error {
             ProvisioningError::Scim(error) => error.into(),
-            ProvisioningError::Service(error) => Self(error.into()),
+            ProvisioningError::Service(error) => error.into(),
         }
     }
 }

@@ -6,8 +6,10 @@
 mod answer;
 mod discovery;
 mod error;
+mod groups;
 mod record;
 mod request;
+mod search;
 mod users;
 
 use axum::Router;
@@ -33,17 +35,14 @@ pub(crate) fn routes(state: &ApiState) -> Router<ApiState> {
         .route(&at("/Schemas/{id}"), get(discovery::schema))
         .route(&at("/Users"), get(users::list).post(users::create))
         .route(&at("/Users/.search"), post(users::search))
-        .route(&at("/.search"), post(users::search_all))
         .route(&at("/Users/{id}"), get(users::get).put(users::replace).patch(users::patch).delete(users::delete))
-        .route(&at("/Groups"), any(without_groups))
-        .route(&at("/Groups/{*rest}"), any(without_groups))
+        .route(&at("/Groups"), get(groups::list).post(groups::create))
+        .route(&at("/Groups/.search"), post(groups::search))
+        .route(&at("/Groups/{id}"), get(groups::get).put(groups::replace).patch(groups::patch).delete(groups::delete))
+        .route(&at("/.search"), post(search::search_all))
         .route(&at("/Me"), any(not_implemented))
         .route(&at("/Bulk"), any(not_implemented))
         .route_layer(from_fn_with_state(state.clone(), record::record))
-}
-
-async fn without_groups() -> Problem {
-    Problem::from_status(StatusCode::NOT_IMPLEMENTED).detail("This service takes no groups.")
 }
 
 async fn not_implemented() -> Problem {

@@ -60,6 +60,9 @@ mod tests {
             ("/scim/v2/Users", "/Users"),
             ("/scim/v2/Users/{id}", "/Users"),
             ("/iam/v1/scim/v2/Users/.search", "/Users/.search"),
+            ("/scim/v2/Groups", "/Groups"),
+            ("/scim/v2/Groups/{id}", "/Groups"),
+            ("/scim/v2/Groups/.search", "/Groups/.search"),
             ("/scim/v2/.search", "/.search"),
         ] {
             assert_eq!(collection(route), expected, "{route}");

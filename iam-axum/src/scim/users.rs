@@ -2,14 +2,14 @@ use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use iam_core::directory::UserResource;
-use iam_core::{Caller, Iam};
+use iam_core::{Caller, Iam, UserId};
 use iam_scim::list_response;
-use iam_scim::query::{self, UserQuery};
+use iam_scim::query::UserQuery;
 
 use crate::extract::Authenticated;
-use crate::scim::answer::{Scim, resource, user};
+use crate::scim::answer::{Scim, user, user_resource};
 use crate::scim::error::Refusal;
-use crate::scim::request::{Sent, Shown, UserAt, parameters};
+use crate::scim::request::{At, Sent, Shown, parameters};
 use crate::scim_url::ScimUrl;
 
 /// `GET /Users`
@@ -31,20 +31,10 @@ pub(super) async fn search(
     page(&iam, &caller, &base, &UserQuery::from_search(&body)?).await
 }
 
-/// `POST /.search`, which searches all resources: those of users.
-pub(super) async fn search_all(
-    State(iam): State<Iam>,
-    ScimUrl(base): ScimUrl,
-    Sent(caller, body): Sent,
-) -> Result<Scim, Refusal> {
-    let (of_users, _) = query::search_all(&body)?;
-    page(&iam, &caller, &base, &of_users).await
-}
-
 async fn page(iam: &Iam, caller: &Caller, base: &str, query: &UserQuery) -> Result<Scim, Refusal> {
     let skipped = query.start_index.saturating_sub(1);
     let (found, total) = iam.provisioning().list(caller, &query.condition, query.sort, skipped, query.count).await?;
-    let resources = found.iter().map(|found| query.projection.apply(resource(base, found))).collect();
+    let resources = found.iter().map(|found| query.projection.apply(user_resource(base, found))).collect();
     Ok(Scim(list_response(resources, total, query.start_index)))
 }
 
@@ -64,7 +54,7 @@ pub(super) async fn get(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     shown: Shown,
-    UserAt { id, .. }: UserAt,
+    At { id, .. }: At<UserId>,
 ) -> Result<Response, Refusal> {
     let found = iam.provisioning().get(&caller, id).await?;
     Ok(user(StatusCode::OK, &found, &shown))
@@ -75,7 +65,7 @@ pub(super) async fn replace(
     State(iam): State<Iam>,
     _: Authenticated,
     shown: Shown,
-    UserAt { id, if_match }: UserAt,
+    At { id, if_match }: At<UserId>,
     Sent(caller, body): Sent,
 ) -> Result<Response, Refusal> {
     let wanted = UserResource::parse(&body)?;
@@ -88,7 +78,7 @@ pub(super) async fn patch(
     State(iam): State<Iam>,
     _: Authenticated,
     shown: Shown,
-    UserAt { id, if_match }: UserAt,
+    At { id, if_match }: At<UserId>,
     Sent(caller, body): Sent,
 ) -> Result<Response, Refusal> {
     let changed = iam.provisioning().patch(&caller, id, &body, if_match.as_deref()).await?;
@@ -99,7 +89,7 @@ pub(super) async fn patch(
 pub(super) async fn delete(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
-    UserAt { id, if_match }: UserAt,
+    At { id, if_match }: At<UserId>,
 ) -> Result<StatusCode, Refusal> {
     iam.provisioning().delete(&caller, id, if_match.as_deref()).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -164,6 +164,7 @@ async fn an_item_shows_the_assignment_as_it_was_when_the_review_began(app: TestA
         "expiresAt": shown(expires_at),
         "assignmentCreatedAt": made,
         "grantedBy": ada.user,
+        "directoryGroupId": null,
         "lastLoginAt": seen,
         "decision": null,
         "reason": null,

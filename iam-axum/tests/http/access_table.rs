@@ -199,6 +199,9 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("PATCH /directories/{id} (adopt)", TENANTS),
     ("DELETE /directories/{id} (keep)", TENANTS),
     ("DELETE /directories/{id} (suspend)", TENANTS),
+    ("GET /directories/{id}/groups", TENANTS),
+    ("GET /directories/{id}/groups/{groupId}", TENANTS),
+    ("PUT /directories/{id}/groups/{groupId}/grants", TENANTS),
     ("GET /webhooks", NONE),
     ("POST /webhooks", NONE),
     ("GET /webhooks/{id}", TENANTS),
@@ -370,6 +373,7 @@ impl<'a> World<'a> {
         let (method, template) = operation_of(row).split_once(' ').unwrap();
         let id = if template.contains("{id}") { self.subject(row, target, by).await } else { String::new() };
         let item = if template.contains("{itemId}") { self.first_item(target, &id).await } else { String::new() };
+        let group = if template.contains("{groupId}") { self.group(target, &id).await } else { String::new() };
         let sought = self.sought(row, target).await;
         let prefix = if template.starts_with("/.well-known") { "" } else { PREFIX };
         let mut query = match template {
@@ -395,7 +399,10 @@ impl<'a> World<'a> {
         }
         Call {
             method: method.parse().unwrap(),
-            path: format!("{prefix}{}{query}", template.replace("{id}", &id).replace("{itemId}", &item)),
+            path: format!(
+                "{prefix}{}{query}",
+                template.replace("{id}", &id).replace("{itemId}", &item).replace("{groupId}", &group)
+            ),
             body: self.body(row, target, by).await,
             sought,
         }
@@ -592,6 +599,10 @@ impl<'a> World<'a> {
             }
             "PATCH /directories/{id} (name)" => json!({ "name": fresh("Staff ") }),
             "PATCH /directories/{id} (adopt)" => json!({ "adopt": true }),
+            "PUT /directories/{id}/groups/{groupId}/grants" => {
+                let role = self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &[]).await;
+                json!({ "grants": [{ "roleId": role, "organizationId": null }] })
+            }
             "POST /webhooks" => {
                 self.remove_webhooks(by).await;
                 json!({ "url": "https://example.com", "types": ["USER.*"] })
@@ -783,6 +794,11 @@ impl<'a> World<'a> {
         let key = self.app.key(owner, &account, &json!({})).await;
         self.app.provision(key["key"].as_str().unwrap(), &json!({ "userName": fresh_email() })).await;
         directory.id.to_string()
+    }
+
+    /// A group of a directory at the target.
+    async fn group(&self, target: Target, directory: &str) -> String {
+        self.app.directory_group(self.owner_of(target), directory).await
     }
 
     /// A new service account without roles in the tenant of a person.

@@ -79,7 +79,8 @@ async fn a_decision_names_the_grant_that_allows_it(app: TestApp) {
     assert_eq!(members(&decision), ["allowed", "grants", "reason"]);
     let grant = json!({
         "assignmentId": assignment, "roleId": app.role_id(&ada, "MEMBER").await, "roleName": "MEMBER",
-        "organizationId": null, "inheritedFrom": null, "grantedBy": null, "grantedAt": app.now(),
+        "organizationId": null, "inheritedFrom": null, "grantedBy": null, "directoryGroupId": null,
+        "grantedAt": app.now(),
     });
     assert_eq!((&decision["allowed"], &decision["grants"]), (&json!(true), &json!([grant])));
     assert_eq!(decision["reason"], "Granted by MEMBER (tenant-wide).");

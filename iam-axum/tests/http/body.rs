@@ -86,7 +86,7 @@ async fn an_operation_without_a_body_refuses_fields(app: TestApp) {
         if !operation.description["requestBody"].is_null() || operation.method == Method::GET {
             continue;
         }
-        let path = operation.path.replace("{id}", &ada.user).replace("{itemId}", &ada.user);
+        let path = operation.path_of(&ada.user);
         let send = async |body: &str| {
             let request = app.request(operation.method.clone(), &format!("{PREFIX}{path}")).body(body.to_owned());
             let is_public = operation.required_permission() == "public";

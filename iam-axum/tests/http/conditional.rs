@@ -191,7 +191,7 @@ async fn if_match_is_400_for_a_change_that_does_not_evaluate_it(app: TestApp) {
     assert!(unversioned.len() > 20, "{}", unversioned.len());
     let seen = tag(&get(&app, &ada, &format!("/users/{}", bob.user)).await);
     for change in unversioned {
-        let path = format!("/api/v1{}", change.path.replace("{id}", &bob.user));
+        let path = format!("/api/v1{}", change.path_of(&bob.user));
         for seen in ["*", &seen] {
             let request = app.request(change.method.clone(), &path).by(&ada).header("if-match", seen).json(&json!({}));
             let refused = app.unrecorded(&ada, request.send()).await;

@@ -54,7 +54,7 @@ fn names_no_type(answer: &Response, what: &str) {
 }
 
 async fn send(app: &TestApp, operation: &Operation, by: &Person, body: String) -> Response {
-    let path = operation.path.replace("{id}", &by.user).replace("{itemId}", &by.user);
+    let path = operation.path_of(&by.user);
     let request = app.request(operation.method.clone(), &format!("{PREFIX}{path}"));
     let request = request.header("content-type", "application/json").body(body);
     if operation.required_permission() == "public" { request } else { request.by(by) }.send().await
@@ -123,7 +123,7 @@ async fn no_error_about_a_query_names_a_type_of_the_program(app: TestApp) {
             .filter(|parameter| parameter["in"] == "query")
             .map(|parameter| parameter["name"].as_str().unwrap())
             .collect();
-        let path = operation.path.replace("{id}", &ada.user).replace("{itemId}", &ada.user);
+        let path = operation.path_of(&ada.user);
         for name in in_query {
             for value in ["", "x", "-1", "1e99", "%FF", "18446744073709551616", "a,b", "[]"] {
                 let target = format!("{PREFIX}{path}?{name}={value}");

@@ -157,7 +157,7 @@ async fn after_the_grace_only_what_sets_up_a_factor_is_allowed(app: TestApp) {
         if operation.required_permission() == "public" {
             continue;
         }
-        let path = operation.path.replace("{id}", &ada.user);
+        let path = operation.path_of(&ada.user);
         // Ends the session.
         if path == "/auth/logout" {
             continue;
@@ -336,7 +336,7 @@ async fn every_operation_refuses_such_a_key(app: TestApp) {
             continue;
         }
         let prefix = if operation.at_the_root { "" } else { PREFIX };
-        let path = format!("{prefix}{}", operation.path.replace("{id}", &ada.user));
+        let path = format!("{prefix}{}", operation.path_of(&ada.user));
         let request = app.request(operation.method.clone(), &path).bearer(text(&key));
         request.json(&json!({})).send().await.needs_factor();
     }

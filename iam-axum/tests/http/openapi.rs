@@ -29,6 +29,12 @@ impl Operation {
         self.description["x-required-permission"].as_str().unwrap_or_else(|| panic!("{self} names no permission"))
     }
 
+    /// The path, with this identifier in place of each parameter.
+    pub(crate) fn path_of(&self, id: &str) -> String {
+        let names = ["{id}", "{itemId}", "{groupId}"];
+        names.iter().fold(self.path.clone(), |path, name| path.replace(name, id))
+    }
+
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
         let parameters = self.description["parameters"].as_array();
         parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == name))

@@ -61,6 +61,8 @@ pub(crate) struct Fixture {
     subject: String,
     /// The id of an item in the path, if the operation has one.
     item: String,
+    /// The id of a group in the path, if the operation has one.
+    group: String,
     /// A time in the future.
     tomorrow: String,
     /// The token of a link, the challenge of a login or the id in the body, if the operation needs one.
@@ -82,14 +84,18 @@ impl Fixture {
         let other = app.colleague(&administrator, &format!("other.{name}@example.com")).await;
         let empty_role = app.role(&administrator, "EMPTY_ROLE", &[]).await;
         let tomorrow = shown(app.iam.now() + TimeDelta::days(1));
-        let [subject, item, token, code] = [const { String::new() }; 4];
+        let [subject, item, group, token, code] = [const { String::new() }; 5];
         let credential = Value::Null;
-        let mut fixture = Self { administrator, other, empty_role, subject, item, tomorrow, token, code, credential };
+        let mut fixture =
+            Self { administrator, other, empty_role, subject, item, group, tomorrow, token, code, credential };
         if operation.path.contains("{id}") {
             fixture.subject = fixture.make_subject(app, operation).await;
         }
         if operation.path.contains("{itemId}") {
             fixture.item = app.review_items(&fixture.administrator, &fixture.subject).await.remove(0);
+        }
+        if operation.path.contains("{groupId}") {
+            fixture.group = app.directory_group(&fixture.administrator, &fixture.subject).await;
         }
         if operation.path == "/audit-logs/erasures" {
             let path = format!("/users/{}", fixture.other.user);
@@ -222,7 +228,8 @@ impl Fixture {
 
     pub(crate) fn request<'a>(&self, app: &'a TestApp, document: &Value, operation: &Operation) -> Request<'a> {
         let prefix = if operation.at_the_root { "" } else { "/api/v1" };
-        let path = operation.path.replace("{id}", &self.subject).replace("{itemId}", &self.item);
+        let path = operation.path.replace("{id}", &self.subject);
+        let path = path.replace("{itemId}", &self.item).replace("{groupId}", &self.group);
         let request = app.request(operation.method.clone(), &format!("{prefix}{path}"));
         let parameters = operation.description["parameters"].as_array().map_or(&[][..], Vec::as_slice);
         let is_needed = |parameter: &&Value| parameter["in"] == "query" && parameter["required"] == true;
@@ -335,6 +342,8 @@ fn also_required(operation: &Operation) -> Option<&'static str> {
         "POST /access-reviews" => Some("role-assignments:read"),
         // A provider speaks for everybody in its domains.
         "POST /identity-providers" | "DELETE /identity-providers/{id}" => Some("*"),
+        // The members of a group hold its roles.
+        "PUT /directories/{id}/groups/{groupId}/grants" => Some("role-assignments:create"),
         _ => None,
     }
 }

@@ -319,7 +319,7 @@ async fn a_preview_is_400_for_a_change_that_has_none(app: TestApp) {
     let without: Vec<_> = changes.filter(|change| !change.has_parameter("preview")).collect();
     assert!(without.len() > 20, "{}", without.len());
     for change in without {
-        let path = format!("/api/v1{}", change.path.replace("{id}", &ada.user));
+        let path = format!("/api/v1{}", change.path_of(&ada.user));
         for preview in ["preview=true", "preview", "p%72eview=1", "preview=false"] {
             let request = app.request(change.method.clone(), &format!("{path}?{preview}")).by(&ada).json(&json!({}));
             let refused = app.unrecorded(&ada, request.send()).await;

@@ -24,7 +24,7 @@ in_memory![
 /// A request of an operation with this query. It would fail for other reasons, too: nothing exists at its path.
 fn request<'a>(app: &'a TestApp, operation: &Operation, by: &Person, query: &str) -> Request<'a> {
     let prefix = if operation.at_the_root { "" } else { PREFIX };
-    let path = operation.path.replace("{id}", &by.user).replace("{itemId}", &by.user);
+    let path = operation.path_of(&by.user);
     let request = app.request(operation.method.clone(), &format!("{prefix}{path}?{query}"));
     let request = if operation.description["requestBody"].is_null() { request } else { request.json(&json!({})) };
     if operation.required_permission() == "public" { request } else { request.by(by) }
@@ -96,7 +96,7 @@ async fn a_missing_token_is_reported_before_an_unknown_parameter(app: TestApp) {
         if operation.required_permission() == "public" {
             continue;
         }
-        let path = format!("{PREFIX}{}?nonsense=1", operation.path.replace("{id}", "x").replace("{itemId}", "x"));
+        let path = format!("{PREFIX}{}?nonsense=1", operation.path_of("x"));
         let request = app.request(operation.method.clone(), &path).json(&json!({}));
         request.send().await.problem("unauthorized");
     }

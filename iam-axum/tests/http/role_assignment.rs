@@ -80,7 +80,7 @@ async fn create_answers_201_with_the_full_assignment(app: TestApp) {
     let created = create(&app, &ada, &body).await.created();
     let expected = json!({
         "id": created["id"], "userId": bob, "roleId": body["roleId"], "organizationId": null, "expiresAt": null,
-        "createdAt": app.now(), "createdBy": ada.user,
+        "createdAt": app.now(), "createdBy": ada.user, "directoryGroupId": null,
     });
     assert_eq!(created, expected);
     assert_eq!(held(&app, &ada, &bob).await, [expected]);
@@ -128,7 +128,7 @@ async fn create_names_every_invalid_field(app: TestApp) {
 
 async fn a_misspelt_expiry_is_refused(app: TestApp) {
     let (ada, bob, body) = fixture(&app).await;
-    for field in ["expires_at", "expiresat", "expiry", "createdBy", "id"] {
+    for field in ["expires_at", "expiresat", "expiry", "createdBy", "directoryGroupId", "id"] {
         let wrong = with(body.clone(), &json!({ field: "2030-01-01T00:00:00Z" }));
         assert_eq!(create(&app, &ada, &wrong).await.invalid_fields(), [field]);
     }

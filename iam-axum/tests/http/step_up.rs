@@ -103,7 +103,12 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
     let challenge = code_challenge(VERIFIER);
     let start = json!({ "providerId": social, "redirectUri": REDIRECT, "codeChallenge": challenge });
     let identity = format!("/identities/{}", app.linked(&social, ada).await);
-    let directory = format!("/directories/{}", app.directory(ada, &json!({})).await["id"].as_str().unwrap());
+    let account = app.robot(ada, &["tenants:update"]).await;
+    let directory = app.directory(ada, &json!({ "serviceAccountId": account })).await;
+    let directory = format!("/directories/{}", directory["id"].as_str().unwrap());
+    let group = app.directory_group(ada, directory.trim_start_matches("/directories/")).await;
+    let grants = format!("{directory}/groups/{group}/grants");
+    let mapped = app.role(ada, "MAPPED", &["tenants:update"]).await;
     let adopting = json!({ "name": "Staff", "serviceAccountId": app.robot(ada, &[]).await, "adopt": true });
     let post = |path: &str, body: Option<Value>| (Method::POST, path.to_owned(), body);
     let delete = |path: String| (Method::DELETE, path, None);
@@ -146,6 +151,7 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         delete(identity),
         post("/directories", Some(adopting)),
         (Method::PATCH, directory, Some(json!({ "adopt": true }))),
+        (Method::PUT, grants, Some(json!({ "grants": [{ "roleId": mapped }] }))),
         (Method::PATCH, changed_provider, Some(json!({ "enabled": false }))),
         delete(removed_provider),
         (Method::PATCH, changed, Some(json!({ "name": "changed" }))),
@@ -201,7 +207,8 @@ async fn the_document_names_the_operations_that_need_it(app: TestApp) {
         let response = operation.description["responses"]["401"]["$ref"].as_str();
         response.is_some_and(|response| response.ends_with("OrInsufficientAuthentication"))
     });
-    let mut named: Vec<String> = needs.map(ToString::to_string).collect();
+    let mut named: Vec<String> =
+        needs.map(|operation| format!("{} {}", operation.method, operation.path_of("{id}"))).collect();
     named.sort_unstable();
     assert_eq!(named, called);
 }

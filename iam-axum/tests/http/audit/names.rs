@@ -29,6 +29,7 @@ fn schemas(resource_type: &str) -> &'static [&'static str] {
         "IDENTITY" => &["List_Identity"],
         "IDENTITY_PROVIDER" => &["IdentityProvider"],
         "DIRECTORY" => &["UpdatedDirectory"],
+        "DIRECTORY_GROUP" => &["DirectoryGroup"],
         "ACCESS_REVIEW" => &["AccessReview", "AccessReviewItem"],
         _ => &[],
     }
@@ -82,6 +83,7 @@ async fn the_values_of_entries_have_the_names_of_the_interface(app: TestApp) {
         "API_KEY",
         "AUDIT_LOG",
         "DIRECTORY",
+        "DIRECTORY_GROUP",
         "DOMAIN",
         "FACTOR",
         "IDENTITY",

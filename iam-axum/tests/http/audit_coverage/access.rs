@@ -129,6 +129,7 @@ pub(super) async fn assign_all(fixture: &Fixture<'_>) {
 pub(super) async fn change_expiry(fixture: &Fixture<'_>) {
     let Fixture { app, ada, bob, .. } = fixture;
     let id = app.assign(ada, &bob.user, "MEMBER", None, None).await;
+    let role = app.role_id(ada, "MEMBER").await;
     let update = |by: &Person, id: &str, body: Value| app.patch(&format!("/role-assignments/{id}")).by(by).json(&body);
     let [never, tomorrow] =
         [json!(null), json!(shown(app.iam.now() + TimeDelta::days(1)))].map(|expiry| json!({ "expiresAt": expiry }));
@@ -139,7 +140,13 @@ pub(super) async fn change_expiry(fixture: &Fixture<'_>) {
     fixture.records(update(ada, &id, never.clone()), 200, []).await;
     for (before, after) in [(&never, &tomorrow), (&tomorrow, &never)] {
         let updated = entry("UPDATE", "ROLE_ASSIGNMENT", id.clone(), ada.user.clone());
-        let updated = updated.updating(before.clone(), after.clone());
+        let updated = updated.changing(before.clone(), after.clone()).metadata(json!({
+            "changedFields": ["expiresAt"],
+            "targetUserId": bob.user,
+            "roleId": role,
+            "roleName": "MEMBER",
+            "organizationId": null,
+        }));
         fixture.records(update(ada, &id, after.clone()), 200, [updated]).await;
     }
 }

@@ -123,6 +123,7 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "POST /directories" => directory::create(fixture).await,
         "PATCH /directories/{id}" => directory::update(fixture).await,
         "DELETE /directories/{id}" => directory::delete(fixture).await,
+        "PUT /directories/{id}/groups/{groupId}/grants" => directory::set_grants(fixture).await,
         "POST /webhooks" => webhook::create(fixture).await,
         "PATCH /webhooks/{id}" => webhook::update(fixture).await,
         "DELETE /webhooks/{id}" => webhook::delete(fixture).await,

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{ENTERPRISE, Staff, USER};
+use super::{ENTERPRISE, GROUP, Staff, USER};
 use crate::app::TestApp;
 use crate::request::Response;
 
@@ -14,7 +14,7 @@ in_memory![
     only_what_is_kept_is_announced,
     what_is_not_announced_is_404,
     other_methods_are_405,
-    groups_bulk_and_me_are_501,
+    bulk_and_me_are_501,
 ];
 
 async fn ask(app: &TestApp, path: &str) -> Response {
@@ -23,7 +23,8 @@ async fn ask(app: &TestApp, path: &str) -> Response {
 
 async fn the_documents_need_no_key(app: TestApp) {
     let staff = Staff::of(&app).await;
-    for path in ["/ServiceProviderConfig", "/ResourceTypes", "/ResourceTypes/User", "/Schemas"] {
+    for path in ["/ServiceProviderConfig", "/ResourceTypes", "/ResourceTypes/User", "/ResourceTypes/Group", "/Schemas"]
+    {
         let public = ask(&app, path).await.scim(200);
         assert_eq!(staff.get(path).send().await.scim(200), public, "{path}");
         let request = app.request(Method::GET, &format!("/scim/v2{path}")).bearer("nonsense");
@@ -44,7 +45,7 @@ async fn the_service_says_what_it_can_do(app: TestApp) {
 }
 
 async fn every_type_and_every_schema_has_an_address(app: TestApp) {
-    for (collection, ids) in [("/ResourceTypes", vec!["User"]), ("/Schemas", vec![USER, ENTERPRISE])] {
+    for (collection, ids) in [("/ResourceTypes", vec!["User", "Group"]), ("/Schemas", vec![USER, GROUP, ENTERPRISE])] {
         let list = ask(&app, collection).await.scim(200);
         assert_eq!(list["totalResults"], ids.len());
         let documents = list["Resources"].as_array().unwrap();
@@ -60,6 +61,8 @@ async fn every_type_and_every_schema_has_an_address(app: TestApp) {
     let types = ask(&app, "/ResourceTypes/User").await.scim(200);
     assert_eq!((&types["endpoint"], &types["schema"]), (&json!("/Users"), &json!(USER)));
     assert_eq!(types["schemaExtensions"], json!([{ "schema": ENTERPRISE, "required": false }]));
+    let types = ask(&app, "/ResourceTypes/Group").await.scim(200);
+    assert_eq!((&types["endpoint"], &types["schema"]), (&json!("/Groups"), &json!(GROUP)));
 }
 
 async fn only_what_is_kept_is_announced(app: TestApp) {
@@ -68,9 +71,7 @@ async fn only_what_is_kept_is_announced(app: TestApp) {
     let announced = async |urn: &str| -> Vec<(String, bool)> {
         let schema = ask(&app, &format!("/Schemas/{urn}")).await.scim(200);
         let attributes = schema["attributes"].as_array().unwrap().iter();
-        // The groups of a user are read-only.
-        let written = attributes.filter(|attribute| attribute["mutability"] == "readWrite");
-        written.map(|attribute| (text(&attribute["name"]), attribute["required"] == true)).collect()
+        attributes.map(|attribute| (text(&attribute["name"]), attribute["required"] == true)).collect()
     };
     let of_user = announced(USER).await;
     let required: Vec<&str> =
@@ -94,18 +95,12 @@ async fn only_what_is_kept_is_announced(app: TestApp) {
     for (name, value) in body.as_object().unwrap() {
         assert_eq!(user[name], *value, "{name}");
     }
+    let of_group = announced(GROUP).await;
+    assert_eq!(of_group, [("displayName".to_owned(), true), ("members".to_owned(), false)]);
 }
 
 async fn what_is_not_announced_is_404(app: TestApp) {
-    for path in [
-        "/ResourceTypes/Group",
-        "/ResourceTypes/77c",
-        "/Schemas/urn:ietf:params:scim:schemas:core:2.0:Group",
-        "/Schemas/77c",
-        "/8b4ba5d4-6a2c-4a4d-9cf9-1b6a1d1f3c5d",
-        "/",
-        "",
-    ] {
+    for path in ["/ResourceTypes/77c", "/Schemas/77c", "/8b4ba5d4-6a2c-4a4d-9cf9-1b6a1d1f3c5d", "/", ""] {
         ask(&app, path).await.refused(404, None);
     }
 }
@@ -120,17 +115,9 @@ async fn other_methods_are_405(app: TestApp) {
     }
 }
 
-async fn groups_bulk_and_me_are_501(app: TestApp) {
+async fn bulk_and_me_are_501(app: TestApp) {
     let staff = Staff::of(&app).await;
-    for (method, path) in [
-        (Method::GET, "/Groups"),
-        (Method::POST, "/Groups"),
-        (Method::POST, "/Groups/.search"),
-        (Method::PATCH, "/Groups/77c"),
-        (Method::POST, "/Bulk"),
-        (Method::GET, "/Me"),
-        (Method::DELETE, "/Me"),
-    ] {
+    for (method, path) in [(Method::POST, "/Bulk"), (Method::GET, "/Me"), (Method::DELETE, "/Me")] {
         staff.write(method, path, &json!({})).send().await.refused(501, None);
     }
 }

@@ -2,6 +2,7 @@
 //! `iam-core`; these ones send what directories send.
 
 mod discovery;
+mod groups;
 mod patch;
 mod protocol;
 mod query;
@@ -18,6 +19,7 @@ use crate::people::{Person, with};
 use crate::request::{Request, Response};
 
 const USER: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
+const GROUP: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 const PATCH_OP: &str = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
 const SCIM_JSON: &str = "application/scim+json";
@@ -25,7 +27,16 @@ const SCIM_JSON: &str = "application/scim+json";
 impl TestApp {
     /// Lets a directory make a user by a key of its account. Returns the resource.
     pub(crate) async fn provision(&self, key: &str, body: &Value) -> Value {
-        let request = self.request(Method::POST, "/scim/v2/Users").bearer(key);
+        self.provision_at("/Users", key, body).await
+    }
+
+    /// Lets a directory make a group by a key of its account. Returns the resource.
+    pub(crate) async fn provision_group(&self, key: &str, body: &Value) -> Value {
+        self.provision_at("/Groups", key, body).await
+    }
+
+    async fn provision_at(&self, path: &str, key: &str, body: &Value) -> Value {
+        let request = self.request(Method::POST, &format!("/scim/v2{path}")).bearer(key);
         let request = request.header("content-type", SCIM_JSON).body(body.to_string());
         request.send().await.scim(201)
     }
@@ -105,14 +116,14 @@ impl<'a> Staff<'a> {
         self.write(Method::POST, "/Users", body)
     }
 
-    fn put(&self, user: &Value, body: &Value) -> Request<'a> {
-        self.write(Method::PUT, &path(user), body)
+    fn put(&self, resource: &Value, body: &Value) -> Request<'a> {
+        self.write(Method::PUT, &path(resource), body)
     }
 
     /// A request that makes these changes.
-    fn patch(&self, user: &Value, operations: &Value) -> Request<'a> {
+    fn patch(&self, resource: &Value, operations: &Value) -> Request<'a> {
         let body = json!({ "schemas": [PATCH_OP], "Operations": operations });
-        self.write(Method::PATCH, &path(user), &body)
+        self.write(Method::PATCH, &path(resource), &body)
     }
 
     /// Makes a user at example.com, with these members in place of the usual ones.
@@ -120,14 +131,19 @@ impl<'a> Staff<'a> {
         self.post(&person(name, members)).send().await.scim(201)
     }
 
-    /// Changes a user. Returns the answer.
-    async fn patched(&self, user: &Value, operations: &Value) -> Value {
-        self.patch(user, operations).send().await.scim(200)
+    /// Changes a resource. Returns the answer.
+    async fn patched(&self, resource: &Value, operations: &Value) -> Value {
+        self.patch(resource, operations).send().await.scim(200)
     }
 
-    /// A user as the directory sees it.
-    async fn shown(&self, user: &Value) -> Value {
-        self.get(&path(user)).send().await.scim(200)
+    /// A resource as the directory sees it.
+    async fn shown(&self, resource: &Value) -> Value {
+        self.get(&path(resource)).send().await.scim(200)
+    }
+
+    /// The directory as the administrator sees it.
+    async fn of_administrator(&self) -> Value {
+        self.app.get(&format!("/directories/{}", self.directory)).by(&self.ada).send().await.ok()
     }
 
     /// A user as the API shows it to the administrator.
@@ -148,8 +164,10 @@ impl<'a> Staff<'a> {
     }
 }
 
-fn path(user: &Value) -> String {
-    format!("/Users/{}", user["id"].as_str().unwrap())
+/// The path of a group, or else of a user.
+fn path(resource: &Value) -> String {
+    let collection = if resource["meta"]["resourceType"] == "Group" { "Groups" } else { "Users" };
+    format!("/{collection}/{}", resource["id"].as_str().unwrap())
 }
 
 /// A person with this name, at example.com, with other members in place of the usual ones.

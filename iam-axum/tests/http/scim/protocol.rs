@@ -81,6 +81,8 @@ async fn a_body_that_is_no_json_object_is_400(app: TestApp) {
             (Method::POST, "/Users/.search".to_owned()),
             (Method::PUT, path(&user)),
             (Method::PATCH, path(&user)),
+            (Method::POST, "/Groups".to_owned()),
+            (Method::POST, "/Groups/.search".to_owned()),
         ] {
             let request = staff.request(method, &path).header("content-type", SCIM_JSON).body(body);
             let answer = app.unrecorded(&staff.ada, request.send()).await;
@@ -121,6 +123,13 @@ async fn without_a_valid_key_an_answer_is_401(app: TestApp) {
             (Method::PUT, path(&user)),
             (Method::PATCH, path(&user)),
             (Method::DELETE, path(&user)),
+            (Method::GET, "/Groups".to_owned()),
+            (Method::POST, "/Groups".to_owned()),
+            (Method::POST, "/Groups/.search".to_owned()),
+            (Method::GET, "/Groups/77c".to_owned()),
+            (Method::PUT, "/Groups/77c".to_owned()),
+            (Method::PATCH, "/Groups/77c".to_owned()),
+            (Method::DELETE, "/Groups/77c".to_owned()),
         ] {
             // The key is missed before the body is read.
             let request = app.request(method, &format!("/scim/v2{path}")).header("content-type", "text/plain");
@@ -156,6 +165,9 @@ async fn a_key_without_a_directory_and_a_session_are_403(app: TestApp) {
         for request in [
             app.request(Method::GET, "/scim/v2/Users"),
             app.request(Method::POST, "/scim/v2/Users").body(person("grace", &json!({})).to_string()),
+            app.request(Method::GET, "/scim/v2/Groups"),
+            app.request(Method::POST, "/scim/v2/Groups").body(json!({ "displayName": "Sales" }).to_string()),
+            app.request(Method::POST, "/scim/v2/.search").body("{}"),
         ] {
             let detail = request.bearer(token).send().await.refused(403, None);
             assert_eq!(detail, "This API key belongs to no directory.");
@@ -168,7 +180,7 @@ async fn a_key_without_a_directory_and_a_session_are_403(app: TestApp) {
 
 async fn a_path_that_does_not_exist_is_404(app: TestApp) {
     let staff = Staff::of(&app).await;
-    for path in ["/users", "/Users/", "/Users/1/2", "/Roles"] {
+    for path in ["/users", "/Users/", "/Users/1/2", "/groups", "/Groups/", "/Groups/1/members", "/Roles"] {
         staff.get(path).send().await.refused(404, None);
     }
     app.request(Method::GET, "/scim").send().await.problem("not-found");
@@ -181,6 +193,9 @@ async fn a_method_that_a_path_does_not_have_is_405(app: TestApp) {
         (Method::DELETE, "/Users", "GET,HEAD,POST"),
         (Method::GET, "/Users/.search", "POST"),
         (Method::POST, "/Users/77c", "GET,HEAD,PUT,PATCH,DELETE"),
+        (Method::DELETE, "/Groups", "GET,HEAD,POST"),
+        (Method::GET, "/Groups/.search", "POST"),
+        (Method::POST, "/Groups/77c", "GET,HEAD,PUT,PATCH,DELETE"),
         (Method::GET, "/.search", "POST"),
     ] {
         let answer = staff.request(method, path).send().await;
@@ -278,16 +293,11 @@ async fn a_user_that_the_directory_has_is_304(app: TestApp) {
     staff.get(&path(&user)).header("if-none-match", "\"other\"").send().await.scim(200);
 }
 
-/// The directory as an administrator sees it.
-async fn directory(staff: &Staff<'_>) -> Value {
-    staff.app.get(&format!("/directories/{}", staff.directory)).by(&staff.ada).send().await.ok()
-}
-
 async fn an_administrator_sees_the_last_request_and_the_refusals(app: TestApp) {
     let staff = Staff::of(&app).await;
-    assert_eq!(directory(&staff).await["lastRequestAt"], Value::Null);
+    assert_eq!(staff.of_administrator().await["lastRequestAt"], Value::Null);
     let user = staff.made("grace", &json!({})).await;
-    let first = directory(&staff).await;
+    let first = staff.of_administrator().await;
     assert_eq!((&first["lastRequestAt"], &first["refusals"]), (&json!(app.now()), &json!([])));
     let mut expected = Vec::new();
     for (request, kept, status, detail) in [
@@ -310,7 +320,7 @@ async fn an_administrator_sees_the_last_request_and_the_refusals(app: TestApp) {
         assert_eq!(request.send().await.refused(status, scim_type(status)), detail);
         expected.insert(0, json!({ "at": app.now(), "request": kept, "status": status, "detail": detail }));
     }
-    let shown = directory(&staff).await;
+    let shown = staff.of_administrator().await;
     assert_eq!(shown["refusals"], json!(expected));
     assert_eq!(shown["lastRequestAt"], app.now());
     // Neither of them is a change.
@@ -328,7 +338,7 @@ fn scim_type(status: u16) -> Option<&'static str> {
 
 async fn of_the_requests_that_are_not_refused_one_a_minute_is_kept(app: TestApp) {
     let staff = Staff::of(&app).await;
-    let last = async || directory(&staff).await["lastRequestAt"].clone();
+    let last = async || staff.of_administrator().await["lastRequestAt"].clone();
     staff.get("/Users").send().await.scim(200);
     let first = app.now();
     app.pass(TimeDelta::seconds(59));
@@ -350,7 +360,7 @@ async fn twenty_refusals_are_kept(app: TestApp) {
         app.pass(TimeDelta::seconds(1));
         staff.get("/Users/77c").send().await.refused(404, None);
     }
-    let refusals = directory(&staff).await["refusals"].as_array().unwrap().clone();
+    let refusals = staff.of_administrator().await["refusals"].as_array().unwrap().clone();
     assert_eq!(refusals.len(), 20);
     assert_eq!(refusals[0]["at"], app.now());
 }
@@ -388,7 +398,7 @@ async fn a_host_has_directories_below_its_own_prefix(app: TestApp) {
     assert_eq!((&user["meta"]["location"], made.header("location")), (&json!(location), Some(location.as_str())));
     request(Method::GET, "/Users/77c").send_packed().await.refused(404, None);
     request(Method::GET, "/Other").send_packed().await.refused(404, None);
-    assert_eq!(directory(&staff).await["refusals"][0]["request"], "GET /Users");
+    assert_eq!(staff.of_administrator().await["refusals"][0]["request"], "GET /Users");
 }
 
 async fn addresses_begin_by_the_public_url(app: TestApp) {

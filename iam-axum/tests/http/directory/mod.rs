@@ -1,5 +1,7 @@
 //! Directories, as administrators make and change them (`docs/directories.md#making-a-directory`).
 
+mod groups;
+
 use axum::Router;
 use axum::http::Method;
 use chrono::TimeDelta;

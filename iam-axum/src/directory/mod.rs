@@ -1,5 +1,7 @@
 //! `/directories` (`docs/directories.md#making-a-directory`).
 
+pub(crate) mod group;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -38,7 +40,7 @@ pub(crate) struct UpdatedDirectory {
     updated_at: Time,
 }
 
-/// Where the identity provider of a company writes its people.
+/// Where the identity provider of a company writes its people and groups.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Directory)]
@@ -283,8 +285,9 @@ pub(crate) async fn update(
 
 /// Remove a directory
 ///
-/// What it has said of its users is removed. Its service account and the users stay. To suspend the users, the caller
-/// also needs `users:update`, and everything that those who are ACTIVE may do.
+/// What it has said of its users is removed, and so are its groups with the roles that they give. Its service account
+/// and the users stay. To suspend the users, the caller also needs `users:update`, and everything that those who are
+/// ACTIVE may do.
 #[utoipa::path(
     delete,
     path = "/directories/{id}",
