@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::assignment::Assignments;
+use iam_core::directory::Directories;
 use iam_core::organization::Organizations;
 use iam_core::role::Roles;
 use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial};
@@ -60,6 +61,13 @@ impl Attempt {
         match self {
             Self::Change(iam) => iam.roles(),
             Self::Trial(trial) => trial.roles(),
+        }
+    }
+
+    pub(crate) fn directories(&self) -> Directories<'_> {
+        match self {
+            Self::Change(iam) => iam.directories(),
+            Self::Trial(trial) => trial.directories(),
         }
     }
 

@@ -10,8 +10,10 @@ pub(crate) const KEPT: &str = "kept";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 76] = [
+const KNOWN: [&str; 81] = [
+    "account",
     "action",
+    "adopt",
     "again",
     "clientId",
     "clientSecret",
@@ -36,6 +38,7 @@ const KNOWN: [&str; 76] = [
     "form-token",
     "fromSequence",
     "homeOrganizationId",
+    "identityProviderId",
     "issuer",
     "kept",
     "key",
@@ -74,6 +77,7 @@ const KNOWN: [&str; 76] = [
     "search",
     "secondFactor",
     "secondFactorGraceDays",
+    "serviceAccountId",
     "session",
     "shown",
     "slug",
@@ -86,6 +90,7 @@ const KNOWN: [&str; 76] = [
     "until",
     "url",
     "user",
+    "users",
     "version",
 ];
 
@@ -137,6 +142,13 @@ impl Form {
     /// Returns the value of a field, without spaces around it, if it is not empty.
     pub(crate) fn given(&self, name: &str) -> Option<String> {
         Some(self.get(name).trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// Returns the form with another value of a field.
+    pub(crate) fn replacing(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.remove(&[name]);
+        self.0.push((name.to_owned(), value.into()));
+        self
     }
 
     pub(crate) fn remove(&mut self, names: &[&str]) {

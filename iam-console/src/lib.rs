@@ -12,11 +12,13 @@ mod confirm;
 mod cookie;
 mod day;
 mod device;
+mod directories;
 mod domains;
 mod effects;
 mod english;
 mod errand;
 mod form;
+mod group_names;
 mod guard;
 mod identity_providers;
 mod invitations;
@@ -27,6 +29,7 @@ mod organizations;
 mod overview;
 mod paging;
 mod picker;
+mod placed_roles;
 mod problem;
 mod proofs;
 mod provider;
@@ -96,6 +99,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(webhooks::routes())
         .merge(domains::routes())
         .merge(identity_providers::routes())
+        .merge(directories::routes())
         .merge(tenant::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())

@@ -1,5 +1,5 @@
-//! Fields in which a person chooses a user, an organization or a role: while the person types, the browser offers
-//! matches. The person can also type a name that is not offered.
+//! Fields in which a person chooses a user, a service account, an organization or a role: while the person types, the
+//! browser offers matches. The person can also type a name that is not offered.
 
 use askama::Template;
 use axum::Router;
@@ -12,7 +12,7 @@ use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationS
 use iam_core::page::{PageRequest, SortOrder};
 use iam_core::search::MAX_WORDS;
 use iam_core::text::folded;
-use iam_core::user::{User, UserFilter, UserSort};
+use iam_core::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_core::{Caller, Email, Error, FieldError, Iam, OrganizationId, RoleId, UserId};
 
 use crate::english;
@@ -33,6 +33,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/pick/users", get(offer_users))
         .route("/pick/organizations", get(offer_organizations))
         .route("/pick/roles", get(offer_roles))
+        .route("/pick/service-accounts", get(offer_accounts))
 }
 
 /// Makes a field one in which a person chooses a user.
@@ -48,6 +49,11 @@ pub(crate) fn of_organization(console: &Console, field: Field) -> Field {
 /// Makes a field one in which a person chooses a role.
 pub(crate) fn of_role(console: &Console, field: Field) -> Field {
     offering(console, "roles", field)
+}
+
+/// Makes a field one in which a person chooses a service account.
+pub(crate) fn of_service_account(console: &Console, field: Field) -> Field {
+    offering(console, "service-accounts", field)
 }
 
 fn offering(console: &Console, kind: &str, field: Field) -> Field {
@@ -108,8 +114,26 @@ async fn offer_roles(State(console): State<Console>, signed_in: SignedIn, typed:
     page(StatusCode::OK, &Options { options: options.collect() })
 }
 
+async fn offer_accounts(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    typed: Typed,
+) -> Result<Response, Problem> {
+    let found = matching_accounts(&console.iam, &signed_in.caller, text_of(typed), OFFERED).await;
+    let named = |account: User| Some((account.id.to_string(), account.service_name()?.to_string()));
+    let options = if_allowed(found)?.unwrap_or_default().into_iter().filter_map(named);
+    page(StatusCode::OK, &Options { options: options.collect() })
+}
+
 async fn matching_users(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<User>, Error> {
     let filter = UserFilter { search: Some(first_words(&search)), ..UserFilter::default() };
+    Ok(iam.users().list(caller, &filter, UserSort::default(), PageRequest::new(1, limit)?).await?.items)
+}
+
+/// Returns the service accounts that are ACTIVE.
+async fn matching_accounts(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<User>, Error> {
+    let (kind, status) = (Some(UserKind::Service), Some(UserStatus::Active));
+    let filter = UserFilter { search: Some(first_words(&search)), kind, status, ..UserFilter::default() };
     Ok(iam.users().list(caller, &filter, UserSort::default(), PageRequest::new(1, limit)?).await?.items)
 }
 
@@ -205,6 +229,23 @@ pub(crate) async fn role(iam: &Iam, caller: &Caller, field: &str, text: &str) ->
     match iam.roles().by_name(caller, &roles::name_of(text)).await {
         Ok(found) => found.map(|role| role.id).ok_or_else(|| Error::field(field, english::NO_SUCH_ROLE)),
         Err(Error::Forbidden(_)) => Err(Error::field(field, english::ROLE_BY_ID)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the service account that a person has named by its id, or by a name that no other active one has.
+pub(crate) async fn service_account(iam: &Iam, caller: &Caller, field: &str, text: &str) -> Result<UserId, Error> {
+    let text = text.trim();
+    if let Ok(id) = text.parse() {
+        return Ok(id);
+    }
+    match matching_accounts(iam, caller, text.to_owned(), SEARCHED).await {
+        Ok(found) => {
+            let is_named = |account: &&User| account.service_name().is_some_and(|name| same(name.as_str(), text));
+            let named = only(found.iter().filter(is_named)).map(|account| account.id);
+            named.ok_or_else(|| Error::field(field, english::NO_SUCH_ACCOUNT))
+        }
+        Err(Error::Forbidden(_)) => Err(Error::field(field, english::ACCOUNT_BY_ID)),
         Err(error) => Err(error),
     }
 }

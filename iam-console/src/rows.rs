@@ -15,16 +15,17 @@ pub(crate) fn number(form: &Form, max: usize) -> usize {
     number.saturating_add(usize::from(form.has("more"))).clamp(1, max)
 }
 
-/// Names the fields of an error as the form does. The service names the fields of the n-th role, which is in the row
-/// with the n-th of these numbers.
-pub(crate) fn as_typed(error: Error, numbers: &[usize]) -> Error {
+/// Names the fields of an error as the form does. The service names the fields of the n-th role of a list, which is in
+/// the row with the n-th of these numbers.
+pub(crate) fn as_typed(error: Error, list: &str, numbers: &[usize]) -> Error {
     let field = |named: &str| {
-        let (index, field) = named.strip_prefix("roles[")?.split_once("].")?;
+        let (index, field) = named.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
         let number = numbers.get(index.parse::<usize>().ok()?)?;
         let field = match field {
-            "roleId" => "role",
-            "organizationId" => "organization",
-            _ => "until",
+            ".organizationId" => "organization",
+            ".expiresAt" => "until",
+            // An error about the whole row stands at its first field.
+            _ => "role",
         };
         Some(name(field, *number))
     };

@@ -4,6 +4,9 @@ use axum::http::{Uri, header};
 
 use crate::cookie::CookieKind;
 
+/// The path under which directories write, below the URL of the service.
+const SCIM: &str = "/scim/v2";
+
 /// The settings of the console.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -14,13 +17,18 @@ pub struct Settings {
     /// The origin under which browsers reach the console, such as `https://iam.example.com`. Without it, the `Host` of
     /// a request is the origin. A proxy that changes this header makes the setting necessary.
     pub origin: Option<String>,
+    /// The address that administrators enter where the identity provider of their company writes its people: that of
+    /// SCIM 2.0, such as `https://iam.example.com/scim/v2`. Without it, `/scim/v2` follows the
+    /// [public URL](iam_axum::Settings::public_url) of the API, or else the origin. A host program that has given the
+    /// API a prefix must set it, because the address has the same prefix.
+    pub scim_url: Option<String>,
     /// The settings of the HTTP API, whose limits and conventions also hold for the console.
     pub api: iam_axum::Settings,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { path: "/console".to_owned(), origin: None, api: iam_axum::Settings::default() }
+        Self { path: "/console".to_owned(), origin: None, scim_url: None, api: iam_axum::Settings::default() }
     }
 }
 
@@ -48,11 +56,26 @@ impl Settings {
     /// Returns the address to which a person comes back from an identity provider. `None` if the request names no
     /// host.
     pub(crate) fn provider_callback(&self, parts: &Parts) -> Option<String> {
-        let origin = match &self.origin {
-            Some(own) => own.trim_end_matches('/').to_owned(),
-            None => format!("http://{}", host(parts)?),
+        Some(format!("{}{}/sign-in/provider", self.own_origin(parts)?, self.base()))
+    }
+
+    /// Returns the address under which directories write. `None` if no setting names it, and the request no host.
+    pub(crate) fn scim_url(&self, parts: &Parts) -> Option<String> {
+        if let Some(url) = &self.scim_url {
+            return Some(url.trim_end_matches('/').to_owned());
+        }
+        let base = match &self.api.public_url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => self.own_origin(parts)?,
         };
-        Some(format!("{origin}{}/sign-in/provider", self.base()))
+        Some(format!("{base}{SCIM}"))
+    }
+
+    fn own_origin(&self, parts: &Parts) -> Option<String> {
+        match &self.origin {
+            Some(own) => Some(own.trim_end_matches('/').to_owned()),
+            None => Some(format!("http://{}", host(parts)?)),
+        }
     }
 
     /// Whether a browser reaches the console under this origin.
@@ -133,6 +156,22 @@ mod tests {
         assert_eq!(callback.as_deref(), Some("https://iam.example.com/sign-in/provider"));
         let nameless = Request::builder().body(()).unwrap().into_parts().0;
         assert_eq!(Settings::default().provider_callback(&nameless), None);
+    }
+
+    #[test]
+    fn the_address_of_directories_is_that_of_the_settings_or_of_the_service() {
+        let address = |settings: &Settings| settings.scim_url(&parts("127.0.0.1:8080")).unwrap();
+        let settings = Settings::default();
+        assert_eq!(address(&settings), "http://127.0.0.1:8080/scim/v2");
+        let settings = Settings { origin: Some("https://iam.example.com/".into()), ..settings };
+        assert_eq!(address(&settings), "https://iam.example.com/scim/v2");
+        let mut settings = settings;
+        settings.api.public_url = Some("https://iam.example.com/base/".into());
+        assert_eq!(address(&settings), "https://iam.example.com/base/scim/v2");
+        let settings = Settings { scim_url: Some("https://shop.example/iam/v1/scim/v2/".into()), ..settings };
+        assert_eq!(address(&settings), "https://shop.example/iam/v1/scim/v2");
+        let nameless = Request::builder().body(()).unwrap().into_parts().0;
+        assert_eq!(Settings::default().scim_url(&nameless), None);
     }
 
     #[test]

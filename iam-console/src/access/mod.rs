@@ -13,6 +13,7 @@ use iam_core::{AssignmentId, Error, RoleId};
 
 use crate::catalogue::RESERVED;
 use crate::english;
+use crate::group_names::{GivenBy, GroupNames};
 use crate::names::Names;
 use crate::state::Console;
 
@@ -29,11 +30,13 @@ struct Reason {
     /// Whether the role is held in an organization above the one of the question.
     is_inherited: bool,
     granted_by: String,
+    /// The group that gives the role, if one does.
+    given: Option<GivenBy>,
     granted_at: Timestamp,
 }
 
 impl Reason {
-    fn of(grant: DecidingGrant, names: &Names) -> Self {
+    fn of(grant: DecidingGrant, names: &Names, groups: &GroupNames) -> Self {
         Self {
             assignment: grant.assignment,
             role: grant.role,
@@ -41,6 +44,7 @@ impl Reason {
             place: grant.organization.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
             is_inherited: grant.inherited_from.is_some(),
             granted_by: grant.granted_by.map_or_else(|| english::THE_SERVICE.to_owned(), |id| names.user(id)),
+            given: grant.directory_group.map(|id| groups.of(&id)),
             granted_at: grant.granted_at,
         }
     }

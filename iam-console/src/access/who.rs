@@ -12,6 +12,7 @@ use crate::access::{Reason, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
+use crate::group_names::GroupNames;
 use crate::names::{Names, label_of};
 use crate::paging::{self, Pages};
 use crate::picker;
@@ -81,8 +82,10 @@ impl Answer {
             format!("{base}/access/who?{}", query(&params))
         };
         let (summary, pages) = (english::users_found(found.total), Pages::of(&found, address));
+        // The page does not say who has assigned a role.
+        let groups = GroupNames::default();
         let holders = found.items.into_iter().map(|holder| {
-            let reasons = holder.grants.into_iter().map(|grant| Reason::of(grant, &names)).collect();
+            let reasons = holder.grants.into_iter().map(|grant| Reason::of(grant, &names, &groups)).collect();
             (holder.user.id, label_of(&holder.user), reasons)
         });
         Ok(Self { summary, holders: holders.collect(), roles, pages })

@@ -12,6 +12,7 @@ use crate::access::{Reason, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
+use crate::group_names::GroupNames;
 use crate::names::Names;
 use crate::picker;
 use crate::problem::{if_allowed, refused_in_place};
@@ -93,8 +94,9 @@ impl Answer {
         let elsewhere: Vec<OtherOrganization> = elsewhere.collect();
         let people: Vec<UserId> = grants.iter().filter_map(|grant| grant.granted_by).collect();
         let names = Names::read(iam, caller, people, places(&grants)).await?;
+        let groups = GroupNames::read(console, caller, grants.iter().map(|grant| grant.directory_group)).await?;
         let sentence = denial.as_ref().map_or_else(|| english::ALLOWED_BECAUSE.to_owned(), english::denial);
-        let reasons = grants.into_iter().map(|grant| Reason::of(grant, &names)).collect();
+        let reasons = grants.into_iter().map(|grant| Reason::of(grant, &names, &groups)).collect();
         Ok(Self { user, is_allowed: denial.is_none(), sentence, reasons, elsewhere })
     }
 }

@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
+use crate::group_names::{GivenBy, GroupNames};
 use crate::names::Names;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::query::{Query, filter};
@@ -141,6 +142,8 @@ struct ItemRow {
     params: Params,
     listed: ListedReviewItem,
     granted_by: Option<String>,
+    /// The group that gave the role when the review began, if one did.
+    given: Option<GivenBy>,
     decided_by: Option<String>,
     can_decide: bool,
     is_own: bool,
@@ -237,13 +240,19 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn row(&self, listed: ListedReviewItem, names: &Names, refused: Option<(String, String)>) -> ItemRow {
+    fn row(
+        &self,
+        listed: ListedReviewItem,
+        (names, groups): (&Names, &GroupNames),
+        refused: Option<(String, String)>,
+    ) -> ItemRow {
         let decided = listed.item.decided.as_ref();
         ItemRow {
             base: self.console.base().to_owned(),
             form_token: self.form_token.clone(),
             params: self.params.clone(),
             granted_by: listed.item.granted_by.map(|id| names.user(id)),
+            given: listed.item.directory_group_id.map(|id| groups.of(&id)),
             decided_by: decided.and_then(|decided| decided.decided_by).map(|id| names.user(id)),
             can_decide: self.can_decide,
             is_own: self.signed_in.caller.user() == Some(listed.item.user_id),
@@ -254,6 +263,11 @@ impl<'a> Shown<'a> {
 
     async fn names(&self, ids: impl Iterator<Item = UserId>) -> Result<Names, Error> {
         Names::read(&self.console.iam, &self.signed_in.caller, ids, []).await
+    }
+
+    async fn groups(&self, items: &[ListedReviewItem]) -> Result<GroupNames, Error> {
+        let groups = items.iter().map(|listed| listed.item.directory_group_id);
+        GroupNames::read(self.console, &self.signed_in.caller, groups).await
     }
 }
 
@@ -284,13 +298,14 @@ async fn page_of(
     let shown = Shown::of(console, signed_in, frame.form_token(), params.clone(), review).await?;
     let about = review.user_ids.iter().copied().chain(review.created_by).chain(review.closed_by);
     let names = shown.names(items.items.iter().flat_map(users_of).chain(about)).await?;
+    let groups = shown.groups(&items.items).await?;
     let refusal = |item: &ListedReviewItem| {
         let refused = refused.as_ref().filter(|(id, ..)| *id == item.item.assignment_id);
         refused.map(|(_, typed, error)| (typed.clone(), error.clone()))
     };
     let rows = std::mem::take(&mut items.items).into_iter().map(|item| {
         let refused = refusal(&item);
-        shown.row(item, &names, refused)
+        shown.row(item, (&names, &groups), refused)
     });
     let rows = rows.collect();
     Ok(ReviewPage {
@@ -371,7 +386,8 @@ pub(super) async fn decide(
             let review = console.iam.access_reviews().get(&signed_in.caller, id).await?;
             let shown = Shown::of(&console, &signed_in, &signed_in.form_token, params, &review.review).await?;
             let names = shown.names(users_of(&listed)).await?;
-            let row = shown.row(listed, &names, None);
+            let groups = shown.groups(std::slice::from_ref(&listed)).await?;
+            let row = shown.row(listed, (&names, &groups), None);
             let decision = row.listed.item.decision().map_or("", |decision| text_of(&decision));
             let saved =
                 format!("{} {decision}, {}, {}", english::DECISION_SAVED, row.user(), row.listed.item.role.name);

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
 use crate::english;
+use crate::group_names::GroupNames;
 use crate::paging::{self, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
@@ -72,7 +73,29 @@ struct AssignmentList {
     /// Whether the list shows the assignments of now, and not of another moment.
     is_present: bool,
     assignments: Vec<ListedAssignment>,
+    /// The groups that give some of them.
+    groups: GroupNames,
     pages: Pages,
+}
+
+impl AssignmentList {
+    async fn of(
+        console: &Console,
+        caller: &Caller,
+        params: &Params,
+        found: Page<ListedAssignment>,
+    ) -> Result<Self, Error> {
+        let base = console.base().to_owned();
+        let groups = found.items.iter().map(|held| held.assignment.directory_group_id);
+        Ok(Self {
+            groups: GroupNames::read(console, caller, groups).await?,
+            is_filtered: params.is_filtered(),
+            is_present: params.at.is_empty(),
+            pages: Pages::of(&found, |page| format!("{base}/assignments?{}", params.query(page))),
+            assignments: found.items,
+            base,
+        })
+    }
 }
 
 async fn find(
@@ -103,25 +126,19 @@ pub(super) async fn show(
     headers: HeaderMap,
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    let base = console.base().to_owned();
-    let list = |found: Page<ListedAssignment>| AssignmentList {
-        is_filtered: params.is_filtered(),
-        is_present: params.at.is_empty(),
-        pages: Pages::of(&found, |page| format!("{base}/assignments?{}", params.query(page))),
-        assignments: found.items,
-        base: base.clone(),
-    };
-    let found = find(&console.iam, &signed_in.caller, &params, paging::request(params.page)?).await;
+    let caller = &signed_in.caller;
+    let found = find(&console.iam, caller, &params, paging::request(params.page)?).await;
     if is_for_part(&headers) {
         let found = found?;
         let summary = english::assignments_found(found.total);
-        return part(&list(found), &summary);
+        return part(&AssignmentList::of(&console, caller, &params, found).await?, &summary);
     }
     match found {
         Ok(found) => {
             let shown = page_of(&console, &signed_in, &params, &[]).await?;
             let summary = english::assignments_found(found.total);
-            page(StatusCode::OK, &AssignmentsPage { found: summary, list: Some(list(found)), ..shown })
+            let list = Some(AssignmentList::of(&console, caller, &params, found).await?);
+            page(StatusCode::OK, &AssignmentsPage { found: summary, list, ..shown })
         }
         // Without the permission, there is nothing to see with another filter.
         Err(error @ Error::Forbidden(_)) if params.at.is_empty() => Err(error.into()),

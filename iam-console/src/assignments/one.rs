@@ -12,6 +12,7 @@ use serde::Deserialize;
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::english;
 use crate::form::Form;
+use crate::group_names::{GivenBy, GroupNames};
 use crate::names::Names;
 use crate::problem::refused_in_place;
 use crate::query::Query;
@@ -37,6 +38,8 @@ struct AssignmentPage {
     user: String,
     /// Who has assigned the role. `None` for the service itself.
     granted_by: Option<String>,
+    /// The group that gives the role. Then it cannot be changed here.
+    given: Option<GivenBy>,
     moment: Field,
 }
 
@@ -57,6 +60,8 @@ async fn page_of(
     let (user, granted_by) = (grant.assignment.user_id, grant.assignment.created_by);
     let people = [Some(user), granted_by].into_iter().flatten();
     let names = Names::read(&console.iam, &signed_in.caller, people, []).await?;
+    let group = grant.assignment.directory_group_id;
+    let groups = GroupNames::read(console, &signed_in.caller, [group]).await?;
     let end = grant.assignment.expires_at.as_ref().map(typeable).unwrap_or_default();
     let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::UNTIL_HINT);
     Ok(AssignmentPage {
@@ -64,6 +69,7 @@ async fn page_of(
         error: String::new(),
         user: names.user(user),
         granted_by: granted_by.map(|id| names.user(id)),
+        given: group.map(|id| groups.of(&id)),
         moment: moment.filled(typed.unwrap_or(&end)).with_errors(errors),
         grant,
     })

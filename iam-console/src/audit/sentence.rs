@@ -45,6 +45,7 @@ pub(crate) fn sentence(entry: &AuditEntry, names: &Names) -> String {
         reason: &metadata("reason"),
         is_invited: entry.metadata.contains_key("invitationId"),
         is_decision: entry.metadata.contains_key("itemId"),
+        is_by_group: entry.metadata.contains_key("directoryGroupId"),
         fields: &fields.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
     })
 }
@@ -99,6 +100,7 @@ mod tests {
             reason: "",
             is_invited: false,
             is_decision: false,
+            is_by_group: false,
             fields: "",
         }
     }
@@ -122,6 +124,24 @@ mod tests {
             |is_own| english::entry_sentence(&EntryFacts { is_own, ..facts("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") });
         assert_eq!(assigned(true), "kate got the role MEMBER in Sales");
         assert_eq!(assigned(false), "ada assigned the role MEMBER to kate in Sales");
+    }
+
+    #[test]
+    fn a_role_that_a_group_gives_is_told_apart_from_one_that_a_person_assigned() {
+        let of_role = |action, by_group, reason, fields| {
+            let facts = EntryFacts { is_by_group: by_group, reason, fields, ..facts("ROLE_ASSIGNMENT", action) };
+            english::entry_sentence(&facts)
+        };
+        let given = of_role("ROLE_ASSIGNED", true, "", "");
+        assert_eq!(given, "ada gave the role MEMBER to kate in Sales by a group");
+        let ended = of_role("ROLE_REVOKED", true, "DIRECTORY_GROUP", "");
+        assert_eq!(ended, "ada ended the role MEMBER of kate in Sales, because no group gives it any more");
+        let reviewed = of_role("ROLE_REVOKED", true, "ACCESS_REVIEW", "");
+        assert_eq!(reviewed, "ada revoked the role MEMBER of kate in Sales");
+        let handed_over = of_role("UPDATE", false, "", "directoryGroupId, expiresAt");
+        assert_eq!(handed_over, "ada handed a role assignment in Sales over to a group");
+        let shortened = of_role("UPDATE", false, "", "expiresAt");
+        assert_eq!(shortened, "ada changed the end of a role assignment in Sales");
     }
 
     #[test]

@@ -9,16 +9,15 @@ use std::collections::BTreeSet;
 use axum::Router;
 use axum::routing::{get, post};
 use iam_core::domain::Domain;
-use iam_core::identity_provider::{IdentityProvider, ProvidedRole, Provisioning, Scope, SubjectClaim};
+use iam_core::identity_provider::{IdentityProvider, Provisioning, Scope, SubjectClaim};
+use iam_core::role::PlacedRole;
 use iam_core::secret::ClientSecret;
 use iam_core::{DomainId, Error, FieldError};
 
 use crate::english;
 use crate::form::Form;
-use crate::picker;
+use crate::placed_roles;
 use crate::problem::{collected, if_allowed};
-use crate::roles;
-use crate::rows;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Field, errors_of_list};
@@ -91,6 +90,7 @@ impl Fields {
         let typed_scopes = form.map(typed_scopes).unwrap_or_default();
         let subject_claim = provider.map(|provider| provider.subject_claim).unwrap_or_default();
         let provisioning = provider.map(|provider| provider.provisioning).unwrap_or_default();
+        let stored_roles = provider.map(|provider| provider.roles.as_slice()).unwrap_or_default();
         Ok(Self {
             texts: vec![
                 shown(Field::text("name", english::NAME), name),
@@ -117,8 +117,8 @@ impl Fields {
             provisioning: value("provisioning", provisioning.as_str()),
             provisioning_error: error_of("provisioning", english::PROVISIONING),
             roles: match form {
-                Some(form) => typed_rows(console, form, errors),
-                None => stored_rows(console, signed_in, provider).await?,
+                Some(form) => placed_roles::typed_rows(console, (form, errors), MAX_ROLES),
+                None => placed_roles::stored_rows(console, signed_in, stored_roles).await?,
             },
             factor_is_trusted: has("factorIsTrusted", provider.is_some_and(|provider| provider.factor_is_trusted)),
             enabled: has("enabled", provider.is_none_or(|provider| provider.enabled)),
@@ -134,44 +134,6 @@ fn set_of(domains: &[DomainId]) -> BTreeSet<DomainId> {
     domains.iter().copied().collect()
 }
 
-fn role_fields(console: &Console, number: usize) -> [Field; 2] {
-    let role = Field::text(rows::name("role", number), english::ROLE).optional();
-    let organization = Field::text(rows::name("organization", number), english::ORGANIZATION).optional();
-    [
-        picker::of_role(console, role),
-        picker::of_organization(console, organization.with_hint(english::ORGANIZATION_OR_TENANT)),
-    ]
-}
-
-fn typed_rows(console: &Console, form: &Form, errors: &[FieldError]) -> Vec<Vec<Field>> {
-    let shown = |number| role_fields(console, number).map(|field| field.shown(form, errors)).into();
-    (0..rows::number(form, MAX_ROLES)).map(shown).collect()
-}
-
-/// Returns the rows of the roles of a provider, or an empty row.
-async fn stored_rows(
-    console: &Console,
-    signed_in: &SignedIn,
-    provider: Option<&IdentityProvider>,
-) -> Result<Vec<Vec<Field>>, Error> {
-    let (iam, caller) = (&console.iam, &signed_in.caller);
-    let stored = provider.map(|provider| provider.roles.as_slice()).unwrap_or_default();
-    if stored.is_empty() {
-        return Ok(vec![role_fields(console, 0).into()]);
-    }
-    let named = if_allowed(roles::all(iam, caller).await)?.unwrap_or_default();
-    let mut shown = Vec::new();
-    for (number, provided) in stored.iter().enumerate() {
-        let found = named.iter().find(|role| role.id == provided.role_id);
-        let name = found.map_or_else(|| provided.role_id.to_string(), |role| role.name.to_string());
-        let place = provided.organization_id.map(|id| id.to_string()).unwrap_or_default();
-        let place = picker::shown_organization(iam, caller, &place).await?;
-        let [role, organization] = role_fields(console, number);
-        shown.push(vec![role.filled(&name), organization.filled(&place)]);
-    }
-    Ok(shown)
-}
-
 /// Returns the scopes that a form names, separated by spaces.
 fn typed_scopes(form: &Form) -> Vec<String> {
     form.get("scopes").split_whitespace().map(str::to_owned).collect()
@@ -184,7 +146,7 @@ struct Typed {
     domains: Vec<DomainId>,
     subject_claim: SubjectClaim,
     provisioning: Provisioning,
-    roles: Vec<ProvidedRole>,
+    roles: Vec<PlacedRole>,
     /// The row of each role.
     rows: Vec<usize>,
 }
@@ -204,41 +166,11 @@ impl Typed {
         let subject_claim = collected(subject_claim, &mut errors)?.unwrap_or_default();
         let provisioning = form.get("provisioning").parse::<Provisioning>().map_err(|_| chosen("provisioning"));
         let provisioning = collected(provisioning, &mut errors)?.unwrap_or_default();
-        let (roles, rows) = typed_roles(console, signed_in, form, &mut errors).await?;
+        let (roles, rows) = placed_roles::typed(console, signed_in, (form, MAX_ROLES), &mut errors).await?;
         if !errors.is_empty() {
             return Err(Error::Validation(errors));
         }
         let (scopes, secret) = (typed_scopes(form), secret.map(ClientSecret::from));
         Ok(Self { scopes, secret, domains, subject_claim, provisioning, roles, rows })
     }
-}
-
-/// Returns the roles of a form, and the row of each.
-async fn typed_roles(
-    console: &Console,
-    signed_in: &SignedIn,
-    form: &Form,
-    errors: &mut Vec<FieldError>,
-) -> Result<(Vec<ProvidedRole>, Vec<usize>), Error> {
-    let (iam, caller) = (&console.iam, &signed_in.caller);
-    let (mut roles, mut numbers) = (Vec::new(), Vec::new());
-    for number in 0..rows::number(form, MAX_ROLES) {
-        let [role, organization] = ["role", "organization"].map(|field| rows::name(field, number));
-        let typed_organization = form.given(&organization);
-        let Some(typed_role) = form.given(&role) else {
-            if typed_organization.is_some() {
-                errors.push(FieldError::new(role, english::ROLE_MISSING));
-            }
-            continue;
-        };
-        let role_id = collected(picker::role(iam, caller, &role, &typed_role).await, errors)?;
-        let typed = typed_organization.unwrap_or_default();
-        let organization_id = picker::organization(iam, caller, &organization, &typed).await;
-        let organization_id = collected(organization_id, errors)?.flatten();
-        if let Some(role_id) = role_id {
-            roles.push(ProvidedRole { role_id, organization_id });
-            numbers.push(number);
-        }
-    }
-    Ok((roles, numbers))
 }

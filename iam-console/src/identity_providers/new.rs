@@ -75,5 +75,5 @@ async fn make(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<Id
         enabled: form.has("enabled"),
     };
     let made = console.iam.identity_providers().create(&signed_in.caller, new).await;
-    Ok(made.map_err(|error| rows::as_typed(error, &typed.rows))?.id)
+    Ok(made.map_err(|error| rows::as_typed(error, "roles", &typed.rows))?.id)
 }

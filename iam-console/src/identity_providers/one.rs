@@ -147,7 +147,7 @@ async fn change(
         enabled: flag("enabled", provider.enabled),
     };
     let changed = console.iam.identity_providers().update_if(caller, provider.id, patch, &precondition(form)).await;
-    changed.map(|_| ()).map_err(|error| rows::as_typed(error, &typed.rows))
+    changed.map(|_| ()).map_err(|error| rows::as_typed(error, "roles", &typed.rows))
 }
 
 /// The change is made only if the provider is as the form shows it.

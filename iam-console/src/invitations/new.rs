@@ -115,5 +115,5 @@ async fn invite(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<
         roles,
     };
     let invitation = console.iam.invitations().create(&signed_in.caller, new).await;
-    Ok(invitation.map_err(|error| rows::as_typed(error, &numbers))?.id)
+    Ok(invitation.map_err(|error| rows::as_typed(error, "roles", &numbers))?.id)
 }

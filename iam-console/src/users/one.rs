@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::english;
 use crate::form::Form;
+use crate::group_names::GroupNames;
 use crate::keys::{self, Keys};
 use crate::picker;
 use crate::problem::{if_allowed, refused_form, refused_in_place};
@@ -38,6 +39,8 @@ struct UserPage {
     fields: Vec<Field>,
     /// `None` if the caller may not see them.
     roles: Option<Vec<Grant>>,
+    /// The groups that give some of them.
+    groups: GroupNames,
     /// `None` if the caller may not see them.
     sessions: Option<Vec<Session>>,
     current: Option<SessionId>,
@@ -123,12 +126,16 @@ async fn page_of(
     let (is_self, is_deleted) = (caller.user() == Some(id), user.status == UserStatus::Inactive);
     let may_update = frame.may(&permission::USERS_UPDATE);
     let keys = Keys::of(console, signed_in, &frame, id).await?;
+    let roles = if_allowed(iam.assignments().of_user(caller, id).await)?;
+    let groups = roles.iter().flatten().map(|grant| grant.assignment.directory_group_id);
+    let groups = GroupNames::read(console, caller, groups).await?;
     Ok(UserPage {
         notice: "",
         error: String::new(),
         home: Some(home).filter(|home| !home.is_empty()),
         fields,
-        roles: if_allowed(iam.assignments().of_user(caller, id).await)?,
+        roles,
+        groups,
         sessions: if_allowed(iam.sessions().list(caller, id).await)?,
         current: caller.require_user().ok().map(|(_, session)| session),
         keys: if is_deleted { keys.of_deleted() } else { keys },

@@ -11,13 +11,14 @@ use iam_core::access_review::{AccessReviewFilter, AccessReviewStatus, NewAccessR
 use iam_core::api_key::NewApiKey;
 use iam_core::assignment::{Assignment, NewAssignment};
 use iam_core::audit::AuditFilter;
+use iam_core::directory::{DeletedUsers, Directory, NewDirectory};
 use iam_core::domain::Domain;
 use iam_core::identity_provider::{IdentityProvider, NewIdentityProvider};
 use iam_core::invitation::{Invitation, InvitedRole, NewInvitation};
 use iam_core::organization::{NewOrganization, Organization};
 use iam_core::page::PageRequest;
 use iam_core::role::{NewRole, Role};
-use iam_core::user::{User, UserPatch, UserStatus};
+use iam_core::user::{NewServiceAccount, User, UserPatch, UserStatus};
 use iam_core::webhook::{NewWebhook, Webhook};
 use iam_core::{AccessReviewId, ApiKeyId, AssignmentId, Caller, OrganizationId, SessionId, UserId};
 
@@ -107,6 +108,14 @@ const OFFERED: &[&str] = &[
     "PATCH /identity-providers/{id} (name)",
     "PATCH /identity-providers/{id} (anything else)",
     "DELETE /identity-providers/{id}",
+    "GET /directories",
+    "POST /directories",
+    "POST /directories (that adopts)",
+    "GET /directories/{id}",
+    "PATCH /directories/{id} (name)",
+    "PATCH /directories/{id} (adopt)",
+    "DELETE /directories/{id} (keep)",
+    "DELETE /directories/{id} (suspend)",
 ];
 
 /// A line of the table: an operation, a target, and the outcome for each person.
@@ -344,6 +353,30 @@ impl World {
             let system = Caller::system(owner.tenant(), "test");
             for provider in providers.list(&system).await.unwrap() {
                 providers.delete(&system, provider.id).await.unwrap();
+            }
+        }
+    }
+
+    /// A service account of a tenant.
+    async fn account(&self, owner: &Caller) -> UserId {
+        let new = NewServiceAccount { name: fresh("Robot ") };
+        self.app.iam.users().create_service_account(owner, new).await.unwrap().id
+    }
+
+    /// The only directory of a tenant, which may have no more than 10.
+    async fn directory(&self, target: &str) -> Directory {
+        self.remove_directories().await;
+        let owner = self.owner_of(target);
+        let (name, service_account) = (fresh("Staff "), self.account(owner).await);
+        let new = NewDirectory { name, service_account, identity_provider: None, adopt: false };
+        self.app.iam.directories().create(owner, new).await.unwrap()
+    }
+
+    async fn remove_directories(&self) {
+        let directories = self.app.iam.directories();
+        for owner in [&self.owner, &self.foreign_owner] {
+            for (directory, _) in directories.list(owner).await.unwrap() {
+                directories.delete(owner, directory.id, DeletedUsers::Keep).await.unwrap();
             }
         }
     }
@@ -658,6 +691,38 @@ impl World {
                 let version = provider.version.to_string();
                 self.does(by, &format!("/identity-providers/{}/delete", provider.id), &[("version", &version)]).await
             }
+            "GET /directories" => self.opens(by, "/directories").await,
+            "POST /directories" | "POST /directories (that adopts)" => {
+                self.remove_directories().await;
+                let (name, account) = (fresh("Staff "), self.account(self.owner_near(by).await).await.to_string());
+                let mut fields = vec![("name", &*name), ("account", "known-key"), ("serviceAccountId", &*account)];
+                if operation.ends_with("(that adopts)") {
+                    fields.push(("adopt", "1"));
+                }
+                self.does(by, "/directories/new", &fields).await
+            }
+            "GET /directories/{id}" => {
+                self.opens(by, &format!("/directories/{}", self.directory(target).await.id)).await
+            }
+            "PATCH /directories/{id} (name)" | "PATCH /directories/{id} (adopt)" => {
+                let directory = self.directory(target).await;
+                let (mut name, version) = (directory.name.to_string(), directory.version.to_string());
+                let mut fields = vec![("version", &*version)];
+                if operation.ends_with("(name)") {
+                    name = fresh("Staff ");
+                } else {
+                    fields.push(("adopt", "1"));
+                }
+                fields.push(("name", &name));
+                self.does(by, &format!("/directories/{}", directory.id), &fields).await
+            }
+            "DELETE /directories/{id} (keep)" | "DELETE /directories/{id} (suspend)" => {
+                let directory = self.directory(target).await;
+                let version = directory.version.to_string();
+                let users = if operation.ends_with("(keep)") { "keep" } else { "suspend" };
+                let fields = [("users", users), ("version", &*version), ("confirmed", "yes")];
+                self.does(by, &format!("/directories/{}/delete", directory.id), &fields).await
+            }
             "POST /authz/check (of another)" => {
                 let user = self.user(target).await.id;
                 self.opens(by, &format!("/access?user={user}&permission=users:read&organization={place}")).await
@@ -672,12 +737,16 @@ impl World {
     /// The user that a row is about.
     async fn subject(&self, target: &str, by: &Person) -> User {
         match (target, by.user) {
-            ("oneself", Some(user)) => {
-                let is_foreign = self.app.iam.users().get(&self.owner, user).await.is_err();
-                let owner = if is_foreign { &self.foreign_owner } else { &self.owner };
-                self.app.iam.users().get(owner, user).await.unwrap()
-            }
+            ("oneself", Some(user)) => self.app.iam.users().get(self.owner_near(by).await, user).await.unwrap(),
             _ => self.user(target).await,
+        }
+    }
+
+    /// The owner of the tenant of a person.
+    async fn owner_near(&self, by: &Person) -> &Caller {
+        match by.user {
+            Some(user) if self.app.iam.users().get(&self.owner, user).await.is_err() => &self.foreign_owner,
+            _ => &self.owner,
         }
     }
 

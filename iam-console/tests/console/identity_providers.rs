@@ -4,9 +4,10 @@ use axum::http::StatusCode;
 use chrono::TimeDelta;
 use iam_core::domain::Domain;
 use iam_core::identity_provider::{
-    IdentityProvider, IdentityProviderPatch, NewIdentityProvider, ProvidedRole, Provisioning, SubjectClaim,
+    IdentityProvider, IdentityProviderPatch, NewIdentityProvider, Provisioning, SubjectClaim,
 };
 use iam_core::organization::NewOrganization;
+use iam_core::role::PlacedRole;
 use iam_core::{Caller, IdentityProviderId};
 
 use crate::app::{Answer, App, CALLBACKS, EMAIL, PASSWORD, person};
@@ -122,8 +123,8 @@ async fn a_new_provider_has_all_that_was_typed_and_shows_its_addresses() {
     assert_eq!(made.domain_ids, [domain.id]);
     let role = async |name: &str| app.iam.roles().by_name(ada, name).await.unwrap().unwrap().id;
     let expected = [
-        ProvidedRole { role_id: role("MEMBER").await, organization_id: Some(north.id) },
-        ProvidedRole { role_id: role("AUDITOR").await, organization_id: None },
+        PlacedRole { role_id: role("MEMBER").await, organization_id: Some(north.id) },
+        PlacedRole { role_id: role("AUDITOR").await, organization_id: None },
     ];
     assert_eq!(made.roles, expected);
 

@@ -8,6 +8,7 @@ mod account;
 mod app;
 mod attack;
 mod audit;
+mod directories;
 mod domains;
 mod federation;
 mod frame;

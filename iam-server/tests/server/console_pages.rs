@@ -29,6 +29,8 @@ struct Seed {
     organization: String,
     review: String,
     role: String,
+    directory: String,
+    group: String,
 }
 
 impl Seed {
@@ -46,13 +48,33 @@ impl Seed {
         let review = text(&client.post("/api/v1/access-reviews", &review).expect(201)["id"]);
         let role = json!({ "name": "CASHIER", "permissions": ["users:read"] });
         let role = text(&client.post("/api/v1/roles", &role).expect(201)["id"]);
-        Self { user, webhook, organization, review, role }
+        let (directory, group) = Self::directory(&client, &role);
+        Self { user, webhook, organization, review, role, directory, group }
+    }
+
+    /// Makes a directory that has sent a group, which gives a role, and a request that was refused.
+    fn directory(client: &Client, role: &str) -> (String, String) {
+        let id = |path: &str, body: &Value| text(&client.post(path, body).expect(201)["id"]);
+        let account = id("/api/v1/service-accounts", &json!({ "name": "Entra" }));
+        let provisioner = id("/api/v1/roles", &json!({ "name": "PROVISIONER", "permissions": ["users:*"] }));
+        id("/api/v1/role-assignments", &json!({ "userId": account, "roleId": provisioner }));
+        let directory = id("/api/v1/directories", &json!({ "name": "Entra", "serviceAccountId": account }));
+        let key = json!({ "name": "entra", "permissions": ["users:*"] });
+        let key = client.post(&format!("/api/v1/users/{account}/api-keys"), &key).expect(201);
+        let entra = client.with_token(&text(&key["key"]));
+        let finance = json!({ "displayName": "Finance" });
+        let group = text(&entra.post("/scim/v2/Groups", &finance).expect(201)["id"]);
+        entra.post("/scim/v2/Groups", &finance).expect(409);
+        let grants = json!({ "grants": [{ "roleId": role }] });
+        let path = format!("/api/v1/directories/{directory}/groups/{group}/grants");
+        client.send("PUT", &path, Some(&grants.to_string())).unwrap().expect(200);
+        (directory, group)
     }
 }
 
 /// The pages for a person that is signed in.
 fn pages(seed: &Seed) -> Vec<String> {
-    let Seed { user, webhook, organization, review, role } = seed;
+    let Seed { user, webhook, organization, review, role, directory, group } = seed;
     let fixed = [
         "",
         "/users",
@@ -79,6 +101,8 @@ fn pages(seed: &Seed) -> Vec<String> {
         "/audit?from=2020-01-01&until=2020-01-01",
         "/webhooks",
         "/webhooks/new",
+        "/directories",
+        "/directories/new",
         "/tenant",
         "/account",
         "/account/email",
@@ -97,6 +121,10 @@ fn pages(seed: &Seed) -> Vec<String> {
         format!("/organizations/{organization}/move"),
         format!("/access-reviews/{review}"),
         format!("/webhooks/{webhook}"),
+        format!("/directories/{directory}"),
+        format!("/directories/{directory}/groups"),
+        format!("/directories/{directory}/groups?search=nothing"),
+        format!("/directories/{directory}/groups/{group}"),
     ];
     fixed.map(str::to_owned).into_iter().chain(of_seed).collect()
 }
