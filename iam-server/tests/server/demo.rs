@@ -81,7 +81,7 @@ const BY_OTHERS: [&str; 11] = [
 
 /// Every example is sent as it stands, by the administrator of the demo. A change is sent to a server of its own. What
 /// is random comes from the server: a refresh token, a challenge, a code, and the ids of a session, of the invitation,
-/// of a factor, of the API key, of a webhook, of a directory and of a domain.
+/// of a factor, of the API key, of a webhook, of a directory, of a group and of a domain.
 #[test]
 fn the_example_of_every_request_succeeds_in_the_demo() {
     let demo = Home::new();
@@ -217,10 +217,28 @@ impl<'a> Ada<'a> {
                     self.client.get(&format!("/api/v1{}", url.trim_end_matches("/{itemId}"))).expect(200)
                     ["data"][0]["id"].clone()
                 };
+                // Its account holds what a group may give.
                 let directory = || {
-                    let robot = self.client.get("/api/v1/users?kind=SERVICE").expect(200)["data"][0]["id"].clone();
-                    let body = json!({ "name": "Staff", "serviceAccountId": robot });
+                    let account = self.client.post("/api/v1/service-accounts", &json!({ "name": "Staff" })).expect(201)
+                        ["id"]
+                        .clone();
+                    let roles = self.client.get("/api/v1/roles").expect(200)["data"].clone();
+                    let administrator =
+                        roles.as_array().unwrap().iter().find(|role| role["name"] == "TENANT_ADMIN").unwrap();
+                    let body = json!({ "userId": account, "roleId": administrator["id"] });
+                    self.client.post("/api/v1/role-assignments", &body).expect(201);
+                    let body = json!({ "name": "Staff", "serviceAccountId": account });
                     self.client.post("/api/v1/directories", &body).expect(201)["id"].clone()
+                };
+                let group = || {
+                    let directory = url.split("/groups").next().unwrap();
+                    let account =
+                        text(&self.client.get(&format!("/api/v1{directory}")).expect(200)["serviceAccountId"]);
+                    let body = json!({ "name": "staff", "permissions": ["*"] });
+                    let key = self.client.post(&format!("/api/v1/users/{account}/api-keys"), &body).expect(201);
+                    let provider = self.client.with_token(&text(&key["key"]));
+                    provider.post("/scim/v2/Groups", &json!({ "displayName": "Order clerks" })).expect(201)["id"]
+                        .clone()
                 };
                 let domain = || {
                     let name = format!("d{}.example", fastrand::u64(..));
@@ -228,6 +246,7 @@ impl<'a> Ada<'a> {
                 };
                 let value = match path {
                     _ if name == "itemId" => item(),
+                    _ if name == "groupId" => group(),
                     _ if path.starts_with("/access-reviews") => review(),
                     _ if path.starts_with("/api-keys") => key(),
                     _ if path.starts_with("/directories") => directory(),

@@ -31,6 +31,7 @@ mod mail;
 mod passkey;
 mod preview;
 mod process;
+mod provisioning;
 mod rate_limit;
 mod replicas;
 mod revocation;
