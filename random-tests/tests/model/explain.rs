@@ -59,9 +59,7 @@ fn tenant(random: &mut Rng) -> Tenant {
     for _ in 0..random.usize(1..4) {
         let status =
             [Status::Active, Status::Active, Status::Active, Status::Suspended, Status::Inactive][random.usize(..5)];
-        let (email, first_name) = (String::new(), String::new());
-        let user = state::User { email, is_verified: false, has_password: true, first_name, status, home: None };
-        tenant.users.push(user);
+        tenant.users.push(state::User { has_password: true, status, ..state::User::default() });
     }
     for _ in 0..random.usize(1..5) {
         let count = random.usize(..4);
@@ -91,7 +89,7 @@ fn tenant(random: &mut Rng) -> Tenant {
         }
         let until = [NEVER, NEVER, NOW - 1, NOW, NOW + 1, NOW + 1_000][random.usize(..6)];
         let (user, role) = (random.usize(..tenant.users.len()), random.usize(..tenant.roles.len()));
-        tenant.assignments.push(state::Assignment { user, role, spot, until, gone: false });
+        tenant.assignments.push(state::Assignment { user, role, spot, until, group: None, gone: false });
     }
     tenant
 }
@@ -140,6 +138,7 @@ fn grant(tenant: &Tenant, number: usize) -> Grant {
             expires_at: (kept.until != NEVER).then(|| time(kept.until)),
             created_at: time(NOW),
             created_by: None,
+            directory_group_id: None,
         },
         role: role(tenant, kept.role),
         organization: kept.spot.map(|spot| GrantOrganization {
@@ -204,6 +203,7 @@ impl Asked<'_> {
         let kept = &self.tenant.assignments[number(grant.assignment.into())];
         let organization: Option<OrganizationId> = kept.spot.map(id);
         assert_eq!(grant.organization, organization);
+        assert_eq!(grant.directory_group, None);
         assert_eq!(grant.inherited_from, organization.filter(|_| kept.spot != self.spot));
         assert_eq!(grant.role, id::<RoleId>(kept.role));
         assert_eq!(grant.role_name.as_str(), self.tenant.roles[kept.role].name);
@@ -282,7 +282,7 @@ fn an_unknown_user_and_an_unknown_organization_are_denied() {
     });
     let role = tenant.roles.len() - 1;
     tenant.users[0].status = Status::Active;
-    tenant.assignments.push(state::Assignment { user: 0, role, spot: None, until: NEVER, gone: false });
+    tenant.assignments.push(state::Assignment { user: 0, role, spot: None, until: NEVER, group: None, gone: false });
     let all = [grant(&tenant, tenant.assignments.len() - 1)];
     let mut snapshot = Snapshot::new(Hierarchy::default());
     snapshot.insert(id(0), user_status(Status::Active), Authority::of(&all));

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iam_core::assignment::Assignments;
+use iam_core::directory::Directories;
 use iam_core::organization::Organizations;
 use iam_core::role::Roles;
 use iam_core::user::Users;
@@ -18,6 +19,7 @@ pub(crate) trait Services {
     fn roles(&self) -> Roles<'_>;
     fn organizations(&self) -> Organizations<'_>;
     fn assignments(&self) -> Assignments<'_>;
+    fn directories(&self) -> Directories<'_>;
 }
 
 macro_rules! services {
@@ -37,6 +39,10 @@ macro_rules! services {
 
             fn assignments(&self) -> Assignments<'_> {
                 self.assignments()
+            }
+
+            fn directories(&self) -> Directories<'_> {
+                self.directories()
             }
         }
     )+};

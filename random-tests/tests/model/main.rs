@@ -16,10 +16,10 @@ use test_support::{TestStore, repetitions, reused};
 use world::Installation;
 
 /// The number of worlds in a long run.
-const WORLDS: usize = 60;
+const WORLDS: usize = 40;
 
 /// The number of steps in each world.
-const STEPS: usize = 200;
+const STEPS: usize = 260;
 
 pub(crate) fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))

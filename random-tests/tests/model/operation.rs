@@ -2,7 +2,11 @@
 
 #![cfg(test)]
 
+mod directory;
+
 use fastrand::Rng;
+
+pub(crate) use directory::{EntryPatch, GroupPatch, MemberPatch, NewEntry, Placed, Provision};
 
 use crate::state::{Key, Moment, NEVER, Scope, Status, Tenant};
 
@@ -44,6 +48,12 @@ pub(crate) enum Operation {
     LogIn { person: Person },
     Link { person: Person },
     Unlink { identity: Ref },
+    CreateAccount,
+    CreateDirectory { account: Ref, adopts: bool },
+    DeleteDirectory { directory: Ref, suspends: bool },
+    SetGrants { group: Ref, grants: Vec<Placed> },
+    Provision { directory: Option<usize>, provision: Provision },
+    Review { user: Ref, kept: Option<Ref> },
     StepUp,
     Sweep,
     Wait { by: Moment },
@@ -82,7 +92,8 @@ impl Operation {
             | Self::PatchUser { .. }
             | Self::Suspend { .. }
             | Self::Reactivate { .. }
-            | Self::DeleteUser { .. } => true,
+            | Self::DeleteUser { .. }
+            | Self::SetGrants { .. } => true,
             Self::Register { .. }
             | Self::Unregister { .. }
             | Self::CreateUser { .. }
@@ -90,6 +101,11 @@ impl Operation {
             | Self::LogIn { .. }
             | Self::Link { .. }
             | Self::Unlink { .. }
+            | Self::CreateAccount
+            | Self::CreateDirectory { .. }
+            | Self::DeleteDirectory { .. }
+            | Self::Provision { .. }
+            | Self::Review { .. }
             | Self::StepUp
             | Self::Sweep
             | Self::Wait { .. }
@@ -121,6 +137,8 @@ pub(crate) enum Read {
     Roles,
     Permissions,
     Organizations,
+    Directories,
+    Groups(Ref),
     Assignments,
     User(Ref),
     Role(Ref),
@@ -169,6 +187,11 @@ const PATTERNS: &[&str] = &[
     "roles:update",
     "permissions:*",
     "permissions:create",
+    "directories:*",
+    "directories:create",
+    "directories:read",
+    "directories:update",
+    "access-reviews:*",
     "organizations:*",
     "organizations:*",
     "organizations:create",
@@ -316,13 +339,16 @@ impl Chooser<'_> {
         format!("user{}@{domain}", self.random.u8(..40))
     }
 
-    fn own_user(&mut self) -> usize {
-        self.random.usize(..self.tenants[self.tenant].users.len())
+    /// Chooses a person, in any status.
+    fn own_person(&mut self) -> usize {
+        let users = &self.tenants[self.tenant].users;
+        let people: Vec<usize> = (0..users.len()).filter(|user| !users[*user].is_service).collect();
+        people[self.random.usize(..people.len())]
     }
 
     /// Chooses a person, often with the address of a user.
     fn person(&mut self) -> Person {
-        let (user, other) = (self.own_user(), self.email());
+        let (user, other) = (self.own_person(), self.email());
         let email = if self.random.bool() { self.tenants[self.tenant].users[user].email.clone() } else { other };
         Person {
             provider: usize::from(self.random.u8(..4) == 0),
@@ -340,8 +366,9 @@ impl Chooser<'_> {
         (found.index < self.tenants[found.tenant].identities.len()).then_some(found)
     }
 
-    fn item(&mut self) -> Item {
-        let user = self.user();
+    pub(crate) fn item(&mut self) -> Item {
+        let account = if self.random.u8(..6) == 0 { self.account_of_directory() } else { None };
+        let user = account.unwrap_or_else(|| self.user());
         let role = self.role();
         let scope = self.tenants[role.tenant].roles[role.index].scope;
         // Most items fit the scope of the role, so that the other reasons for a refusal are tested, too.
@@ -391,13 +418,13 @@ impl Chooser<'_> {
                 let patch = UserPatch { home: Some(self.organization()), ..UserPatch::default() };
                 Operation::PatchUser { user: self.user(), patch }
             }
-            17..19 => Operation::VerifyEmail { user: self.own_user() },
+            17..19 => Operation::VerifyEmail { user: self.own_person() },
             _ => Operation::AssignAll { items: vec![self.item(), self.item()] },
         }
     }
 
     pub(crate) fn operation(&mut self) -> Operation {
-        match self.random.u8(..120) {
+        match self.random.u8(..136) {
             0..4 => {
                 let (name, scope) = (self.role_name(), self.scope());
                 Operation::CreateRole { name, scope, permissions: self.permissions() }
@@ -453,14 +480,19 @@ impl Chooser<'_> {
                 Some(identity) => Operation::Unlink { identity },
                 None => Operation::LogIn { person: self.person() },
             },
-            107..109 => Operation::VerifyEmail { user: self.own_user() },
+            107..109 => Operation::VerifyEmail { user: self.own_person() },
+            109 => Operation::CreateAccount,
+            110..113 => self.create_directory(),
+            113 => self.delete_directory(),
+            114..118 => self.set_grants(),
+            118..123 => self.review(),
             _ => Operation::Read(self.read()),
         }
     }
 
     fn read(&mut self) -> Read {
         let organization = self.organization();
-        match (self.random.u8(..17), organization) {
+        match (self.random.u8(..19), organization) {
             (16, Some(organization)) => Read::Members(organization),
             (0..2, _) => Read::Users,
             (2, _) => Read::Roles,
@@ -473,6 +505,8 @@ impl Chooser<'_> {
             (11, Some(organization)) => Read::Tree(organization),
             (12, Some(organization)) => Read::Children(organization),
             (13, Some(organization)) => Read::Ancestors(organization),
+            (17, _) => Read::Directories,
+            (18, _) => self.directory().map_or(Read::Directories, Read::Groups),
             _ => Read::RolesOf(self.any(|tenant| tenant.users.len())),
         }
     }

@@ -4,8 +4,12 @@
 
 #![cfg(test)]
 
+mod directory;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+pub(crate) use directory::{Context, Directory, Entry, Group};
 
 /// Milliseconds since the start of the world.
 pub(crate) type Moment = i64;
@@ -16,8 +20,9 @@ pub(crate) const NEVER: Moment = Moment::MAX;
 /// A resource scope: the whole tenant, or the organization with this number.
 pub(crate) type Spot = Option<usize>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Status {
+    #[default]
     Active,
     Suspended,
     Inactive,
@@ -41,14 +46,19 @@ impl Scope {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct User {
+    /// A text that is no address for a service account.
     pub(crate) email: String,
+    pub(crate) is_service: bool,
     pub(crate) is_verified: bool,
     pub(crate) has_password: bool,
     pub(crate) first_name: String,
+    pub(crate) external_id: Option<String>,
     pub(crate) status: Status,
     pub(crate) home: Spot,
+    /// The last change of a user who is INACTIVE. Of other users, it has no meaning.
+    pub(crate) ended: Moment,
 }
 
 /// A link between a user and an account at a provider of the tenant.
@@ -91,6 +101,8 @@ pub(crate) struct Assignment {
     pub(crate) role: usize,
     pub(crate) spot: Spot,
     pub(crate) until: Moment,
+    /// The group that gives the role.
+    pub(crate) group: Option<usize>,
     pub(crate) gone: bool,
 }
 
@@ -107,11 +119,17 @@ pub(crate) struct Tenant {
     /// The role that the providers give, and where.
     pub(crate) provided: Option<(usize, Spot)>,
     pub(crate) identities: Vec<Identity>,
+    pub(crate) directories: Vec<Directory>,
+    /// What directories say of their users, by the index of the user.
+    pub(crate) entries: BTreeMap<usize, Entry>,
+    pub(crate) groups: Vec<Group>,
     /// When the sessions of users authenticated, by the index of the user.
     pub(crate) authenticated: BTreeMap<usize, Moment>,
     /// The assignments that are in force also where an organization is suspended: what a key limited to an organization
     /// has of an assignment above.
     pub(crate) from_above: BTreeSet<usize>,
+    /// The user of the key that acts, beside the user that the key is.
+    pub(crate) owner_of_key: Option<usize>,
 }
 
 /// An API key: what limits it.
@@ -140,8 +158,17 @@ impl fmt::Display for Tenant {
             writeln!(f, "organization {number}: below {parent:?} {status:?} {slug:?}")?;
         }
         for (number, assignment) in self.assignments.iter().enumerate().filter(|(_, assignment)| !assignment.gone) {
-            let Assignment { user, role, spot, until, .. } = assignment;
-            writeln!(f, "assignment {number}: user {user}, role {role} in {spot:?} until {until}")?;
+            let Assignment { user, role, spot, until, group, .. } = assignment;
+            writeln!(f, "assignment {number}: user {user}, role {role} in {spot:?} until {until} by {group:?}")?;
+        }
+        for (number, directory) in self.directories.iter().enumerate().filter(|(_, directory)| !directory.gone) {
+            writeln!(f, "directory {number}: {directory:?}")?;
+        }
+        for (user, entry) in &self.entries {
+            writeln!(f, "user {user} is {entry:?}")?;
+        }
+        for (number, group) in self.groups.iter().enumerate().filter(|(_, group)| !group.gone) {
+            writeln!(f, "group {number}: {group:?}")?;
         }
         Ok(())
     }
@@ -240,6 +267,7 @@ impl Tenant {
     /// limits of the key. Returns this user, too.
     pub(crate) fn with_key(&self, key: &Key) -> (Self, usize) {
         let mut with = self.clone();
+        with.owner_of_key = Some(key.user);
         let user = with.users.len();
         with.users.push(self.users[key.user].clone());
         for (number, assignment) in self.assignments.iter().enumerate().filter(|(_, it)| it.user == key.user) {
@@ -400,7 +428,7 @@ impl Tenant {
         self.spots().into_iter().any(|spot| self.may(user, permission, spot, now))
     }
 
-    /// The number of active users who are tenant-wide administrators without an end.
+    /// The number of active people who are tenant-wide administrators without an end.
     pub(crate) fn administrators(&self) -> usize {
         let administers = |user: usize| {
             self.assignments.iter().any(|assignment| {
@@ -411,7 +439,8 @@ impl Tenant {
                     && self.roles[assignment.role].name == "TENANT_ADMIN"
             })
         };
-        (0..self.users.len()).filter(|user| self.users[*user].status == Status::Active && administers(*user)).count()
+        let can_administer = |user: &User| user.status == Status::Active && !user.is_service;
+        (0..self.users.len()).filter(|user| can_administer(&self.users[*user]) && administers(*user)).count()
     }
 
     pub(crate) fn expired(&self, now: Moment) -> Vec<usize> {

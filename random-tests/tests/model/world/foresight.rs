@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use iam_core::Caller;
 use iam_core::access::{Question, Until};
-use iam_core::assignment::AssignmentFilter;
+use iam_core::assignment::{Assignment, AssignmentFilter};
 use iam_core::preview::{Direction, RightChange};
 
 use super::{World, all, kind, position};
@@ -97,8 +97,11 @@ impl World<'_> {
             at: Some(self.time(at)),
         };
         let decision = self.iam().access().check(&system, question).await.unwrap();
-        let found: BTreeSet<usize> =
-            decision.grants.iter().map(|grant| position(&names.assignments, &grant.assignment)).collect();
+        let by = |number: usize| then.assignments[number].group.map(|group| names.groups[group]);
+        let expected: BTreeSet<_> = expected.into_iter().map(|number| (number, by(number))).collect();
+        let found = decision.grants.iter();
+        let found: BTreeSet<_> =
+            found.map(|grant| (position(&names.assignments, &grant.assignment), grant.directory_group)).collect();
         assert_eq!(found, expected, "{}", story());
         assert_eq!(decision.is_allowed(), !expected.is_empty(), "{}", story());
 
@@ -114,12 +117,15 @@ impl World<'_> {
         let filter = AssignmentFilter { user: Some(names.users[user]), ..AssignmentFilter::default() };
         let listed = self.iam().assignments().list_at(&system, &filter, self.time(at), all()).await.unwrap();
         let of_user = self.iam().assignments().of_user_at(&system, names.users[user], self.time(at)).await.unwrap();
-        let listed: BTreeSet<usize> =
-            listed.items.iter().map(|listed| position(&names.assignments, &listed.assignment.id)).collect();
-        let of_user: BTreeSet<usize> =
-            of_user.iter().map(|grant| position(&names.assignments, &grant.assignment.id)).collect();
+        let shown = |assignment: &Assignment| {
+            let group = assignment.directory_group_id.map(|group| position(&names.groups, &group));
+            (position(&names.assignments, &assignment.id), group)
+        };
+        let listed: BTreeSet<_> = listed.items.iter().map(|listed| shown(&listed.assignment)).collect();
+        let of_user: BTreeSet<_> = of_user.iter().map(|grant| shown(&grant.assignment)).collect();
         let is_held = |number: &usize| then.assignments[*number].user == user && then.is_live(*number, at);
-        let expected: BTreeSet<usize> = (0..then.assignments.len()).filter(is_held).collect();
+        let held = (0..then.assignments.len()).filter(is_held);
+        let expected: BTreeSet<_> = held.map(|number| (number, then.assignments[number].group)).collect();
         assert_eq!((&listed, &of_user), (&expected, &expected), "{}", story());
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use iam_core::clock::{Clock as _, Timestamp};
 use iam_core::federation::{Finished, StartFederation, code_challenge};
-use iam_core::identity_provider::{NewIdentityProvider, ProvidedRole, Provisioning};
+use iam_core::identity_provider::{NewIdentityProvider, Provisioning};
+use iam_core::role::PlacedRole;
 use iam_core::secret::ChallengeToken;
 use iam_core::{Caller, Error, RequestContext, Unauthenticated, UserId};
 use serde_json::json;
@@ -47,7 +48,7 @@ impl World<'_> {
                     client_id: CLIENT_ID.to_owned(),
                     domains,
                     provisioning: Provisioning::Create,
-                    roles: vec![ProvidedRole { role_id: names.roles[role], organization_id }],
+                    roles: vec![PlacedRole { role_id: names.roles[role], organization_id }],
                     ..NewIdentityProvider::default()
                 };
                 let made = iam.identity_providers().create(&system, new).await.unwrap();
