@@ -108,6 +108,7 @@ impl Ours {
                     expires_at: None,
                     created_at: now,
                     created_by: None,
+                    directory_group_id: None,
                 };
                 grants.push(Grant { assignment, role: Arc::clone(role), organization });
             }

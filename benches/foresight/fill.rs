@@ -156,6 +156,7 @@ fn grant(user: UserId, role: &Role, place: Option<&Organization>, created_at: Ti
         expires_at: None,
         created_at,
         created_by: None,
+        directory_group_id: None,
     };
     // Only the assignment is written.
     Grant { assignment, role: Arc::new(role.clone()), organization: None }
@@ -166,7 +167,9 @@ async fn fill_past(bare: &Bare, caller: &Caller, versions: i64) -> Outcome {
     match bare {
         Bare::Postgres(pool) => {
             let insert = query(
-                "INSERT INTO iam.past_assignments
+                "INSERT INTO iam.past_assignments (
+                    tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by, since
+                )
                 SELECT
                     tenant_id, id, created_at + n * interval '1 day', user_id, role_id, organization_id,
                     '2100-01-01'::timestamptz + n * interval '1 s', created_at, created_by,
@@ -183,7 +186,9 @@ async fn fill_past(bare: &Bare, caller: &Caller, versions: i64) -> Outcome {
         Bare::Sqlite(pool) => {
             let insert = query(
                 "WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ?2)
-                INSERT INTO past_assignments
+                INSERT INTO past_assignments (
+                    tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by, since
+                )
                 SELECT
                     tenant_id, id, created_at + n * 86400000, user_id, role_id, organization_id,
                     4102444800000 + n * 1000, created_at, created_by, created_at + (n - 1) * 86400000

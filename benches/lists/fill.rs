@@ -2,11 +2,11 @@
 
 use std::str::FromStr as _;
 
-use iam_benches::database::Database;
+use iam_benches::database::{Database, drop_indexes};
 use iam_benches::{Outcome, id};
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, query, query_as};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, query};
 use uuid::Uuid;
 
 /// The identifier of the tenant with this number.
@@ -24,16 +24,7 @@ pub(crate) async fn fill(database: &Database, sizes: &[u64]) -> Outcome {
 
 async fn fill_postgres(connection: &mut PgConnection, sizes: &[u64]) -> Outcome {
     connection.execute("SET maintenance_work_mem = '512MB'").await?;
-    let indexes: Vec<(String, String)> = query_as(
-        "SELECT c.relname, pg_get_indexdef(c.oid)
-        FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-        WHERE i.indrelid = 'iam.users'::regclass AND NOT i.indisunique",
-    )
-    .fetch_all(&mut *connection)
-    .await?;
-    for (name, _) in &indexes {
-        connection.execute(AssertSqlSafe(format!("DROP INDEX iam.{name}"))).await?;
-    }
+    let indexes = drop_indexes(connection, "iam.users").await?;
     for (number, users) in sizes.iter().enumerate() {
         let tenant = tenant(number);
         let insert = "INSERT INTO iam.tenants VALUES ($1, 'Bench', $1::text, 'ACTIVE', now(), now())";
@@ -60,7 +51,7 @@ async fn fill_postgres(connection: &mut PgConnection, sizes: &[u64]) -> Outcome 
             ) people";
         query(insert).bind(tenant).bind(i64::try_from(*users)?).execute(&mut *connection).await?;
     }
-    for (_, definition) in &indexes {
+    for definition in &indexes {
         connection.execute(AssertSqlSafe(definition.as_str())).await?;
     }
     connection.execute("VACUUM ANALYZE").await?;

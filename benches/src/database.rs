@@ -9,7 +9,7 @@ use iam_store_postgres::PostgresStore;
 use iam_store_sqlite::SqliteStore;
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection as _, Executor as _, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
 use test_support::postgres::TestDatabase;
 use test_support::sqlite::TestFile;
 
@@ -54,6 +54,25 @@ pub fn selected() -> impl Iterator<Item = &'static str> {
     let is_named = |kind: &str| env::args().any(|argument| argument == kind);
     let is_any_named = KINDS.into_iter().any(is_named);
     KINDS.into_iter().filter(move |kind| is_named(kind) || !is_any_named)
+}
+
+/// Removes the indexes of a table that only find rows, so that it is filled quickly. Returns the statements that make
+/// them again.
+///
+/// # Errors
+///
+/// Errors of the database.
+pub async fn drop_indexes(connection: &mut PgConnection, table: &str) -> Outcome<Vec<String>> {
+    let indexes = sqlx::query_as(
+        "SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
+        FROM pg_index i
+        WHERE i.indrelid = $1::text::regclass AND NOT i.indisunique",
+    );
+    let indexes: Vec<(String, String)> = indexes.bind(table).fetch_all(&mut *connection).await?;
+    for (name, _) in &indexes {
+        connection.execute(AssertSqlSafe(format!("DROP INDEX {name}"))).await?;
+    }
+    Ok(indexes.into_iter().map(|(_, definition)| definition).collect())
 }
 
 impl Database {
