@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::id::{AssignmentId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use crate::organization::{Node, OrganizationSummary};
 use crate::permission::{PermissionPattern, PermissionSet};
-use crate::role::{Role, RoleSummary, TENANT_ADMIN};
+use crate::role::{PlacedRole, Role, RoleSummary, TENANT_ADMIN};
 use crate::user::UserSummary;
 
 /// The maximum number of assignments that one call makes (`docs/http-api.md#role-assignments`).
@@ -182,6 +182,13 @@ impl OfferedRole {
             directory_group_id: None,
         };
         Grant { assignment, role: self.role, organization: self.organization }
+    }
+
+    /// Returns the role in its place, without its end.
+    #[must_use]
+    pub fn placed(&self) -> PlacedRole {
+        let organization_id = self.organization.as_ref().map(|organization| organization.id);
+        PlacedRole { role_id: self.role.id, organization_id }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Pages of lists (`docs/http-api.md#lists`).
 
+use std::cmp::Ordering;
+
 use crate::validate::{Fields, InvalidFields};
 
 /// The number of items of a page if the caller does not choose one.
@@ -102,6 +104,17 @@ pub enum SortOrder {
     /// Largest or latest first. A missing moment comes after all moments.
     #[default]
     Descending,
+}
+
+impl SortOrder {
+    /// Returns how two values compare in this order. `ascending` is how they compare in ascending order.
+    #[must_use]
+    pub fn directed(self, ascending: Ordering) -> Ordering {
+        match self {
+            Self::Ascending => ascending,
+            Self::Descending => ascending.reverse(),
+        }
+    }
 }
 
 #[cfg(test)]

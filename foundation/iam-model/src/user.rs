@@ -234,10 +234,6 @@ impl UserSort {
             UserSortKey::LastLoginAt => a.last_login_at.cmp(&b.last_login_at),
             UserSortKey::Status => a.status.as_str().cmp(b.status.as_str()),
         };
-        let directed = match self.order {
-            SortOrder::Ascending => ascending,
-            SortOrder::Descending => ascending.reverse(),
-        };
-        directed.then(a.id.cmp(&b.id))
+        self.order.directed(ascending).then(a.id.cmp(&b.id))
     }
 }

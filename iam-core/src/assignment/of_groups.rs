@@ -48,12 +48,6 @@ pub(crate) fn contexts(users: &[UserId], grants: &[PlacedRole]) -> Vec<GrantCont
     users.iter().flat_map(|user| grants.iter().map(move |grant| context(*user, grant))).collect()
 }
 
-/// Returns the role that is offered, in its place.
-pub(crate) fn placed(offered: &OfferedRole) -> PlacedRole {
-    let organization_id = offered.organization.as_ref().map(|organization| organization.id);
-    PlacedRole { role_id: offered.role.id, organization_id }
-}
-
 /// Returns these roles, each until the service account of a directory, or its key, holds all that it gives. `about` adds
 /// the number of the role to an error.
 ///
@@ -89,7 +83,7 @@ pub(crate) async fn begin(
     let (now, by) = (work.now(), work.caller().user());
     let (mut new, mut expired) = (Vec::new(), Vec::new());
     for gifts in gifts.chunks(AT_ONCE) {
-        let contexts: Vec<GrantContext> = gifts.iter().map(|(user, role)| context(*user, &placed(role))).collect();
+        let contexts: Vec<GrantContext> = gifts.iter().map(|(user, role)| context(*user, &role.placed())).collect();
         let found = work.reads().grants(GrantQuery::At(&contexts)).await?;
         let (held, over): (Vec<_>, Vec<_>) = found.into_iter().partition(|grant| grant.assignment.is_live(now));
         let held: HashSet<GrantContext> = held.iter().map(|grant| grant.assignment.context()).collect();
@@ -370,7 +364,7 @@ impl Covers {
     ) -> Result<Option<Until>> {
         let (role, organization) = (Arc::clone(&grant.role), grant.organization.clone());
         let offered = OfferedRole { role, organization, expires_at: None };
-        let place = (directory, placed(&offered));
+        let place = (directory, offered.placed());
         if let Some(known) = self.until.get(&place) {
             return Ok(*known);
         }

@@ -135,9 +135,8 @@ impl Directories<'_> {
         let (before, added, removed) = (Box::new(before), Vec::new(), Vec::new());
         work.apply(DirectoryGroupChange::Update { before, after: after.clone(), added, removed, given }).await?;
         let gifts = members.iter().flat_map(|user| covered.iter().map(move |role| (*user, role)));
-        let is_kept = |(user, role): &(UserId, &OfferedRole)| {
-            !withheld.contains(&of_groups::context(*user, &of_groups::placed(role)))
-        };
+        let is_kept =
+            |(user, role): &(UserId, &OfferedRole)| !withheld.contains(&of_groups::context(*user, &role.placed()));
         let gifts: Vec<(UserId, &OfferedRole)> = gifts.filter(is_kept).collect();
         let giver = Giver { group, rights: &account };
         let begun = of_groups::begin(iam, &mut work, &giver, &gifts).await?;

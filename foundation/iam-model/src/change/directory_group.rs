@@ -66,7 +66,7 @@ impl DirectoryGroupChange {
         };
         let new = after.iter().filter(|grant| !before.contains(grant));
         new.map(|grant| {
-            let given = given.iter().find(|given| placed(given) == *grant && given.expires_at.is_none());
+            let given = given.iter().find(|given| given.placed() == *grant && given.expires_at.is_none());
             given.map_or_else(GrantedRights::everything, GrantedRights::of_offered)
         })
         .collect()
@@ -77,11 +77,6 @@ impl DirectoryGroupChange {
             Self::Create { .. } | Self::Update { .. } | Self::Delete(_) | Self::Withhold(_) => Vec::new(),
         }
     }
-}
-
-fn placed(offered: &OfferedRole) -> PlacedRole {
-    let organization_id = offered.organization.as_ref().map(|organization| organization.id);
-    PlacedRole { role_id: offered.role.id, organization_id }
 }
 
 fn of(action: &'static str, group: &DirectoryGroup) -> Record {
@@ -224,7 +219,7 @@ mod tests {
         for change in [
             DirectoryGroupChange::Create { group: group(), members: vec![id("ada")] },
             update(DirectoryGroup { members: 3, ..group() }, &["eve"], &[]),
-            DirectoryGroupChange::Delete(DirectoryGroup { grants: vec![placed(&wide)], ..group() }),
+            DirectoryGroupChange::Delete(DirectoryGroup { grants: vec![wide.placed()], ..group() }),
             withhold(),
         ] {
             let change = Change::from(change);

@@ -264,16 +264,15 @@ impl TextOperator {
 }
 
 impl UserText {
-    /// Whether it is compared letter by letter.
-    #[must_use]
-    pub fn is_exact(self) -> bool {
-        matches!(self, Self::Id | Self::ExternalId)
-    }
-
     /// Returns the value of a comparison in the form in which it is compared.
     #[must_use]
     pub fn form(self, value: &str) -> String {
-        if self.is_exact() { value.to_owned() } else { folded(value) }
+        match self {
+            Self::Id | Self::ExternalId => value.to_owned(),
+            Self::UserName | Self::DisplayName | Self::GivenName | Self::FamilyName | Self::FormattedName => {
+                folded(value)
+            }
+        }
     }
 
     /// Returns the text of a user as it was sent.
@@ -312,32 +311,24 @@ impl UserSortField {
             Self::Created => moments(UserMoment::Created),
             Self::LastModified => moments(UserMoment::LastModified),
             Self::Text(field) => {
-                // A text that is not there comes last.
-                let key = |provisioned| {
-                    field.of(provisioned).map_or((true, String::new()), |text| (false, field.form(&text)))
-                };
+                let key = |provisioned| absent_last(field.of(provisioned).map(|text| field.form(&text)));
                 key(a).cmp(&key(b))
             }
         };
-        let directed = match order {
-            SortOrder::Ascending => ascending,
-            SortOrder::Descending => ascending.reverse(),
-        };
-        directed.then_with(|| (a.entry.created_at, a.entry.user_id).cmp(&(b.entry.created_at, b.entry.user_id)))
+        order
+            .directed(ascending)
+            .then_with(|| (a.entry.created_at, a.entry.user_id).cmp(&(b.entry.created_at, b.entry.user_id)))
     }
 }
 
 impl GroupText {
-    /// Whether it is compared letter by letter.
-    #[must_use]
-    pub fn is_exact(self) -> bool {
-        matches!(self, Self::Id | Self::ExternalId)
-    }
-
     /// Returns the value of a comparison in the form in which it is compared.
     #[must_use]
     pub fn form(self, value: &str) -> String {
-        if self.is_exact() { value.to_owned() } else { folded(value) }
+        match self {
+            Self::Id | Self::ExternalId => value.to_owned(),
+            Self::DisplayName => folded(value),
+        }
     }
 
     /// Returns the text of a group as it was sent.
@@ -369,16 +360,11 @@ impl GroupSortField {
             Self::Created => a.created_at.cmp(&b.created_at),
             Self::LastModified => a.updated_at.cmp(&b.updated_at),
             Self::Text(field) => {
-                // A text that is not there comes last.
-                let key = |group| field.of(group).map_or((true, String::new()), |text| (false, field.form(&text)));
+                let key = |group| absent_last(field.of(group).map(|text| field.form(&text)));
                 key(a).cmp(&key(b))
             }
         };
-        let directed = match order {
-            SortOrder::Ascending => ascending,
-            SortOrder::Descending => ascending.reverse(),
-        };
-        directed.then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
+        order.directed(ascending).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
     }
 }
 
@@ -397,6 +383,11 @@ impl GroupTest {
             Self::HasMembers => group.members > 0,
         }
     }
+}
+
+/// Returns a text so that it compares with others as in a list whose entries without a text come last.
+fn absent_last(text: Option<String>) -> (bool, String) {
+    text.map_or((true, String::new()), |text| (false, text))
 }
 
 impl EmailField {

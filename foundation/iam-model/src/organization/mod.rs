@@ -169,10 +169,6 @@ impl OrganizationSort {
             OrganizationSortKey::CreatedAt => a.created_at.cmp(&b.created_at),
             OrganizationSortKey::UpdatedAt => a.updated_at.cmp(&b.updated_at),
         };
-        let directed = match self.order {
-            SortOrder::Ascending => ascending,
-            SortOrder::Descending => ascending.reverse(),
-        };
-        directed.then(a.id.cmp(&b.id))
+        self.order.directed(ascending).then(a.id.cmp(&b.id))
     }
 }
