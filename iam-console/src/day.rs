@@ -10,6 +10,6 @@ use crate::english;
 pub(crate) fn end_of_day(field: &str, typed: Option<String>) -> Result<Option<Timestamp>, Error> {
     let Some(typed) = typed else { return Ok(None) };
     let next = typed.parse::<NaiveDate>().ok().and_then(|day| day.checked_add_days(Days::new(1)));
-    let next = next.ok_or_else(|| Error::field(field, english::BAD_DAY))?;
+    let next = next.ok_or_else(|| Error::field(field, english::MUST_BE_DAY))?;
     Ok(Some(next.and_time(NaiveTime::MIN).and_utc()))
 }

@@ -1,4 +1,42 @@
-//! What the audit log records, in sentences, and the texts of its script.
+//! The audit log: its pages, the texts of its script, and what it records, in sentences.
+
+pub(crate) const AUDIT_LOG: &str = "Audit log";
+pub(crate) const RESOURCE: &str = "About";
+pub(crate) const EVERY_RESOURCE: &str = "Everything";
+pub(crate) const ACTION: &str = "Action";
+pub(crate) const EVERY_ACTION: &str = "Every action";
+pub(crate) const FROM_DAY: &str = "From (day in UTC)";
+pub(crate) const UNTIL_DAY: &str = "Until (day in UTC)";
+pub(crate) const RESOURCE_ID: &str = "Id of the resource";
+pub(crate) const ABOUT_WHICH: &str = "About which one";
+pub(crate) const ABOUT_WHICH_HINT: &str = "Its id, or the e-mail address of a user";
+pub(crate) const ACTING_USER: &str = "Acting user";
+pub(crate) const MUST_BE_CORRELATION: &str = "must be a correlation id";
+pub(crate) const ONLY_THE_USER_ITSELF: &str = "These are the changes of the user itself. What happened to sessions, roles, second factors and keys of the user is \
+     in the log without this filter.";
+
+/// How many entries of the log a page shows.
+pub(crate) fn entries_shown(count: usize) -> String {
+    match count {
+        0 => NO_ENTRY_MATCHES.to_owned(),
+        1 => "1 entry".to_owned(),
+        count => format!("{count} entries"),
+    }
+}
+
+pub(crate) const NO_ENTRY_MATCHES: &str = "No entry matches.";
+pub(crate) const SHOW_ALL_ENTRIES: &str = "Show all entries";
+pub(crate) const FIELD: &str = "Field";
+pub(crate) const BEFORE: &str = "Before";
+pub(crate) const AFTER: &str = "After";
+pub(crate) const ADDRESS: &str = "Address";
+pub(crate) const DEVICE: &str = "Device";
+pub(crate) const NEWEST: &str = "Newest";
+pub(crate) const OLDER: &str = "Older";
+
+pub(crate) const CHECK: &str = "Check";
+pub(crate) const CHECK_LOG: &str = "Check the log";
+pub(crate) const FOLLOW: &str = "Follow live";
 
 /// The texts of the script of the audit log, by their names.
 pub(crate) const AUDIT_TEXTS: [(&str, &str); 43] = [

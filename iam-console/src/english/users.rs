@@ -1,0 +1,60 @@
+//! Users.
+
+pub(crate) const USERS: &str = "Users";
+pub(crate) const USER: &str = "User";
+pub(crate) const NEW_USER: &str = "New user";
+pub(crate) const CREATE_USER: &str = "Create the user";
+pub(crate) const SEARCH_USERS_HINT: &str = "A part of a name or of an e-mail address";
+
+/// How many users a search has found.
+pub(crate) fn users_found(total: u64) -> String {
+    if total == 1 { "1 user".to_owned() } else { format!("{total} users") }
+}
+
+pub(crate) const NO_USER_MATCHES: &str = "No user matches.";
+pub(crate) const SHOW_ALL_USERS: &str = "Show all users";
+pub(crate) const SERVICE_ACCOUNT: &str = "Service account";
+pub(crate) const USER_HAS_NO_ROLES: &str = "This user holds no role, and so may do nothing. Assign one.";
+pub(crate) const DELETED_HAS_NO_ROLES: &str = "This user holds no role.";
+pub(crate) const ROLES_HIDDEN: &str = "You may not see the roles of this user.";
+pub(crate) const USER_HAS_NO_SESSIONS: &str = "This user is not signed in anywhere.";
+pub(crate) const SESSIONS_HIDDEN: &str = "You may not see the sessions of this user.";
+pub(crate) const END_ALL_SESSIONS: &str = "End all sessions";
+pub(crate) const SUSPEND_WHAT: &str =
+    "The user can then no longer sign in until you reactivate the account. All sessions of the user end.";
+pub(crate) const SUSPEND_CONFIRM: &str = "Suspend this user";
+pub(crate) const SEND_RESET: &str = "Send a link for a new password";
+pub(crate) const SEND_RESET_WHAT: &str =
+    "The user gets a link by e-mail to choose a new password. The link works for 30 minutes.";
+pub(crate) const RESET_SENT: &str = "The link is sent.";
+pub(crate) const END_ALL_SESSIONS_WHAT: &str = "The user must sign in again on every device.";
+pub(crate) const REACTIVATE_WHAT: &str = "The user can then sign in again, with the same roles as before.";
+pub(crate) const CHANGED_MEANWHILE: &str =
+    "The user has changed since you opened this page, so nothing is saved. Open the page again before you save.";
+pub(crate) const DELETE_WHAT: &str =
+    "The user loses its roles and sessions and cannot sign in. Its record and its e-mail address stay.";
+pub(crate) const DELETE_CONFIRM: &str = "Yes, delete this user";
+pub(crate) const RESTORE_WHAT: &str = "The user can then sign in again, without roles.";
+pub(crate) const USER_CREATED: &str = "The user is created, without a role.";
+pub(crate) const USER_SUSPENDED: &str = "The user is suspended.";
+pub(crate) const USER_REACTIVATED: &str = "The user is active again.";
+pub(crate) const USER_DELETED: &str = "The user is deleted.";
+pub(crate) const USER_RESTORED: &str = "The user is restored, without a role.";
+pub(crate) const SESSIONS_ENDED: &str = "All sessions of the user have ended.";
+
+pub(crate) const HOME: &str = "Home";
+pub(crate) const HOME_OR_TENANT: &str = "The organization whose administrators may manage this account, if all roles of the account are there, too. Type a \
+     part of the name, and choose. Leave it empty for the whole tenant.";
+pub(crate) const EXTERNAL_ID_HINT: &str =
+    "How another system, such as a directory, names this person. Leave it empty if none does.";
+
+pub(crate) const ABOUT_THIS_USER: &str = "what was done to this user";
+pub(crate) const BY_THIS_USER: &str = "what this user did";
+
+pub(crate) const RESET_FACTORS: &str = "Remove all second factors";
+pub(crate) const RESET_FACTORS_WHAT: &str =
+    "For a person who has lost the phone or the passkey, and the recovery codes.";
+pub(crate) const RESET_FACTORS_AFTER: &str =
+    "The sessions of the user end. Then the person signs in with the password alone, until a new factor is set up.";
+pub(crate) const RESET_FACTORS_CONFIRM: &str = "Yes, remove the second factors";
+pub(crate) const FACTORS_RESET: &str = "The user has no second factors now.";
