@@ -39,92 +39,9 @@ pub type UserQuery = ListQuery<UserTest, UserSortField>;
 /// A query of groups.
 pub type GroupQuery = ListQuery<GroupTest, GroupSortField>;
 
-impl ListQuery<UserTest, UserSortField> {
-    /// Reads the parameters of a URL, decoded. Unknown ones are ignored.
-    ///
-    /// # Errors
-    ///
-    /// 400 `invalidFilter`, and `invalidValue` for the other parameters.
-    pub fn from_pairs<N: AsRef<str>, V: AsRef<str>>(
-        pairs: impl IntoIterator<Item = (N, V)>,
-    ) -> Result<Self, ScimError> {
-        Self::of(&Parameters::from_pairs(pairs)?)
-    }
-
-    /// Reads the body of a search.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_pairs`](Self::from_pairs), and 400 `invalidSyntax` if the body is no object.
-    pub fn from_search(body: &Value) -> Result<Self, ScimError> {
-        Self::of(&Parameters::from_search(body)?)
-    }
-
-    fn of(parameters: &Parameters) -> Result<Self, ScimError> {
-        let condition = parameters.filter.as_deref().map_or(Ok(Condition::always()), user_filter)?;
-        parameters.query(condition, parameters.sort(user_sort, |_| false)?)
-    }
-}
-
-impl ListQuery<GroupTest, GroupSortField> {
-    /// Reads the parameters of a URL, decoded. Unknown ones are ignored.
-    ///
-    /// # Errors
-    ///
-    /// 400 `invalidFilter`, and `invalidValue` for the other parameters.
-    pub fn from_pairs<N: AsRef<str>, V: AsRef<str>>(
-        pairs: impl IntoIterator<Item = (N, V)>,
-    ) -> Result<Self, ScimError> {
-        Self::of(&Parameters::from_pairs(pairs)?)
-    }
-
-    /// Reads the body of a search.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_pairs`](Self::from_pairs), and 400 `invalidSyntax` if the body is no object.
-    pub fn from_search(body: &Value) -> Result<Self, ScimError> {
-        Self::of(&Parameters::from_search(body)?)
-    }
-
-    fn of(parameters: &Parameters) -> Result<Self, ScimError> {
-        let condition = parameters.filter.as_deref().map_or(Ok(Condition::always()), group_filter)?;
-        parameters.query(condition, parameters.sort(group_sort, |_| false)?)
-    }
-}
-
-/// Reads the body of a search of all resources, as a query of users and one of groups. Attributes that only one kind
-/// has are absent in the other.
-///
-/// # Errors
-///
-/// As `UserQuery::from_search`.
-pub fn search_all(body: &Value) -> Result<(UserQuery, GroupQuery), ScimError> {
-    let parameters = Parameters::from_search(body)?;
-    let always = Ok((Condition::always(), Condition::always()));
-    let (of_users, of_groups) = parameters.filter.as_deref().map_or(always, shared_filter)?;
-    let users = parameters.sort(user_sort, |name| group_sort(name).is_some())?;
-    let groups = parameters.sort(group_sort, |name| user_sort(name).is_some())?;
-    Ok((parameters.query(of_users, users)?, parameters.query(of_groups, groups)?))
-}
-
-/// Reads which attributes of one resource are shown, from the parameters of its URL.
-///
-/// # Errors
-///
-/// 400 `invalidValue` for `attributes` beside `excludedAttributes`.
-pub fn projection<N: AsRef<str>, V: AsRef<str>>(
-    pairs: impl IntoIterator<Item = (N, V)>,
-) -> Result<Projection, ScimError> {
-    let mut parameters = Parameters::default();
-    for (name, value) in pairs {
-        parameters.read_projection(name.as_ref(), value.as_ref());
-    }
-    parameters.projection()
-}
-
-#[derive(Default)]
-struct Parameters {
+/// The parameters of a query, which are the same for users and for groups.
+#[derive(Debug, Default)]
+pub struct Parameters {
     filter: Option<String>,
     start_index: Option<i64>,
     count: Option<i64>,
@@ -135,7 +52,14 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn from_pairs<N: AsRef<str>, V: AsRef<str>>(pairs: impl IntoIterator<Item = (N, V)>) -> Result<Self, ScimError> {
+    /// Reads the parameters of a URL, decoded. Unknown ones are ignored.
+    ///
+    /// # Errors
+    ///
+    /// 400 `invalidFilter` for a second filter, and `invalidValue` for a position or a count that is no integer.
+    pub fn from_pairs<N: AsRef<str>, V: AsRef<str>>(
+        pairs: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<Self, ScimError> {
         let mut parameters = Self::default();
         for (name, value) in pairs {
             parameters.read(name.as_ref(), value.as_ref())?;
@@ -143,7 +67,13 @@ impl Parameters {
         Ok(parameters)
     }
 
-    fn from_search(body: &Value) -> Result<Self, ScimError> {
+    /// Reads the body of a search.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_pairs`](Self::from_pairs), also for a value of another type, and 400 `invalidSyntax` if the body is no
+    /// object.
+    pub fn from_search(body: &Value) -> Result<Self, ScimError> {
         let mut parameters = Self::default();
         for (name, value) in value::body(body)? {
             match value {
@@ -157,6 +87,40 @@ impl Parameters {
             }
         }
         Ok(parameters)
+    }
+
+    /// Returns the query of users.
+    ///
+    /// # Errors
+    ///
+    /// As [`user_filter`], and 400 `invalidValue` for the other parameters.
+    pub fn of_users(&self) -> Result<UserQuery, ScimError> {
+        let condition = self.filter.as_deref().map_or(Ok(Condition::always()), user_filter)?;
+        self.query(condition, self.sort(user_sort, |_| false)?)
+    }
+
+    /// Returns the query of groups.
+    ///
+    /// # Errors
+    ///
+    /// As [`group_filter`], and 400 `invalidValue` for the other parameters.
+    pub fn of_groups(&self) -> Result<GroupQuery, ScimError> {
+        let condition = self.filter.as_deref().map_or(Ok(Condition::always()), group_filter)?;
+        self.query(condition, self.sort(group_sort, |_| false)?)
+    }
+
+    /// Returns the query of all resources, as one of users and one of groups. Attributes that only one kind has are
+    /// absent in the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`of_users`](Self::of_users).
+    pub fn of_all(&self) -> Result<(UserQuery, GroupQuery), ScimError> {
+        let always = Ok((Condition::always(), Condition::always()));
+        let (of_users, of_groups) = self.filter.as_deref().map_or(always, shared_filter)?;
+        let users = self.sort(user_sort, |name| group_sort(name).is_some())?;
+        let groups = self.sort(group_sort, |name| user_sort(name).is_some())?;
+        Ok((self.query(of_users, users)?, self.query(of_groups, groups)?))
     }
 
     fn read(&mut self, name: &str, value: &str) -> Result<(), ScimError> {
@@ -216,6 +180,21 @@ impl Parameters {
             projection: self.projection()?,
         })
     }
+}
+
+/// Reads which attributes of one resource are shown, from the parameters of its URL.
+///
+/// # Errors
+///
+/// 400 `invalidValue` for `attributes` beside `excludedAttributes`.
+pub fn projection<N: AsRef<str>, V: AsRef<str>>(
+    pairs: impl IntoIterator<Item = (N, V)>,
+) -> Result<Projection, ScimError> {
+    let mut parameters = Parameters::default();
+    for (name, value) in pairs {
+        parameters.read_projection(name.as_ref(), value.as_ref());
+    }
+    parameters.projection()
 }
 
 fn integer(name: &str, text: &str) -> Result<i64, ScimError> {

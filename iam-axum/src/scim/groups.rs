@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use iam_core::directory::{DirectoryGroup, GroupResource, ProvisioningError};
 use iam_core::{Caller, DirectoryGroupId, Error, Iam, UserId};
-use iam_scim::query::GroupQuery;
+use iam_scim::query::{GroupQuery, Parameters};
 use iam_scim::{Projection, list_response};
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ pub(super) async fn list(
     ScimUrl(base): ScimUrl,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    page(&iam, &caller, base, GroupQuery::from_pairs(parameters(query.as_deref()))?).await
+    page(&iam, &caller, base, Parameters::from_pairs(parameters(query.as_deref()))?.of_groups()?).await
 }
 
 /// `POST /Groups/.search`
@@ -41,7 +41,7 @@ pub(super) async fn search(
     ScimUrl(base): ScimUrl,
     Sent(caller, body): Sent,
 ) -> Result<Response, Refusal> {
-    page(&iam, &caller, base, GroupQuery::from_search(&body)?).await
+    page(&iam, &caller, base, Parameters::from_search(&body)?.of_groups()?).await
 }
 
 async fn page(iam: &Iam, caller: &Caller, base: String, query: GroupQuery) -> Result<Response, Refusal> {

@@ -2,7 +2,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use iam_core::Iam;
 use iam_scim::list_response;
-use iam_scim::query;
+use iam_scim::query::Parameters;
 
 use crate::long::processed;
 use crate::scim::answer::{Scim, user_resource};
@@ -17,7 +17,7 @@ pub(super) async fn search_all(
     ScimUrl(base): ScimUrl,
     Sent(caller, body): Sent,
 ) -> Result<Response, Refusal> {
-    let (of_users, of_groups) = query::search_all(&body)?;
+    let (of_users, of_groups) = Parameters::from_search(&body)?.of_all()?;
     let (skipped, count) = (of_users.start_index.saturating_sub(1), of_users.count);
     let (users, total) = iam.provisioning().list(&caller, &of_users.condition, of_users.sort, skipped, count).await?;
     let left = count.saturating_sub(u32::try_from(users.len()).unwrap_or(count));

@@ -4,7 +4,7 @@ use axum::response::Response;
 use iam_core::directory::UserResource;
 use iam_core::{Caller, Iam, UserId};
 use iam_scim::list_response;
-use iam_scim::query::UserQuery;
+use iam_scim::query::{Parameters, UserQuery};
 
 use crate::extract::Authenticated;
 use crate::scim::answer::{Scim, user, user_resource};
@@ -19,7 +19,7 @@ pub(super) async fn list(
     ScimUrl(base): ScimUrl,
     RawQuery(query): RawQuery,
 ) -> Result<Scim, Refusal> {
-    page(&iam, &caller, &base, &UserQuery::from_pairs(parameters(query.as_deref()))?).await
+    page(&iam, &caller, &base, &Parameters::from_pairs(parameters(query.as_deref()))?.of_users()?).await
 }
 
 /// `POST /Users/.search`
@@ -28,7 +28,7 @@ pub(super) async fn search(
     ScimUrl(base): ScimUrl,
     Sent(caller, body): Sent,
 ) -> Result<Scim, Refusal> {
-    page(&iam, &caller, &base, &UserQuery::from_search(&body)?).await
+    page(&iam, &caller, &base, &Parameters::from_search(&body)?.of_users()?).await
 }
 
 async fn page(iam: &Iam, caller: &Caller, base: &str, query: &UserQuery) -> Result<Scim, Refusal> {

@@ -2,7 +2,7 @@
 
 use iam_scim::filter::{group_filter, user_filter};
 use iam_scim::group::{GroupPatch, GroupResource};
-use iam_scim::query::{GroupQuery, UserQuery, projection, search_all};
+use iam_scim::query::{Parameters, projection};
 use iam_scim::user::UserResource;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -166,10 +166,12 @@ fn read(value: &Value) {
         }
         let _patch = GroupPatch::parse(&body);
     }
-    let _of_users = UserQuery::from_search(value);
-    let _of_groups = GroupQuery::from_search(value);
-    if let Ok((users, _)) = search_all(value) {
-        let _shown = users.projection.apply(value.clone());
+    if let Ok(parameters) = Parameters::from_search(value) {
+        let _of_users = parameters.of_users();
+        let _of_groups = parameters.of_groups();
+        if let Ok((users, _)) = parameters.of_all() {
+            let _shown = users.projection.apply(value.clone());
+        }
     }
 }
 
@@ -218,7 +220,9 @@ proptest! {
         for text in [like, text] {
             let _of_users = user_filter(&text);
             let _of_groups = group_filter(&text);
-            let _query = UserQuery::from_pairs([("sortBy", &text), ("attributes", &text)]);
+            if let Ok(parameters) = Parameters::from_pairs([("sortBy", &text), ("attributes", &text)]) {
+                let _query = parameters.of_users();
+            }
             let _projection = projection([("excludedAttributes", &text)]);
             read(&json!({ "Operations": [{ "op": "replace", "path": text, "value": [{ "value": "x" }] }] }));
         }

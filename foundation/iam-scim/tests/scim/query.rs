@@ -1,13 +1,21 @@
 use iam_model::directory::{Condition, GroupSortField, GroupTest, UserSortField, UserTest, UserText};
 use iam_model::page::SortOrder;
-use iam_scim::query::{GroupQuery, UserQuery, projection, search_all};
+use iam_scim::query::{GroupQuery, Parameters, UserQuery, projection};
 use iam_scim::{Projection, ScimError, list_response};
 use serde_json::{Value, json};
 
 use crate::{ENTERPRISE, USER, kind};
 
 fn query(pairs: &[(&str, &str)]) -> Result<UserQuery, ScimError> {
-    UserQuery::from_pairs(pairs.iter().copied())
+    Parameters::from_pairs(pairs.iter().copied())?.of_users()
+}
+
+fn search(body: &Value) -> Result<UserQuery, ScimError> {
+    Parameters::from_search(body)?.of_users()
+}
+
+fn search_all(body: &Value) -> Result<(UserQuery, GroupQuery), ScimError> {
+    Parameters::from_search(body)?.of_all()
 }
 
 #[test]
@@ -21,8 +29,8 @@ fn a_query_without_parameters_is_of_all() {
     };
     assert_eq!(query(&[]), Ok(expected.clone()));
     assert_eq!(query(&[("aadOptscim062020", ""), ("", ""), ("attributes", ""), ("sortBy", "")]), Ok(expected.clone()));
-    assert_eq!(UserQuery::from_search(&json!({ "filter": null, "other": {} })), Ok(expected));
-    assert_eq!(GroupQuery::from_pairs::<&str, &str>([]).unwrap().sort.0, GroupSortField::Created);
+    assert_eq!(search(&json!({ "filter": null, "other": {} })), Ok(expected));
+    assert_eq!(Parameters::default().of_groups().unwrap().sort.0, GroupSortField::Created);
 }
 
 #[test]
@@ -37,7 +45,7 @@ fn pages_are_bounded() {
         let query = query(&[("startIndex", start_index), ("COUNT", count)]).unwrap();
         assert_eq!((query.start_index, query.count), expected);
     }
-    let query = UserQuery::from_search(&json!({ "startIndex": 3, "count": "4" })).unwrap();
+    let query = search(&json!({ "startIndex": 3, "count": "4" })).unwrap();
     assert_eq!((query.start_index, query.count), (3, 4));
 }
 
@@ -83,7 +91,7 @@ fn what_cannot_be_asked_is_refused() {
         (json!({ "count": 1.5 }), "invalidValue"),
         (json!({ "sortBy": {} }), "invalidValue"),
     ] {
-        assert_eq!(kind(&UserQuery::from_search(&body).unwrap_err()), expected, "{body}");
+        assert_eq!(kind(&search(&body).unwrap_err()), expected, "{body}");
     }
 }
 
