@@ -1,14 +1,122 @@
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
 use iam_model::assignment::GrantContext;
 use iam_model::change::DirectoryGroupChange;
-use iam_model::directory::DirectoryGroup;
-use iam_model::id::{DirectoryGroupId, DirectoryId, UserId};
+use iam_model::directory::{Condition, DirectoryGroup, DirectoryName, GroupSortField, GroupTest};
+use iam_model::id::{DirectoryGroupId, DirectoryId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::page::SortOrder;
 use iam_model::role::PlacedRole;
+use iam_model::store::{DirectoryGroupStore, DirectoryGroupTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 
-use crate::state::{TenantState, hold};
+use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold};
+
+#[async_trait]
+impl DirectoryGroupStore for MemoryStore {
+    async fn directory_group(
+        &self,
+        tenant: TenantId,
+        directory: DirectoryId,
+        id: DirectoryGroupId,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        Ok(self.tenant_state(tenant).directory_group(directory, id).cloned())
+    }
+
+    async fn directory_groups(
+        &self,
+        tenant: TenantId,
+        directory: DirectoryId,
+        condition: &Condition<GroupTest>,
+        (field, order): (GroupSortField, SortOrder),
+        first: u64,
+        limit: u32,
+    ) -> Result<(Vec<DirectoryGroup>, u64), StoreError> {
+        let state = self.tenant_state(tenant);
+        let meets = |group: &&DirectoryGroup| {
+            condition.holds(&|test: &GroupTest| test.passes(group, |user| state.group_members.has(group.id, user)))
+        };
+        let mut found: Vec<&DirectoryGroup> = state.groups_of_directory(directory).filter(meets).collect();
+        found.sort_by(|a, b| field.compare(order, a, b));
+        let (total, first) = (found.len() as u64, usize::try_from(first).unwrap_or(usize::MAX));
+        Ok((found.into_iter().skip(first).take(limit as usize).cloned().collect(), total))
+    }
+
+    async fn directory_group_members(
+        &self,
+        tenant: TenantId,
+        groups: &[DirectoryGroupId],
+    ) -> Result<Vec<(DirectoryGroupId, UserId)>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let groups: BTreeSet<DirectoryGroupId> = groups.iter().copied().collect();
+        let members = |group: DirectoryGroupId| state.group_members.of(group).map(move |user| (group, user));
+        Ok(groups.into_iter().flat_map(members).collect())
+    }
+}
+
+#[async_trait]
+impl DirectoryGroupTransaction for MemoryTransaction {
+    async fn directory_group(
+        &mut self,
+        directory: DirectoryId,
+        id: DirectoryGroupId,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        Ok(self.draft.directory_group(directory, id).cloned())
+    }
+
+    async fn directory_group_named(
+        &mut self,
+        directory: DirectoryId,
+        name: &DirectoryName,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        Ok(self.draft.directory_group_with_key(directory, &name.key()).cloned())
+    }
+
+    async fn count_directory_groups(&mut self, directory: DirectoryId) -> Result<u64, StoreError> {
+        Ok(self.draft.groups_of_directory(directory).count() as u64)
+    }
+
+    async fn members_of_group(&mut self, group: DirectoryGroupId) -> Result<Vec<UserId>, StoreError> {
+        Ok(self.draft.group_members.of(group).collect())
+    }
+
+    async fn members_among(&mut self, group: DirectoryGroupId, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let users: BTreeSet<UserId> = users.iter().copied().collect();
+        Ok(users.into_iter().filter(|user| self.draft.group_members.has(group, *user)).collect())
+    }
+
+    async fn groups_of_member(&mut self, user: UserId) -> Result<Vec<DirectoryGroup>, StoreError> {
+        Ok(self.draft.groups_of_member(user).cloned().collect())
+    }
+
+    async fn mapped_groups(
+        &mut self,
+        roles: &[RoleId],
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<DirectoryGroup>, StoreError> {
+        let concerns = |grant: &PlacedRole| {
+            roles.contains(&grant.role_id) || grant.organization_id.is_some_and(|id| organizations.contains(&id))
+        };
+        let groups = self.draft.directory_groups.values().filter(|group| group.grants.iter().any(concerns));
+        Ok(groups.cloned().collect())
+    }
+
+    async fn withheld_in_group(&mut self, group: DirectoryGroupId) -> Result<Vec<GrantContext>, StoreError> {
+        Ok(self.draft.group_members.withheld_in(group))
+    }
+
+    async fn giving_groups(
+        &mut self,
+        contexts: &[GrantContext],
+        except: Option<DirectoryGroupId>,
+    ) -> Result<Vec<(GrantContext, DirectoryGroup)>, StoreError> {
+        let giving = |context: &GrantContext| Some((*context, self.draft.giving_group(context, except)?.clone()));
+        Ok(contexts.iter().filter_map(giving).collect())
+    }
+}
 
 impl TenantState {
-    pub(super) fn groups_of_directory(&self, directory: DirectoryId) -> impl Iterator<Item = &DirectoryGroup> {
+    fn groups_of_directory(&self, directory: DirectoryId) -> impl Iterator<Item = &DirectoryGroup> {
         self.directory_groups.values().filter(move |group| group.directory_id == directory)
     }
 
@@ -16,21 +124,17 @@ impl TenantState {
         self.directory_groups.get(&id).filter(|group| group.directory_id == directory)
     }
 
-    pub(super) fn directory_group_with_key(&self, directory: DirectoryId, key: &str) -> Option<&DirectoryGroup> {
+    fn directory_group_with_key(&self, directory: DirectoryId, key: &str) -> Option<&DirectoryGroup> {
         self.groups_of_directory(directory).find(|group| group.display_name.key() == key)
     }
 
     /// The groups of which a user is a member, in the order of their ids.
-    pub(super) fn groups_of_member(&self, user: UserId) -> impl Iterator<Item = &DirectoryGroup> {
+    fn groups_of_member(&self, user: UserId) -> impl Iterator<Item = &DirectoryGroup> {
         self.group_members.groups_of(user).filter_map(move |id| self.directory_groups.get(&id))
     }
 
     /// The group with the lowest identifier that gives a role to a user.
-    pub(super) fn giving_group(
-        &self,
-        context: &GrantContext,
-        except: Option<DirectoryGroupId>,
-    ) -> Option<&DirectoryGroup> {
+    fn giving_group(&self, context: &GrantContext, except: Option<DirectoryGroupId>) -> Option<&DirectoryGroup> {
         let (user, role) = (context.user, placed(context));
         let gives = |group: &&DirectoryGroup| {
             Some(group.id) != except

@@ -11,6 +11,7 @@ mod audit;
 mod credential;
 mod directory;
 mod directory_group;
+mod directory_user;
 mod domain;
 mod factor;
 mod group_members;

@@ -9,6 +9,7 @@ mod connections;
 mod credential;
 mod directory;
 mod directory_group;
+mod directory_user;
 mod distribution;
 mod domain;
 mod error;

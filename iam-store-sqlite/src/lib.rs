@@ -9,6 +9,7 @@ mod column;
 mod credential;
 mod directory;
 mod directory_group;
+mod directory_user;
 mod domain;
 mod error;
 mod factor;

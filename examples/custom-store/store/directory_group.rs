@@ -1,14 +1,20 @@
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
 use iam_model::assignment::GrantContext;
 use iam_model::change::DirectoryGroupChange;
-use iam_model::directory::{Directory, DirectoryGroup};
-use iam_model::id::{DirectoryGroupId, DirectoryId, TenantId, UserId};
+use iam_model::directory::{Condition, Directory, DirectoryGroup, DirectoryName, GroupSortField, GroupTest};
+use iam_model::id::{DirectoryGroupId, DirectoryId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::page::SortOrder;
 use iam_model::role::PlacedRole;
+use iam_model::store::{DirectoryGroupStore, DirectoryGroupTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::User;
 use serde::{Deserialize, Serialize};
 
-use super::hold;
 use super::rows::{Draft, Keys, Row, View, key};
+use super::transaction::RedbTransaction;
+use super::{RedbStore, hold};
 
 impl Row for DirectoryGroup {
     const TABLE: &'static str = "directory_groups";
@@ -25,8 +31,8 @@ impl Row for DirectoryGroup {
 /// A member of a group, with the roles that are withheld from it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MemberRow {
-    pub(super) group: DirectoryGroupId,
-    pub(super) user: UserId,
+    group: DirectoryGroupId,
+    user: UserId,
     withheld: Vec<PlacedRole>,
 }
 
@@ -38,13 +44,13 @@ impl Row for MemberRow {
     }
 }
 
-pub(super) fn member_key(group: DirectoryGroupId, user: UserId) -> Vec<u8> {
+fn member_key(group: DirectoryGroupId, user: UserId) -> Vec<u8> {
     [key(group), key(user)].concat()
 }
 
 impl MemberRow {
     /// What is withheld from the member, also roles that the group does not give at the moment.
-    pub(super) fn withheld(&self) -> impl Iterator<Item = GrantContext> {
+    fn withheld(&self) -> impl Iterator<Item = GrantContext> {
         let user = self.user;
         let context =
             move |role: &PlacedRole| GrantContext { user, role: role.role_id, organization: role.organization_id };
@@ -52,8 +58,123 @@ impl MemberRow {
     }
 }
 
+#[async_trait]
+impl DirectoryGroupStore for RedbStore {
+    async fn directory_group(
+        &self,
+        tenant: TenantId,
+        directory: DirectoryId,
+        id: DirectoryGroupId,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        self.read(tenant, |view| view.directory_group(directory, id))
+    }
+
+    async fn directory_groups(
+        &self,
+        tenant: TenantId,
+        directory: DirectoryId,
+        condition: &Condition<GroupTest>,
+        (field, order): (GroupSortField, SortOrder),
+        first: u64,
+        limit: u32,
+    ) -> Result<(Vec<DirectoryGroup>, u64), StoreError> {
+        let (mut found, members) = self.read(tenant, |view| {
+            let members: BTreeSet<(DirectoryGroupId, UserId)> =
+                view.all::<MemberRow>()?.into_iter().map(|member| (member.group, member.user)).collect();
+            Ok((view.groups_of_directory(directory)?, members))
+        })?;
+        found.retain(|group| {
+            let is_member = |user: UserId| members.contains(&(group.id, user));
+            condition.holds(&|test: &GroupTest| test.passes(group, is_member))
+        });
+        found.sort_by(|a, b| field.compare(order, a, b));
+        let (total, first) = (found.len() as u64, usize::try_from(first).unwrap_or(usize::MAX));
+        Ok((found.into_iter().skip(first).take(limit as usize).collect(), total))
+    }
+
+    async fn directory_group_members(
+        &self,
+        tenant: TenantId,
+        groups: &[DirectoryGroupId],
+    ) -> Result<Vec<(DirectoryGroupId, UserId)>, StoreError> {
+        let members = self.read(tenant, |view| view.select(|member: &MemberRow| groups.contains(&member.group)))?;
+        Ok(members.into_iter().map(|member| (member.group, member.user)).collect())
+    }
+}
+
+#[async_trait]
+impl DirectoryGroupTransaction for RedbTransaction {
+    async fn directory_group(
+        &mut self,
+        directory: DirectoryId,
+        id: DirectoryGroupId,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        self.view().directory_group(directory, id)
+    }
+
+    async fn directory_group_named(
+        &mut self,
+        directory: DirectoryId,
+        name: &DirectoryName,
+    ) -> Result<Option<DirectoryGroup>, StoreError> {
+        let name = name.key();
+        let is_named = |group: &DirectoryGroup| has_name(group, directory, &name);
+        Ok(self.view().select(is_named)?.pop())
+    }
+
+    async fn count_directory_groups(&mut self, directory: DirectoryId) -> Result<u64, StoreError> {
+        Ok(self.view().groups_of_directory(directory)?.len() as u64)
+    }
+
+    async fn members_of_group(&mut self, group: DirectoryGroupId) -> Result<Vec<UserId>, StoreError> {
+        Ok(self.view().members_of_group(group)?.into_iter().map(|member| member.user).collect())
+    }
+
+    async fn members_among(&mut self, group: DirectoryGroupId, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let mut members: BTreeSet<UserId> = BTreeSet::new();
+        for user in users {
+            if self.view().has::<MemberRow>(&member_key(group, *user))? {
+                members.insert(*user);
+            }
+        }
+        Ok(members.into_iter().collect())
+    }
+
+    async fn groups_of_member(&mut self, user: UserId) -> Result<Vec<DirectoryGroup>, StoreError> {
+        Ok(self.view().groups_of_member(user)?.into_iter().map(|(group, _)| group).collect())
+    }
+
+    async fn mapped_groups(
+        &mut self,
+        roles: &[RoleId],
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<DirectoryGroup>, StoreError> {
+        let concerns = |grant: &PlacedRole| {
+            roles.contains(&grant.role_id) || grant.organization_id.is_some_and(|id| organizations.contains(&id))
+        };
+        self.view().select(|group: &DirectoryGroup| group.grants.iter().any(concerns))
+    }
+
+    async fn withheld_in_group(&mut self, group: DirectoryGroupId) -> Result<Vec<GrantContext>, StoreError> {
+        Ok(self.view().members_of_group(group)?.iter().flat_map(MemberRow::withheld).collect())
+    }
+
+    async fn giving_groups(
+        &mut self,
+        contexts: &[GrantContext],
+        except: Option<DirectoryGroupId>,
+    ) -> Result<Vec<(GrantContext, DirectoryGroup)>, StoreError> {
+        let view = self.view();
+        let giving = |context: &GrantContext| -> Result<_, StoreError> {
+            let group = view.giving_group(context, except)?;
+            Ok(group.map(|group| (*context, group)))
+        };
+        contexts.iter().map(giving).filter_map(Result::transpose).collect()
+    }
+}
+
 impl View<'_> {
-    pub(super) fn directory_group(
+    fn directory_group(
         self,
         directory: DirectoryId,
         id: DirectoryGroupId,
@@ -67,12 +188,12 @@ impl View<'_> {
     }
 
     /// The members of a group, in the order of their ids.
-    pub(super) fn members_of_group(self, group: DirectoryGroupId) -> Result<Vec<MemberRow>, StoreError> {
+    fn members_of_group(self, group: DirectoryGroupId) -> Result<Vec<MemberRow>, StoreError> {
         self.take(Keys::from(key(group)), u32::MAX, |member: &MemberRow| member.group == group)
     }
 
     /// The groups of which a user is a member, in the order of their ids, each with the row of the member.
-    pub(super) fn groups_of_member(self, user: UserId) -> Result<Vec<(DirectoryGroup, MemberRow)>, StoreError> {
+    fn groups_of_member(self, user: UserId) -> Result<Vec<(DirectoryGroup, MemberRow)>, StoreError> {
         let with_group = |member: MemberRow| {
             let group: Option<DirectoryGroup> = self.get(&key(member.group))?;
             let group = group.ok_or_else(|| StoreError::corrupt("directory_group_members.group", member.group))?;
@@ -82,7 +203,7 @@ impl View<'_> {
     }
 
     /// The group with the lowest identifier that gives a role to a user.
-    pub(super) fn giving_group(
+    fn giving_group(
         self,
         context: &GrantContext,
         except: Option<DirectoryGroupId>,
@@ -156,7 +277,7 @@ impl Draft<'_> {
     }
 }
 
-pub(super) fn has_name(group: &DirectoryGroup, directory: DirectoryId, key: &str) -> bool {
+fn has_name(group: &DirectoryGroup, directory: DirectoryId, key: &str) -> bool {
     group.directory_id == directory && group.display_name.key() == key
 }
 

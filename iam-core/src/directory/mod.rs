@@ -15,7 +15,10 @@ pub use crate::directory::provisioning::{
 pub use crate::directory::service::Directories;
 pub use iam_model::change::{DirectoryChange, DirectoryGroupChange, DirectoryUserChange};
 pub use iam_model::directory::*;
-pub use iam_model::store::{DirectoryStore, DirectoryTransaction};
+pub use iam_model::store::{
+    DirectoryGroupStore, DirectoryGroupTransaction, DirectoryStore, DirectoryTransaction, DirectoryUserStore,
+    DirectoryUserTransaction,
+};
 pub use iam_scim::group::GroupResource;
 pub use iam_scim::user::UserResource;
 pub use iam_scim::{ScimError, ScimType};

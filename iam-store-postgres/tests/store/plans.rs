@@ -21,7 +21,7 @@ use iam_core::{Email, Store, TenantId, UserId};
 use iam_model::directory::{
     Condition, GroupSortField, GroupTest, GroupText, TextOperator, UserSortField, UserTest, UserText,
 };
-use iam_model::store::DirectoryStore as _;
+use iam_model::store::{DirectoryGroupStore as _, DirectoryUserStore as _};
 use serde_json::Value;
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::{Connection as _, Executor as _};

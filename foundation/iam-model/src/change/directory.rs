@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use crate::access::GrantedRights;
 use crate::audit::{Record, ResourceType, action};
-use crate::directory::{Directory, DirectoryUser};
+use crate::directory::Directory;
 
 /// A change of directories.
 #[derive(Clone, Debug)]
@@ -18,23 +18,6 @@ pub enum DirectoryChange {
     },
     /// A directory is removed, with what it says of its users. The users stay.
     Delete(Directory),
-}
-
-/// A change of what a directory says of its users.
-#[derive(Clone, Debug)]
-pub enum DirectoryUserChange {
-    /// A user, who belongs to no directory, becomes one of a directory. Its user name must be new there.
-    Create(DirectoryUser),
-    /// What a directory says of a user changes, or whether it has deleted the user, or the user becomes one of another
-    /// directory. The user name must be that of no other user of the directory.
-    Update {
-        /// What it said before the change.
-        before: Box<DirectoryUser>,
-        /// What it says after the change.
-        after: DirectoryUser,
-    },
-    /// What a directory said of a deleted user is forgotten, because the person is erased in the audit log.
-    Forget(DirectoryUser),
 }
 
 impl DirectoryChange {
@@ -69,38 +52,6 @@ impl DirectoryChange {
     }
 }
 
-impl DirectoryUserChange {
-    /// The user stays the resource: a person who is erased is erased there, too.
-    pub(crate) fn records(&self) -> Vec<Record> {
-        let (before, after) = match self {
-            Self::Create(entry) => (None, entry),
-            Self::Update { before, after } => (Some(before.audited()), after),
-            // The erasure is recorded, and must not name what it erases.
-            Self::Forget(_) => return Vec::new(),
-        };
-        let (record, fields) = (Record::new(action::UPDATE, ResourceType::USER, after.user_id), after.audited());
-        let record = match before {
-            None => record.creating(&fields),
-            Some(before) if before == fields => return Vec::new(),
-            Some(before) => record.changing(&before, &fields),
-        };
-        vec![record.listing_changed_fields()]
-    }
-
-    // No right depends on what a directory says. A change of the status is a change of the user.
-    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
-        match self {
-            Self::Create(_) | Self::Update { .. } | Self::Forget(_) => Vec::new(),
-        }
-    }
-
-    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
-        match self {
-            Self::Create(_) | Self::Update { .. } | Self::Forget(_) => Vec::new(),
-        }
-    }
-}
-
 fn of(directory: &Directory, action: &'static str) -> Record {
     Record::new(action, ResourceType::DIRECTORY, directory.id)
 }
@@ -114,23 +65,20 @@ mod tests {
     use crate::audit::AuditEntry;
     use crate::audit::testing::author;
     use crate::change::{AuditBatch, Change};
-    use crate::context::{Actor, Author};
-    use crate::directory::tests::{directory, entry};
+    use crate::directory::tests::directory;
     use crate::id::IdGenerator;
     use crate::random::SystemRandom;
 
-    fn entries_by(author: &Author, change: impl Into<Change>) -> Vec<AuditEntry> {
-        AuditBatch::of(&change.into(), author, at(1), &IdGenerator::new(), &SystemRandom).into_entries()
-    }
-
     /// The resource, the action, the old and the new values, and the changed fields of the entries of a change.
-    fn recorded(change: impl Into<Change>) -> Vec<(String, String, Value, Value, Value)> {
+    fn recorded(change: DirectoryChange) -> Vec<(String, String, Value, Value, Value)> {
+        let author = author(directory().tenant_id);
+        let batch = AuditBatch::of(&change.into(), &author, at(1), &IdGenerator::new(), &SystemRandom);
         let shown = |entry: AuditEntry| {
             let resource = format!("{} {}", entry.resource_type.as_str(), entry.resource_id.unwrap());
             let changed = entry.metadata.get("changedFields").cloned().unwrap_or_default();
             (resource, entry.action.to_string(), json!(entry.old_value), json!(entry.new_value), changed)
         };
-        entries_by(&author(directory().tenant_id), change).into_iter().map(shown).collect()
+        batch.into_entries().into_iter().map(shown).collect()
     }
 
     fn changes() -> [DirectoryChange; 3] {
@@ -142,10 +90,6 @@ mod tests {
         ]
     }
 
-    fn update(after: DirectoryUser) -> DirectoryUserChange {
-        DirectoryUserChange::Update { before: entry().into(), after }
-    }
-
     #[test]
     fn changes_of_a_directory_are_recorded() {
         let (resource, fields) = (format!("DIRECTORY {}", directory().id), directory().audited());
@@ -154,32 +98,6 @@ mod tests {
         let (before, after, changed) = (json!({ "adopt": false }), json!({ "adopt": true }), json!(["adopt"]));
         assert_eq!(updated, [(resource.clone(), "UPDATE".into(), before, after, changed)]);
         assert_eq!(deleted, [(resource, "DELETE".into(), fields, Value::Null, Value::Null)]);
-    }
-
-    #[test]
-    fn what_a_directory_says_is_recorded_about_the_user() {
-        let resource = format!("USER {}", entry().user_id);
-        let both = json!(["attributes", "userName"]);
-        let created = recorded(DirectoryUserChange::Create(entry()));
-        assert_eq!(created, [(resource.clone(), "UPDATE".into(), Value::Null, entry().audited(), both)]);
-        let renamed = recorded(update(DirectoryUser { user_name: "eve".parse().unwrap(), ..entry() }));
-        let (before, after) = (json!({ "userName": "Ada" }), json!({ "userName": "eve" }));
-        assert_eq!(renamed, [(resource, "UPDATE".into(), before, after, json!(["userName"]))]);
-        // The change of the status is recorded.
-        assert_eq!(recorded(update(DirectoryUser { deleted_at: Some(at(1)), ..entry() })), []);
-        assert_eq!(recorded(DirectoryUserChange::Forget(entry())), []);
-    }
-
-    #[test]
-    fn an_entry_names_the_directory_for_which_an_api_key_acts() {
-        let (user, key) = (directory().service_account_id, id("key"));
-        let by_key = Author { actor: Actor::ApiKey { user, key }, ..author(directory().tenant_id) };
-        let by_directory = Author { directory: Some(directory().id), ..by_key.clone() };
-        for (author, expected) in [(by_key, None), (by_directory, Some(json!(directory().id)))] {
-            let entries = entries_by(&author, DirectoryUserChange::Create(entry()));
-            assert_eq!(entries[0].metadata.get("directoryId"), expected.as_ref());
-            assert_eq!(entries[0].metadata["apiKeyId"], json!(key));
-        }
     }
 
     #[test]
@@ -198,9 +116,6 @@ mod tests {
             (change(&directory(), &without), false),
             (DirectoryChange::Create(without).into(), false),
             (DirectoryChange::Delete(directory()).into(), false),
-            (DirectoryUserChange::Create(entry()).into(), false),
-            (update(entry()).into(), false),
-            (DirectoryUserChange::Forget(entry()).into(), false),
         ] {
             let author = author(directory().tenant_id);
             let granted = change.granted_rights(&author, at(1)).into_iter().map(|granted| granted.permissions);

@@ -9,6 +9,7 @@ mod challenge;
 mod credential;
 mod directory;
 mod directory_group;
+mod directory_user;
 mod domain;
 mod factor;
 mod idempotency;
@@ -35,8 +36,9 @@ pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, Eras
 pub use batch::AuditBatch;
 pub use challenge::ChallengeChange;
 pub use credential::{CredentialChange, LoginFailure};
-pub use directory::{DirectoryChange, DirectoryUserChange};
+pub use directory::DirectoryChange;
 pub use directory_group::DirectoryGroupChange;
+pub use directory_user::DirectoryUserChange;
 pub use domain::DomainChange;
 pub use factor::FactorChange;
 pub use idempotency::IdempotencyChange;

@@ -11,6 +11,8 @@ mod assignment;
 mod audit;
 mod credential;
 mod directory;
+mod directory_group;
+mod directory_user;
 mod domain;
 mod factor;
 mod feed;
@@ -39,6 +41,8 @@ pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
 pub use audit::{AuditStore, AuditTransaction, SequenceStore};
 pub use credential::{CredentialStore, CredentialTransaction};
 pub use directory::{DirectoryStore, DirectoryTransaction};
+pub use directory_group::{DirectoryGroupStore, DirectoryGroupTransaction};
+pub use directory_user::{DirectoryUserStore, DirectoryUserTransaction};
 pub use domain::{DomainStore, DomainTransaction};
 pub use factor::{FactorStore, FactorTransaction};
 pub use feed::{ChangeFeed, FeedNotification};
@@ -102,6 +106,8 @@ pub trait Store:
     + IdentityProviderStore
     + IdentityStore
     + DirectoryStore
+    + DirectoryUserStore
+    + DirectoryGroupStore
     + Send
     + Sync
     + 'static
@@ -183,6 +189,8 @@ pub trait TransactionReads:
     + IdentityProviderTransaction
     + IdentityTransaction
     + DirectoryTransaction
+    + DirectoryUserTransaction
+    + DirectoryGroupTransaction
     + Send
 {
 }
@@ -209,6 +217,8 @@ impl<T> TransactionReads for T where
         + IdentityProviderTransaction
         + IdentityTransaction
         + DirectoryTransaction
+        + DirectoryUserTransaction
+        + DirectoryGroupTransaction
         + Send
 {
 }
