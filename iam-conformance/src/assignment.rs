@@ -12,6 +12,7 @@ use iam_model::assignment::{
 };
 use iam_model::change::{AssignmentChange, RoleChange, UserChange};
 use iam_model::clock::Timestamp;
+use iam_model::history::Past;
 use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
@@ -23,7 +24,7 @@ use iam_model::user::{User, UserKind, UserStatus};
 
 use crate::world::{
     World, assert_conflict, assert_missing, assert_pages, assigning, everything, expiring, named, sorted, updating,
-    within,
+    updating_all, within,
 };
 
 /// A grant is an assignment with its role, the role's permissions and its organization. Grants are read newest first,
@@ -333,6 +334,64 @@ pub async fn the_group_of_an_assignment_is_set_changed_and_removed(store: Arc<dy
     world.commit(tenant.id, expired).await;
     let found = world.grants(tenant.id, GrantQuery::One(bystander.id)).await.remove(0).assignment;
     assert_eq!(found, Assignment { expires_at: moment, ..bystander });
+}
+
+/// One change updates many assignments, each to an expiry and a group of its own, and ends a version of each of them. If
+/// one does not exist, the change updates none.
+pub async fn one_change_updates_many_assignments(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let users = crowd(&world, &tenant, MAX_BULK).await;
+    let moment = world.now() + TimeDelta::days(1);
+    let before: Vec<Assignment> = (0..)
+        .zip(&users)
+        .map(|(number, user)| Assignment {
+            expires_at: (number % 2 == 0).then_some(moment),
+            directory_group_id: (number % 3 == 0).then(|| world.id()),
+            ..world.new_assignment(user, &role, None)
+        })
+        .collect();
+    world.commit(tenant.id, assigning(before.clone(), &role)).await;
+    world.tick();
+    let changed_at = world.now();
+    let mut after: Vec<Assignment> = (0..)
+        .zip(&before)
+        .map(|(number, before)| Assignment {
+            expires_at: (number % 3 == 0).then(|| moment + TimeDelta::milliseconds(number)),
+            directory_group_id: (number % 4 > 0).then(|| world.id()),
+            ..before.clone()
+        })
+        .collect();
+    // The last one does not change.
+    let changed = MAX_BULK - 1;
+    after[changed] = before[changed].clone();
+    world.commit(tenant.id, updating_all(before.iter().zip(&after).take(changed), &role)).await;
+
+    let found = async || -> Vec<Assignment> {
+        let found = world.grants(tenant.id, GrantQuery::OfRole(role.id)).await;
+        found.into_iter().map(|grant| grant.assignment).collect()
+    };
+    assert!(found().await == after);
+    let then = changed_at - TimeDelta::milliseconds(1);
+    let ids: Vec<UserId> = users.iter().map(|user| user.id).collect();
+    let mut past = world.store.past_assignments_of(tenant.id, &ids, then).await.unwrap();
+    past.sort_by_key(|past| past.version.id);
+    let ended = before[..changed].iter().map(|version| Past { version: version.clone(), until: changed_at });
+    assert!(past.into_iter().eq(ended));
+    for (at, expected) in [(then, &before), (changed_at, &after)] {
+        let (filter, scope) = (AssignmentFilter::default(), VisibleScope::Tenant);
+        let page = world.store.assignments_at(tenant.id, &filter, &scope, everything(), at).await.unwrap();
+        assert_eq!(page.total, MAX_BULK as u64);
+        assert!(page.items == expected[..100]);
+    }
+
+    let missing = world.new_assignment(&users[0], &role, None);
+    let again = [(&after[0], &before[0]), (&missing, &missing)];
+    assert_missing(&world.try_commit(tenant.id, [updating_all(again, &role).into()]).await);
+    assert_missing(&world.try_commit(other.id, [updating_all([again[0]], &role).into()]).await);
+    assert!(found().await == after);
+    world.commit(tenant.id, AssignmentChange::Update(Vec::new())).await;
 }
 
 /// Revoked assignments are gone, and no others are.

@@ -203,7 +203,7 @@ macro_rules! conformance_cases {
                 a_lineage_is_active_with_all_ancestors, a_user_holds_a_role_once_in_a_context,
                 one_change_creates_many_assignments, one_refused_assignment_refuses_all_of_a_change,
                 an_expiry_is_set_moved_and_removed, the_group_of_an_assignment_is_set_changed_and_removed,
-                revoked_assignments_are_gone,
+                one_change_updates_many_assignments, revoked_assignments_are_gone,
                 every_grant_query_finds_its_assignments, deciding_grants_are_found, grants_are_found_by_their_whole_context,
                 assignments_expire_to_the_millisecond, expiring_assignments_are_found_by_their_expiry,
                 tenants_with_expired_assignments_are_listed_once,

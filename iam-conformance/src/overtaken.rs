@@ -11,7 +11,7 @@ use iam_core::organization::{NewOrganization, OrganizationPatch};
 use iam_core::role::RolePatch;
 use iam_model::access::Until;
 use iam_model::assignment::Assignment;
-use iam_model::change::{AssignmentChange, Change, OrganizationChange, RoleChange, UserChange};
+use iam_model::change::{AssignmentChange, Change, ChangedAssignment, OrganizationChange, RoleChange, UserChange};
 use iam_model::error::{Conflict, Error, Forbidden, Result, Rule};
 use iam_model::id::OrganizationId;
 use iam_model::organization::{Organization, OrganizationStatus};
@@ -130,7 +130,7 @@ pub async fn an_extension_is_checked_against_the_callers_current_expiry(store: A
     let item = NewAssignment { expires_at: soon, ..to(&admin, fixture.built_in("MEMBER"), Some(branch.id)) };
     let extended = fixture.iam.assignments().create(&fixture.system, item).await.unwrap();
     let after = Assignment { expires_at: soon, ..grant.assignment.clone() };
-    let shortened = AssignmentChange::Update { grant: grant.into(), after };
+    let shortened = AssignmentChange::Update(vec![ChangedAssignment { grant, after }]);
     let iam = fixture.iam.clone();
     let extend =
         async move { iam.assignments().update(&caller, extended.id, AssignmentPatch { expires_at: Some(None) }).await };

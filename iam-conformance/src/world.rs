@@ -5,7 +5,8 @@ use iam_model::access::{Until, VisibleScope};
 use iam_model::api_key::{ApiKey, ApiKeySecret};
 use iam_model::assignment::{Assignment, Grant};
 use iam_model::change::{
-    AssignmentChange, AuditBatch, Change, OrganizationChange, PermissionChange, RoleChange, TenantChange, UserChange,
+    AssignmentChange, AuditBatch, Change, ChangedAssignment, OrganizationChange, PermissionChange, RoleChange,
+    TenantChange, UserChange,
 };
 use iam_model::clock::testing::FixedClock;
 use iam_model::clock::{Clock as _, Timestamp};
@@ -460,7 +461,19 @@ pub(super) fn expiring(before: &Assignment, role: &Role, expires_at: Option<Time
 
 /// The change of an assignment of a role.
 pub(super) fn updating(before: &Assignment, role: &Role, after: &Assignment) -> AssignmentChange {
-    AssignmentChange::Update { grant: granting(before.clone(), role).into(), after: after.clone() }
+    updating_all([(before, after)], role)
+}
+
+/// The change of assignments of a role.
+pub(super) fn updating_all<'a>(
+    changed: impl IntoIterator<Item = (&'a Assignment, &'a Assignment)>,
+    role: &Role,
+) -> AssignmentChange {
+    let changed = changed.into_iter().map(|(before, after)| {
+        let grant = granting(before.clone(), role);
+        ChangedAssignment { grant, after: after.clone() }
+    });
+    AssignmentChange::Update(changed.collect())
 }
 
 fn granting(assignment: Assignment, role: &Role) -> Grant {

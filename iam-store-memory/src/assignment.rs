@@ -229,12 +229,8 @@ impl TenantState {
                 let mut taken: HashSet<GrantContext> = contexts.collect();
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut taken))
             }
-            AssignmentChange::Update { grant, after } => {
-                let stored = self.assignments.get_mut(&grant.assignment.id);
-                let stored = stored.ok_or(StoreError::Missing("role assignment"))?;
-                stored.expires_at = after.expires_at;
-                stored.directory_group_id = after.directory_group_id;
-                Ok(())
+            AssignmentChange::Update(changed) => {
+                changed.iter().try_for_each(|changed| self.update_assignment(&changed.after))
             }
             AssignmentChange::Revoke { grants, .. } => {
                 let ended: BTreeSet<_> = grants.iter().map(|grant| grant.assignment.id).collect();
@@ -252,6 +248,13 @@ impl TenantState {
         hold(Constraint::Reference, self.has_what_it_refers_to(assignment))?;
         hold(Constraint::RoleAssignment, taken.insert(assignment.context()))?;
         self.assignments.insert(assignment.id, assignment.clone());
+        Ok(())
+    }
+
+    fn update_assignment(&mut self, after: &Assignment) -> Result<(), StoreError> {
+        let stored = self.assignments.get_mut(&after.id).ok_or(StoreError::Missing("role assignment"))?;
+        stored.expires_at = after.expires_at;
+        stored.directory_group_id = after.directory_group_id;
         Ok(())
     }
 

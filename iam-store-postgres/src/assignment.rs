@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
-use iam_model::change::AssignmentChange;
+use iam_model::change::{AssignmentChange, ChangedAssignment};
 use iam_model::clock::Timestamp;
 use iam_model::id::{DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::page::{Page, PageRequest};
@@ -13,7 +13,7 @@ use iam_model::store_error::StoreError;
 use iam_model::user::UserStatus;
 use iam_store_sql::assignment::{AssignmentRow, ListedAssignmentRow, SharedRoles, expiring, list};
 use iam_store_sql::column::moment_optional;
-use iam_store_sql::error::expect_row;
+use iam_store_sql::error::expect_rows;
 use iam_store_sql::store::SqlStore as _;
 use serde::Deserialize;
 use sqlx::postgres::PgArguments;
@@ -473,7 +473,7 @@ impl PostgresTransaction {
     pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
             AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
-            AssignmentChange::Update { after, .. } => self.update_assignment(after).await,
+            AssignmentChange::Update(changed) => self.update_assignments(changed).await,
             AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
         }
     }
@@ -496,22 +496,28 @@ impl PostgresTransaction {
         self.insert_values(insert, assignments, push).await
     }
 
-    async fn update_assignment(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+    async fn update_assignments(&mut self, changed: &[ChangedAssignment]) -> Result<(), StoreError> {
+        let after = || changed.iter().map(|changed| &changed.after);
+        let ids: Vec<Uuid> = after().map(|after| after.id.as_uuid()).collect();
+        let expiries: Vec<Option<Timestamp>> = after().map(|after| after.expires_at.map(in_range)).collect();
+        let groups: Vec<Option<Uuid>> =
+            after().map(|after| after.directory_group_id.map(DirectoryGroupId::as_uuid)).collect();
         let update = sqlx::query!(
             r#"
-            UPDATE iam.role_assignments
+            UPDATE iam.role_assignments a
             SET
-                expires_at = $3,
-                directory_group_id = $4,
-                since = (SELECT max(until) FROM iam.past_assignments WHERE tenant_id = $1 AND id = $2)
-            WHERE tenant_id = $1 AND id = $2
+                expires_at = c.expires_at,
+                directory_group_id = c.directory_group_id,
+                since = (SELECT max(p.until) FROM iam.past_assignments p WHERE p.tenant_id = $1 AND p.id = a.id)
+            FROM unnest($2::uuid[], $3::timestamptz[], $4::uuid[]) c (id, expires_at, directory_group_id)
+            WHERE a.tenant_id = $1 AND a.id = c.id
             "#,
             self.tenant(),
-            assignment.id.as_uuid(),
-            assignment.expires_at.map(in_range),
-            assignment.directory_group_id.map(DirectoryGroupId::as_uuid)
+            &ids,
+            &expiries as _,
+            &groups as _
         );
-        expect_row(self.execute(update).await?, "role assignment")
+        expect_rows(self.execute(update).await?, changed.len(), "role assignment")
     }
 
     async fn delete_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {

@@ -3,9 +3,9 @@ use std::collections::{BTreeSet, HashMap};
 use async_trait::async_trait;
 use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
-use iam_model::change::AssignmentChange;
+use iam_model::change::{AssignmentChange, ChangedAssignment};
 use iam_model::clock::Timestamp;
-use iam_model::id::{AssignmentId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationStatus;
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::{Role, TENANT_ADMIN};
@@ -14,7 +14,7 @@ use iam_model::store_error::StoreError;
 use iam_model::user::UserStatus;
 use iam_store_sql::assignment::{AssignmentRow, ListedAssignmentRow, SharedRoles, expiring, list};
 use iam_store_sql::column::moment_optional;
-use iam_store_sql::error::expect_row;
+use iam_store_sql::error::expect_rows;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::query::QueryAs;
@@ -473,7 +473,7 @@ impl SqliteTransaction {
     pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
             AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
-            AssignmentChange::Update { after, .. } => self.update_assignment(after).await,
+            AssignmentChange::Update(changed) => self.update_assignments(changed).await,
             AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
         }
     }
@@ -503,22 +503,28 @@ impl SqliteTransaction {
         self.execute(insert).await.map(drop)
     }
 
-    async fn update_assignment(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+    async fn update_assignments(&mut self, changed: &[ChangedAssignment]) -> Result<(), StoreError> {
+        let rows: Vec<_> = changed.iter().map(|changed| as_json(&changed.after)).collect();
+        // By the rowid, so that each assignment is found by its key. SQLite would compare all assignments of the tenant
+        // with all that change.
         let update = sqlx::query!(
             r#"
-            UPDATE role_assignments
+            UPDATE role_assignments AS a
             SET
-                expires_at = ?3,
-                directory_group_id = ?4,
-                since = (SELECT max(until) FROM past_assignments WHERE tenant_id = ?1 AND id = ?2)
-            WHERE tenant_id = ?1 AND id = ?2
+                expires_at = c.value ->> 'expires_at',
+                directory_group_id = unhex(c.value ->> 'directory_group_id', '-'),
+                since = (SELECT max(p.until) FROM past_assignments p WHERE p.tenant_id = ?1 AND p.id = a.id)
+            FROM json_each(?2) c
+            WHERE a.rowid = (
+                SELECT b.rowid
+                FROM role_assignments b
+                WHERE b.tenant_id = ?1 AND b.id = unhex(c.value ->> 'id', '-')
+            )
             "#,
             self.tenant(),
-            assignment.id.as_uuid(),
-            assignment.expires_at.map(millis),
-            assignment.directory_group_id.map(DirectoryGroupId::as_uuid)
+            Json(rows)
         );
-        expect_row(self.execute(update).await?, "role assignment")
+        expect_rows(self.execute(update).await?, changed.len(), "role assignment")
     }
 
     async fn delete_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {

@@ -252,11 +252,8 @@ impl Draft<'_> {
                 let mut held: HashSet<GrantContext> = held.iter().map(Assignment::context).collect();
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut held))
             }
-            AssignmentChange::Update { grant, after } => {
-                let stored: Option<Assignment> = self.view().get(&key(grant.assignment.id))?;
-                let stored = stored.ok_or(StoreError::Missing("role assignment"))?;
-                let (expires_at, directory_group_id) = (after.expires_at, after.directory_group_id);
-                self.put(Assignment { expires_at, directory_group_id, ..stored })
+            AssignmentChange::Update(changed) => {
+                changed.iter().try_for_each(|changed| self.update_assignment(&changed.after))
             }
             AssignmentChange::Revoke { grants, .. } => {
                 grants.iter().try_for_each(|grant| self.remove::<Assignment>(&key(grant.assignment.id)).map(drop))
@@ -273,5 +270,12 @@ impl Draft<'_> {
         }
         hold(Constraint::RoleAssignment, held.insert(assignment.context()))?;
         self.put(assignment.clone())
+    }
+
+    fn update_assignment(self, after: &Assignment) -> Result<(), StoreError> {
+        let stored: Option<Assignment> = self.view().get(&key(after.id))?;
+        let stored = stored.ok_or(StoreError::Missing("role assignment"))?;
+        let (expires_at, directory_group_id) = (after.expires_at, after.directory_group_id);
+        self.put(Assignment { expires_at, directory_group_id, ..stored })
     }
 }

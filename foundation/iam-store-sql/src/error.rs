@@ -67,5 +67,14 @@ fn is_busy(error: &sqlx::Error) -> bool {
 ///
 /// [`StoreError::Missing`] when no row was changed.
 pub fn expect_row(rows_affected: u64, what: &'static str) -> Result<(), StoreError> {
-    if rows_affected == 0 { Err(StoreError::Missing(what)) } else { Ok(()) }
+    expect_rows(rows_affected, 1, what)
+}
+
+/// Fails when a statement did not find all rows to change.
+///
+/// # Errors
+///
+/// [`StoreError::Missing`] when fewer rows than expected were changed.
+pub fn expect_rows(rows_affected: u64, expected: usize, what: &'static str) -> Result<(), StoreError> {
+    if rows_affected < expected as u64 { Err(StoreError::Missing(what)) } else { Ok(()) }
 }

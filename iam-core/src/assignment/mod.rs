@@ -15,7 +15,7 @@ pub use iam_model::assignment::{
     Assignment, AssignmentFilter, EffectivePermissions, Grant, GrantContext, GrantOrganization, ListedAssignment,
     MAX_BULK, RevokeReason,
 };
-pub use iam_model::change::AssignmentChange;
+pub use iam_model::change::{AssignmentChange, ChangedAssignment};
 pub use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 
 pub(crate) use crate::assignment::ending::{keep_an_administrator, revoke};

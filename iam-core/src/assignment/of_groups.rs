@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use iam_model::access::Until;
 use iam_model::assignment::{Assignment, Grant, GrantContext, OfferedRole, RevokeReason};
-use iam_model::change::{AssignmentChange, DirectoryGroupChange};
+use iam_model::change::{AssignmentChange, ChangedAssignment, DirectoryGroupChange};
 use iam_model::directory::DirectoryGroup;
 use iam_model::error::{Conflict, Error, Forbidden, Result, Shortfall};
 use iam_model::id::{DirectoryGroupId, DirectoryId, OrganizationId, UserId};
@@ -28,7 +28,7 @@ use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, hold_user_quot
 /// transaction, during which no other rights of the tenant change.
 const MAX_CHANGED: usize = 5_000;
 
-/// How many assignments are read or made at once.
+/// How many assignments are read, made or changed at once.
 const AT_ONCE: usize = 500;
 
 /// A group that gives roles, and by whose rights it gives them: those of the service account of its directory, or of a
@@ -152,7 +152,7 @@ pub(crate) async fn end_or_hand_over(
         match successors.remove(&grant.assignment.context()) {
             Some(successor) if grant.assignment.is_live(now) => {
                 let after = successor.taking_over(&grant.assignment);
-                handed_over.push((grant, after));
+                handed_over.push(ChangedAssignment { grant, after });
             }
             Some(successor) => {
                 renewed.push((successor, grant.clone()));
@@ -161,12 +161,10 @@ pub(crate) async fn end_or_hand_over(
             None => ended.push(grant),
         }
     }
-    let shortened = handed_over.iter().filter(|(_, after)| after.expires_at.is_some()).map(|(grant, _)| grant);
-    let losing: Vec<&Grant> = ended.iter().chain(shortened).collect();
+    let shortened = handed_over.iter().filter(|changed| changed.after.expires_at.is_some());
+    let losing: Vec<&Grant> = ended.iter().chain(shortened.map(|changed| &changed.grant)).collect();
     keep_another_administrator(work, &losing).await?;
-    for (grant, after) in handed_over {
-        work.apply(AssignmentChange::Update { grant: Box::new(grant), after }).await?;
-    }
+    update(work, &handed_over).await?;
     revoke(work, ended, reason).await?;
     renew(iam, work, &covers, renewed).await
 }
@@ -200,6 +198,13 @@ async fn renew(
 async fn give(work: &mut UnitOfWork<'_>, rights: &LockedRights, grants: &[Grant]) -> Result<()> {
     for grants in grants.chunks(AT_ONCE) {
         work.give_by_directory(rights, grants.to_vec()).await?;
+    }
+    Ok(())
+}
+
+async fn update(work: &mut UnitOfWork<'_>, changed: &[ChangedAssignment]) -> Result<()> {
+    for changed in changed.chunks(AT_ONCE) {
+        work.apply(AssignmentChange::Update(changed.to_vec())).await?;
     }
     Ok(())
 }
@@ -261,16 +266,13 @@ pub(crate) async fn shorten(work: &mut UnitOfWork<'_>, changed: &Assignment) -> 
         let until = covers.until(work, directory, &grant).await?;
         let is_too_long = |until: &Until| *until < grant.assignment.expires_at.into();
         if let Some(until) = until.filter(|until| grant.assignment.is_live(now) && is_too_long(until)) {
-            shortened.push((grant, until));
+            let after = Assignment { expires_at: until.moment(), ..grant.assignment.clone() };
+            shortened.push(ChangedAssignment { grant, after });
         }
     }
     check_number(shortened.len())?;
-    keep_another_administrator(work, &shortened.iter().map(|(grant, _)| grant).collect::<Vec<_>>()).await?;
-    for (grant, until) in shortened {
-        let after = Assignment { expires_at: until.moment(), ..grant.assignment.clone() };
-        work.apply(AssignmentChange::Update { grant: Box::new(grant), after }).await?;
-    }
-    Ok(())
+    keep_another_administrator(work, &shortened.iter().map(|changed| &changed.grant).collect::<Vec<_>>()).await?;
+    update(work, &shortened).await
 }
 
 /// Removes a user, whose assignments end, from all groups.

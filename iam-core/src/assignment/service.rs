@@ -7,7 +7,7 @@ use iam_model::assignment::{
     Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment, MAX_BULK, RevokeReason,
 };
 use iam_model::audit::ResourceType;
-use iam_model::change::AssignmentChange;
+use iam_model::change::{AssignmentChange, ChangedAssignment};
 use iam_model::clock::{Timestamp, cut};
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{AssignmentId, UserId};
@@ -266,7 +266,7 @@ impl Assignments<'_> {
             hold_user_quota(&self.0.settings.quota, &mut work, &[renewed], |_, error| error).await?;
         }
         let is_shorter = Until::from(after.expires_at) < before.expires_at.into();
-        work.apply(AssignmentChange::Update { grant: Box::new(grant), after: after.clone() }).await?;
+        work.apply(AssignmentChange::Update(vec![ChangedAssignment { grant, after: after.clone() }])).await?;
         if is_shorter {
             of_groups::shorten(&mut work, &after).await?;
         }

@@ -1,5 +1,3 @@
-use std::slice;
-
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -13,13 +11,8 @@ use crate::clock::shown;
 pub enum AssignmentChange {
     /// Users get roles. Only the assignments are written.
     Create(Vec<Grant>),
-    /// The expiry of an assignment changes, or the group of a directory that gives it.
-    Update {
-        /// The grant before the change.
-        grant: Box<Grant>,
-        /// The assignment after the change.
-        after: Assignment,
-    },
+    /// The expiries of assignments change, or the groups of directories that give them. Each assignment is there once.
+    Update(Vec<ChangedAssignment>),
     /// Assignments end, all for the same reason.
     Revoke {
         /// The grants that end.
@@ -29,37 +22,36 @@ pub enum AssignmentChange {
     },
 }
 
+/// An assignment that changes.
+#[derive(Clone, Debug)]
+pub struct ChangedAssignment {
+    /// The grant before the change.
+    pub grant: Grant,
+    /// The assignment after the change.
+    pub after: Assignment,
+}
+
 impl AssignmentChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
             Self::Create(grants) => grants.iter().map(|grant| record(action::ROLE_ASSIGNED, grant)).collect(),
-            Self::Update { grant, after } => {
-                let changed = Grant { assignment: after.clone(), ..Grant::clone(grant) };
-                let record = record(action::UPDATE, &changed);
-                vec![record.changing(&audited(&grant.assignment), &audited(after)).listing_changed_fields()]
-            }
+            Self::Update(changed) => changed.iter().map(updated).collect(),
             Self::Revoke { grants, reason } => grants.iter().map(|grant| revoked(grant, *reason)).collect(),
         }
     }
 
-    pub(crate) fn ended_versions(&self) -> impl Iterator<Item = &Grant> {
+    pub(crate) fn ended_versions(&self) -> Vec<&Grant> {
         match self {
-            Self::Create(_) => &[],
-            Self::Update { grant, .. } => slice::from_ref(&**grant),
-            Self::Revoke { grants, .. } => grants.as_slice(),
+            Self::Create(_) => Vec::new(),
+            Self::Update(changed) => changed.iter().map(|changed| &changed.grant).collect(),
+            Self::Revoke { grants, .. } => grants.iter().collect(),
         }
-        .iter()
     }
 
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
             Self::Create(grants) => grants.iter().map(GrantedRights::of).collect(),
-            Self::Update { grant, after } => {
-                let until = Until::from(after.expires_at);
-                let is_longer = until > grant.assignment.expires_at.into();
-                let granted = is_longer.then(|| GrantedRights { until, ..GrantedRights::of(grant) });
-                granted.into_iter().collect()
-            }
+            Self::Update(changed) => changed.iter().filter_map(prolonged).collect(),
             Self::Revoke { .. } => Vec::new(),
         }
     }
@@ -69,7 +61,7 @@ impl AssignmentChange {
             Self::Create(grants) | Self::Revoke { grants, .. } => {
                 grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
             }
-            Self::Update { grant, .. } => vec![grant.assignment.user_id.into()],
+            Self::Update(changed) => changed.iter().map(|changed| changed.grant.assignment.user_id.into()).collect(),
         }
     }
 }
@@ -78,6 +70,19 @@ impl AssignmentChange {
 fn audited(assignment: &Assignment) -> Value {
     let expires_at = assignment.expires_at.map(shown);
     json!({ "expiresAt": expires_at, "directoryGroupId": assignment.directory_group_id })
+}
+
+/// Returns the rights that an assignment gives by a later expiry.
+fn prolonged(ChangedAssignment { grant, after }: &ChangedAssignment) -> Option<GrantedRights<'_>> {
+    let until = Until::from(after.expires_at);
+    let is_longer = until > grant.assignment.expires_at.into();
+    is_longer.then(|| GrantedRights { until, ..GrantedRights::of(grant) })
+}
+
+fn updated(ChangedAssignment { grant, after }: &ChangedAssignment) -> Record {
+    let changed = Grant { assignment: after.clone(), ..grant.clone() };
+    let record = record(action::UPDATE, &changed);
+    record.changing(&audited(&grant.assignment), &audited(after)).listing_changed_fields()
 }
 
 fn revoked(grant: &Grant, reason: Option<RevokeReason>) -> Record {
@@ -121,9 +126,13 @@ mod tests {
         grant
     }
 
-    fn recorded(change: AssignmentChange) -> AuditEntry {
+    fn batch(change: &Change) -> AuditBatch {
         let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
-        let batch = AuditBatch::of(&change.into(), &author(tenant), at(1), &IdGenerator::new(), &SystemRandom);
+        AuditBatch::of(change, &author(tenant), at(1), &IdGenerator::new(), &SystemRandom)
+    }
+
+    fn recorded(change: AssignmentChange) -> AuditEntry {
+        let batch = batch(&change.into());
         let [entry] = batch.entries() else { panic!("{} entries", batch.entries().len()) };
         assert_eq!(entry.resource_id, Some(given_by(None).assignment.id.to_string()));
         assert_eq!(entry.organization_id, Some(id::<OrganizationId>("branch")));
@@ -174,7 +183,7 @@ mod tests {
         ] {
             let grant = given_by(before);
             let after = Assignment { expires_at, directory_group_id, ..grant.assignment.clone() };
-            let change = AssignmentChange::Update { grant: grant.clone().into(), after };
+            let change = AssignmentChange::Update(vec![ChangedAssignment { grant: grant.clone(), after }]);
             let entry = recorded(change.clone());
             assert_eq!(entry.action, "UPDATE");
             assert_eq!((json!(entry.old_value), json!(entry.new_value)), (old, new.clone()));
@@ -184,5 +193,27 @@ mod tests {
             assert_eq!(change.ended_versions(), [EndedVersion::Assignment(grant.assignment.clone())]);
             assert_eq!(change.invalidates(), [Uuid::from(grant.assignment.user_id)]);
         }
+    }
+
+    #[test]
+    fn each_of_several_updates_has_an_entry_and_ends_a_version() {
+        let changed = ["ada", "bob"].map(|name| {
+            let grant = given_by(None);
+            let assignment = Assignment { id: id(name), user_id: id(name), ..grant.assignment.clone() };
+            let after = Assignment { directory_group_id: Some(id(name)), ..assignment.clone() };
+            ChangedAssignment { grant: Grant { assignment, ..grant }, after }
+        });
+        let change = Change::from(AssignmentChange::Update(changed.to_vec()));
+        let batch = batch(&change);
+        let recorded: Vec<_> = batch
+            .entries()
+            .iter()
+            .map(|entry| (entry.resource_id.clone(), entry.metadata["directoryGroupId"].clone()))
+            .collect();
+        let after = changed.each_ref().map(|changed| &changed.after);
+        assert_eq!(recorded, after.map(|after| (Some(after.id.to_string()), json!(after.directory_group_id))));
+        let before = changed.each_ref().map(|changed| EndedVersion::Assignment(changed.grant.assignment.clone()));
+        assert_eq!(batch.ended_versions(), before);
+        assert_eq!(change.invalidates(), after.map(|after| Uuid::from(after.user_id)));
     }
 }

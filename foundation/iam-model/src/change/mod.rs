@@ -31,7 +31,7 @@ mod tests;
 
 pub use access_review::AccessReviewChange;
 pub use api_key::ApiKeyChange;
-pub use assignment::AssignmentChange;
+pub use assignment::{AssignmentChange, ChangedAssignment};
 pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, ErasedOrigin, GIVEN_UP_UNTIL, SIGNATURE};
 pub use batch::AuditBatch;
 pub use challenge::ChallengeChange;
@@ -160,7 +160,8 @@ impl Change {
         match self {
             Self::Role(change) => change.ended_version().cloned().map(EndedVersion::Role).into_iter().collect(),
             Self::Assignment(change) => {
-                change.ended_versions().map(|grant| EndedVersion::Assignment(grant.assignment.clone())).collect()
+                let ended = change.ended_versions().into_iter();
+                ended.map(|grant| EndedVersion::Assignment(grant.assignment.clone())).collect()
             }
             Self::Organization(change) => {
                 change.ended_version().cloned().map(EndedVersion::Organization).into_iter().collect()

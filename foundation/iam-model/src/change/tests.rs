@@ -328,10 +328,11 @@ fn a_change_of_assignments_gives_the_permissions_of_the_roles() {
     let other = Assignment { role_id: id("other"), ..in_branch().assignment };
     let unknown_role = Grant { assignment: other, ..in_branch() };
     assert_eq!(granted(AssignmentChange::Create(vec![unknown_role.clone()])), EVERYTHING);
-    let updating = |grant: Grant, expires_at, directory_group_id| {
+    let changed = |grant: Grant, expires_at, directory_group_id| {
         let after = Assignment { expires_at, directory_group_id, ..grant.assignment.clone() };
-        AssignmentChange::Update { grant: grant.into(), after }
+        ChangedAssignment { grant, after }
     };
+    let updating = |grant, expires_at, group| AssignmentChange::Update(vec![changed(grant, expires_at, group)]);
     for (expires_at, expected) in [
         (Some(at(49)), [].as_slice()),
         (Some(at(50)), &[]),
@@ -344,6 +345,10 @@ fn a_change_of_assignments_gives_the_permissions_of_the_roles() {
         }
     }
     assert_eq!(granted(updating(unknown_role, None, None)), EVERYTHING);
+    let several = [(in_branch(), Some(at(51))), (all[0].clone(), Some(at(50))), (in_branch(), None)];
+    let several = several.map(|(grant, expires_at)| changed(grant, expires_at, None)).to_vec();
+    let expected = ["users:read branch 51", "users:read branch forever"];
+    assert_eq!(granted(AssignmentChange::Update(several)), expected);
     assert_eq!(granted(AssignmentChange::Revoke { grants: all, reason: None }), NOTHING);
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::access::Until;
 use crate::assignment::Grant;
-use crate::change::{AssignmentChange, Change, OrganizationChange, RoleChange};
+use crate::change::{AssignmentChange, Change, ChangedAssignment, OrganizationChange, RoleChange};
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, UserId};
 use crate::organization::{Ancestry, Organization, Position};
@@ -105,9 +105,11 @@ impl Effects {
                     self.given.entry(grant.assignment.user_id).or_default().push(grant.clone());
                 }
             }
-            AssignmentChange::Update { grant, after } => {
-                self.users.insert(grant.assignment.user_id);
-                self.expiries.insert(grant.assignment.id, after.expires_at);
+            AssignmentChange::Update(changed) => {
+                for ChangedAssignment { grant, after } in changed {
+                    self.users.insert(grant.assignment.user_id);
+                    self.expiries.insert(grant.assignment.id, after.expires_at);
+                }
             }
             AssignmentChange::Revoke { grants, .. } => {
                 self.users.extend(grants.iter().map(|grant| grant.assignment.user_id));
