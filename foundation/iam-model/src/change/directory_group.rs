@@ -6,7 +6,6 @@ use crate::assignment::{GrantContext, OfferedRole};
 use crate::audit::{Record, ResourceType, action};
 use crate::directory::DirectoryGroup;
 use crate::id::UserId;
-use crate::role::PlacedRole;
 
 /// A change of the groups of directories. The role assignments of the members are changes of their own.
 #[derive(Clone, Debug)]
@@ -97,6 +96,7 @@ mod tests {
     use crate::id::IdGenerator;
     use crate::permission::PermissionPattern;
     use crate::random::SystemRandom;
+    use crate::role::PlacedRole;
 
     /// The action, the old and the new values, and what the metadata of the entries of a change say of the fields and
     /// of the members.

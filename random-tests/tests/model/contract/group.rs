@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Expectation, FORBIDDEN, MISSING, OperationContext};
+use super::{Actor, Expectation, FORBIDDEN, MISSING, OperationContext};
 use crate::operation::{GroupPatch, MemberPatch, Placed, Ref};
 use crate::state::{Context, Group, NEVER, Scope, Spot};
 
@@ -81,7 +81,11 @@ impl OperationContext<'_> {
         if !before.members.is_subset(&after.members) {
             self.check_memberships(v, group.index, "role-assignments:delete");
         }
-        let is_covered = |grant: &(usize, Spot)| self.state.covered_until(group.index, *grant, self.now).is_some();
+        // The key of the directory must hold what its members get.
+        let is_covered = |grant: &(usize, Spot)| match self.actor {
+            Actor::User(user) | Actor::Key(user) => self.state.held_until(user, *grant, self.now).is_some(),
+            Actor::System => true,
+        };
         if has_new && !before.grants.iter().all(is_covered) {
             v.refusals.push("AccountEscalation");
         }

@@ -82,9 +82,13 @@ impl Tenant {
     }
 
     /// Until when the account of a group holds everything that a role permits there. `None` if it does not.
-    pub(crate) fn covered_until(&self, group: usize, (role, spot): (usize, Spot), now: Moment) -> Option<Moment> {
-        let account = self.directories[self.groups[group].directory].account;
-        let rights = self.rights(account, now);
+    pub(crate) fn covered_until(&self, group: usize, grant: (usize, Spot), now: Moment) -> Option<Moment> {
+        self.held_until(self.directories[self.groups[group].directory].account, grant, now)
+    }
+
+    /// Until when a user holds everything that a role permits in a place. `None` if it does not.
+    pub(crate) fn held_until(&self, user: usize, (role, spot): (usize, Spot), now: Moment) -> Option<Moment> {
+        let rights = self.rights(user, now);
         let held_until = |pattern: &str| {
             let holding = rights.iter().filter(|right| right.spot == spot && covers(right.pattern, pattern));
             holding.map(|right| right.until).max()
