@@ -1,4 +1,4 @@
-//! The speed of changes with their audit entries, of sequencing and of verification.
+//! The speed of changes with their audit entries, of sequencing, of verification and of exports.
 //!
 //! `cargo bench -p iam-benches --bench audit` under `scripts/with-postgres` with `IAM_TEST_POSTGRES_FSYNC=on`.
 //! `--bench audit_pages` measures the pages of a log with ten million entries.
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use iam_benches::Outcome;
 use iam_benches::database::Database;
-use iam_core::audit::NewEvent;
+use iam_core::audit::{AuditFilter, EventFormat, NewEvent, OcsfEvent, ShownEntry};
 use iam_core::tenant::Registration;
 use iam_core::user::{NewUser, UserPatch};
 use iam_core::{Caller, Iam, RequestContext, Store, UserId};
@@ -90,7 +90,11 @@ async fn report(name: &str, database: &Database, plan: Plan) -> Outcome {
     }
     println!("| Entries a second | |\n|---|---|");
     println!("| sequenced, of a backlog of {sequenced} | {sequencing:.0} |");
-    println!("| verified, of {} | {verifying:.0} |\n", verified.sequenced);
+    println!("| verified, of {} | {verifying:.0} |", verified.sequenced);
+    for format in [EventFormat::Native, EventFormat::Ocsf] {
+        println!("| exported as NDJSON, {format} | {:.0} |", world.exported_per_second(format).await?);
+    }
+    println!();
     println!("| {} entries a second arrive for {} s | |\n|---|---|", plan.rate, plan.stream.as_secs());
     println!("| arrived a second | {:.0} |", lag.arrived);
     println!("| pending, median of the samples | {} |", lag.median);
@@ -190,6 +194,27 @@ impl World {
             done??;
         }
         Ok(())
+    }
+
+    /// Exports the log, and writes each entry as a line in memory.
+    async fn exported_per_second(&self, format: EventFormat) -> Outcome<f64> {
+        let begun = Instant::now();
+        let mut export = self.iam.audit().export(&self.caller, AuditFilter::default(), None, format.as_str()).await?;
+        let (mut count, mut line) = (0, Vec::new());
+        loop {
+            let entries = export.next(&self.iam).await?;
+            if entries.is_empty() {
+                return Ok(count as f64 / begun.elapsed().as_secs_f64());
+            }
+            for entry in &entries {
+                line.clear();
+                match format {
+                    EventFormat::Native => serde_json::to_writer(&mut line, &ShownEntry::from(entry))?,
+                    EventFormat::Ocsf => serde_json::to_writer(&mut line, &OcsfEvent::of(entry))?,
+                }
+            }
+            count += entries.len();
+        }
     }
 
     /// Lets entries arrive at a steady rate, and counts the pending entries.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{Days, NaiveDate};
-use iam_core::audit::AuditEntry;
+use iam_core::audit::{AuditEntry, OcsfEvent};
 use iam_core::tenant::NewTenant;
 use iam_core::user::NewUser;
 use iam_core::{Iam, TenantId};
@@ -84,12 +84,15 @@ impl Worker {
     }
 }
 
-/// Prints an entry. It stands for the queue of another system.
+/// Prints an entry as a line for a SIEM. The standard output stands for the collector.
 async fn print(entry: &AuditEntry) -> Result<()> {
-    let AuditEntry { action, resource_type, resource_id, metadata, .. } = entry;
-    let resource_id = resource_id.as_deref().unwrap_or("-");
-    writeln!(io::stdout(), "{action} {} {resource_id} {}", resource_type.as_str(), serde_json::to_string(metadata)?)?;
+    writeln!(io::stdout(), "{}", line(entry)?)?;
     Ok(())
+}
+
+/// Returns an entry as an event of the Open Cybersecurity Schema Framework.
+fn line(entry: &AuditEntry) -> Result<String> {
+    Ok(serde_json::to_string(&OcsfEvent::of(entry))?)
 }
 
 async fn interrupted() {

@@ -44,6 +44,18 @@ async fn an_overdue_invoice_is_closed_and_recorded_once() {
 }
 
 #[tokio::test]
+async fn an_entry_is_forwarded_as_one_line_with_an_event_of_ocsf() {
+    let (_directory, worker, tenant) = worker().await;
+    job::close_overdue(&worker.iam, &worker.billing, worker.today()).await.unwrap();
+    let closed = &worker.closed(tenant).await[0];
+    let line = line(closed).unwrap();
+    let event: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((line.lines().count(), &event["class_uid"]), (1, &serde_json::json!(6003)));
+    assert_eq!(event["metadata"]["uid"], closed.id.to_string());
+    assert_eq!(event["unmapped"]["metadata"]["after"]["status"], "CLOSED");
+}
+
+#[tokio::test]
 async fn a_run_after_an_incomplete_run_adds_no_second_entry() {
     let (directory, worker, tenant) = worker().await;
     let invoices = worker.billing.overdue(worker.today(), 1).await.unwrap();

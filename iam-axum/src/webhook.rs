@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::audit::EventFormatDto;
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, WEBHOOKS};
 use crate::event::EventPatternDto;
@@ -27,6 +28,8 @@ pub(crate) struct WebhookDto {
     id: Uuid,
     url: String,
     types: Vec<String>,
+    #[schema(inline)]
+    format: EventFormatDto,
     description: String,
     enabled: bool,
     created_at: Time,
@@ -52,6 +55,7 @@ impl From<Webhook> for WebhookDto {
             id: webhook.id.as_uuid(),
             url: webhook.url.to_string(),
             types: webhook.types.iter().map(ToString::to_string).collect(),
+            format: webhook.format.into(),
             description: webhook.description.into(),
             enabled: webhook.enabled,
             created_at: Time(webhook.created_at),
@@ -79,6 +83,9 @@ pub(crate) struct NewWebhookDto {
     #[serde(default)]
     #[schema(required, min_items = 1, max_items = 100, inline, value_type = Vec<EventPatternDto>)]
     types: Vec<String>,
+    /// How it writes them. Absent or null means `native`.
+    #[schema(inline)]
+    format: Option<EventFormatDto>,
     #[schema(max_length = 500)]
     description: Option<String>,
     /// Whether it sends events from the start. Absent or null means that it does.
@@ -90,6 +97,7 @@ impl From<NewWebhookDto> for NewWebhook {
         Self {
             url: body.url,
             types: body.types,
+            format: body.format.map(Into::into).unwrap_or_default(),
             description: body.description.unwrap_or_default(),
             enabled: body.enabled.unwrap_or(true),
         }
@@ -107,6 +115,8 @@ pub(crate) struct WebhookPatchDto {
     /// All types of events to send after the change.
     #[schema(min_items = 1, max_items = 100, inline, value_type = Option<Vec<EventPatternDto>>)]
     types: Option<Vec<String>>,
+    #[schema(inline)]
+    format: Option<EventFormatDto>,
     #[schema(max_length = 500)]
     description: Option<String>,
     /// Whether it sends events. When it is switched on, it continues with the events since it was switched off.
@@ -114,8 +124,8 @@ pub(crate) struct WebhookPatchDto {
 }
 
 impl From<WebhookPatchDto> for WebhookPatch {
-    fn from(WebhookPatchDto { url, types, description, enabled }: WebhookPatchDto) -> Self {
-        Self { url, types, description, enabled }
+    fn from(WebhookPatchDto { url, types, format, description, enabled }: WebhookPatchDto) -> Self {
+        Self { url, types, format: format.map(Into::into), description, enabled }
     }
 }
 
@@ -241,6 +251,9 @@ pub(crate) async fn list(
 /// the secret, which is never shown again. The caller needs `audit-logs:read`, too, because the receiver gets entries
 /// of the audit log. The webhook belongs to the tenant: it sends events until it is removed or switched off. A tenant
 /// has 20 webhooks at most.
+///
+/// With the format `native`, a request has the entry in `data`, beside its `type` and its `timestamp`. With `ocsf`, its
+/// body is the entry as an event of the Open Cybersecurity Schema Framework 1.6.0.
 #[utoipa::path(
     post,
     path = "/webhooks",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use iam_model::audit::EventFormat;
 use iam_model::change::{TenantChange, WebhookChange};
 use iam_model::id::WebhookId;
 use iam_model::store::Store;
@@ -20,6 +21,7 @@ fn new_webhook(world: &World, tenant: &Tenant) -> Webhook {
         tenant_id: tenant.id,
         url: "https://example.com/hook".parse().unwrap(),
         types: vec!["USER.*".parse().unwrap()],
+        format: EventFormat::Native,
         description: "".parse().unwrap(),
         enabled: true,
         salt: WebhookSalt { current: [1; 32], former: None },
@@ -125,6 +127,7 @@ pub async fn webhooks_are_read_back_in_order(store: Arc<dyn Store>) {
     let full = Webhook {
         url: "http://127.0.0.1:8000/ä?b=c".parse().unwrap(),
         types: ["USER.*", "ROLE.CREATE", "LETTER.SENT"].map(|text| text.parse().unwrap()).to_vec(),
+        format: EventFormat::Ocsf,
         description: "Lager \"7\"".parse().unwrap(),
         enabled: false,
         salt: WebhookSalt {
@@ -153,6 +156,7 @@ pub async fn changes_are_read_back(store: Arc<dyn Store>) {
     let after = Webhook {
         url: "https://example.org".parse().unwrap(),
         types: vec!["ROLE.*".parse().unwrap()],
+        format: EventFormat::Ocsf,
         description: "new".parse().unwrap(),
         enabled: false,
         ..before.clone()

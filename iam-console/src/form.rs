@@ -10,7 +10,7 @@ pub(crate) const KEPT: &str = "kept";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 81] = [
+const KNOWN: [&str; 82] = [
     "account",
     "action",
     "adopt",
@@ -36,6 +36,7 @@ const KNOWN: [&str; 81] = [
     "firstLine",
     "firstName",
     "form-token",
+    "format",
     "fromSequence",
     "homeOrganizationId",
     "identityProviderId",

@@ -27,8 +27,8 @@ impl WebhookStore for SqliteStore {
             Row,
             r#"
             SELECT
-                w.tenant_id, w.id, w.url, w.types, w.description, w.enabled, w.salt, w.former_salt, w.former_until,
-                w.created_at, w.created_by, w.version
+                w.tenant_id, w.id, w.url, w.types, w.format, w.description, w.enabled, w.salt, w.former_salt,
+                w.former_until, w.created_at, w.created_by, w.version
             FROM webhooks w
             WHERE w.tenant_id = ?1 AND w.id = ?2
             "#,
@@ -43,8 +43,8 @@ impl WebhookStore for SqliteStore {
             Row,
             r#"
             SELECT
-                w.tenant_id, w.id, w.url, w.types, w.description, w.enabled, w.salt, w.former_salt, w.former_until,
-                w.created_at, w.created_by, w.version
+                w.tenant_id, w.id, w.url, w.types, w.format, w.description, w.enabled, w.salt, w.former_salt,
+                w.former_until, w.created_at, w.created_by, w.version
             FROM webhooks w
             WHERE w.tenant_id = ?1
             ORDER BY w.created_at DESC, w.id
@@ -243,8 +243,8 @@ impl WebhookTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                w.tenant_id, w.id, w.url, w.types, w.description, w.enabled, w.salt, w.former_salt, w.former_until,
-                w.created_at, w.created_by, w.version
+                w.tenant_id, w.id, w.url, w.types, w.format, w.description, w.enabled, w.salt, w.former_salt,
+                w.former_until, w.created_at, w.created_by, w.version
             FROM webhooks w
             WHERE w.tenant_id = ?1 AND w.id = ?2
             "#,
@@ -284,9 +284,9 @@ impl SqliteTransaction {
             r#"
             INSERT INTO webhooks (
                 tenant_id, id, url, types, description, enabled, salt, former_salt, former_until, created_at,
-                created_by, attempted
+                created_by, attempted, format
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             "#,
             self.tenant(),
             webhook.id.as_uuid(),
@@ -299,7 +299,8 @@ impl SqliteTransaction {
             former.map(|former| millis(former.until)),
             millis(webhook.created_at),
             webhook.created_by.map(UserId::as_uuid),
-            integer(attempted)
+            integer(attempted),
+            webhook.format.as_str()
         );
         self.execute(insert).await.map(drop)
     }
@@ -317,6 +318,7 @@ impl SqliteTransaction {
                 salt = ?7,
                 former_salt = ?8,
                 former_until = ?9,
+                format = ?10,
                 version = version + 1
             WHERE tenant_id = ?1 AND id = ?2
             "#,
@@ -328,7 +330,8 @@ impl SqliteTransaction {
             webhook.enabled,
             webhook.salt.current.as_slice(),
             former.map(|former| former.salt.as_slice()),
-            former.map(|former| millis(former.until))
+            former.map(|former| millis(former.until)),
+            webhook.format.as_str()
         );
         expect_row(self.execute(update).await?, "webhook")
     }

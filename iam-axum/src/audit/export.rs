@@ -6,14 +6,14 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, header};
 use futures_util::stream::{Stream, StreamExt as _, TryStreamExt as _, once, try_unfold};
-use iam_core::audit::{AuditEntry, AuditExport, Cursor};
+use iam_core::audit::{AuditEntry, AuditExport, Cursor, EventFormat, OcsfEvent};
 use iam_core::{BoxError, Caller, Iam};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tracing::Span;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use super::{AuditEntryDto, AuditQuery};
+use super::{AuditEntryDto, AuditQuery, EventFormatDto};
 use crate::accept::prefers;
 use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Params, Query};
@@ -38,12 +38,24 @@ impl From<AuditEntry> for ExportedEntry {
     }
 }
 
+/// How an export writes entries.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FormatQuery {
+    /// With `ocsf`, entries are events of the Open Cybersecurity Schema Framework, as NDJSON.
+    #[param(value_type = Option<EventFormatDto>, inline)]
+    format: Option<String>,
+}
+
 /// The format of an export.
 #[derive(Clone, Copy, Debug)]
 enum Format {
     NdJson,
     Csv,
+    Ocsf,
 }
+
+const NDJSON: &str = "application/x-ndjson";
 
 /// The first line of an export as CSV: the names of an exported entry's fields, in their order.
 const COLUMNS: [&str; 14] = [
@@ -64,16 +76,28 @@ const COLUMNS: [&str; 14] = [
 ];
 
 impl Format {
-    fn media_type(self) -> &'static str {
+    /// Returns the format that a client asks for. Events have no columns, so `Accept` does not count for them.
+    fn of(format: EventFormat, headers: &HeaderMap) -> Self {
+        match format {
+            EventFormat::Ocsf => Self::Ocsf,
+            EventFormat::Native if prefers(headers, CSV, NDJSON) => Self::Csv,
+            EventFormat::Native => Self::NdJson,
+        }
+    }
+
+    /// Returns the name by which the export is recorded.
+    fn name(self) -> &'static str {
         match self {
-            Self::NdJson => "application/x-ndjson",
+            Self::NdJson => NDJSON,
             Self::Csv => CSV,
+            Self::Ocsf => EventFormat::Ocsf.as_str(),
         }
     }
 
     fn headers(self) -> [(HeaderName, &'static str); 2] {
         let (content_type, disposition) = match self {
-            Self::NdJson => (self.media_type(), r#"attachment; filename="audit-log.ndjson""#),
+            Self::NdJson => (NDJSON, r#"attachment; filename="audit-log.ndjson""#),
+            Self::Ocsf => (NDJSON, r#"attachment; filename="audit-log.ocsf.ndjson""#),
             Self::Csv => (CSV_IN_UTF_8, r#"attachment; filename="audit-log.csv""#),
         };
         [(header::CONTENT_TYPE, content_type), (header::CONTENT_DISPOSITION, disposition)]
@@ -82,30 +106,32 @@ impl Format {
     /// Returns the bytes before the first entry.
     fn head(self) -> Result<Vec<u8>, BoxError> {
         match self {
-            Self::NdJson => Ok(Vec::new()),
+            Self::NdJson | Self::Ocsf => Ok(Vec::new()),
             Self::Csv => Ok([BYTE_ORDER_MARK, &csv([COLUMNS.map(str::to_owned)])?].concat()),
         }
     }
 
     fn lines(self, entries: Vec<AuditEntry>) -> Result<Vec<u8>, BoxError> {
-        let entries = entries.into_iter().map(ExportedEntry::from);
         match self {
-            Self::NdJson => ndjson(entries),
-            Self::Csv => csv(entries.map(cells)),
+            Self::NdJson => ndjson(entries.into_iter().map(ExportedEntry::from)),
+            Self::Csv => csv(entries.into_iter().map(|entry| cells(entry.into()))),
+            Self::Ocsf => ndjson(entries.iter().map(|entry| OcsfEvent::of(entry).with_cursor(Cursor::after(entry)))),
         }
     }
 }
 
 /// Returns the lines of a page. Those of a long one are written beside the async threads.
 async fn lines(iam: Iam, caller: Caller, format: Format, page: Vec<AuditEntry>) -> Result<Vec<u8>, BoxError> {
-    let size = page.iter().map(AuditEntry::size).sum();
+    // An event has the values of its entry twice.
+    let copies = if matches!(format, Format::Ocsf) { 2 } else { 1 };
+    let size = copies * page.iter().map(AuditEntry::size).sum::<usize>();
     long::processed(&iam, &caller, size, move || format.lines(page)).await?
 }
 
-fn ndjson(entries: impl Iterator<Item = ExportedEntry>) -> Result<Vec<u8>, BoxError> {
+fn ndjson(values: impl Iterator<Item = impl Serialize>) -> Result<Vec<u8>, BoxError> {
     let mut lines = Vec::new();
-    for entry in entries {
-        serde_json::to_writer(&mut lines, &entry)?;
+    for value in values {
+        serde_json::to_writer(&mut lines, &value)?;
         lines.push(b'\n');
     }
     Ok(lines)
@@ -145,7 +171,9 @@ fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len
 /// coding requires. Every export is recorded before its first byte, as READ on AUDIT_LOG with its filter. This entry
 /// may be the first line of the export.
 ///
-/// NDJSON has one entry in each line, as the list shows it.
+/// NDJSON has one entry in each line, as the list shows it. With `format=ocsf`, each line is an event of the Open
+/// Cybersecurity Schema Framework 1.6.0 instead, whatever `Accept` says. Its `unmapped` is the line of NDJSON, with the
+/// `cursor`.
 ///
 /// CSV follows RFC 4180, in UTF-8 with a byte order mark, and has a header line. The columns are the same fields in the same order. `oldValue`,
 /// `newValue` and `metadata` are JSON texts. A null value is an empty cell. A cell that starts with one of `= + - @`,
@@ -157,7 +185,7 @@ fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len
     path = "/audit-logs/export",
     operation_id = "exportAuditLogs",
     tag = AUDIT_LOGS,
-    params(AuditQuery),
+    params(AuditQuery, FormatQuery),
     responses(
         (
             status = 200,
@@ -172,14 +200,15 @@ pub(crate) async fn export(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     Query(query): Query<AuditQuery>,
+    Query(FormatQuery { format }): Query<FormatQuery>,
     headers: HeaderMap,
 ) -> Result<([(HeaderName, &'static str); 2], Body), Problem> {
     let mut params = Params::default();
     let (filter, cursor) = query.parse(&mut params);
+    let format = params.parse::<EventFormat>("format", format.as_deref()).unwrap_or_default();
     params.finish()?;
-    let wants_csv = prefers(&headers, Format::Csv.media_type(), Format::NdJson.media_type());
-    let format = if wants_csv { Format::Csv } else { Format::NdJson };
-    let export = iam.audit().export(&caller, filter, cursor, format.media_type()).await?;
+    let format = Format::of(format, &headers);
+    let export = iam.audit().export(&caller, filter, cursor, format.name()).await?;
     let pages = try_unfold((iam.clone(), export), next_page);
     let lines = pages.and_then(move |page| lines(iam.clone(), caller.clone(), format, page));
     Ok((format.headers(), Body::from_stream(written(format, lines))))
@@ -265,7 +294,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_error_in_the_middle_breaks_the_transfer_off() {
-        for format in [Format::NdJson, Format::Csv] {
+        for format in [Format::NdJson, Format::Csv, Format::Ocsf] {
             let [first, second] = <[Vec<AuditEntry>; 2]>::try_from(pages().await).unwrap();
             let whole = transferred(format, vec![Ok(first.clone()), Ok(second)]).await;
             assert!(whole.ends_with(END) && whole.contains("first") && whole.contains("second"), "{whole}");

@@ -2,6 +2,7 @@
 
 pub(crate) mod erasure;
 pub(crate) mod export;
+mod format;
 mod metadata;
 pub(crate) mod proof;
 pub(crate) mod retention;
@@ -19,6 +20,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+pub(crate) use crate::audit::format::EventFormatDto;
 use crate::audit::metadata::Metadata;
 use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query};

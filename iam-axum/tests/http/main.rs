@@ -109,6 +109,7 @@ mod login;
 mod mail;
 mod metrics;
 mod mount;
+mod ocsf;
 mod openapi;
 mod organization;
 mod organization_list;

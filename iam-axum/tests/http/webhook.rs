@@ -198,8 +198,8 @@ async fn a_webhook_is_shown_and_its_secret_only_once(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let made = app.webhook(&ada, &json!({ "description": "warehouse", "enabled": false })).await;
     let shown = json!({
-        "id": made["id"], "url": URL, "types": ["LETTER.*"], "description": "warehouse", "enabled": false,
-        "createdAt": app.now(), "createdBy": ada.user,
+        "id": made["id"], "url": URL, "types": ["LETTER.*"], "format": "native", "description": "warehouse",
+        "enabled": false, "createdAt": app.now(), "createdBy": ada.user,
     });
     assert_eq!(made, with(shown.clone(), &json!({ "secret": made["secret"] })));
     assert!(secret(&made).starts_with("whsec_"), "{made}");
@@ -215,15 +215,20 @@ async fn a_webhook_is_shown_and_its_secret_only_once(app: TestApp) {
     assert_eq!(each(&list, "id"), [id(&newer), id(&made)]);
     let entries = app.history(&ada, id(&made)).await;
     says(&entries[0], &ada, "CREATE", "WEBHOOK", id(&made));
-    let recorded = json!({ "url": URL, "types": ["LETTER.*"], "description": "warehouse", "enabled": false });
+    let recorded = json!({
+        "url": URL, "types": ["LETTER.*"], "format": "native", "description": "warehouse", "enabled": false,
+    });
     assert_eq!((&entries[0]["newValue"], entries.len()), (&recorded, 1));
 }
 
 async fn a_webhook_without_enabled_sends_events(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    for given in [json!({}), json!({ "enabled": null, "description": null }), json!({ "enabled": true })] {
+    for given in
+        [json!({}), json!({ "enabled": null, "description": null, "format": null }), json!({ "enabled": true })]
+    {
         let made = app.webhook(&ada, &given).await;
-        assert_eq!((&made["enabled"], &made["description"]), (&json!(true), &json!("")));
+        let shown = [&made["enabled"], &made["description"], &made["format"]];
+        assert_eq!(shown, [&json!(true), &json!(""), &json!("native")]);
     }
 }
 
@@ -237,6 +242,7 @@ async fn invalid_fields_are_named(app: TestApp) {
         (json!({ "types": null }), vec!["types"]),
         (json!({ "url": 7 }), vec!["url"]),
         (json!({ "enabled": "yes" }), vec!["enabled"]),
+        (json!({ "format": "OCSF" }), vec!["format"]),
         (json!({ "secret": "whsec_x" }), vec!["secret"]),
     ] {
         assert_eq!(refused(given.clone()).await, fields, "{given}");
@@ -247,6 +253,7 @@ async fn invalid_fields_are_named(app: TestApp) {
         (json!({ "url": "example.com" }), "url"),
         (json!({ "types": [] }), "types"),
         (json!({ "types": ["x"] }), "types[0]"),
+        (json!({ "format": "xml" }), "format"),
         (json!({ "description": "x".repeat(501) }), "description"),
         (json!({ "id": made["id"] }), "id"),
     ] {
@@ -365,7 +372,9 @@ async fn a_change_is_recorded_and_honours_the_version(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let made = app.webhook(&ada, &json!({})).await;
     let path = format!("/webhooks/{}", id(&made));
-    let changed = json!({ "url": "https://example.org", "types": ["USER.*", "ROLE.CREATE"], "enabled": false });
+    let changed = json!({
+        "url": "https://example.org", "types": ["USER.*", "ROLE.CREATE"], "format": "ocsf", "enabled": false,
+    });
     let answer = app.patch(&path).by(&ada).header("if-match", "\"1\"").json(&changed).send().await;
     assert_eq!(answer.header("etag"), Some("\"2\""));
     let mut expected = with(made.clone(), &changed);
@@ -374,7 +383,8 @@ async fn a_change_is_recorded_and_honours_the_version(app: TestApp) {
     let entries = app.history(&ada, id(&made)).await;
     says(&entries[0], &ada, "UPDATE", "WEBHOOK", id(&made));
     assert_eq!(entries[0]["newValue"], changed);
-    assert_eq!(entries[0]["oldValue"], json!({ "url": URL, "types": ["LETTER.*"], "enabled": true }));
+    let before = json!({ "url": URL, "types": ["LETTER.*"], "format": "native", "enabled": true });
+    assert_eq!(entries[0]["oldValue"], before);
     app.unrecorded(&ada, async { app.patch(&path).by(&ada).json(&changed).send().await.ok() }).await;
     let outdated = app.patch(&path).by(&ada).header("if-match", "\"1\"").json(&json!({ "enabled": true }));
     outdated.send().await.problem("precondition-failed");

@@ -1,3 +1,5 @@
+use iam_core::webhook::EventFormat;
+
 //! Webhooks, and what they have sent.
 
 pub(crate) const WEBHOOKS: &str = "Webhooks";
@@ -14,9 +16,18 @@ pub(crate) const EVENT_TYPES: &str = "Types of events";
 pub(crate) const EVENT_TYPES_HINT: &str = "One on each line, such as USER.CREATE. USER.* means every action on users.";
 pub(crate) const EVENT_CATALOGUE: &str = "All types of events";
 pub(crate) const NEEDS_AUDIT_LOG: &str = "A webhook sends entries of the audit log. You may not read it, so you can change neither the address nor the types.";
+pub(crate) const EVENT_FORMAT: &str = "How it writes events";
 pub(crate) const WEBHOOK_ENABLED: &str = "It sends events";
 pub(crate) const WEBHOOK_DELETED: &str = "The webhook is deleted.";
 pub(crate) const WEBHOOK_SECRET: &str = "Secret of the webhook";
+
+/// The name of a format of events.
+pub(crate) fn event_format(format: &EventFormat) -> &'static str {
+    match format {
+        EventFormat::Native => "As entries of the audit log",
+        EventFormat::Ocsf => "OCSF: the Open Cybersecurity Schema Framework, for a SIEM",
+    }
+}
 
 pub(crate) fn unknown_types(types: &str) -> String {
     format!("The service itself records no event of this type: {types}. Only your own application can record it.")

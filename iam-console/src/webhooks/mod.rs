@@ -7,9 +7,9 @@ mod secret;
 
 use axum::Router;
 use axum::routing::{get, post};
-use iam_core::FieldError;
 use iam_core::audit::Recorded;
-use iam_core::webhook::Webhook;
+use iam_core::webhook::{EventFormat, Webhook};
+use iam_core::{Error, FieldError};
 
 use crate::english;
 use crate::form::Form;
@@ -33,6 +33,8 @@ pub(crate) fn routes() -> Router<Console> {
 struct Fields {
     url: Field,
     types: Field,
+    format: String,
+    format_error: String,
     description: Field,
     enabled: bool,
     /// The types of the webhook that the service records for nothing.
@@ -61,12 +63,15 @@ impl Fields {
         let enabled = webhook.is_none_or(|webhook| webhook.enabled);
         let types = shown(Field::text("types", english::EVENT_TYPES).with_hint(english::EVENT_TYPES_HINT), types);
         let typed = form.map(typed_types).unwrap_or_default();
+        let format = webhook.map(|webhook| webhook.format).unwrap_or_default();
         let types_error = errors_of_list("types", english::EVENT_TYPES, &typed, errors);
         let catalogue = console.iam.audit().catalogue(&signed_in.caller).ok();
         Self {
             url: shown(Field { kind: "url", ..Field::text("url", english::WEBHOOK_URL) }, url)
                 .with_hint(english::WEBHOOK_URL_HINT),
             types: Field { error: types_error, ..types },
+            format: form.map_or(format.as_str(), |form| form.get("format")).to_owned(),
+            format_error: Field::text("format", english::EVENT_FORMAT).with_errors(errors).error,
             description: shown(Field::text("description", english::DESCRIPTION).optional(), description),
             enabled: form.map_or(enabled, |form| form.has("enabled")),
             unknown: unknown_types(webhook, catalogue.as_deref().unwrap_or_default()),
@@ -91,6 +96,12 @@ fn unknown_types(webhook: Option<&Webhook>, catalogue: &[Recorded]) -> String {
     };
     let unknown: Vec<String> = types.iter().map(ToString::to_string).filter(|found| !is_recorded(found)).collect();
     if catalogue.is_empty() || unknown.is_empty() { String::new() } else { english::unknown_types(&unknown.join(", ")) }
+}
+
+/// Returns the format that a form names, if it names one.
+fn typed_format(form: &Form) -> Result<Option<EventFormat>, Error> {
+    let parse = |text: String| text.parse::<EventFormat>().map_err(|_| Error::field("format", english::MUST_BE_CHOSEN));
+    form.given("format").map(parse).transpose()
 }
 
 /// Returns the types that a form names, on lines of their own or separated by commas.

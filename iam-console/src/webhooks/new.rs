@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::FieldError;
-use iam_core::webhook::NewWebhook;
+use iam_core::webhook::{EventFormat, NewWebhook};
 
 use crate::english;
 use crate::form::Form;
@@ -14,7 +14,7 @@ use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Frame, page};
-use crate::webhooks::{Fields, secret, typed_types};
+use crate::webhooks::{Fields, secret, typed_format, typed_types};
 
 #[derive(Template)]
 #[template(path = "webhook-new.html")]
@@ -43,13 +43,20 @@ pub(super) async fn create(
     parts: Parts,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let new = NewWebhook {
-        url: form.get("url").trim().to_owned(),
-        types: typed_types(&form),
-        description: form.get("description").to_owned(),
-        enabled: form.has("enabled"),
+    let result = match typed_format(&form) {
+        Ok(format) => {
+            let new = NewWebhook {
+                url: form.get("url").trim().to_owned(),
+                types: typed_types(&form),
+                format: format.unwrap_or_default(),
+                description: form.get("description").to_owned(),
+                enabled: form.has("enabled"),
+            };
+            console.iam.webhooks().create(&signed_in.caller, new).await
+        }
+        Err(error) => Err(error),
     };
-    match console.iam.webhooks().create(&signed_in.caller, new).await {
+    match result {
         Ok(issued) => Ok(secret::lead_to(&console, &signed_in, &parts, &issued)),
         Err(error) => {
             refused_form(error, async |errors, error| {

@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::version::Precondition;
-use iam_core::webhook::{Delivery, DeliveryStatus, Webhook, WebhookPatch};
+use iam_core::webhook::{Delivery, DeliveryStatus, EventFormat, Webhook, WebhookPatch};
 use iam_core::{Error, FieldError, WebhookId};
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
-use crate::webhooks::{Fields, secret, typed_types};
+use crate::webhooks::{Fields, secret, typed_format, typed_types};
 
 /// How many deliveries a page shows.
 const LIMIT: usize = 25;
@@ -117,13 +117,20 @@ pub(super) async fn update(
     let webhook = find(&console, &signed_in, id).await?;
     // Only what differs: a call that names the address or the types needs more rights.
     let stored: Vec<String> = webhook.types.iter().map(ToString::to_string).collect();
-    let patch = WebhookPatch {
-        url: Some(form.get("url").trim().to_owned()).filter(|url| url != webhook.url.as_str()),
-        types: Some(typed_types(&form)).filter(|types| *types != stored),
-        description: Some(form.get("description").to_owned()),
-        enabled: Some(form.has("enabled")),
+    let result = match typed_format(&form) {
+        Ok(format) => {
+            let patch = WebhookPatch {
+                url: Some(form.get("url").trim().to_owned()).filter(|url| url != webhook.url.as_str()),
+                types: Some(typed_types(&form)).filter(|types| *types != stored),
+                format,
+                description: Some(form.get("description").to_owned()),
+                enabled: Some(form.has("enabled")),
+            };
+            console.iam.webhooks().update_if(&signed_in.caller, id, patch, &precondition(&form)).await
+        }
+        Err(error) => Err(error),
     };
-    match console.iam.webhooks().update_if(&signed_in.caller, id, patch, &precondition(&form)).await {
+    match result {
         Ok(_) => Ok(back(&console, id, "saved")),
         Err(error) => {
             let is_late = matches!(error, Error::PreconditionFailed);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use iam_core::audit::NewEvent;
-use iam_core::webhook::{NewWebhook, Webhook, WebhookPatch};
+use iam_core::webhook::{EventFormat, NewWebhook, Webhook, WebhookPatch};
 use iam_core::{Caller, WebhookId};
 
 use crate::app::{Answer, App, EMAIL, person};
@@ -102,12 +102,17 @@ async fn a_new_webhook_shows_its_secret_once_and_a_mistake_loses_nothing_that_wa
     assert!(answer.body.contains("USER.CREATE\nuser</textarea>") && answer.body.contains("user must be a resource"));
     assert!(!answer.body.contains("<b>CRM") && !answer.body.contains(" checked"), "{}", answer.body);
 
-    let good = [("url", URL), ("types", "USER.CREATE, ROLE.*"), ("description", "CRM"), ("enabled", "1")];
+    let good =
+        [("url", URL), ("types", "USER.CREATE, ROLE.*"), ("format", "ocsf"), ("description", "CRM"), ("enabled", "1")];
+    let wrong = good.map(|(name, value)| (name, if name == "format" { "xml" } else { value }));
+    let answer = app.post_signed(path, &cookie, &wrong).await;
+    assert!(answer.body.contains("How it writes events must be chosen."), "{}", answer.body);
     let answer = app.post_signed(path, &cookie, &good).await;
     secret(&app, &cookie, &answer).await;
     let made = app.iam.webhooks().list(&ada).await.unwrap().remove(0);
     assert_eq!(made.types.iter().map(ToString::to_string).collect::<Vec<_>>(), ["USER.CREATE", "ROLE.*"]);
     assert!(made.enabled && made.description.as_str() == "CRM" && made.url.as_str() == URL);
+    assert_eq!(made.format, EventFormat::Ocsf);
     for path in ["/console/webhooks", &format!("/console/webhooks/{}", made.id)] {
         let answer = app.get(path, &cookie).await;
         assert!(answer.body.contains(URL) && !answer.body.contains("whsec_"), "{}", answer.body);
@@ -119,12 +124,19 @@ async fn a_webhook_is_changed_unless_another_change_came_first() {
     let signed = signed().await;
     let Signed { app, cookie, .. } = &signed;
     let version = signed.page().await.hidden("version");
-    let typed = [("url", "https://example.com/new"), ("types", "ROLE.*"), ("description", ""), ("version", &*version)];
+    let typed = [
+        ("url", "https://example.com/new"),
+        ("types", "ROLE.*"),
+        ("format", "ocsf"),
+        ("description", ""),
+        ("version", &*version),
+    ];
     let answer = app.post_signed(&signed.path(""), cookie, &typed).await;
     assert_eq!(answer.location(), signed.path("?done=saved"));
     let stored = signed.stored().await;
     assert!(!stored.enabled && stored.url.as_str() == "https://example.com/new", "{stored:?}");
-    assert_eq!(stored.types.len(), 1);
+    assert_eq!((stored.types.len(), stored.format), (1, EventFormat::Ocsf));
+    assert!(signed.page().await.body.contains(r#"<option value="ocsf" selected>"#));
     let answer = app.post_signed(&signed.path(""), cookie, &typed).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert!(answer.body.contains("The webhook has changed"), "{}", answer.body);

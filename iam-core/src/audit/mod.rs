@@ -20,10 +20,10 @@ pub use crate::audit::service::{Audit, AuditExport, DayCounts};
 pub use crate::engine::OpenStream;
 pub use iam_audit_proof::{Checkpoint, CheckpointError, Finding, SignedCheckpoint, Tampering, Verification, tenant_of};
 pub use iam_model::audit::{
-    ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Digest, Event, EventPattern, Export, Frontier,
-    Leaf, LogHead, NewEvent, Opening, Openings, Pending, PendingEntry, PendingRetention, RESOURCE_TYPES, Recorded,
-    ResourceType, Retention, STRIDE, Salt, Salts, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan, action,
-    canonical_json,
+    ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Digest, Event, EventFormat, EventPattern, Export,
+    Frontier, Leaf, LogHead, NewEvent, OcsfEvent, Opening, Openings, Pending, PendingEntry, PendingRetention,
+    RESOURCE_TYPES, Recorded, ResourceType, Retention, STRIDE, Salt, Salts, SequencedBatch, SequencedEntry, ShownEntry,
+    TreeHash, TreeNode, TreeSpan, action, canonical_json,
 };
 pub use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
 pub use iam_model::store::{AuditStore, AuditTransaction, SequenceStore};

@@ -58,6 +58,7 @@ impl WebhookKey {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use iam_model::audit::EventFormat;
     use iam_model::clock::Clock as _;
     use iam_model::clock::testing::FixedClock;
     use iam_model::id::TenantId;
@@ -73,6 +74,7 @@ mod tests {
             tenant_id: TenantId::from(Uuid::from_u128(tenant)),
             url: "https://example.com/hook".parse().unwrap(),
             types: vec!["USER.*".parse().unwrap()],
+            format: EventFormat::Native,
             description: "".parse().unwrap(),
             enabled: true,
             salt: WebhookSalt { current: [salt; 32], former: None },

@@ -42,7 +42,8 @@ impl Engine {
         webhook: &Webhook,
         entry: &AuditEntry,
     ) -> Result<WebhookAnswer> {
-        let (started_at, started, id, body) = (self.now(), Instant::now(), entry.id.to_string(), body(entry)?);
+        let (started_at, started, id) = (self.now(), Instant::now(), entry.id.to_string());
+        let body = body(webhook, entry)?;
         let signature = self.keys.webhooks.signatures(webhook, started_at, &id, &body);
         let request = WebhookRequest::new(webhook.url.clone(), id, started_at.timestamp(), signature, body);
         let sent = timeout(LIMIT, sender.send(request)).await.unwrap_or(Err(SendError::TimedOut));

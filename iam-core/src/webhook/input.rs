@@ -1,4 +1,4 @@
-use iam_model::audit::EventPattern;
+use iam_model::audit::{EventFormat, EventPattern};
 use iam_model::clock::Timestamp;
 use iam_model::error::Result;
 use iam_model::id::{TenantId, UserId, WebhookId};
@@ -13,16 +13,24 @@ pub struct NewWebhook {
     pub url: String,
     /// Which events it sends: 1–100 patterns such as `USER.CREATE` or `USER.*`.
     pub types: Vec<String>,
+    /// How it writes them.
+    pub format: EventFormat,
     /// At most 500 characters.
     pub description: String,
     /// Whether it sends events from the start.
     pub enabled: bool,
 }
 
-/// A webhook that is enabled and has no description.
+/// A webhook that is enabled, has no description, and sends entries as the API shows them.
 impl Default for NewWebhook {
     fn default() -> Self {
-        Self { url: String::new(), types: Vec::new(), description: String::new(), enabled: true }
+        Self {
+            url: String::new(),
+            types: Vec::new(),
+            format: EventFormat::default(),
+            description: String::new(),
+            enabled: true,
+        }
     }
 }
 
@@ -30,6 +38,7 @@ impl Default for NewWebhook {
 pub(super) struct ValidWebhook {
     url: WebhookUrl,
     types: Vec<EventPattern>,
+    format: EventFormat,
     description: Description,
     enabled: bool,
 }
@@ -42,7 +51,7 @@ impl NewWebhook {
         let description = fields.check("description", self.description.parse());
         match (url, description) {
             (Some(url), Some(description)) if fields.is_empty() => {
-                Ok(ValidWebhook { url, types, description, enabled: self.enabled })
+                Ok(ValidWebhook { url, types, format: self.format, description, enabled: self.enabled })
             }
             _ => Err(fields.into_error().into()),
         }
@@ -62,6 +71,7 @@ impl ValidWebhook {
             tenant_id,
             url: self.url,
             types: self.types,
+            format: self.format,
             description: self.description,
             enabled: self.enabled,
             salt: WebhookSalt { current: salt, former: None },
@@ -79,6 +89,8 @@ pub struct WebhookPatch {
     pub url: Option<String>,
     /// All its patterns after the change, 1–100.
     pub types: Option<Vec<String>>,
+    /// How it writes them after the change.
+    pub format: Option<EventFormat>,
     /// At most 500 characters.
     pub description: Option<String>,
     /// Whether it sends events. One that is switched on continues with the events since it was switched off.
@@ -89,6 +101,7 @@ pub struct WebhookPatch {
 pub(super) struct ValidPatch {
     url: Option<WebhookUrl>,
     types: Option<Vec<EventPattern>>,
+    format: Option<EventFormat>,
     description: Option<Description>,
     enabled: Option<bool>,
 }
@@ -100,7 +113,7 @@ impl WebhookPatch {
         let types = self.types.map(|types| check_types(&mut fields, &types));
         let description = fields.check_optional("description", self.description.as_deref());
         fields.finish()?;
-        Ok(ValidPatch { url, types, description, enabled: self.enabled })
+        Ok(ValidPatch { url, types, format: self.format, description, enabled: self.enabled })
     }
 }
 
@@ -110,6 +123,7 @@ impl ValidPatch {
         let after = Webhook {
             url: self.url.unwrap_or_else(|| before.url.clone()),
             types: self.types.unwrap_or_else(|| before.types.clone()),
+            format: self.format.unwrap_or(before.format),
             description: self.description.unwrap_or_else(|| before.description.clone()),
             enabled: self.enabled.unwrap_or(before.enabled),
             ..before.clone()

@@ -19,7 +19,7 @@ mod tests;
 pub use crate::webhook::attempt::WebhookAnswer;
 pub use crate::webhook::input::{NewWebhook, WebhookPatch};
 pub use crate::webhook::service::{IssuedWebhook, Webhooks};
-pub use iam_model::audit::EventPattern;
+pub use iam_model::audit::{EventFormat, EventPattern};
 pub use iam_model::change::WebhookChange;
 pub use iam_model::store::{WebhookStore, WebhookTransaction};
 pub use iam_model::webhook::{

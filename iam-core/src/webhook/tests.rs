@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use iam_model::audit::NewEvent;
+use iam_model::audit::{EventFormat, NewEvent};
 use iam_model::clock::testing::FixedClock;
 use iam_model::error::Error;
 use iam_model::id::{TenantId, WebhookId};
@@ -230,7 +230,11 @@ async fn a_webhook_names_what_is_wrong_with_it() {
     let acme = world.tenant("acme").await;
     let create = async |url: &str, types: &[&str], description: String| {
         let types = types.iter().map(|text| (*text).to_owned()).collect();
-        world.iam.webhooks().create(&acme, NewWebhook { url: url.into(), types, description, enabled: true }).await
+        world
+            .iam
+            .webhooks()
+            .create(&acme, NewWebhook { url: url.into(), types, description, ..NewWebhook::default() })
+            .await
     };
     for (url, types, length, expected) in [
         ("", &["USER.*"][..], 0, &["url"][..]),
@@ -260,6 +264,9 @@ async fn a_change_replaces_what_is_given() {
     let patch = WebhookPatch { description: Some("x".to_owned()), enabled: Some(false), ..WebhookPatch::default() };
     let after = update(patch).await;
     assert_eq!((after.url.as_str(), after.enabled, after.description.as_str()), (&*url, false, "x"));
+    let patch = WebhookPatch { format: Some(EventFormat::Ocsf), ..WebhookPatch::default() };
+    let ocsf = update(patch).await;
+    assert_eq!(ocsf, Webhook { format: EventFormat::Ocsf, ..after }.changed());
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,9 +12,12 @@ mod event_type;
 mod export;
 mod field_name;
 mod filter;
+mod format;
 mod log;
+mod ocsf;
 mod record;
 mod salt;
+mod shown;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tree;
@@ -28,9 +31,12 @@ pub use event::{Event, NewEvent};
 pub use event_type::EventPattern;
 pub use export::Export;
 pub use filter::{AuditFilter, AuditPage};
+pub use format::EventFormat;
 pub use log::{
     Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch, SequencedEntry, log_id,
 };
+pub use ocsf::OcsfEvent;
 pub(crate) use record::{Attribution, Record};
 pub use salt::{Digest, Salt, Salts};
+pub use shown::ShownEntry;
 pub use tree::{Frontier, ProofPlan, STRIDE, TreeHash, TreeNode, TreeSpan};

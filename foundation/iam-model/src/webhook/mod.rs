@@ -22,7 +22,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::audit::{AuditEntry, EventPattern};
+use crate::audit::{AuditEntry, EventFormat, EventPattern};
 use crate::clock::Timestamp;
 use crate::id::{TenantId, UserId, WebhookId};
 use crate::validate::Description;
@@ -39,6 +39,9 @@ pub struct Webhook {
     pub url: WebhookUrl,
     /// Which events it sends.
     pub types: Vec<EventPattern>,
+    /// How it writes them. What was kept before webhooks had a format has none.
+    #[serde(default)]
+    pub format: EventFormat,
     /// A text for people.
     pub description: Description,
     /// Whether it sends events. A webhook that is switched off continues later with the events since.
@@ -111,6 +114,7 @@ impl Webhook {
         json!({
             "url": self.url.as_str(),
             "types": self.types.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "format": self.format.as_str(),
             "description": self.description.as_str(),
             "enabled": self.enabled,
         })
@@ -134,6 +138,7 @@ pub(crate) mod tests {
             tenant_id: TenantId::NONE,
             url: "https://example.com/hook".parse().unwrap(),
             types: vec!["USER.*".parse().unwrap(), "ROLE.CREATE".parse().unwrap()],
+            format: EventFormat::Ocsf,
             description: "the warehouse".parse().unwrap(),
             enabled: true,
             salt: WebhookSalt { current: [1; 32], former: Some(FormerSalt { salt: [2; 32], until: at(10) }) },
@@ -166,6 +171,7 @@ pub(crate) mod tests {
         let expected = json!({
             "url": "https://example.com/hook",
             "types": ["USER.*", "ROLE.CREATE"],
+            "format": "ocsf",
             "description": "the warehouse",
             "enabled": true,
         });

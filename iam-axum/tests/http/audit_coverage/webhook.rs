@@ -22,7 +22,7 @@ async fn webhook(fixture: &Fixture<'_>) -> String {
 }
 
 fn fields() -> Value {
-    json!({ "url": URL, "types": ["USER.*"], "description": "", "enabled": true })
+    json!({ "url": URL, "types": ["USER.*"], "format": "native", "description": "", "enabled": true })
 }
 
 pub(super) async fn create(fixture: &Fixture<'_>) {
