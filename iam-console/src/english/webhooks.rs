@@ -1,6 +1,6 @@
-use iam_core::webhook::EventFormat;
-
 //! Webhooks, and what they have sent.
+
+use iam_core::webhook::EventFormat;
 
 pub(crate) const WEBHOOKS: &str = "Webhooks";
 pub(crate) const WEBHOOK: &str = "Webhook";
