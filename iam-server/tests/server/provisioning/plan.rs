@@ -36,7 +36,7 @@ impl Plan {
         let size = |name: &str, default: usize| {
             std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is {text}")))
         };
-        let plan = Self { users: size("IAM_PROVISIONING_USERS", 400), groups: size("IAM_PROVISIONING_GROUPS", 20) };
+        let plan = Self { users: size("IAM_PROVISIONING_USERS", 120), groups: size("IAM_PROVISIONING_GROUPS", 10) };
         assert!(plan.users > 0 && plan.groups > 1, "members move between two groups");
         plan
     }
