@@ -445,7 +445,8 @@ BEGIN
         'directory_users',
         'directory_groups',
         'directory_group_members',
-        'directory_withheld'
+        'directory_withheld',
+        'unchecked_permissions'
     ]
     LOOP
         IF NOT EXISTS (

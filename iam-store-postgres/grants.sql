@@ -65,6 +65,9 @@ TO iam_server;
 -- A row ends with the membership.
 GRANT SELECT, INSERT ON iam.directory_withheld TO iam_server;
 
+-- The migration writes this table. A start that continues an interrupted one empties it.
+GRANT SELECT, DELETE ON iam.unchecked_permissions TO iam_server;
+
 -- A private key is encrypted again when the master key changes, and erased when the signing key is revoked or
 -- replaced. The public key stays.
 GRANT SELECT, INSERT, UPDATE (private_key, encrypted, revoked_at) ON iam.signing_keys TO iam_server;

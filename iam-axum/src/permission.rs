@@ -47,7 +47,8 @@ impl From<RegisteredPermission> for PermissionDto {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewPermission)]
 pub(crate) struct NewPermissionDto {
-    /// `<resource>:<action>`, unique in the tenant.
+    /// `<resource>:<action>`, unique in the tenant. Resources of coming releases are reserved, and so are all that begin
+    /// with `iam-`.
     #[serde(default)]
     #[schema(required, max_length = 120, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "orders:refund")]
     name: String,

@@ -71,11 +71,16 @@ impl PostgresStore {
         if let Some(known) = self.distributed.get() {
             return Ok(*known);
         }
+        let found = self.has_distributed_tables().await?;
+        Ok(*self.distributed.get_or_init(|| found))
+    }
+
+    /// Does the same as [`is_distributed`](Self::is_distributed), for a migration: the tables may be distributed after it.
+    pub(crate) async fn has_distributed_tables(&self) -> Result<bool, StoreError> {
         // One of the functions that only distributed tables have.
         let has_function =
             sqlx::query_scalar::<_, bool>("SELECT to_regprocedure('iam.unnamed_attempts(text)') IS NOT NULL");
-        let found = self.answer(has_function.fetch_one(&self.reads())).await?;
-        Ok(*self.distributed.get_or_init(|| found))
+        self.answer(has_function.fetch_one(&self.reads())).await
     }
 
     /// Executes a statement that deletes rows, or the other one if the tables are distributed. Returns how many rows it

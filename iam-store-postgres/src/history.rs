@@ -239,6 +239,19 @@ impl PostgresTransaction {
         insert.execute(self.connection()).await.map(drop).map_err(store_error)
     }
 
+    /// Writes a past version of a role over the one that ended at the same instant.
+    pub(crate) async fn replace_past_role(&mut self, past: &Past<Role>) -> Result<(), StoreError> {
+        let id = past.version.id.as_uuid();
+        let former = sqlx::query!(
+            "DELETE FROM iam.past_versions WHERE tenant_id = $1 AND kind = 'ROLE' AND id = $2 AND until = $3",
+            self.tenant(),
+            id,
+            in_range(past.until)
+        );
+        former.execute(self.connection()).await.map_err(store_error)?;
+        self.insert_past_version("ROLE", id, &past.version, past.until).await
+    }
+
     /// Removes the versions that ended at or before a moment, from which on the history is complete then.
     pub(crate) async fn forget_past_versions(&mut self, before: Timestamp) -> Result<(), StoreError> {
         let (tenant, before) = (self.tenant(), in_range(before));

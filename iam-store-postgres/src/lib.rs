@@ -31,6 +31,7 @@ mod organization;
 mod partition;
 mod permission;
 mod replica;
+mod reserved;
 mod role;
 mod sequence;
 mod session;

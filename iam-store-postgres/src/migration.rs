@@ -3,6 +3,7 @@
 use iam_model::store::Schema;
 use iam_model::store_error::StoreError;
 use iam_store_sql::migration::{Applied, migrate_error, schema};
+use iam_store_sql::reserved::BuiltInSince;
 use sqlx::Executor as _;
 use sqlx::migrate::Migrator;
 
@@ -19,7 +20,7 @@ impl PostgresStore {
     /// other.
     ///
     /// Where two addresses of a tenant become one by a migration, [`address_conflicts`](Self::address_conflicts) names
-    /// both users.
+    /// both users. Where an application had registered a permission whose name is reserved, the log names the new name.
     ///
     /// # Errors
     ///
@@ -31,6 +32,7 @@ impl PostgresStore {
             self.run_migrations().await?;
             self.move_counts().await?;
         }
+        self.rename_reserved(&BuiltInSince::of(&applied)).await?;
         self.make_keys().await?;
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
         self.make_months(self.answer(now.fetch_one(&self.reads())).await?).await
@@ -66,7 +68,11 @@ impl PostgresStore {
         if !self.answer(exists.fetch_one(&self.reads())).await? {
             return Ok(Vec::new());
         }
-        let applied = sqlx::query_as("SELECT version, checksum FROM iam._migrations WHERE success");
+        let applied = sqlx::query_as(
+            "SELECT version, checksum, ceil(extract(epoch FROM installed_on) * 1000)::bigint AS installed_at
+            FROM iam._migrations
+            WHERE success",
+        );
         self.answer(applied.fetch_all(&self.reads())).await
     }
 }

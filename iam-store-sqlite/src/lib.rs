@@ -29,6 +29,7 @@ mod open;
 mod organization;
 mod permission;
 mod plan;
+mod reserved;
 mod role;
 mod sequence;
 mod session;

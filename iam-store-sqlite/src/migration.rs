@@ -3,6 +3,7 @@
 use iam_model::store::Schema;
 use iam_model::store_error::StoreError;
 use iam_store_sql::migration::{Applied, is_complete, migrate_error, schema};
+use iam_store_sql::reserved::BuiltInSince;
 use sqlx::Connection as _;
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::SqliteConnection;
@@ -17,7 +18,7 @@ impl SqliteStore {
     /// Brings the tables up to date: runs all missing migrations or none.
     ///
     /// Where two addresses of a tenant become one by a migration, [`address_conflicts`](Self::address_conflicts) names
-    /// both users.
+    /// both users. Where an application had registered a permission whose name is reserved, the log names the new name.
     ///
     /// # Errors
     ///
@@ -27,7 +28,8 @@ impl SqliteStore {
         // The driver has no lock that prevents two processes from migrating at the same time. This transaction does.
         let mut writer = self.writer.acquire().await.map_err(store_error)?;
         let mut transaction = writer.begin_with(BEGIN).await.map_err(store_error)?;
-        let is_behind = !is_complete(&MIGRATOR, &applied(&mut transaction).await?);
+        let before = applied(&mut transaction).await?;
+        let is_behind = !is_complete(&MIGRATOR, &before);
         // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
         MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| migrate_error(error, store_error))?;
         // The search index removes replaced text at once, and not only when its parts are merged. This statement is not
@@ -41,6 +43,7 @@ impl SqliteStore {
         }
         transaction.commit().await.map_err(store_error)?;
         writer.give_back();
+        self.rename_reserved(&BuiltInSince::of(&before)).await?;
         self.make_keys().await
     }
 
@@ -67,6 +70,11 @@ pub(crate) async fn applied(connection: &mut SqliteConnection) -> Result<Vec<App
     if !sqlx::query_scalar::<_, bool>(exists).fetch_one(&mut *connection).await.map_err(store_error)? {
         return Ok(Vec::new());
     }
-    let applied = sqlx::query_as("SELECT version, checksum FROM _iam_migrations WHERE success");
+    // The moment is stored in seconds.
+    let applied = sqlx::query_as(
+        "SELECT version, checksum, (unixepoch(installed_on) + 1) * 1000 AS installed_at
+        FROM _iam_migrations
+        WHERE success",
+    );
     applied.fetch_all(connection).await.map_err(store_error)
 }

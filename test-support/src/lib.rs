@@ -18,6 +18,7 @@ pub mod keys;
 pub mod postgres;
 pub mod proxy;
 pub mod redis;
+pub mod reserved;
 pub mod reused;
 pub mod sqlite;
 

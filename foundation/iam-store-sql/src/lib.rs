@@ -25,6 +25,7 @@ pub mod organization;
 pub mod page;
 pub mod permission;
 pub mod pool;
+pub mod reserved;
 pub mod role;
 pub mod sequence;
 pub mod session;

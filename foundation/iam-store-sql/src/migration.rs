@@ -1,5 +1,6 @@
 //! Migrations that have run.
 
+use iam_model::clock::Timestamp;
 use iam_model::store::Schema;
 use sqlx::FromRow;
 use sqlx::migrate::{MigrateError, Migrator};
@@ -11,6 +12,8 @@ use iam_model::store_error::StoreError;
 pub struct Applied {
     version: i64,
     checksum: Vec<u8>,
+    /// When it ran, in milliseconds since 1970, rounded up.
+    installed_at: i64,
 }
 
 /// Compares the migrations that have run with those that the program knows.
@@ -29,6 +32,12 @@ pub fn is_complete(migrator: &Migrator, applied: &[Applied]) -> bool {
         applied.iter().any(|applied| applied.version == version && *applied.checksum == *checksum)
     };
     migrator.iter().all(|known| has_run(known.version, &known.checksum))
+}
+
+/// Returns when a migration ran; `None` if it has not.
+pub(crate) fn installed_at(applied: &[Applied], version: i64) -> Option<Timestamp> {
+    let ran = applied.iter().find(|applied| applied.version == version)?;
+    Timestamp::from_timestamp_millis(ran.installed_at)
 }
 
 /// Converts an error of the migrator. `store_error` converts an error of the driver.

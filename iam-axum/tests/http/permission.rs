@@ -13,6 +13,7 @@ in_memory![
     the_catalogue_starts_with_the_built_in_permissions,
     create_answers_201_with_the_permission,
     a_name_consists_of_resource_and_action,
+    names_of_the_service_are_reserved,
     create_names_every_invalid_field,
     a_name_is_unique_in_the_tenant,
     permissions_are_listed_newest_first_in_pages,
@@ -76,6 +77,26 @@ async fn a_name_consists_of_resource_and_action(app: TestApp) {
         ["", "orders", "orders:", ":refund", "orders:*", "*", "Orders:refund", "2:x", "-a:b", "a:-b", "a:b:c"];
     for bad in malformed.into_iter().chain(["a: b", &too_long]) {
         assert_eq!(create(&app, &ada, &json!({ "name": bad })).await.invalid_fields(), ["name"], "{bad}");
+    }
+}
+
+async fn names_of_the_service_are_reserved(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for reserved in [
+        "domains:read",
+        "domains:transfer",
+        "identity-providers:sync",
+        "directories:sync",
+        "eligibilities:read",
+        "access-requests:create",
+        "impersonations:create",
+        "iam-keys:read",
+    ] {
+        let refused = app.unrecorded(&ada, create(&app, &ada, &json!({ "name": reserved }))).await;
+        assert_eq!(refused.invalid_fields(), ["name"], "{reserved}");
+    }
+    for free in ["users:export", "domain:read", "app-domains:read", "iam:read", "orders:iam-keys"] {
+        register(&app, &ada, free).await;
     }
 }
 

@@ -34,7 +34,8 @@ pub struct Permissions<'a>(pub(crate) &'a Engine);
 /// The input for a new permission, as typed.
 #[derive(Clone, Debug, Default)]
 pub struct NewPermission {
-    /// `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters; unique in the tenant.
+    /// `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters; unique in the tenant. The resource is not
+    /// [reserved](permission::is_reserved_resource).
     pub name: String,
     /// At most 500 characters; empty if it is `None`.
     pub description: Option<String>,
@@ -43,7 +44,7 @@ pub struct NewPermission {
 impl NewPermission {
     fn validate(&self) -> Result<(Permission, Description)> {
         let mut fields = Fields::default();
-        let name = fields.check("name", self.name.parse());
+        let name = fields.check("name", Permission::of_application(&self.name));
         let description = fields.check_optional("description", self.description.as_deref());
         match name {
             Some(name) if fields.is_empty() => Ok((name, description.unwrap_or_default())),

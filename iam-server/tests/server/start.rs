@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sqlx::{Connection as _, SqliteConnection};
 
+use crate::client::text;
 use crate::process::{Ended, Home, Launch, Server};
 use crate::store::Store;
 
@@ -64,6 +65,46 @@ fn the_log_names_postgresql() {
     server.client().register("grace@navy.example");
     assert!(!server.stop().log.contains("WARN sqlx"));
     store.serve().client().log_in("grace@navy.example");
+}
+
+/// Releases before migration 0029 let an application register any name.
+#[test]
+fn the_log_names_permissions_whose_names_are_reserved_since_an_upgrade() {
+    const RESERVED: &str = "had registered a reserved name";
+    let constraint = "ALTER TABLE permissions DROP CONSTRAINT permissions_reserved_check;";
+    for (store, migrations, unguard) in
+        [(Store::sqlite(), "_iam_migrations", ""), (Store::postgres(), "_migrations", constraint)]
+    {
+        let server = store.serve();
+        let session = server.client().register("grace@navy.example");
+        let client = server.client().with_token(&session.access);
+        let tenant = text(&client.get("/api/v1/auth/me").expect(200)["tenant"]["id"]);
+        client.post("/api/v1/permissions", &json!({ "name": "orders:read" })).expect(201);
+        let role = json!({ "name": "CLERK", "permissions": ["orders:read"] });
+        let role = text(&client.post("/api/v1/roles", &role).expect(201)["id"]);
+        assert!(!server.stop().log.contains(RESERVED));
+        store.tamper(&format!(
+            "{unguard}
+            DROP TABLE unchecked_permissions;
+            DELETE FROM {migrations} WHERE version = 29;
+            UPDATE permissions SET name = 'iam-orders:read' WHERE name = 'orders:read';
+            UPDATE role_permissions SET permission = 'iam-orders:read' WHERE permission = 'orders:read'"
+        ));
+
+        let server = store.serve();
+        let line = server.log().wait_for_line(RESERVED);
+        for part in ["WARN", &tenant, "permission=iam-orders:read", "renamed=app-iam-orders:read"] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+        let client = server.client().with_token(&session.access);
+        let renamed = client.get(&format!("/api/v1/roles/{role}")).expect(200);
+        assert_eq!(renamed["permissions"], json!(["app-iam-orders:read"]));
+        let entries = client.get(&format!("/api/v1/audit-logs?resourceId={role}&action=UPDATE")).expect(200);
+        assert_eq!(entries["data"][0]["metadata"]["system"], "renaming of reserved permissions");
+        assert!(entries["data"][0]["userId"].is_null());
+        server.stop();
+        assert!(!store.serve().stop().log.contains(RESERVED), "it is renamed once");
+    }
 }
 
 #[test]

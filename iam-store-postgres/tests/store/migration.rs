@@ -8,8 +8,10 @@ use iam_core::session::SessionChange;
 use iam_core::{Schema, Store as _};
 use iam_store_postgres::PostgresStore;
 use sqlx::AssertSqlSafe;
+use sqlx::postgres::PgPool;
 use test_support::keys::Earlier;
 use test_support::postgres::TestDatabase;
+use test_support::reserved::Former;
 
 #[tokio::test]
 async fn a_store_is_migrated_once_all_migrations_have_run() {
@@ -137,4 +139,42 @@ async fn the_keys_of_the_previous_release_are_made_again() {
         },
     };
     earlier.keys_are_made_again().await;
+}
+
+/// The release with the migrations up to 0023 had none of the resources whose names are reserved.
+#[tokio::test]
+async fn permissions_of_applications_with_reserved_names_are_renamed() {
+    let database = TestDatabase::create().await;
+    let store = database.store().await;
+    let (world, other) = (World::new(Arc::new(store.clone())), database.pool());
+    let mut former = sqlx::migrate!();
+    former.migrations = former.migrations.iter().filter(|migration| migration.version <= 23).cloned().collect();
+    former.run(&other).await.unwrap();
+    permissions(&world, &store, &other).permissions_of_applications_are_renamed().await;
+}
+
+#[tokio::test]
+async fn rights_of_the_service_stay_when_names_are_reserved() {
+    let database = TestDatabase::create().await;
+    let store = database.store().await;
+    store.migrate().await.unwrap();
+    let (world, other) = (World::new(Arc::new(store.clone())), database.pool());
+    let guard = ["ALTER TABLE iam.permissions DROP CONSTRAINT permissions_reserved_check"];
+    permissions(&world, &store, &other).rights_of_the_service_stay(&guard).await;
+}
+
+fn permissions<'a>(
+    world: &'a World,
+    store: &'a PostgresStore,
+    other: &'a PgPool,
+) -> Former<'a, impl AsyncFn(String) -> Result<(), String>, impl AsyncFn()> {
+    Former {
+        world,
+        schema: "iam.",
+        execute: async move |statement: String| {
+            let executed = sqlx::query(AssertSqlSafe(statement)).execute(other).await;
+            executed.map(drop).map_err(|error| error.to_string())
+        },
+        migrate: async move || store.migrate().await.unwrap(),
+    }
 }

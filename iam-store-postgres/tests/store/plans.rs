@@ -33,7 +33,7 @@ use crate::explained::{self, Explained, one_line};
 
 /// Tables that always stay small: a queue that is emptied all the time, tables with a few rows for each installation,
 /// and PostgreSQL's own tables.
-const SMALL: [&str; 4] = ["audit_unsealed", "signing_keys", "_migrations", "pg_"];
+const SMALL: [&str; 5] = ["audit_unsealed", "signing_keys", "unchecked_permissions", "_migrations", "pg_"];
 
 /// Statements that may read a whole table or index, by their beginning.
 const WHOLE: [&str; 18] = [

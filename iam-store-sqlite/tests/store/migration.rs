@@ -9,6 +9,7 @@ use iam_store_sqlite::SqliteStore;
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqlitePool;
 use test_support::keys::Earlier;
+use test_support::reserved::Former;
 use test_support::sqlite::TestFile;
 
 #[tokio::test]
@@ -151,4 +152,42 @@ async fn the_keys_of_the_previous_release_are_made_again() {
         },
     };
     earlier.keys_are_made_again().await;
+}
+
+/// The release with the migrations up to 0023 had none of the resources whose names are reserved.
+#[tokio::test]
+async fn permissions_of_applications_with_reserved_names_are_renamed() {
+    let file = TestFile::create();
+    let store = SqliteStore::open(file.url()).await.unwrap();
+    let (world, other) = (World::new(Arc::new(store.clone())), SqlitePool::connect(file.url()).await.unwrap());
+    let mut former = sqlx::migrate!();
+    former.migrations = former.migrations.iter().filter(|migration| migration.version <= 23).cloned().collect();
+    former.run(&other).await.unwrap();
+    permissions(&world, &store, &other).permissions_of_applications_are_renamed().await;
+}
+
+#[tokio::test]
+async fn rights_of_the_service_stay_when_names_are_reserved() {
+    let file = TestFile::create();
+    let store = SqliteStore::open(file.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let (world, other) = (World::new(Arc::new(store.clone())), SqlitePool::connect(file.url()).await.unwrap());
+    let guards = ["DROP TRIGGER permissions_reserved_insert", "DROP TRIGGER permissions_reserved_update"];
+    permissions(&world, &store, &other).rights_of_the_service_stay(&guards).await;
+}
+
+fn permissions<'a>(
+    world: &'a World,
+    store: &'a SqliteStore,
+    other: &'a SqlitePool,
+) -> Former<'a, impl AsyncFn(String) -> Result<(), String>, impl AsyncFn()> {
+    Former {
+        world,
+        schema: "",
+        execute: async move |statement: String| {
+            let executed = sqlx::query(AssertSqlSafe(statement)).execute(other).await;
+            executed.map(drop).map_err(|error| error.to_string())
+        },
+        migrate: async move || store.migrate().await.unwrap(),
+    }
 }

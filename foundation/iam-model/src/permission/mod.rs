@@ -2,9 +2,11 @@
 //! the application registers.
 
 mod name;
+mod reserved;
 mod set;
 
 pub use name::*;
+pub use reserved::{RESERVED_PREFIX, RESERVED_RESOURCES, is_reserved_resource};
 pub use set::PermissionSet;
 
 use serde::{Deserialize, Serialize};

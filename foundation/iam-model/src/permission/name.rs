@@ -6,9 +6,6 @@ use std::str::FromStr;
 
 use crate::validate::Invalid;
 
-/// The maximum length of a permission or a pattern, in characters.
-const MAX_LENGTH: usize = 120;
-
 /// A permission: `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters in total.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Permission(Cow<'static, str>);
@@ -89,6 +86,9 @@ built_in! {
 }
 
 impl Permission {
+    /// The maximum length of a permission or a pattern, in characters.
+    pub const MAX_LENGTH: usize = 120;
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -116,11 +116,12 @@ impl FromStr for Permission {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         match text.split_once(':') {
-            Some((resource, action)) if text.len() <= MAX_LENGTH && is_word(resource) && is_word(action) => {
+            Some((resource, action)) if text.len() <= Self::MAX_LENGTH && is_word(resource) && is_word(action) => {
                 Ok(Self(Cow::Owned(text.to_owned())))
             }
             _ => Err(Invalid::new(format!(
-                "must be <resource>:<action> in lower-case letters, digits and hyphens, at most {MAX_LENGTH} characters"
+                "must be <resource>:<action> in lower-case letters, digits and hyphens, at most {} characters",
+                Self::MAX_LENGTH
             ))),
         }
     }
@@ -172,12 +173,18 @@ impl PermissionPattern {
     pub fn covers(&self, other: &Self) -> bool {
         match self.kind() {
             PatternKind::Everything => true,
-            PatternKind::Resource(resource) => match other.kind() {
-                PatternKind::Everything => false,
-                PatternKind::Resource(other) => resource == other,
-                PatternKind::Exact(permission) => permission.split_once(':').is_some_and(|(of, _)| of == resource),
-            },
+            PatternKind::Resource(resource) => other.resource() == Some(resource),
             PatternKind::Exact(_) => self == other,
+        }
+    }
+
+    /// The resource whose actions it names; `None` for `*`.
+    #[must_use]
+    pub fn resource(&self) -> Option<&str> {
+        match self.kind() {
+            PatternKind::Everything => None,
+            PatternKind::Resource(resource) => Some(resource),
+            PatternKind::Exact(permission) => permission.split_once(':').map(|(resource, _)| resource),
         }
     }
 
@@ -201,7 +208,7 @@ impl FromStr for PermissionPattern {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let is_short = text.len() <= MAX_LENGTH;
+        let is_short = text.len() <= Permission::MAX_LENGTH;
         let is_wildcard = text == "*" || is_short && text.strip_suffix(":*").is_some_and(is_word);
         if is_wildcard || text.parse::<Permission>().is_ok() {
             Ok(Self(text.into()))
