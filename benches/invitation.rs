@@ -83,6 +83,7 @@ async fn iam(store: Arc<dyn Store>, mailer: TestMailer) -> Outcome<Iam> {
         verify: "https://example.com/#{token}".parse()?,
         reset: "https://example.com/#{token}".parse()?,
         invitation: "https://example.com/#{token}".parse()?,
+        login: "https://example.com/#{token}".parse()?,
     };
     let mut settings = settings(CHEAP)?;
     settings.quota.users = u64::MAX;

@@ -1,5 +1,5 @@
-//! The cost of a forgotten password, for an address with an account and without one, and of the delivery of a message.
-//! The floor is the same statements without the service.
+//! The cost of a forgotten password and of a login by e-mail that begins, for an address with an account and without
+//! one, and of the delivery of a message. The floor is the same statements without the service.
 
 mod on_stores;
 
@@ -13,8 +13,10 @@ use criterion::Criterion;
 use iam_benches::turns::in_turn;
 use iam_benches::{CHEAP, Outcome, email, register, settings, sure};
 use iam_core::clock::{Clock, Timestamp};
+use iam_core::factor::{Ceremony, Challenge, ChallengeChange, ChallengePurpose};
 use iam_core::mail::{Addressee, LinkPages, Mail, MailChange, MailError, MailKind, Mailer, Message};
-use iam_core::{AuditBatch, Change, Email, Iam, MessageId, RequestContext, Store, TenantId};
+use iam_core::tenant::{EmailLogin, TenantPatch};
+use iam_core::{AuditBatch, Caller, Change, Email, Iam, MessageId, RequestContext, Store, TenantId};
 use test_support::TestStore;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
@@ -32,7 +34,8 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
     let clock = Hours::default();
     let store = test.store();
     let iam = runtime.block_on(iam(test.store(), clock.clone()))?;
-    runtime.block_on(register(&iam))?;
+    let tenant = runtime.block_on(register(&iam))?.tenant.id;
+    runtime.block_on(allow_email_login(&iam, tenant))?;
     let forgot = async |address: String| {
         clock.pass();
         Ok(iam.recovery().forgot(&RequestContext::default(), &address, None).await?)
@@ -45,6 +48,22 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
     criterion.bench_function(&format!("mail/floor: queues a message/{}", test.name()), |bencher| {
         bencher.to_async(runtime).iter(|| async { sure(queue(&*store, clock.pass()).await) });
     });
+    runtime.block_on(empty(&*store, clock.now()))?;
+    let start = async |address: String| {
+        clock.pass();
+        iam.email_logins().request(&RequestContext::default(), &address, None).await?;
+        Ok(())
+    };
+    let requests =
+        runtime.block_on(in_turn(REQUESTS, async || start(email(0)).await, async || start(email(1)).await))?;
+    writeln!(stdout(), "mail/login begins, with an account and without one/{}: {requests}", test.name())?;
+    runtime.block_on(empty(&*store, clock.now()))?;
+    criterion.bench_function(
+        &format!("mail/floor: issues a challenge and queues a message/{}", test.name()),
+        |bencher| {
+            bencher.to_async(runtime).iter(|| async { sure(begin_login(&*store, clock.pass()).await) });
+        },
+    );
     runtime.block_on(empty(&*store, clock.now()))?;
     criterion.bench_function(&format!("mail/deliver/{}, with a link", test.name()), |bencher| {
         bencher.to_async(runtime).iter_custom(|count| {
@@ -61,9 +80,36 @@ async fn iam(store: Arc<dyn Store>, clock: Hours) -> Outcome<Iam> {
         verify: "https://example.com/v#{token}".parse()?,
         reset: "https://example.com/r#{token}".parse()?,
         invitation: "https://example.com/i#{token}".parse()?,
+        login: "https://example.com/l#{token}".parse()?,
     };
     let builder = Iam::builder(store).settings(settings(CHEAP)?).clock(clock).mail(Arc::new(Discarding), pages);
     Ok(builder.build().await?)
+}
+
+/// Lets the user of a tenant log in by e-mail.
+async fn allow_email_login(iam: &Iam, tenant: TenantId) -> Outcome {
+    let system = Caller::system(tenant, "benchmark");
+    let patch = TenantPatch { email_login: Some(EmailLogin::On), ..TenantPatch::default() };
+    iam.tenants().update(&system, tenant, patch).await?;
+    iam.users().verify_email(&system, &email(0)).await?;
+    Ok(())
+}
+
+/// Begins a login by e-mail as the service does.
+async fn begin_login(store: &dyn Store, now: Timestamp) -> Outcome {
+    let mut token_hash = [0; 32];
+    token_hash.iter_mut().zip(Uuid::now_v7().as_bytes()).for_each(|(to, from)| *to = *from);
+    let challenge = Challenge::begin(ChallengePurpose::EmailLoginStart, TenantId::NONE, None, token_hash, now);
+    let challenge = Challenge { ceremony: Some(Ceremony(vec![b'x'; 130])), ..challenge };
+    write(store, ChallengeChange::Issue(challenge)).await?;
+    queue(store, now).await
+}
+
+/// Commits one change of the challenges without a tenant.
+async fn write(store: &dyn Store, change: ChallengeChange) -> Outcome {
+    let mut transaction = store.begin(TenantId::NONE).await?;
+    transaction.write(&Change::from(change), AuditBatch::of_entries(Vec::new())).await?;
+    Ok(transaction.commit().await?)
 }
 
 /// Queues a message as the service does, each for another address.
@@ -90,8 +136,9 @@ async fn queue(store: &dyn Store, now: Timestamp) -> Outcome {
     Ok(transaction.commit().await?)
 }
 
-/// Removes all messages.
+/// Removes all messages, and the challenges of logins.
 async fn empty(store: &dyn Store, now: Timestamp) -> Outcome {
+    write(store, ChallengeChange::EndAllOfTenant).await?;
     loop {
         let claimed = store.claim_messages(now, now, u32::MAX).await?;
         if claimed.is_empty() {

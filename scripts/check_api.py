@@ -124,6 +124,8 @@ KNOWN_TO_THE_SERVER = {
     # Another system's identifier has no control character, and no blank at an end.
     "createUser": {"externalId", "password"},
     "exportAuditLogs": {"cursor"},
+    # A token is sent alone, or a flow with a code.
+    "finishEmailLogin": {"code", "flow", "token"},
     # Codes, tokens and states come from a login at a provider.
     "finishFederation": {"code"},
     "logOutByFederation": {"logout_token"},

@@ -47,6 +47,7 @@ async fn open(sender: UnboundedSender<Mail>) -> Result<Iam> {
         verify: "https://app.example.com/verify#{token}".parse()?,
         reset: "https://app.example.com/reset#{token}".parse()?,
         invitation: "https://app.example.com/invitation#{token}".parse()?,
+        login: "https://app.example.com/login#{token}".parse()?,
     };
     Ok(Iam::builder(Arc::new(MemoryStore::new())).mail(Arc::new(Inbox(sender)), pages).build().await?)
 }

@@ -16,6 +16,7 @@ mod demand;
 mod description;
 mod directory;
 mod domain;
+mod email_login;
 mod event;
 mod extract;
 mod factor;

@@ -18,9 +18,9 @@ use crate::settings::ApiPart;
 use crate::state::ApiState;
 use crate::unused::refuse_unused;
 use crate::{
-    access, access_review, api_key, assignment, audit, credential, directory, domain, event, factor, federation,
-    health, identity_provider, introspection, invitation, organization, permission, recovery, role, session, tenant,
-    token, user, verification, webhook,
+    access, access_review, api_key, assignment, audit, credential, directory, domain, email_login, event, factor,
+    federation, health, identity_provider, introspection, invitation, organization, permission, recovery, role,
+    session, tenant, token, user, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -45,6 +45,9 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             vec![routes!(verification::request), routes!(verification::verify), routes!(verification::change)]
         }
         ApiPart::Recovery => vec![routes!(recovery::forgot), routes!(recovery::reset), routes!(recovery::start)],
+        ApiPart::EmailLogin => {
+            vec![with_tokens(routes!(email_login::start)), with_tokens(routes!(email_login::finish))]
+        }
         ApiPart::Factors => factors(),
         ApiPart::Invitations => vec![
             once(routes!(invitation::list, invitation::create)),

@@ -22,7 +22,7 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The operations by which an anonymous client proves who it is.
-const AUTHENTICATION: [&str; 18] = [
+const AUTHENTICATION: [&str; 21] = [
     "/auth/register",
     "/auth/login",
     "/auth/login/second-factor",
@@ -36,11 +36,14 @@ const AUTHENTICATION: [&str; 18] = [
     "/auth/email/verify",
     "/auth/password/forgot",
     "/auth/password/reset",
+    "/auth/email-login",
+    "/auth/email-login/finish",
     "/invitations/lookup",
     "/invitations/accept",
     "/account/verify",
     "/account/reset",
     "/account/invitation",
+    "/account/login",
 ];
 /// The paths without a rate limit, each with all paths below it.
 const UNLIMITED: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];

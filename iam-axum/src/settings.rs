@@ -52,8 +52,8 @@ pub struct Settings {
     pub shows_metrics: bool,
     /// Whether [`service`](crate::service) shows `/openapi.json`, Swagger UI at `/docs`, and the book at `/docs/book`.
     pub shows_docs: bool,
-    /// Whether [`service`](crate::service) shows the pages `/account/verify`, `/account/reset` and
-    /// `/account/invitation`, to which the links in messages can lead.
+    /// Whether [`service`](crate::service) shows the pages `/account/verify`, `/account/reset`, `/account/invitation`
+    /// and `/account/login`, to which the links in messages can lead.
     pub shows_account_pages: bool,
     /// The URL under which clients reach the service, such as `https://iam.example.com`, without the prefix. Directories
     /// get addresses that begin with it. By default, it is `http://` and the host that a request names.
@@ -61,6 +61,10 @@ pub struct Settings {
     /// Where people log in, such as `/console`. The account pages link to it after an invitation was accepted or a
     /// password was chosen. By default, they have no such link.
     pub login_page: Option<String>,
+    /// Where the form of the page `/account/login` goes, such as `/console/sign-in/link`: a page of the same origin
+    /// that takes the token of a link in the field `token`, and begins a session in the browser. By default, the page
+    /// has no form, and asks the person to type the code of the message where it began to log in.
+    pub login_by_link: Option<String>,
 }
 
 impl Settings {
@@ -82,6 +86,8 @@ pub enum ApiPart {
     Verification,
     /// `/auth/password/forgot`, `/auth/password/reset` and `/users/{id}/password-reset`: new passwords by mail.
     Recovery,
+    /// `/auth/email-login`: people log in by mail, in tenants that want it.
+    EmailLogin,
     /// `/auth/factors`, `/auth/login/second-factor`, `/auth/passkeys`, `/auth/step-up/options` and
     /// `/users/{id}/factors`: second factors. Without it, users who have one cannot log in over HTTP, and tenants
     /// should not require one.
@@ -125,11 +131,12 @@ pub enum ApiPart {
 
 impl ApiPart {
     /// All parts.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
         Self::Recovery,
+        Self::EmailLogin,
         Self::Factors,
         Self::Invitations,
         Self::Users,
@@ -184,6 +191,7 @@ impl Default for Settings {
             shows_account_pages: true,
             public_url: None,
             login_page: None,
+            login_by_link: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 use iam_core::{Iam, TenantId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -31,6 +31,8 @@ pub(crate) struct TenantDto {
     second_factor_grace_days: i64,
     #[schema(inline)]
     password_login: PasswordLoginDto,
+    #[schema(inline)]
+    email_login: EmailLoginDto,
     created_at: Time,
     updated_at: Time,
 }
@@ -46,6 +48,7 @@ impl From<Tenant> for TenantDto {
             second_factor: tenant.second_factor.into(),
             second_factor_grace_days: tenant.second_factor_grace_days.into(),
             password_login: tenant.password_login.into(),
+            email_login: tenant.email_login.into(),
             created_at: Time(tenant.created_at),
             updated_at: Time(tenant.updated_at),
         }
@@ -138,6 +141,32 @@ impl From<PasswordLoginDto> for PasswordLogin {
     }
 }
 
+/// Whether users log in by a message to their address.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum EmailLoginDto {
+    Off,
+    On,
+}
+
+impl From<EmailLogin> for EmailLoginDto {
+    fn from(login: EmailLogin) -> Self {
+        match login {
+            EmailLogin::Off => Self::Off,
+            EmailLogin::On => Self::On,
+        }
+    }
+}
+
+impl From<EmailLoginDto> for EmailLogin {
+    fn from(login: EmailLoginDto) -> Self {
+        match login {
+            EmailLoginDto::Off => Self::Off,
+            EmailLoginDto::On => Self::On,
+        }
+    }
+}
+
 /// The changes to a tenant. Fields that are absent or null stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -164,6 +193,9 @@ pub(crate) struct TenantPatchDto {
     /// Holders of all permissions tenant-wide are exempt.
     #[schema(inline)]
     password_login: Option<PasswordLoginDto>,
+    /// `ON`: a user whose address is verified can log in by a link or a code that is sent to it.
+    #[schema(inline)]
+    email_login: Option<EmailLoginDto>,
 }
 
 impl From<TenantPatchDto> for TenantPatch {
@@ -175,6 +207,7 @@ impl From<TenantPatchDto> for TenantPatch {
             second_factor: patch.second_factor.map(SecondFactorPolicy::from),
             second_factor_grace_days: patch.second_factor_grace_days.map(|Whole(days)| days),
             password_login: patch.password_login.map(PasswordLogin::from),
+            email_login: patch.email_login.map(EmailLogin::from),
         }
     }
 }
@@ -202,8 +235,8 @@ pub(crate) async fn get(
 
 /// Change the tenant
 ///
-/// Callers can change only their own tenant. To change the policies of passwords and second factors, the session must
-/// have authenticated within the last ten minutes; an API key cannot change them.
+/// Callers can change only their own tenant. To change the policies of passwords, second factors and logins, the
+/// session must have authenticated within the last ten minutes; an API key cannot change them.
 #[utoipa::path(
     patch,
     path = "/tenants/{id}",

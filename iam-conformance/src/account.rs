@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use iam_core::Iam;
 use iam_core::assignment::NewAssignment;
+use iam_core::email_login::EmailProof;
 use iam_core::invitation::{Acceptance, InvitedRole, NewInvitation};
-use iam_core::mail::{LinkPages, Mail, MailError, Mailer};
+use iam_core::mail::{LinkPages, Mail, MailError, MailLink, Mailer};
 use iam_core::secret::LinkToken;
-use iam_core::tenant::Registered;
+use iam_core::session::LoggedIn;
+use iam_core::tenant::{EmailLogin, Registered, TenantPatch};
 use iam_core::user::UserPatch;
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Result};
@@ -40,19 +42,34 @@ impl MailFixture {
     async fn new(store: Arc<dyn Store>) -> Self {
         let mailer = TestMailer::default();
         let page = || "https://example.com/#{token}".parse().unwrap();
-        let pages = LinkPages { verify: page(), reset: page(), invitation: page() };
+        let pages = LinkPages { verify: page(), reset: page(), invitation: page(), login: page() };
         let builder = Iam::builder(Arc::clone(&store)).settings(settings()).mail(Arc::new(mailer.clone()), pages);
         let iam = builder.build().await.unwrap();
         Self { fixture: Fixture::with(iam, store, "ada@example.com").await, mailer }
     }
 
-    /// Sends the due messages. Returns the token in the last message of a kind to an address.
-    async fn token(&self, kind: MailKind, to: &str) -> LinkToken {
+    /// Sends the due messages. Returns the link in the last message of a kind to an address.
+    async fn link(&self, kind: MailKind, to: &str) -> MailLink {
         while self.fixture.iam.deliver_mail().await.unwrap().more {}
         let mails = self.mailer.0.lock().unwrap();
         let mail = mails.iter().rfind(|mail| mail.kind == kind && mail.to.as_str() == to).unwrap();
-        let url = mail.accounts[0].link.as_ref().unwrap().url.expose();
-        url.split_once('#').unwrap().1.into()
+        mail.accounts[0].link.clone().unwrap()
+    }
+
+    /// Sends the due messages. Returns the token in the last message of a kind to an address.
+    async fn token(&self, kind: MailKind, to: &str) -> LinkToken {
+        token_of(&self.link(kind, to).await)
+    }
+
+    /// Requests a login by e-mail, which the tenant wants. Returns its two proofs.
+    async fn email_login(&self, email: &str) -> [EmailProof; 2] {
+        let (iam, system) = (&self.fixture.iam, &self.fixture.system);
+        let patch = TenantPatch { email_login: Some(EmailLogin::On), ..TenantPatch::default() };
+        iam.tenants().update(system, system.tenant(), patch).await.unwrap();
+        iam.users().verify_email(system, email).await.unwrap();
+        let flow = iam.email_logins().request(&RequestContext::default(), email, None).await.unwrap();
+        let link = self.link(MailKind::Login, email).await;
+        [EmailProof::Link(token_of(&link)), EmailProof::Code { flow, code: link.code.unwrap() }]
     }
 
     async fn invite(&self, caller: &iam_core::Caller, email: &str, role: &Role) -> LinkToken {
@@ -70,6 +87,21 @@ fn accept(iam: &Iam, token: &LinkToken) -> impl Future<Output = Result<Registere
         let acceptance = Acceptance { token, password: PASSWORD.into(), first_name, last_name };
         iam.invitations().accept(&RequestContext::default(), acceptance).await
     }
+}
+
+fn token_of(link: &MailLink) -> LinkToken {
+    link.url.expose().split_once('#').unwrap().1.into()
+}
+
+fn finish(iam: &Iam, proof: &EmailProof) -> impl Future<Output = Result<LoggedIn>> + Send + use<> {
+    let (iam, proof) = (iam.clone(), proof.clone());
+    async move { iam.email_logins().finish(&RequestContext::default(), &proof).await }
+}
+
+/// Whether a login by e-mail is refused.
+fn is_about_proof<T>(result: &Result<T>) -> bool {
+    let is_proof = |field: &str| ["token", "code"].contains(&field);
+    matches!(result, Err(Error::Validation(errors)) if errors.len() == 1 && is_proof(&errors[0].field))
 }
 
 fn is_about_token<T>(result: &Result<T>) -> bool {
@@ -232,5 +264,63 @@ pub async fn a_confirmation_does_not_undo_a_change_by_an_administrator(store: Ar
         let (_, verified) = both(round, change, verify).await;
         assert!(verified.is_ok() || is_about_token(&verified), "{verified:?}");
         assert_eq!(fixture.iam.users().get(&fixture.system, user.id).await.unwrap().email.as_str(), given);
+    }
+}
+
+/// Of many concurrent logins by the link and the code of one message, one succeeds.
+pub async fn one_of_concurrent_logins_by_email_succeeds(store: Arc<dyn Store>) {
+    let mail = MailFixture::new(store).await;
+    let fixture = &mail.fixture;
+    for round in 0..4 {
+        let email = format!("user{round}@example.com");
+        let (user, _) = fixture.member(&email, fixture.built_in("MEMBER"), None).await;
+        let proofs = mail.email_login(&email).await;
+        let results = race(8, |number| finish(&fixture.iam, &proofs[number % 2])).await;
+        let won = results.iter().filter(|result| result.is_ok()).count();
+        let lost = results.iter().filter(|result| is_about_proof(result)).count();
+        assert_eq!((won, lost), (1, 7), "{results:?}");
+        let sessions = fixture.iam.sessions().list(&fixture.system, user.id).await.unwrap();
+        assert_eq!(sessions.len(), 2, "that of the password, and that of the message");
+    }
+}
+
+/// A user logs in by e-mail while it is suspended. No session stays.
+pub async fn a_login_by_email_comes_before_a_suspension_or_fails(store: Arc<dyn Store>) {
+    let mail = MailFixture::new(store).await;
+    let fixture = &mail.fixture;
+    for round in 0..8 {
+        let email = format!("user{round}@example.com");
+        let (user, _) = fixture.member(&email, fixture.built_in("MEMBER"), None).await;
+        let [by_link, by_code] = mail.email_login(&email).await;
+        let (iam, system, id) = (fixture.iam.clone(), fixture.system.clone(), user.id);
+        let suspend = async move { iam.users().suspend(&system, id).await.unwrap() };
+        let (_, entered) = both(round, suspend, finish(&fixture.iam, &by_code)).await;
+        assert!(entered.is_ok() || is_about_proof(&entered), "{entered:?}");
+        assert!(fixture.iam.sessions().list(&fixture.system, user.id).await.unwrap().is_empty());
+        let again = finish(&fixture.iam, &by_link).await;
+        assert!(is_about_proof(&again), "{again:?}");
+    }
+}
+
+/// A user logs in by e-mail while a newer message is requested and sent. The older one works before that or not at all,
+/// and the newer one works.
+pub async fn a_login_by_email_leaves_a_newer_message_as_it_is(store: Arc<dyn Store>) {
+    let mail = MailFixture::new(store).await;
+    let fixture = &mail.fixture;
+    for round in 0..8 {
+        let email = format!("user{round}@example.com");
+        fixture.member(&email, fixture.built_in("MEMBER"), None).await;
+        let [by_link, by_code] = mail.email_login(&email).await;
+        let (iam, address) = (fixture.iam.clone(), email.clone());
+        let request = async move {
+            iam.email_logins().request(&RequestContext::default(), &address, None).await.unwrap();
+            while iam.deliver_mail().await.unwrap().more {}
+        };
+        let ((), entered) = both(round, request, finish(&fixture.iam, &by_code)).await;
+        assert!(entered.is_ok() || is_about_proof(&entered), "{entered:?}");
+        let again = finish(&fixture.iam, &by_link).await;
+        assert!(is_about_proof(&again), "{again:?}");
+        let newer = EmailProof::Link(mail.token(MailKind::Login, &email).await);
+        finish(&fixture.iam, &newer).await.unwrap();
     }
 }

@@ -101,6 +101,7 @@ macro_rules! conformance_cases {
         $crate::conformance_cases! { @$($how)+;
             tenant: a_created_row_is_read_back, slugs_are_unique_across_tenants, nothing_is_created_in_a_missing_tenant,
                 update_is_read_back, every_change_raises_the_version, login_candidates_are_read_in_order, several_tenants_are_two_or_more,
+                logins_by_email_are_found,
                 usage_is_counted, trusted_code_creates_tenants, a_tenant_is_found_by_identifier_or_slug;
             user: a_created_row_is_read_back, users_are_found_by_their_ids, email_is_unique_in_any_letter_case,
                 email_is_free_in_another_tenant, email_verification_is_read_back, update_keeps_the_last_login,
@@ -276,7 +277,9 @@ macro_rules! conformance_cases {
             account: of_several_links_the_one_that_arrives_last_works, one_of_concurrent_resets_succeeds,
                 one_of_concurrent_acceptances_succeeds,
                 an_acceptance_comes_before_the_inviters_loss_of_the_role_or_fails, an_address_is_accepted_or_created,
-                an_address_is_confirmed_or_created, a_confirmation_does_not_undo_a_change_by_an_administrator;
+                an_address_is_confirmed_or_created, a_confirmation_does_not_undo_a_change_by_an_administrator,
+                one_of_concurrent_logins_by_email_succeeds, a_login_by_email_comes_before_a_suspension_or_fails,
+                a_login_by_email_leaves_a_newer_message_as_it_is;
             access_review: a_review_is_read_back, a_review_of_a_missing_place_is_refused,
                 live_assignments_of_the_place_are_frozen, items_do_not_change_later,
                 decisions_are_read_back_and_counted, a_closed_review_does_not_change, completed_items_have_outcomes,

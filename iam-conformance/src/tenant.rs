@@ -17,7 +17,7 @@ use iam_model::role::TENANT_ADMIN;
 use iam_model::secret::PasswordHash;
 use iam_model::store::Store;
 use iam_model::store_error::Constraint;
-use iam_model::tenant::{PasswordLogin, PasswordPolicy, Tenant, Usage};
+use iam_model::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus, Usage};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
 use iam_model::version::Version;
@@ -84,6 +84,7 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.tenant_by_slug(&before.slug).await.unwrap(), None);
     let optional = Tenant {
         password_login: PasswordLogin::Federated,
+        email_login: EmailLogin::On,
         second_factor: SecondFactorPolicy::Off,
         second_factor_required_at: None,
         ..requiring(&world, &after, 0)
@@ -187,6 +188,24 @@ pub async fn several_tenants_are_two_or_more(store: Arc<dyn Store>) {
         world.tenant(slug).await;
         assert_eq!(world.store.has_several_tenants().await.unwrap(), has_several, "{slug}");
     }
+}
+
+/// A store has logins by e-mail while they are on in at least one ACTIVE tenant.
+pub async fn logins_by_email_are_found(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let has_some = async || world.store.has_email_logins().await.unwrap();
+    assert!(!has_some().await);
+    let on = |tenant: &Tenant| Tenant { email_login: EmailLogin::On, ..tenant.clone() };
+    for tenant in [&acme, &other] {
+        world.commit(tenant.id, TenantChange::Update { before: tenant.clone(), after: on(tenant) }).await;
+        assert!(has_some().await);
+    }
+    let suspended = Tenant { status: TenantStatus::Suspended, ..on(&acme) };
+    world.commit(acme.id, TenantChange::ChangeStatus { before: on(&acme), after: suspended }).await;
+    assert!(has_some().await);
+    world.commit(other.id, TenantChange::Update { before: on(&other), after: other }).await;
+    assert!(!has_some().await);
 }
 
 fn failing(email: &Email, attempts: LoginAttempts) -> CredentialChange {

@@ -127,12 +127,14 @@ pub(crate) fn with_cookie(cookie: Option<HeaderValue>, response: impl IntoRespon
     (AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie))), response).into_response()
 }
 
-/// A value that the browser keeps for a few minutes, in a cookie as safe as that of a session: no address contains it,
+/// A value that the browser keeps for a short time, in a cookie as safe as that of a session: no address contains it,
 /// and no reload of a page sends a form again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TemporaryCookie {
     /// The challenge of a sign-in that waits for its second factor, and the methods that answer it.
     SecondFactor,
+    /// The flow of a sign-in by e-mail that waits for its code.
+    EmailLogin,
     /// What a person wants at an identity provider, the secret that proves that this browser has begun it, and what
     /// follows.
     Provider,
@@ -150,6 +152,7 @@ impl TemporaryCookie {
     fn name(self, kind: CookieKind) -> String {
         let purpose = match self {
             Self::SecondFactor => "second-factor",
+            Self::EmailLogin => "email-login",
             Self::Provider => "provider",
             Self::Authenticator => "authenticator",
             Self::RecoveryCodes => "recovery-codes",
@@ -162,6 +165,8 @@ impl TemporaryCookie {
     fn seconds(self) -> u32 {
         match self {
             Self::SecondFactor => 300,
+            // The message may be sent late. The service knows how long its code works.
+            Self::EmailLogin => 3_600,
             // Ten minutes at the provider, and one for the way back.
             Self::Provider => 660,
             Self::Authenticator => 600,
@@ -172,7 +177,7 @@ impl TemporaryCookie {
     /// Whether the texts are always for one session: a page must not show the texts of another person. Of those for a
     /// provider, only a form that waits for a step-up is. The service knows the session that has begun a link.
     fn is_of_session(self) -> bool {
-        !matches!(self, Self::SecondFactor | Self::Provider)
+        !matches!(self, Self::SecondFactor | Self::EmailLogin | Self::Provider)
     }
 
     /// Returns the header that gives the browser these texts. The form token is that of the session that may read them,

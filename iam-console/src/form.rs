@@ -10,7 +10,7 @@ pub(crate) const KEPT: &str = "kept";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 82] = [
+const KNOWN: [&str; 84] = [
     "account",
     "action",
     "adopt",
@@ -28,6 +28,7 @@ const KNOWN: [&str; 82] = [
     "domainIds",
     "dueAt",
     "email",
+    "emailLogin",
     "enabled",
     "expiresAt",
     "externalId",
@@ -86,6 +87,7 @@ const KNOWN: [&str; 82] = [
     "subjectClaim",
     "tenant",
     "tenantName",
+    "token",
     "trustsEmail",
     "types",
     "until",

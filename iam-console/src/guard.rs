@@ -67,8 +67,9 @@ pub(crate) async fn guarded(State(console): State<Console>, request: Request, ne
             if needs_sign_in(&response) && !form.is_empty() {
                 // A proof is for a step-up of the session that has ended.
                 take_step_up(&mut form);
-                return sign_in::with_form(&console, asks_address, (uri, &form), &response)
-                    .unwrap_or_else(Problem::into_response);
+                let cookie = response.headers().get(header::SET_COOKIE).cloned();
+                let shown = sign_in::with_form(&console, asks_address, (uri, &form), cookie).await;
+                return shown.unwrap_or_else(Problem::into_response);
             }
             let (problem, response) = problem_of(response).await;
             let reason = problem.and_then(|problem| Reason::of(&problem));

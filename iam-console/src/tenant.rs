@@ -8,7 +8,7 @@ use axum::{Extension, Router, routing::get, routing::post};
 use iam_axum::Problem;
 use iam_core::audit::Retention;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 use iam_core::version::Precondition;
 use iam_core::{Error, FieldError};
 use serde::Deserialize;
@@ -54,6 +54,8 @@ struct TenantForm {
     grace: Field,
     password_login: String,
     password_login_error: String,
+    email_login: String,
+    email_login_error: String,
 }
 
 struct RetentionForm {
@@ -119,6 +121,8 @@ impl TenantForm {
             ),
             password_login: value("passwordLogin", tenant.password_login.as_str()),
             password_login_error: error_of("passwordLogin", english::PASSWORD_LOGIN),
+            email_login: value("emailLogin", tenant.email_login.as_str()),
+            email_login_error: error_of("emailLogin", english::EMAIL_LOGIN),
             tenant,
         }
     }
@@ -200,6 +204,7 @@ fn patch(form: &Form) -> Result<TenantPatch, Error> {
         second_factor: Some(form.get("secondFactor").parse().map_err(|_| chosen("secondFactor"))?),
         second_factor_grace_days: Some(number(form, "secondFactorGraceDays")?),
         password_login: Some(form.get("passwordLogin").parse().map_err(|_| chosen("passwordLogin"))?),
+        email_login: Some(form.get("emailLogin").parse().map_err(|_| chosen("emailLogin"))?),
     })
 }
 

@@ -69,10 +69,18 @@ pub(crate) async fn look_up(engine: &Engine, token: &LinkToken, purpose: LinkPur
 ///
 /// [`refused`] if it was used, replaced or expired since it was found.
 pub(crate) async fn spend(work: &mut UnitOfWork<'_>, link: &Link) -> Result<()> {
+    if end_found(work, link).await? { Ok(()) } else { Err(refused()) }
+}
+
+/// Ends a link that was found, if it was neither used nor replaced and has not expired since. Returns whether it did.
+pub(crate) async fn end_found(work: &mut UnitOfWork<'_>, link: &Link) -> Result<bool> {
     let current = work.reads().lock_link(link.purpose, link.subject).await?;
     let now = work.now();
-    current.filter(|current| current.id == link.id && current.is_live(now)).ok_or_else(refused)?;
-    work.apply(LinkChange::End { purpose: link.purpose, subject: link.subject }).await
+    let is_there = current.is_some_and(|current| current.id == link.id && current.is_live(now));
+    if is_there {
+        work.apply(LinkChange::End { purpose: link.purpose, subject: link.subject }).await?;
+    }
+    Ok(is_there)
 }
 
 /// Ends the link that would give a user another address, if there is one. The account must be locked before.
@@ -85,9 +93,12 @@ pub(crate) async fn end_new_address(work: &mut UnitOfWork<'_>, user: &User) -> R
     Ok(())
 }
 
-/// Ends the links that verify an address of a user or set its password.
+/// The purposes of the links of a user.
+pub(crate) const OF_USERS: [LinkPurpose; 3] = [LinkPurpose::Verify, LinkPurpose::Reset, LinkPurpose::Login];
+
+/// Ends the links that verify an address of a user, set its password or log it in.
 pub(crate) async fn end_links(work: &mut UnitOfWork<'_>, user: UserId) -> Result<()> {
-    for purpose in [LinkPurpose::Verify, LinkPurpose::Reset] {
+    for purpose in OF_USERS {
         work.apply(LinkChange::End { purpose, subject: user.as_uuid() }).await?;
     }
     Ok(())
@@ -109,6 +120,8 @@ pub(crate) enum LinkFor<'a> {
     Password(&'a User),
     /// The person becomes a user.
     Invitation(&'a Invitation),
+    /// The user logs in.
+    Login(&'a User),
 }
 
 impl LinkFor<'_> {
@@ -117,12 +130,13 @@ impl LinkFor<'_> {
             Self::Address(_) | Self::NewAddress(..) => LinkPurpose::Verify,
             Self::Password(_) => LinkPurpose::Reset,
             Self::Invitation(_) => LinkPurpose::Invitation,
+            Self::Login(_) => LinkPurpose::Login,
         }
     }
 
     fn email(&self) -> &Email {
         match self {
-            Self::Address(user) | Self::Password(user) => &user.email,
+            Self::Address(user) | Self::Password(user) | Self::Login(user) => &user.email,
             Self::NewAddress(_, new) => new,
             Self::Invitation(invitation) => &invitation.email,
         }
@@ -130,7 +144,7 @@ impl LinkFor<'_> {
 
     fn tenant_and_subject(self) -> (TenantId, Uuid) {
         match self {
-            Self::Address(user) | Self::NewAddress(user, _) | Self::Password(user) => {
+            Self::Address(user) | Self::NewAddress(user, _) | Self::Password(user) | Self::Login(user) => {
                 (user.tenant_id, user.id.as_uuid())
             }
             Self::Invitation(invitation) => (invitation.tenant_id, invitation.id.as_uuid()),
@@ -176,6 +190,7 @@ fn lifetime(purpose: LinkPurpose) -> TimeDelta {
         LinkPurpose::Verify => TimeDelta::hours(24),
         LinkPurpose::Reset => TimeDelta::minutes(30),
         LinkPurpose::Invitation => invitation::LIFETIME,
+        LinkPurpose::Login => TimeDelta::minutes(10),
     }
 }
 

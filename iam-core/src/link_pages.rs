@@ -16,6 +16,9 @@ pub struct LinkPages {
     /// The page that asks for the name and the password of an invited person: it sends the token to
     /// [`Invitations::accept`](crate::invitation::Invitations::accept).
     pub invitation: LinkTemplate,
+    /// The page that logs in: it sends the token to [`EmailLogins::finish`](crate::email_login::EmailLogins::finish).
+    /// It must not do so by itself, because mail programs and virus scanners open links, too.
+    pub login: LinkTemplate,
 }
 
 /// The address of a page, with `{token}` where the token of the link stands.
@@ -58,6 +61,7 @@ impl LinkPages {
             LinkPurpose::Verify => &self.verify,
             LinkPurpose::Reset => &self.reset,
             LinkPurpose::Invitation => &self.invitation,
+            LinkPurpose::Login => &self.login,
         };
         page.replace(TOKEN, token.expose()).into()
     }
@@ -95,10 +99,12 @@ mod tests {
             verify: page("https://a.example/v/{token}/x"),
             reset: page("https://a.example/r#{token}"),
             invitation: page("https://a.example/i?t={token}"),
+            login: page("https://a.example/l/{token}"),
         };
         let url = |purpose| pages.url(purpose, &"iaml_T".into()).expose().to_owned();
         assert_eq!(url(LinkPurpose::Verify), "https://a.example/v/iaml_T/x");
         assert_eq!(url(LinkPurpose::Reset), "https://a.example/r#iaml_T");
         assert_eq!(url(LinkPurpose::Invitation), "https://a.example/i?t=iaml_T");
+        assert_eq!(url(LinkPurpose::Login), "https://a.example/l/iaml_T");
     }
 }

@@ -1,18 +1,16 @@
 //! Recovery: a user who has forgotten its password chooses a new one, by a link that is sent to its address
 //! (`docs/http-api.md#links-by-mail`).
 
-use iam_model::change::{CredentialChange, IdentityChange, LinkChange, UserChange};
+use iam_model::change::{CredentialChange, IdentityChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Result};
-use iam_model::id::{LinkId, TenantId, UserId};
+use iam_model::id::{TenantId, UserId};
 use iam_model::link::{Link, LinkPurpose};
-use iam_model::mail::Message;
+use iam_model::mail::MailKind;
 use iam_model::permission;
 use iam_model::secret::{LinkToken, Password, PasswordHash};
-use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserKind, UserStatus};
-use iam_model::validate::{Email, EmailKey, Fields};
-use uuid::Uuid;
+use iam_model::validate::{Email, Fields};
 
 use crate::access::Subject;
 use crate::api_key::revoke_keys_known_to_owner;
@@ -22,8 +20,9 @@ use crate::engine::Engine;
 use crate::guard::confirmed_factors;
 use crate::hashing::Share;
 use crate::link::{self, LinkDetails, LinkFor};
+use crate::mail::LinkRequest;
 use crate::password::Owner;
-use crate::session::{MAX_CANDIDATES, unknown_tenant};
+use crate::session::unknown_tenant;
 
 /// Sends links with which users choose a new password; see [`Iam::recovery`](crate::iam::Iam::recovery).
 #[derive(Clone, Copy)]
@@ -68,7 +67,8 @@ impl Recovery<'_> {
         let caller = Caller::anonymous(self.0.next_id(), context.clone());
         let mut work = self.0.begin(&caller).await?;
         let is_verified = tenant == TenantId::NONE || is_verified;
-        self.0.queue_reset(&mut work, tenant, email.key(), is_verified, may_wait).await?;
+        let request = LinkRequest { kind: MailKind::Reset, tenant, email: email.key(), link_id: None };
+        self.0.queue_request(&mut work, request, is_verified, may_wait).await?;
         work.commit().await
     }
 
@@ -165,72 +165,4 @@ impl Recovery<'_> {
         replace_password(iam, &mut work, &user, change, None).await?;
         work.commit().await
     }
-}
-
-/// Returns the accounts that a request by [`Recovery::forgot`] is about: the ACTIVE ones, and of these the verified
-/// ones if there are any. Users who log in by an identity provider alone need no password.
-pub(crate) async fn accounts_of_request(iam: &Engine, tenant: TenantId, key: &EmailKey) -> Result<Vec<(User, Tenant)>> {
-    let mut accounts: Vec<(User, Tenant)> = if tenant == TenantId::NONE {
-        let found = iam.store.login_candidates(key, MAX_CANDIDATES).await?.accounts;
-        found.into_iter().map(|candidate| (candidate.account.user, candidate.tenant)).collect()
-    } else {
-        let account = iam.store.guarded_account(tenant, key).await?.account;
-        let tenant = iam.store.tenant(tenant).await?;
-        account.map(|account| account.user).zip(tenant).into_iter().collect()
-    };
-    accounts.retain(|(user, tenant)| user.status == UserStatus::Active && tenant.status == TenantStatus::Active);
-    let is_verified = |(user, _): &(User, Tenant)| user.email_verified_at.is_some();
-    if accounts.iter().any(is_verified) {
-        accounts.retain(is_verified);
-    }
-    let mut with_passwords = Vec::with_capacity(accounts.len());
-    for (user, tenant) in accounts {
-        if iam.federated_logins((tenant.id, tenant.password_login), &user).await?.is_empty() {
-            with_passwords.push((user, tenant));
-        }
-    }
-    Ok(with_passwords)
-}
-
-/// Issues the link of a request to an account, unless a later request has replaced it, or the account has changed. If
-/// the message is sent a second time, the link stays the same, unless it was used.
-pub(crate) async fn issue_for_request(iam: &Engine, message: &Message, user: &User) -> Result<Option<Link>> {
-    // A stranger may have created the account to watch what the owner of the address does.
-    let is_open = iam.settings.registration && iam.has_several_tenants().await?;
-    let is_watched = is_open && message.tenant_id == TenantId::NONE && user.email_verified_at.is_none();
-    let context = if is_watched { iam.unrelated_context() } else { message.context.clone() };
-    let caller = Caller::anonymous(user.tenant_id, context);
-    let mut work = iam.begin(&caller).await?;
-    let locked = work.reads().lock_user(user.id).await?;
-    let is_same = |locked: &User| locked.status == UserStatus::Active && locked.email == user.email;
-    let Some(user) = locked.filter(is_same) else { return Ok(None) };
-    let now = work.now();
-    let current = work.reads().lock_link(LinkPurpose::Reset, user.id.as_uuid()).await?;
-    let (change, link) = match current {
-        Some(current) if request_of(current.id) == request_of(message.id) && current.is_live(now) => {
-            let link = link::sent(current, now);
-            (LinkChange::Send { link: link.clone() }, link)
-        }
-        Some(current) if request_of(current.id) > request_of(message.id) => return Ok(None),
-        _ => {
-            let link = link::new(iam, id_of_attempt(message), LinkFor::Password(&user), now);
-            (LinkChange::Issue { link: link.clone(), grants: None }, link)
-        }
-    };
-    work.apply(change).await?;
-    work.commit().await?;
-    Ok(Some(link))
-}
-
-/// Returns the identifier of the link that an attempt to send a message issues: that of the message, with the number of
-/// the attempt as the last byte. So the token of a link that was used is never valid again, and later requests have
-/// greater identifiers.
-fn id_of_attempt(message: &Message) -> LinkId {
-    let [attempt, ..] = message.attempts.to_le_bytes();
-    Uuid::from_u128(request_of(message.id) | u128::from(attempt)).into()
-}
-
-/// Returns the identifier of a message, or of the message for which a link was issued, without its last byte.
-fn request_of(id: impl Into<Uuid>) -> u128 {
-    id.into().as_u128() & !0xff
 }

@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::credential::Credentials;
 use crate::directory::{Directories, Provisioning};
 use crate::domain::Domains;
+use crate::email_login::EmailLogins;
 use crate::factor::Factors;
 use crate::federation::Federation;
 use crate::iam::Iam;
@@ -106,6 +107,12 @@ impl Iam {
     #[must_use]
     pub fn recovery(&self) -> Recovery<'_> {
         Recovery(&self.0)
+    }
+
+    /// The service for logins by e-mail: sends links and codes with which users log in.
+    #[must_use]
+    pub fn email_logins(&self) -> EmailLogins<'_> {
+        EmailLogins(&self.0)
     }
 
     /// The service for invitations: invites people, and makes them users.

@@ -74,7 +74,9 @@ impl Verification<'_> {
             work.apply(UserChange::ConfirmEmail { before: before.clone(), after: after.clone() }).await?;
         }
         if is_new {
-            work.apply(LinkChange::End { purpose: LinkPurpose::Reset, subject: link.subject }).await?;
+            for purpose in [LinkPurpose::Reset, LinkPurpose::Login] {
+                work.apply(LinkChange::End { purpose, subject: link.subject }).await?;
+            }
             work.apply(ChallengeChange::EndAll(before.id)).await?;
             self.0.queue_notice(&mut work, MailKind::EmailChanged, &before).await?;
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 use iam_model::clock::Timestamp;
 use iam_model::link::LinkPurpose;
 use iam_model::mail::{Mail, MailAccount, MailKind};
+use iam_model::secret::OneTimeCode;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
@@ -13,8 +14,9 @@ use serde::Serialize;
 /// The templates of messages, in the language of [minijinja](https://docs.rs/minijinja), which is that of Jinja2.
 ///
 /// Each kind of message has three: `verify.subject.txt`, `verify.txt` and `verify.html`, for instance. They know `name`
-/// (of the person), `tenant`, `link`, `expires_at`, `to`, `kind`, and `accounts`, the list of all accounts that the
-/// message is about, each with `name`, `tenant`, `link` and `expires_at`. Values in the HTML are escaped.
+/// (of the person), `tenant`, `link`, `code` (in `login`), `expires_at`, `to`, `kind`, and `accounts`, the list of all
+/// accounts that the message is about, each with `name`, `tenant`, `link`, `code` and `expires_at`. Values in the HTML
+/// are escaped.
 #[derive(Debug)]
 pub struct Templates(Environment<'static>);
 
@@ -56,6 +58,9 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "invitation.subject.txt",
     "invitation.txt",
     "invitation.html",
+    "login.subject.txt",
+    "login.txt",
+    "login.html",
     "password-changed.subject.txt",
     "password-changed.txt",
     "password-changed.html",
@@ -100,6 +105,7 @@ struct Account<'a> {
     name: String,
     tenant: String,
     link: Option<&'a str>,
+    code: Option<&'a str>,
     expires_at: Option<String>,
 }
 
@@ -154,11 +160,12 @@ impl Templates {
         Ok(templates)
     }
 
-    /// Renders a sample of a message. A message with a link must show it.
+    /// Renders a sample of a message. A message with a link must show it, and so must one with a code.
     fn check(&self, kind: MailKind) -> Result<(), InvalidTemplate> {
         let link = LinkPurpose::of(kind).map(|_| "sample-link");
+        let code = (kind == MailKind::Login).then_some("sample-code");
         let expires_at = link.map(|_| "2026-01-31 09:15 UTC".to_owned());
-        let account = Account { name: "Ada Lovelace".to_owned(), tenant: "Acme".to_owned(), link, expires_at };
+        let account = Account { name: "Ada Lovelace".to_owned(), tenant: "Acme".to_owned(), link, code, expires_at };
         let values =
             Values { kind: kind.as_str(), to: "ada@example.com", first: account.clone(), accounts: vec![account] };
         let text = self.fill(kind, &values)?;
@@ -166,10 +173,11 @@ impl Templates {
         if text.subject.is_empty() {
             return Err(InvalidTemplate::new(&format!("{name}.subject.txt"), "the subject is empty"));
         }
-        let Some(link) = link else { return Ok(()) };
         for (name, body) in [(format!("{name}.txt"), &text.plain), (format!("{name}.html"), &text.html)] {
-            if !body.contains(link) {
-                return Err(InvalidTemplate::new(&name, "does not show the link"));
+            for (what, shown) in [("link", link), ("code", code)] {
+                if shown.is_some_and(|shown| !body.contains(shown)) {
+                    return Err(InvalidTemplate::new(&name, format!("does not show the {what}")));
+                }
             }
         }
         Ok(())
@@ -182,6 +190,7 @@ impl Templates {
                 name: without_links(&account.name),
                 tenant: without_links(&account.tenant),
                 link: account.link.as_ref().map(|link| link.url.expose()),
+                code: account.link.as_ref().and_then(|link| link.code.as_ref()).map(OneTimeCode::expose),
                 expires_at: account.link.as_ref().map(|link| shown(link.expires_at)),
             }
         }
@@ -311,6 +320,22 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_logs_in_has_a_code_and_a_link_for_each_account() {
+        let with_code = |tenant: &str, code: &str| {
+            let mut account = account("Ada", tenant, Some("https://a.example/1"));
+            account.link = account.link.map(|link| link.with_code(code.into()));
+            account
+        };
+        let accounts = vec![with_code("Acme", "01234567"), with_code("Other", "76543210")];
+        let text = Templates::english().unwrap().render(&mail(MailKind::Login, accounts)).unwrap();
+        for line in ["Acme:\n01234567\nhttps://a.example/1\n", "Other:\n76543210\n", "until 2026-01-31 09:15 UTC"] {
+            assert!(text.plain.contains(line), "{}", text.plain);
+        }
+        assert!(text.html.contains(">01234567<") && text.html.contains(">76543210<"), "{}", text.html);
+        assert!(!text.subject.contains("0123"));
+    }
+
+    #[test]
     fn names_are_escaped_and_contain_no_links() {
         let sent = account("<b>Win</b> at https://evil.example/now", "evil.example", Some("https://a.example/1"));
         let text = Templates::english().unwrap().render(&mail(MailKind::Verify, vec![sent])).unwrap();
@@ -377,6 +402,7 @@ mod tests {
             ("verify.txt", "Hello\n{{ lnik }}", "the template verify.txt: undefined value in line 2"),
             ("verify.txt", "no link", "the template verify.txt: does not show the link"),
             ("reset.html", "no link", "the template reset.html: does not show the link"),
+            ("login.txt", "{{ link }}", "the template login.txt: does not show the code"),
             ("verify.subject.txt", " \n", "the template verify.subject.txt: the subject is empty"),
             ("verfy.txt", "{{ link }}", "the template verfy.txt: there is no template with this name"),
         ] {

@@ -50,8 +50,8 @@ pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
 pub(crate) fn pages(all: &Settings, settings: &MailSettings, address: SocketAddr) -> Result<LinkPages, Failure> {
     let scheme = if all.tls.is_some() { "https" } else { "http" };
     let base = all.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
-    let leads_here =
-        [&settings.link_verify, &settings.link_reset, &settings.link_invitation].into_iter().any(Option::is_none);
+    let own = [&settings.link_verify, &settings.link_reset, &settings.link_invitation, &settings.link_login];
+    let leads_here = own.into_iter().any(Option::is_none);
     if leads_here && all.public_url.is_none() && matches!(settings.route, MailRoute::Smtp(_)) {
         tracing::warn!("public_url is not set, so links in messages lead to {base}");
     }
@@ -64,6 +64,7 @@ pub(crate) fn pages(all: &Settings, settings: &MailSettings, address: SocketAddr
         verify: page(&settings.link_verify, "/account/verify").map_err(failed)?,
         reset: page(&settings.link_reset, "/account/reset").map_err(failed)?,
         invitation: page(&settings.link_invitation, "/account/invitation").map_err(failed)?,
+        login: page(&settings.link_login, "/account/login").map_err(failed)?,
     })
 }
 

@@ -102,6 +102,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     api.public_url = settings.public_url.clone().or(own_url);
     if settings.shows_console {
         api.login_page = Some("/console".to_owned());
+        api.login_by_link = Some("/console/sign-in/link".to_owned());
     }
     let console = settings.shows_console.then(|| console(iam.clone(), api.clone(), settings.public_url.as_deref()));
     let router = iam_axum::service(iam.clone(), api).merge(console.unwrap_or_default());

@@ -4,7 +4,7 @@ use iam_model::credential::{LoginCandidate, LoginCandidates};
 use iam_model::id::TenantId;
 use iam_model::store::{Directory, TenantStore, TenantTransaction};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::tenant::{Tenant, Usage};
+use iam_model::tenant::{EmailLogin, Tenant, TenantStatus, Usage};
 use iam_model::validate::{EmailKey, Slug};
 
 use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold};
@@ -38,6 +38,14 @@ impl Directory for MemoryStore {
     async fn has_several_tenants(&self) -> Result<bool, StoreError> {
         Ok(self.read(|state| state.tenants.values().filter(|state| state.tenant.is_some()).count() > 1))
     }
+
+    async fn has_email_logins(&self) -> Result<bool, StoreError> {
+        Ok(self.read(|state| state.tenants.values().filter_map(|state| state.tenant.as_ref()).any(logs_in_by_email)))
+    }
+}
+
+fn logs_in_by_email(tenant: &Tenant) -> bool {
+    tenant.email_login == EmailLogin::On && tenant.status == TenantStatus::Active
 }
 
 #[async_trait]

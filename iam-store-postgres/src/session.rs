@@ -232,6 +232,7 @@ impl SessionStore for PostgresStore {
                 t.second_factor_grace_days AS tenant_second_factor_grace_days,
                 t.second_factor_required_at AS tenant_second_factor_required_at,
                 t.password_login AS tenant_password_login,
+                t.email_login AS tenant_email_login,
                 t.created_at AS tenant_created_at,
                 t.updated_at AS tenant_updated_at,
                 t.version AS tenant_version

@@ -26,7 +26,7 @@ impl Directory for PostgresStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.slug = $1
             "#,
@@ -49,6 +49,19 @@ impl Directory for PostgresStore {
             sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1) AS "has_several!""#);
         self.answer(has_several.fetch_one(&self.reads())).await
     }
+
+    async fn has_email_logins(&self) -> Result<bool, StoreError> {
+        let has_some = sqlx::query_scalar!(
+            r#"
+            SELECT EXISTS (
+                SELECT
+                FROM iam.tenants
+                WHERE email_login = 'ON' AND status = 'ACTIVE'
+            ) AS "has_some!"
+            "#
+        );
+        self.answer(has_some.fetch_one(&self.reads())).await
+    }
 }
 
 #[async_trait]
@@ -59,7 +72,7 @@ impl TenantStore for PostgresStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             "#,
@@ -114,9 +127,9 @@ impl PostgresTransaction {
             r#"
             INSERT INTO iam.tenants (
                 id, name, slug, status, created_at, updated_at, password_policy, second_factor,
-                second_factor_grace_days, second_factor_required_at, password_login
+                second_factor_grace_days, second_factor_required_at, password_login, email_login
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             "#,
             self.tenant(),
             tenant.name.as_str(),
@@ -128,7 +141,8 @@ impl PostgresTransaction {
             tenant.second_factor.as_str(),
             i64::from(tenant.second_factor_grace_days),
             tenant.second_factor_required_at.map(in_range),
-            tenant.password_login.as_str()
+            tenant.password_login.as_str(),
+            tenant.email_login.as_str()
         );
         self.execute(insert).await.map(drop)
     }
@@ -147,6 +161,7 @@ impl PostgresTransaction {
                 second_factor_grace_days = $8,
                 second_factor_required_at = $9,
                 password_login = $10,
+                email_login = $11,
                 version = version + 1
             WHERE id = $1
             "#,
@@ -159,7 +174,8 @@ impl PostgresTransaction {
             tenant.second_factor.as_str(),
             i64::from(tenant.second_factor_grace_days),
             tenant.second_factor_required_at.map(in_range),
-            tenant.password_login.as_str()
+            tenant.password_login.as_str(),
+            tenant.email_login.as_str()
         );
         expect_row(self.execute(update).await?, "tenant")
     }

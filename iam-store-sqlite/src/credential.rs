@@ -53,6 +53,7 @@ impl SqliteStore {
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
+                t.email_login AS "tenant_email_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -112,6 +113,7 @@ impl CredentialStore for SqliteStore {
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
+                t.email_login AS "tenant_email_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -168,6 +170,7 @@ impl CredentialTransaction for SqliteTransaction {
                 t.second_factor_grace_days AS "tenant_second_factor_grace_days?",
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
+                t.email_login AS "tenant_email_login?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"

@@ -25,7 +25,7 @@ impl Directory for SqliteStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.slug = ?1
             "#,
@@ -48,6 +48,19 @@ impl Directory for SqliteStore {
             sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM tenants LIMIT 1 OFFSET 1) AS "has_several!: bool""#);
         self.answer(has_several.fetch_one(&self.reads())).await
     }
+
+    async fn has_email_logins(&self) -> Result<bool, StoreError> {
+        let has_some = sqlx::query_scalar!(
+            r#"
+            SELECT EXISTS (
+                SELECT 1
+                FROM tenants
+                WHERE email_login = 'ON' AND status = 'ACTIVE'
+            ) AS "has_some!: bool"
+            "#
+        );
+        self.answer(has_some.fetch_one(&self.reads())).await
+    }
 }
 
 #[async_trait]
@@ -58,7 +71,7 @@ impl TenantStore for SqliteStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.id = ?1
             "#,
@@ -76,7 +89,7 @@ impl TenantTransaction for SqliteTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.id = ?1
             "#,
@@ -124,9 +137,9 @@ impl SqliteTransaction {
             r#"
             INSERT INTO tenants (
                 id, name, slug, status, created_at, updated_at, password_policy, second_factor,
-                second_factor_grace_days, second_factor_required_at, password_login
+                second_factor_grace_days, second_factor_required_at, password_login, email_login
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             "#,
             self.tenant(),
             tenant.name.as_str(),
@@ -138,7 +151,8 @@ impl SqliteTransaction {
             tenant.second_factor.as_str(),
             i64::from(tenant.second_factor_grace_days),
             tenant.second_factor_required_at.map(millis),
-            tenant.password_login.as_str()
+            tenant.password_login.as_str(),
+            tenant.email_login.as_str()
         );
         self.execute(insert).await.map(drop)
     }
@@ -157,6 +171,7 @@ impl SqliteTransaction {
                 second_factor_grace_days = ?8,
                 second_factor_required_at = ?9,
                 password_login = ?10,
+                email_login = ?11,
                 version = version + 1
             WHERE id = ?1
             "#,
@@ -169,7 +184,8 @@ impl SqliteTransaction {
             tenant.second_factor.as_str(),
             i64::from(tenant.second_factor_grace_days),
             tenant.second_factor_required_at.map(millis),
-            tenant.password_login.as_str()
+            tenant.password_login.as_str(),
+            tenant.email_login.as_str()
         );
         expect_row(self.execute(update).await?, "tenant")
     }

@@ -7,7 +7,7 @@ use iam_model::organization::Organization;
 use iam_model::role::Role;
 use iam_model::store::{Directory, TenantStore, TenantTransaction};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::tenant::{Tenant, Usage};
+use iam_model::tenant::{EmailLogin, Tenant, TenantStatus, Usage};
 use iam_model::user::User;
 use iam_model::validate::{EmailKey, Slug};
 
@@ -58,6 +58,12 @@ impl Directory for RedbStore {
 
     async fn has_several_tenants(&self) -> Result<bool, StoreError> {
         Ok(self.read_all(everywhere::<Tenant>)?.len() > 1)
+    }
+
+    async fn has_email_logins(&self) -> Result<bool, StoreError> {
+        let logs_in_by_email =
+            |tenant: &Tenant| tenant.email_login == EmailLogin::On && tenant.status == TenantStatus::Active;
+        Ok(self.read_all(everywhere::<Tenant>)?.iter().any(|(_, tenant)| logs_in_by_email(tenant)))
     }
 }
 

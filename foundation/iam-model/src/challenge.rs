@@ -21,7 +21,7 @@ pub struct Challenge {
     pub user_id: Option<UserId>,
     /// How many wrong answers were given.
     pub tries: u32,
-    /// The state of a WebAuthn ceremony, if one has begun, or of a login by an identity provider.
+    /// The state of a WebAuthn ceremony, if one has begun, or of a login by an identity provider or by e-mail.
     pub ceremony: Option<Ceremony>,
     /// The session at the identity provider that has proven the identity, for a login that waits for a second factor.
     pub provider: Option<ProviderSession>,
@@ -68,7 +68,7 @@ impl Challenge {
     }
 }
 
-/// The state of a WebAuthn ceremony between its options and its answer.
+/// The state of a proof of identity between its steps, such as that of a WebAuthn ceremony.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ceremony(pub Vec<u8>);
 
@@ -97,6 +97,10 @@ pub enum ChallengePurpose {
     FederatedLogin,
     /// A logout token of an identity provider, which is kept so that a second use is noticed.
     ProviderLogout,
+    /// A login by e-mail whose code is awaited.
+    EmailLoginStart,
+    /// A login by e-mail that waits for a second factor.
+    EmailLogin,
 }
 
 text_enum! {
@@ -109,6 +113,8 @@ text_enum! {
         FederationFinish = "FEDERATION_FINISH",
         FederatedLogin = "FEDERATED_LOGIN",
         ProviderLogout = "PROVIDER_LOGOUT",
+        EmailLoginStart = "EMAIL_LOGIN_START",
+        EmailLogin = "EMAIL_LOGIN",
     }
 }
 

@@ -105,6 +105,8 @@ impl fmt::Debug for FactorKey {
 pub enum AuthenticationMethod {
     /// The password.
     Password,
+    /// A link or a code in a message to the address of the user.
+    Email,
     /// A code of an authenticator app.
     Totp,
     /// A passkey.
@@ -120,6 +122,7 @@ pub enum AuthenticationMethod {
 text_enum! {
     AuthenticationMethod {
         Password = "password",
+        Email = "email",
         Totp = "totp",
         Passkey = "passkey",
         RecoveryCode = "recovery-code",
@@ -150,12 +153,12 @@ impl AuthenticationMethods {
     /// Whether a second factor is among them.
     #[must_use]
     pub fn include_factor(&self) -> bool {
-        let first = [AuthenticationMethod::Password, AuthenticationMethod::Federation];
+        let first = [AuthenticationMethod::Password, AuthenticationMethod::Email, AuthenticationMethod::Federation];
         self.0.iter().any(|method| !first.contains(method))
     }
 
-    /// Returns the values of the claim `amr` (RFC 8176 §2). A passkey counts as two factors, because its user is
-    /// verified.
+    /// Returns the values of the claim `amr` (RFC 8176 §2; `fed` and `email` are not in the RFC). A passkey counts as
+    /// two factors, because its user is verified.
     #[must_use]
     pub fn amr(&self) -> Vec<&'static str> {
         let has = |method| self.0.contains(&method);
@@ -163,6 +166,7 @@ impl AuthenticationMethods {
         let values = [
             ("fed", has(AuthenticationMethod::Federation)),
             ("pwd", has(AuthenticationMethod::Password)),
+            ("email", has(AuthenticationMethod::Email)),
             ("otp", has(AuthenticationMethod::Totp) || has(AuthenticationMethod::RecoveryCode)),
             ("pop", has(AuthenticationMethod::Passkey)),
             ("mfa", is_multi_factor),
@@ -302,7 +306,9 @@ mod tests {
 
     #[test]
     fn methods_are_written_in_one_order_and_read_back() {
-        for text in ["password", "password+totp", "password+passkey", "passkey", "password+totp+recovery-code"] {
+        for text in
+            ["password", "password+totp", "password+passkey", "passkey", "password+totp+recovery-code", "email+totp"]
+        {
             assert_eq!(text.parse::<AuthenticationMethods>().unwrap().to_string(), text);
         }
         assert_eq!("totp+password".parse::<AuthenticationMethods>().unwrap().to_string(), "password+totp");
@@ -320,6 +326,8 @@ mod tests {
             ("password+totp", vec!["pwd", "otp", "mfa"]),
             ("password+recovery-code", vec!["pwd", "otp", "mfa"]),
             ("password+passkey", vec!["pwd", "pop", "mfa"]),
+            ("email", vec!["email"]),
+            ("email+totp", vec!["email", "otp", "mfa"]),
             ("passkey", vec!["pop", "mfa"]),
             ("totp+passkey", vec!["otp", "pop", "mfa"]),
         ] {
@@ -353,6 +361,9 @@ mod tests {
             ("password+totp", true, None),
             ("password+recovery-code", true, None),
             ("passkey", true, None),
+            ("email", false, end),
+            ("email", true, end),
+            ("email+totp", true, None),
             ("federation", false, end),
             ("federation", true, end),
             ("federation+provider-factor", false, None),

@@ -51,13 +51,15 @@ pub enum LinkPurpose {
     Reset,
     /// It accepts an invitation.
     Invitation,
+    /// It logs in.
+    Login,
 }
 
-text_enum! { LinkPurpose { Verify = "VERIFY", Reset = "RESET", Invitation = "INVITATION" } }
+text_enum! { LinkPurpose { Verify = "VERIFY", Reset = "RESET", Invitation = "INVITATION", Login = "LOGIN" } }
 
 impl LinkPurpose {
     /// Every purpose.
-    const ALL: [Self; 3] = [Self::Verify, Self::Reset, Self::Invitation];
+    const ALL: [Self; 4] = [Self::Verify, Self::Reset, Self::Invitation, Self::Login];
 
     /// Returns the kind of the message that contains the link.
     #[must_use]
@@ -66,6 +68,7 @@ impl LinkPurpose {
             Self::Verify => MailKind::Verify,
             Self::Reset => MailKind::Reset,
             Self::Invitation => MailKind::Invitation,
+            Self::Login => MailKind::Login,
         }
     }
 
@@ -84,8 +87,8 @@ mod tests {
     fn each_purpose_has_its_own_message_and_other_messages_have_no_link() {
         let purposes = |kind: &MailKind| LinkPurpose::of(*kind).map(LinkPurpose::as_str);
         let with_link: Vec<_> = MailKind::ALL.iter().filter_map(purposes).collect();
-        assert_eq!(with_link, ["VERIFY", "RESET", "INVITATION"]);
-        assert_eq!(MailKind::ALL.len(), 12);
+        assert_eq!(with_link, ["VERIFY", "RESET", "INVITATION", "LOGIN"]);
+        assert_eq!(MailKind::ALL.len(), 13);
         assert!(LinkPurpose::ALL.iter().all(|purpose| LinkPurpose::of(purpose.message()) == Some(*purpose)));
     }
 }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::clock::Timestamp;
 use crate::context::RequestContext;
 use crate::id::{LinkId, MessageId, TenantId};
-use crate::secret::LinkUrl;
+use crate::secret::{LinkUrl, OneTimeCode};
 use crate::user::User;
 use crate::validate::{Email, EmailKey};
 
@@ -32,6 +32,8 @@ pub enum MailKind {
     Reset,
     /// A link that accepts an invitation.
     Invitation,
+    /// Links and codes that log in, one of each for each account.
+    Login,
     /// The password was changed.
     PasswordChanged,
     /// The account has another address now. This message goes to the former address.
@@ -57,6 +59,7 @@ text_enum! {
         Verify = "VERIFY",
         Reset = "RESET",
         Invitation = "INVITATION",
+        Login = "LOGIN",
         PasswordChanged = "PASSWORD_CHANGED",
         EmailChanged = "EMAIL_CHANGED",
         NewLoginBlocked = "NEW_LOGIN_BLOCKED",
@@ -75,6 +78,7 @@ impl MailKind {
         Self::Verify,
         Self::Reset,
         Self::Invitation,
+        Self::Login,
         Self::PasswordChanged,
         Self::EmailChanged,
         Self::NewLoginBlocked,
@@ -171,7 +175,8 @@ pub struct Message {
     pub kind: MailKind,
     /// To whom it goes.
     pub to: Addressee,
-    /// The link in the message. If the link was replaced meanwhile, the message is not sent.
+    /// The link in the message. If the link was replaced meanwhile, the message is not sent. In a message that logs in,
+    /// it names the newest request; the links are issued when the message is sent.
     pub link_id: Option<LinkId>,
     /// The request that caused the message, if sending it is recorded in the audit log.
     pub context: RequestContext,
@@ -307,7 +312,8 @@ pub struct Mail {
     pub kind: MailKind,
     /// The address.
     pub to: Recipient,
-    /// The accounts that the message is about. Only a message of the kind [`MailKind::Reset`] can have more than one.
+    /// The accounts that the message is about. Only a message of the kind [`MailKind::Reset`] or [`MailKind::Login`]
+    /// can have more than one.
     pub accounts: Vec<MailAccount>,
 }
 
@@ -345,7 +351,10 @@ impl MailAccount {
 pub struct MailLink {
     /// The address of the page. It contains the token, so it must appear in the message only.
     pub url: LinkUrl,
-    /// Until when the link works.
+    /// The code that a person can type in place of the link, in a message that logs in. It must appear in the message
+    /// only.
+    pub code: Option<OneTimeCode>,
+    /// Until when the link and the code work.
     pub expires_at: Timestamp,
 }
 
@@ -353,7 +362,13 @@ impl MailLink {
     /// Returns a link of a message.
     #[must_use]
     pub fn new(url: LinkUrl, expires_at: Timestamp) -> Self {
-        Self { url, expires_at }
+        Self { url, code: None, expires_at }
+    }
+
+    /// Returns the same link with a code in its place.
+    #[must_use]
+    pub fn with_code(self, code: OneTimeCode) -> Self {
+        Self { code: Some(code), ..self }
     }
 }
 

@@ -55,9 +55,9 @@ secrets! {
     LinkToken;
     /// The address of a page with the token of a link.
     LinkUrl;
-    /// The token of a login that waits for a second factor.
+    /// The token of a login that has begun and waits for its next step, such as a second factor.
     ChallengeToken;
-    /// A code of an authenticator app, as a person typed it.
+    /// A code of an authenticator app or of a message, as a person typed it.
     OneTimeCode;
     /// An API key, sent as a bearer token (RFC 6750).
     ApiKeyToken;

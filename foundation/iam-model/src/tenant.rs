@@ -38,6 +38,9 @@ pub struct Tenant {
     /// Whether users whose identity provider is known log in by it alone.
     #[serde(default)]
     pub password_login: PasswordLogin,
+    /// Whether its users log in by a message to their address.
+    #[serde(default)]
+    pub email_login: EmailLogin,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -88,6 +91,18 @@ pub enum PasswordLogin {
 
 text_enum! { PasswordLogin { Allowed = "ALLOWED", Federated = "FEDERATED" } }
 
+/// Whether the users of a tenant log in by a message to their address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EmailLogin {
+    /// They do not.
+    #[default]
+    Off,
+    /// Those whose address is verified do.
+    On,
+}
+
+text_enum! { EmailLogin { Off = "OFF", On = "ON" } }
+
 impl PasswordPolicy {
     /// The maximum number of characters (code points) of a password.
     pub const MAX_LENGTH: usize = 128;
@@ -131,7 +146,13 @@ impl Tenant {
     #[must_use]
     pub fn protects_like(&self, other: &Self) -> bool {
         let rules = |tenant: &Self| {
-            (tenant.password_policy, tenant.second_factor, tenant.second_factor_grace_days, tenant.password_login)
+            (
+                tenant.password_policy,
+                tenant.second_factor,
+                tenant.second_factor_grace_days,
+                tenant.password_login,
+                tenant.email_login,
+            )
         };
         rules(self) == rules(other)
     }
@@ -157,6 +178,7 @@ impl Tenant {
             "secondFactor": self.second_factor.as_str(),
             "secondFactorGraceDays": self.second_factor_grace_days.days(),
             "passwordLogin": self.password_login.as_str(),
+            "emailLogin": self.email_login.as_str(),
         })
     }
 }

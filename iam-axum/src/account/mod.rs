@@ -30,6 +30,7 @@ use crate::state::ApiState;
 const VERIFY: &str = "/account/verify";
 const RESET: &str = "/account/reset";
 const INVITATION: &str = "/account/invitation";
+const LOGIN: &str = "/account/login";
 
 /// Only the style of this service, and forms that it receives itself.
 const POLICY: &str =
@@ -45,6 +46,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("verify.html", include_str!("verify.html")),
     ("reset.html", include_str!("reset.html")),
     ("invitation.html", include_str!("invitation.html")),
+    ("login.html", include_str!("login.html")),
     ("message.html", include_str!("message.html")),
     #[cfg(feature = "passkeys")]
     ("passkey.html", include_str!("passkey.html")),
@@ -62,6 +64,9 @@ pub(crate) fn routes(has: impl Fn(ApiPart) -> bool) -> Router<ApiState> {
     }
     if has(ApiPart::Invitations) {
         router = router.route(INVITATION, get(ask_to_accept).post(accept));
+    }
+    if has(ApiPart::EmailLogin) {
+        router = router.route(LOGIN, get(ask_to_log_in));
     }
     let router = router.layer(map_response(with_policy(POLICY)));
     #[cfg(feature = "passkeys")]
@@ -196,6 +201,26 @@ async fn accept(
         }
         Err(error) => refused(error),
     }
+}
+
+/// Shows who logs in. The form goes to a page that can begin a session in the browser.
+async fn ask_to_log_in(
+    State(iam): State<Iam>,
+    State(settings): State<Arc<Settings>>,
+    Query(sent): Query<Link>,
+) -> Result<Response, Problem> {
+    let link = match iam.email_logins().look_up(&LinkToken::from(&*sent.token)).await {
+        Ok(link) => link,
+        Err(error) => return refused(error),
+    };
+    let values = context! {
+        title => "Log in",
+        email => link.email.as_str(),
+        tenant => link.tenant.as_str(),
+        token => sent.token,
+        action => settings.login_by_link.as_deref().unwrap_or_default(),
+    };
+    page(StatusCode::OK, "login.html", values)
 }
 
 /// Returns the rules for a password, for the person who chooses one.

@@ -62,6 +62,8 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /auth/email", NONE),
     ("POST /auth/password/forgot", NONE),
     ("POST /auth/password/reset", NONE),
+    ("POST /auth/email-login", NONE),
+    ("POST /auth/email-login/finish", NONE),
     ("POST /auth/login/second-factor", NONE),
     ("POST /auth/login/second-factor/options", NONE),
     ("POST /auth/passkeys/options", NONE),
@@ -538,6 +540,12 @@ impl<'a> World<'a> {
                 self.app.register(&email).await;
                 self.app.post("/auth/password/forgot").json(&json!({ "email": email })).send().await.accepted();
                 json!({ "token": self.app.token(MailKind::Reset, &email).await, "newPassword": PASSWORD })
+            }
+            "POST /auth/email-login" => json!({ "email": fresh_email() }),
+            "POST /auth/email-login/finish" => {
+                let person = self.app.register(&fresh_email()).await;
+                self.app.allow_email_login(&person).await;
+                json!({ "token": self.app.email_login(&person).await.token })
             }
             "POST /invitations" => self.new_invitation(target).await,
             "POST /access-reviews" => {

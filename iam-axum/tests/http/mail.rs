@@ -29,6 +29,7 @@ pub(crate) fn pages() -> LinkPages {
         verify: "https://app.example.com/verify#{token}".parse().unwrap(),
         reset: "https://app.example.com/reset#{token}".parse().unwrap(),
         invitation: "https://app.example.com/invitation#{token}".parse().unwrap(),
+        login: "https://app.example.com/login#{token}".parse().unwrap(),
     }
 }
 
@@ -212,7 +213,11 @@ async fn without_mail_what_needs_it_is_503_and_says_so(app: TestApp) {
     let app = app.without_mail().await;
     let ada = app.register("ada@example.com").await;
     let change = json!({ "newEmail": "new@example.com", "currentPassword": PASSWORD });
-    for request in [app.post("/auth/email/verification").by(&ada), app.post("/auth/email").by(&ada).json(&change)] {
+    for request in [
+        app.post("/auth/email/verification").by(&ada),
+        app.post("/auth/email").by(&ada).json(&change),
+        app.post("/auth/email-login").json(&json!({ "email": "ada@example.com" })),
+    ] {
         let problem = request.send().await.problem("unavailable");
         assert_eq!(problem["detail"], "This installation sends no mail. The operator can turn it on.");
     }

@@ -88,6 +88,7 @@ mod conditional;
 mod conventions;
 mod directory;
 mod domain;
+mod email_login;
 mod error_text;
 mod event;
 mod expiry;

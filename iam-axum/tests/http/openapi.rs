@@ -155,6 +155,8 @@ fn every_operation_of_the_contract_is_described() {
         "POST /auth/email/verify",
         "POST /auth/password/forgot",
         "POST /auth/password/reset",
+        "POST /auth/email-login",
+        "POST /auth/email-login/finish",
         "POST /users/{id}/password-reset",
         "GET /invitations",
         "POST /invitations",

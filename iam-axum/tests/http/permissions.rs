@@ -135,6 +135,10 @@ impl Fixture {
                 app.post("/auth/password/forgot").json(&body).send().await.accepted();
                 fixture.token = app.token(MailKind::Reset, &fixture.other.email).await;
             }
+            "/auth/email-login/finish" => {
+                app.allow_email_login(&fixture.other).await;
+                fixture.token = app.email_login(&fixture.other).await.token;
+            }
             "/invitations/lookup" | "/invitations/accept" => {
                 let email = format!("invited.{}", fixture.other.email);
                 app.invite(&fixture.administrator, &json!({ "email": email, "roles": [] })).await;
@@ -247,6 +251,7 @@ impl Fixture {
             _ if operation.path == "/auth/login/second-factor" => {
                 request.json(&json!({ "challenge": self.token, "code": self.code }))
             }
+            _ if operation.path == "/auth/email-login/finish" => request.json(&json!({ "token": self.token })),
             _ if operation.path == "/auth/step-up" => request.json(&json!({ "password": PASSWORD })),
             &Method::PATCH => request.json(&self.change(resolved(document, schema))),
             // It is a key for another user.

@@ -117,7 +117,7 @@ async fn the_error_of_a_query_names_at_most_twenty_parameters(app: TestApp) {
 
 /// Mail programs and their filters add parameters to links.
 async fn the_pages_of_links_ignore_further_parameters(app: TestApp) {
-    for page in ["verify", "reset", "invitation"] {
+    for page in ["verify", "reset", "invitation", "login"] {
         let (status, body) =
             app.request(Method::GET, &format!("/account/{page}?token=x&utm_source=mail")).send_to_host().await;
         assert!(status == 400 && body.as_str().unwrap().contains("This link does not work"), "{body}");

@@ -42,6 +42,7 @@ async fn answers_201_with_tenant_user_and_tokens(app: TestApp) {
             "secondFactor": "OPTIONAL",
             "secondFactorGraceDays": 7,
             "passwordLogin": "ALLOWED",
+            "emailLogin": "OFF",
             "createdAt": now, "updatedAt": now,
         })
     );

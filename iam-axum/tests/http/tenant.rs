@@ -33,6 +33,7 @@ async fn get_shows_the_callers_tenant(app: TestApp) {
         members(&tenant),
         [
             "createdAt",
+            "emailLogin",
             "id",
             "name",
             "passwordLogin",

@@ -172,6 +172,7 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("USER", "LOGIN_FAILURE") => format!("A sign-in as {subject} failed"),
         ("USER", "PASSWORD_CHANGE") => format!("{actor} changed the password{of_user}"),
         ("USER", "PASSWORD_RESET_REQUESTED") => format!("A link for a new password was sent to {subject}"),
+        ("USER", "EMAIL_LOGIN_REQUESTED") => format!("A link to sign in was sent to {subject}"),
         ("USER", "EMAIL_VERIFIED") => format!("The e-mail address of {subject} was verified"),
         ("USER", "RECOVERY_CODE_USED") => format!("{subject} used a recovery code"),
         ("USER", "RECOVERY_CODES_ISSUED") => format!("{subject} got new recovery codes"),

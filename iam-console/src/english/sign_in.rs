@@ -29,6 +29,15 @@ pub(crate) const FORGOT_WHAT: &str =
     "If a user has this address, a message with a link to choose a new password is sent to it.";
 pub(crate) const FORGOT_SENT: &str =
     "If a user has this address, the message is on its way. The link in it works for 30 minutes.";
+pub(crate) const SIGN_IN_BY_EMAIL: &str = "Sign in by e-mail";
+pub(crate) const EMAIL_LOGIN_SENT: &str = "If a user with this address may sign in by e-mail, a message is on its way. Type the code in it here, or open \
+     its link. Both work for 10 minutes.";
+/// The label of the code; an error continues it.
+pub(crate) const EMAIL_CODE: &str = "Code of the message";
+pub(crate) const EMAIL_CODE_HINT: &str = "Eight digits.";
+pub(crate) const EMAIL_LOGIN_LATE: &str = "The code of the message came too late. Begin again.";
+pub(crate) const EMAIL_LINK_REFUSED: &str =
+    "The link does not work: it was used, was replaced by a newer one, or has expired. Sign in again.";
 pub(crate) const SIGN_IN_BY_PASSKEY: &str = "Sign in with a passkey";
 pub(crate) const USE_PASSKEY: &str = "Use a passkey";
 pub(crate) const PASSKEY_CANCELLED: &str = "No passkey was used. Try again, or choose another way.";

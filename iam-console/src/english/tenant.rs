@@ -1,7 +1,7 @@
 //! The tenant and its settings.
 
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{PasswordLogin, PasswordPolicy};
+use iam_core::tenant::{EmailLogin, PasswordLogin, PasswordPolicy};
 
 pub(crate) const TENANT_SETTINGS: &str = "Settings";
 pub(crate) const TENANT: &str = "Tenant";
@@ -23,6 +23,9 @@ pub(crate) const GRACE_DAYS_HINT: &str = "0 to 90, counted from the day on which
 pub(crate) const PASSWORD_LOGIN: &str = "Sign-in by password";
 pub(crate) const PASSWORD_LOGIN_HINT: &str = "Who has all permissions in the whole tenant may always use the password, so that a failing identity provider locks no \
      person out.";
+pub(crate) const EMAIL_LOGIN: &str = "Sign-in by e-mail";
+pub(crate) const EMAIL_LOGIN_HINT: &str = "A person with a verified address may sign in by a link or a code in a message. To change its password, its \
+     address or its second factors, it must prove who it is again.";
 pub(crate) const RETENTION: &str = "Retention of the audit log";
 pub(crate) const RETENTION_HIDDEN: &str = "You may not see how long the audit log is kept.";
 pub(crate) const RETENTION_DAYS: &str = "Days";
@@ -72,6 +75,14 @@ pub(crate) fn password_login(login: &PasswordLogin) -> &'static str {
     match login {
         PasswordLogin::Allowed => "Allowed",
         PasswordLogin::Federated => "Not for persons whose identity provider is known",
+    }
+}
+
+/// The name of a rule for sign-in by e-mail.
+pub(crate) fn email_login(login: &EmailLogin) -> &'static str {
+    match login {
+        EmailLogin::Off => "Off",
+        EmailLogin::On => "On: for persons whose address is verified",
     }
 }
 

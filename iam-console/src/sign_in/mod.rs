@@ -1,11 +1,12 @@
 //! Sign-in, its second step, the registration of the first tenant, and sign-out.
 
+mod email_login;
 pub(crate) mod provider;
 
 use askama::Template;
 use axum::extract::State;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Json, Router, routing::get, routing::post};
 use iam_axum::{Context, Problem};
@@ -35,6 +36,9 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/sign-in/address", post(provider::find))
         .route("/sign-in/password", post(provider::show_password))
         .route("/sign-in/provider", post(provider::start))
+        .route("/sign-in/email", post(email_login::request))
+        .route("/sign-in/email/code", get(email_login::show_code).post(email_login::code))
+        .route("/sign-in/link", post(email_login::link))
         .route("/sign-in/second-factor", get(show_second_factor).post(second_factor))
         .route("/sign-in/second-factor/options", post(second_factor_options))
         .route("/sign-in/forgot", get(show_forgot).post(forgot))
@@ -71,6 +75,8 @@ struct SignInPage {
     /// Whether this installation accepts passkeys.
     has_passkeys: bool,
     sends_mail: bool,
+    /// Whether people may sign in by a message to their address.
+    offers_email: bool,
     passkey_error: String,
 }
 
@@ -104,26 +110,23 @@ struct Arrival {
 
 /// Returns the page on which a person signs in after it has sent a form without a session. The form is shown again
 /// then.
-pub(crate) fn with_form(
+pub(crate) async fn with_form(
     console: &Console,
     asks_address: bool,
     (next, kept): (String, &Form),
-    redirect: &Response,
+    cookie: Option<HeaderValue>,
 ) -> Result<Response, Problem> {
-    let empty = first_step(console, asks_address, &Form::default(), &[]);
+    let empty = first_step(console, asks_address, &Form::default(), &[]).await?;
     let (kept, notice) = (kept.encoded(), english::SESSION_ENDED_FORM_KEPT);
-    let mut response = page(StatusCode::UNAUTHORIZED, &SignInPage { next, kept, notice, ..empty })?;
-    if let Some(cookie) = redirect.headers().get(header::SET_COOKIE) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie.clone());
-    }
-    Ok(response)
+    Ok(with_cookie(cookie, page(StatusCode::UNAUTHORIZED, &SignInPage { next, kept, notice, ..empty })?))
 }
 
 /// Returns the form with the typed values.
-fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage {
+async fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> Result<SignInPage, Problem> {
+    let offers_email = console.iam.email_logins().are_offered().await?;
     let field = |field: Field| field.shown(form, errors);
     let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
-    SignInPage {
+    Ok(SignInPage {
         frame: Frame::without_session(console.base()),
         next: destination(console, form.get("next")),
         kept: form.get(KEPT).to_owned(),
@@ -140,17 +143,23 @@ fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> SignInPage 
         tenants: Vec::new(),
         has_passkeys: console.has_passkeys(),
         sends_mail: console.iam.sends_mail(),
+        offers_email,
         passkey_error: String::new(),
-    }
+    })
 }
 
 /// Returns the form with which sign-in begins: where people can sign in by a provider, that for the address.
-fn first_step(console: &Console, asks_address: bool, form: &Form, errors: &[FieldError]) -> SignInPage {
-    let shown = form_of(console, form, errors);
+async fn first_step(
+    console: &Console,
+    asks_address: bool,
+    form: &Form,
+    errors: &[FieldError],
+) -> Result<SignInPage, Problem> {
+    let shown = form_of(console, form, errors).await?;
     if !asks_address {
-        return shown;
+        return Ok(shown);
     }
-    SignInPage { asks_address, fields: vec![Field::email().first().shown(form, errors)], ..shown }
+    Ok(SignInPage { asks_address, fields: vec![Field::email().first().shown(form, errors)], ..shown })
 }
 
 async fn show(
@@ -170,11 +179,12 @@ async fn show(
         () if !arrival.out.is_empty() => english::SIGNED_OUT,
         () if !arrival.ended.is_empty() => english::SESSION_ENDED,
         () if arrival.late == provider::LATE => english::PROVIDER_LATE,
+        () if arrival.late == email_login::LATE => english::EMAIL_LOGIN_LATE,
         () if !arrival.late.is_empty() => english::SIGN_IN_LATE,
         () => "",
     };
     let asks_address = console.provider_callback(&parts).is_some();
-    let empty = first_step(&console, asks_address, &Form::default(), &[]);
+    let empty = first_step(&console, asks_address, &Form::default(), &[]).await?;
     page(StatusCode::OK, &SignInPage { next, notice, is_first_run: is_empty && is_open, ..empty })
 }
 
@@ -186,7 +196,7 @@ async fn sign_in(
 ) -> Result<Response, Problem> {
     if let Err(problem) = console.count_attempt(&context).await {
         let error = problem.to_string();
-        return refused(problem, &SignInPage { error, ..form_of(&console, &form, &[]) });
+        return refused(problem, &SignInPage { error, ..form_of(&console, &form, &[]).await? });
     }
     let login = Login {
         email: form.get("email").to_owned(),
@@ -200,20 +210,20 @@ async fn sign_in(
         }
         Err(Error::FederationRequired(providers)) if console.provider_callback(&parts).is_some() => {
             let error = english::PASSWORD_REFUSED.to_owned();
-            let shown = provider::choice(&console, &form, providers, false);
+            let shown = provider::choice(&console, &form, providers, false).await?;
             page(StatusCode::FORBIDDEN, &SignInPage { error, ..shown })
         }
-        Err(Error::Validation(errors)) => page(StatusCode::BAD_REQUEST, &form_of(&console, &form, &errors)),
+        Err(Error::Validation(errors)) => page(StatusCode::BAD_REQUEST, &form_of(&console, &form, &errors).await?),
         Err(Error::Conflict(Conflict::SeveralTenants(tenants))) => {
             let error = english::SEVERAL_TENANTS.to_owned();
-            page(StatusCode::CONFLICT, &SignInPage { tenants, error, ..form_of(&console, &form, &[]) })
+            page(StatusCode::CONFLICT, &SignInPage { tenants, error, ..form_of(&console, &form, &[]).await? })
         }
         Err(error) => {
             let text = match &error {
                 Error::Unauthenticated(Unauthenticated::Credentials) => english::INCORRECT.to_owned(),
                 error => error.to_string(),
             };
-            refused(error, &SignInPage { error: text, ..form_of(&console, &form, &[]) })
+            refused(error, &SignInPage { error: text, ..form_of(&console, &form, &[]).await? })
         }
     }
 }
@@ -295,11 +305,12 @@ impl Pending {
 }
 
 /// Leads back to the first step, because the second one came too late.
-fn too_late(console: &Console, parts: &Parts, form: &Form) -> Result<Response, Problem> {
+async fn too_late(console: &Console, parts: &Parts, form: &Form) -> Result<Response, Problem> {
     let cookie = TemporaryCookie::SecondFactor.forgotten(console.settings.cookie(parts));
     if !form.get(KEPT).is_empty() {
         let asks_address = console.provider_callback(parts).is_some();
-        let again = SignInPage { notice: english::SIGN_IN_LATE, ..first_step(console, asks_address, form, &[]) };
+        let empty = first_step(console, asks_address, form, &[]).await?;
+        let again = SignInPage { notice: english::SIGN_IN_LATE, ..empty };
         return Ok(with_cookie(cookie, page(StatusCode::UNAUTHORIZED, &again)?));
     }
     let next = destination(console, form.get("next"));
@@ -319,7 +330,7 @@ async fn show_second_factor(
     Query(arrival): Query<Arrival>,
 ) -> Result<Response, Problem> {
     let Some(pending) = Pending::read(&console, &parts) else {
-        return too_late(&console, &parts, &Form::with("next", arrival.next));
+        return too_late(&console, &parts, &Form::with("next", arrival.next)).await;
     };
     page(StatusCode::OK, &second_step(&console, &Form::with("next", arrival.next), pending.proofs, String::new()))
 }
@@ -331,7 +342,7 @@ async fn second_factor(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let Some(Pending { challenge, proofs }) = Pending::read(&console, &parts) else {
-        return too_late(&console, &parts, &form);
+        return too_late(&console, &parts, &form).await;
     };
     let wrong = |proofs: Proofs, error| second_step(&console, &form, proofs.with(error), String::new());
     let (field, proof) = match typed_factor(&form) {
@@ -347,7 +358,7 @@ async fn second_factor(
             let forgotten = TemporaryCookie::SecondFactor.forgotten(console.settings.cookie(&parts));
             Ok(with_cookie(forgotten, begin(&console, &parts, logged_in, &form)?))
         }
-        Err(Error::Unauthenticated(Unauthenticated::Challenge)) => too_late(&console, &parts, &form),
+        Err(Error::Unauthenticated(Unauthenticated::Challenge)) => too_late(&console, &parts, &form).await,
         Err(error @ (Error::Unauthenticated(_) | Error::Validation(_))) => {
             let wrong_proof = ProofError::of(field, &error);
             refused(error, &wrong(proofs, wrong_proof))
@@ -382,7 +393,8 @@ async fn passkey(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let asks_address = console.provider_callback(&parts).is_some();
-    let with_error = |passkey_error| SignInPage { passkey_error, ..first_step(&console, asks_address, &form, &[]) };
+    let empty = first_step(&console, asks_address, &form, &[]).await?;
+    let with_error = |passkey_error| SignInPage { passkey_error, ..empty };
     if let Err(problem) = console.count_attempt(&context).await {
         let text = problem.to_string();
         return refused(problem, &with_error(text));
@@ -437,8 +449,8 @@ async fn register(
     }
     if !console.iam.is_empty().await.map_err(Error::from)? {
         let asks_address = console.provider_callback(&parts).is_some();
-        let notice = SignInPage { notice: english::NOT_FIRST, ..first_step(&console, asks_address, &form, &[]) };
-        return page(StatusCode::CONFLICT, &notice);
+        let empty = first_step(&console, asks_address, &form, &[]).await?;
+        return page(StatusCode::CONFLICT, &SignInPage { notice: english::NOT_FIRST, ..empty });
     }
     let new = Registration { user: form.new_user(), tenant_name: form.given("tenantName") };
     match console.iam.tenants().register(&context, new).await {

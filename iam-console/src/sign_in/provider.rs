@@ -23,21 +23,21 @@ use crate::view::{Field, page};
 pub(crate) const LATE: &str = "provider";
 
 /// Returns the page on which a person chooses one of these providers, or types its password if it may.
-pub(super) fn choice(
+pub(super) async fn choice(
     console: &Console,
     form: &Form,
     providers: Vec<FederatedLogin>,
     password_allowed: bool,
-) -> SignInPage {
+) -> Result<SignInPage, Problem> {
     let fields = vec![Field::email().shown(form, &[]), Field::password("current-password")];
     let (has_form, loses_form) = (password_allowed, loses(form));
-    SignInPage { providers, has_form, loses_form, fields, ..form_of(console, form, &[]) }
+    Ok(SignInPage { providers, has_form, loses_form, fields, ..form_of(console, form, &[]).await? })
 }
 
 /// Returns the form for a password, with the address that is typed already.
-fn password_step(console: &Console, form: &Form) -> SignInPage {
+async fn password_step(console: &Console, form: &Form) -> Result<SignInPage, Problem> {
     let fields = vec![Field::email().shown(form, &[]), Field::password("current-password").first()];
-    SignInPage { fields, ..form_of(console, form, &[]) }
+    Ok(SignInPage { fields, ..form_of(console, form, &[]).await? })
 }
 
 /// Shows how a person with the typed address signs in.
@@ -50,19 +50,19 @@ pub(super) async fn find(
     let is_offered = console.provider_callback(&parts).is_some();
     if let Err(problem) = console.count_attempt(&context).await {
         let error = problem.to_string();
-        return refused(problem, &SignInPage { error, ..first_step(&console, is_offered, &form, &[]) });
+        return refused(problem, &SignInPage { error, ..first_step(&console, is_offered, &form, &[]).await? });
     }
     match console.iam.federation().discover(form.get("email")).await {
         Ok(found) if is_offered && !found.providers.is_empty() => {
-            page(StatusCode::OK, &choice(&console, &form, found.providers, found.password_allowed))
+            page(StatusCode::OK, &choice(&console, &form, found.providers, found.password_allowed).await?)
         }
-        Ok(_) => page(StatusCode::OK, &password_step(&console, &form)),
+        Ok(_) => page(StatusCode::OK, &password_step(&console, &form).await?),
         Err(Error::Validation(errors)) => {
-            page(StatusCode::BAD_REQUEST, &first_step(&console, is_offered, &form, &errors))
+            page(StatusCode::BAD_REQUEST, &first_step(&console, is_offered, &form, &errors).await?)
         }
         Err(error) => {
             let text = error.to_string();
-            refused(error, &SignInPage { error: text, ..first_step(&console, is_offered, &form, &[]) })
+            refused(error, &SignInPage { error: text, ..first_step(&console, is_offered, &form, &[]).await? })
         }
     }
 }
@@ -73,7 +73,7 @@ pub(super) async fn show_password(
     State(console): State<Console>,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    page(StatusCode::OK, &password_step(&console, &form))
+    page(StatusCode::OK, &password_step(&console, &form).await?)
 }
 
 /// Begins to sign in by a provider.
@@ -84,7 +84,8 @@ pub(super) async fn start(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let Some(callback) = console.provider_callback(&parts) else { return Err(Error::FederationOff.into()) };
-    let again = |error| SignInPage { error, ..first_step(&console, true, &form, &[]) };
+    let empty = first_step(&console, true, &form, &[]).await?;
+    let again = |error| SignInPage { error, ..empty };
     if let Err(problem) = console.count_attempt(&context).await {
         let text = problem.to_string();
         return refused(problem, &again(text));
@@ -121,7 +122,8 @@ pub(crate) async fn finish_sign_in(
 ) -> Result<Response, Problem> {
     let (verifier, form) = (errand.verifier.clone(), errand.into_form());
     let is_offered = console.provider_callback(parts).is_some();
-    let again = |error| SignInPage { error, ..first_step(console, is_offered, &form, &[]) };
+    let empty = first_step(console, is_offered, &form, &[]).await?;
+    let again = |error| SignInPage { error, ..empty };
     if returned.code.is_empty() {
         let (status, text) = refusal(&returned.error);
         return page(status, &again(text.to_owned()));

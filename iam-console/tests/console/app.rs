@@ -17,7 +17,7 @@ use iam_core::assignment::NewAssignment;
 use iam_core::clock::testing::FixedClock;
 use iam_core::domain::{Domain, LookupError, TxtResolver};
 use iam_core::factor::webauthn::RelyingParty;
-use iam_core::mail::{LinkPages, Mail, MailError, Mailer};
+use iam_core::mail::{LinkPages, Mail, MailError, MailKind, Mailer};
 use iam_core::role::NewRole;
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
@@ -51,6 +51,28 @@ struct Unsent;
 impl Mailer for Unsent {
     async fn send(&self, _: &Mail) -> Result<(), MailError> {
         Err("there is no mail".into())
+    }
+}
+
+/// A mailer that keeps the messages. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Mailbox(Arc<Mutex<Vec<Mail>>>);
+
+impl Mailbox {
+    /// Takes the last message of a kind, after all that are due were sent.
+    pub(crate) async fn last(&self, app: &App, kind: MailKind) -> Option<Mail> {
+        while app.iam.deliver_mail().await.unwrap().more {}
+        let mut mails = self.0.lock().unwrap();
+        let last = mails.iter().rposition(|mail| mail.kind == kind)?;
+        Some(mails.remove(last))
+    }
+}
+
+#[async_trait]
+impl Mailer for Mailbox {
+    async fn send(&self, mail: &Mail) -> Result<(), MailError> {
+        self.0.lock().unwrap().push(mail.clone());
+        Ok(())
     }
 }
 
@@ -112,7 +134,12 @@ impl App {
 
     /// Returns the console of an installation without a tenant, which queues mail.
     pub(crate) async fn with_mail() -> Self {
-        Self::build("/console", |_| {}, mailing).await
+        Self::build("/console", |_| {}, |builder| mailing(builder, Arc::new(Unsent))).await
+    }
+
+    /// Does the same for one whose messages arrive in this mailbox.
+    pub(crate) async fn with_mailbox(mailbox: &Mailbox) -> Self {
+        Self::build("/console", |_| {}, |builder| mailing(builder, Arc::new(mailbox.clone()))).await
     }
 
     /// Does the same for one that also looks up the records of domains, and reaches two identity providers and the
@@ -124,7 +151,7 @@ impl App {
         let resolver = Arc::new(zone.clone());
         let federated = |builder: Builder| {
             let callbacks = CALLBACKS.parse().unwrap();
-            mailing(builder).resolver(resolver).federation(Arc::new(providers), callbacks)
+            mailing(builder, Arc::new(Unsent)).resolver(resolver).federation(Arc::new(providers), callbacks)
         };
         let app = Self::build("/console", |_| {}, federated).await;
         Self { zone, ..app }
@@ -277,10 +304,10 @@ impl Answer {
     }
 }
 
-fn mailing(builder: Builder) -> Builder {
+fn mailing(builder: Builder, mailer: Arc<dyn Mailer>) -> Builder {
     let page = || "https://iam.example.com/page#{token}".parse().unwrap();
-    let pages = LinkPages { verify: page(), reset: page(), invitation: page() };
-    builder.mail(Arc::new(Unsent), pages)
+    let pages = LinkPages { verify: page(), reset: page(), invitation: page(), login: page() };
+    builder.mail(mailer, pages)
 }
 
 /// The relying party of an installation at [`ORIGIN`].

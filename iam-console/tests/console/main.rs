@@ -10,6 +10,7 @@ mod attack;
 mod audit;
 mod directories;
 mod domains;
+mod email_login;
 mod federation;
 mod frame;
 mod identity_providers;

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 
 use crate::app::{Answer, App, EMAIL, PASSWORD, person};
 
@@ -42,6 +42,7 @@ impl Signed {
             ("secondFactor", "OPTIONAL"),
             ("secondFactorGraceDays", "7"),
             ("passwordLogin", "ALLOWED"),
+            ("emailLogin", "OFF"),
             ("version", version),
         ];
         let fields = stored.map(|(name, value)| {
@@ -62,6 +63,7 @@ async fn every_setting_is_shown_and_changed() {
         ("secondFactor", "REQUIRED"),
         ("secondFactorGraceDays", "30"),
         ("passwordLogin", "FEDERATED"),
+        ("emailLogin", "ON"),
     ];
     let answer = signed.save(&version, &changed).await;
     assert_eq!(answer.location(), "/console/tenant?done=saved");
@@ -69,9 +71,15 @@ async fn every_setting_is_shown_and_changed() {
     assert_eq!((stored.name.as_str(), stored.slug.as_str()), ("Engines", "engines"));
     assert_eq!(stored.password_policy, PasswordPolicy::Asvs);
     assert_eq!((stored.second_factor, stored.second_factor_grace_days.days()), (SecondFactorPolicy::Required, 30));
-    assert_eq!(stored.password_login, PasswordLogin::Federated);
+    assert_eq!((stored.password_login, stored.email_login), (PasswordLogin::Federated, EmailLogin::On));
     let page = signed.app.get(answer.location(), &signed.cookie).await.body;
-    for shown in [r#"value="Engines""#, r#"value="asvs-5" selected"#, r#"value="REQUIRED" selected"#, r#"value="30""#] {
+    for shown in [
+        r#"value="Engines""#,
+        r#"value="asvs-5" selected"#,
+        r#"value="REQUIRED" selected"#,
+        r#"value="30""#,
+        r#"value="ON" selected"#,
+    ] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
     assert!(page.contains("The changes are saved."), "{page}");
@@ -89,6 +97,7 @@ async fn a_mistake_is_shown_at_its_field_and_loses_nothing_that_was_typed() {
         ("secondFactorGraceDays", "91"),
         ("secondFactorGraceDays", "x"),
         ("passwordLogin", "x"),
+        ("emailLogin", "x"),
     ] {
         // The first value of a field counts.
         let answer = signed.save(&version, &[(field, wrong), ("name", "<b>Kept")]).await;
@@ -189,6 +198,7 @@ async fn parts_that_a_person_may_not_see_are_hidden_and_the_console_refuses_what
         ("secondFactor", "OFF"),
         ("secondFactorGraceDays", "0"),
         ("passwordLogin", "FEDERATED"),
+        ("emailLogin", "ON"),
         ("version", &*signed.page().await.hidden("version")),
         ("retentionDays", "1"),
     ]

@@ -189,8 +189,8 @@ impl Federation<'_> {
         work.apply(change).await?;
         let methods = methods(provider, person);
         if !account.factors().is_empty() && !methods.include_factor() {
-            let session = Some(provider_session(provider, person));
-            let pending = begin_second_factor(iam, &mut work, session, &account.user, account.factors()).await?;
+            let first_half = (ChallengePurpose::FederatedLogin, Some(provider_session(provider, person)));
+            let pending = begin_second_factor(iam, &mut work, first_half, &account.user, account.factors()).await?;
             tell_of_link(iam, &mut work, is_new, &account.user).await?;
             work.commit().await?;
             return Err(Error::SecondFactorRequired(pending));

@@ -1,14 +1,13 @@
 //! What is kept of a login between its steps: in challenges, which end when they are used.
 
-use iam_model::challenge::Ceremony;
 use iam_model::clock::Timestamp;
-use iam_model::error::{Error, Result};
 use iam_model::id::{IdentityProviderId, SessionId};
 use iam_model::identity_provider::{IdentityProvider, SubjectClaim};
 use iam_model::session::ProviderSession;
 use iam_openid::IdToken;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+pub(super) use crate::challenge_state::{kept, read};
 
 /// What the client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,16 +92,4 @@ impl Person {
 /// Whether every store can keep the name of a session at a provider.
 pub(super) fn can_be_kept(session: &str) -> bool {
     session.chars().count() <= ProviderSession::MAX_LENGTH && !session.chars().any(char::is_control)
-}
-
-/// Returns a state as the content of a challenge.
-pub(super) fn kept(state: &impl Serialize) -> Result<Ceremony> {
-    let state = serde_json::to_vec(state).map_err(|cause| Error::internal("state of a federated login", cause))?;
-    Ok(Ceremony(state))
-}
-
-/// Reads a state from the content of a challenge.
-pub(super) fn read<T: DeserializeOwned>(ceremony: Option<&Ceremony>) -> Result<T> {
-    let bytes = ceremony.map(|ceremony| ceremony.0.as_slice()).unwrap_or_default();
-    serde_json::from_slice(bytes).map_err(|cause| Error::internal("state of a federated login", cause))
 }

@@ -113,6 +113,29 @@ impl AccountUnderLock {
         Ok(Err(refusal))
     }
 
+    /// Refuses a login by e-mail of an account that is locked out, whose user or tenant is not active, or whose user
+    /// logs in by an identity provider alone, and records that.
+    ///
+    /// The caller must commit the unit of work, also after a refusal.
+    pub(crate) async fn admit_by_email(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        tenant: TenantStatus,
+        is_federated: bool,
+    ) -> Result<Result<(), Refusal>> {
+        if let Err(refusal) = self.refuse_during_lockout(work).await? {
+            return Ok(Err(refusal));
+        }
+        if let Err(refusal) = self.admit(work, tenant).await? {
+            return Ok(Err(refusal));
+        }
+        if is_federated {
+            self.refuse(work, LoginFailure::FederationRequired).await?;
+            return Ok(Err(Refusal::Wrong));
+        }
+        Ok(Ok(()))
+    }
+
     /// Records a refusal that does not count as a failure.
     async fn refuse(&self, work: &mut UnitOfWork<'_>, reason: LoginFailure) -> Result<()> {
         let (email, attempt_count) = (self.user.email.clone(), self.attempts.count());

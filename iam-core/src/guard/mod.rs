@@ -418,6 +418,28 @@ impl<'a> PasswordAttempt<'a> {
     }
 }
 
+/// Counts a wrong code of a message like a wrong password, in the tenant of the unit of work, which has locked the
+/// failures. While the address is locked out, it only records the refusal. `user` is the account for which the code was
+/// tried, if there is one.
+pub(crate) async fn count_wrong_code(
+    iam: &Engine,
+    work: &mut UnitOfWork<'_>,
+    (email, user): (&Email, Option<&User>),
+    attempts: &LoginAttempts,
+) -> Result<()> {
+    if attempts.locked_for(work.now()).is_some() {
+        let (email, attempt_count) = (email.clone(), attempts.count());
+        let refuse = CredentialChange::Refuse { email, reason: LoginFailure::AccountLocked, attempt_count };
+        return work.apply(refuse).await;
+    }
+    let reason = if user.is_some() { LoginFailure::InvalidCode } else { LoginFailure::UnknownUser };
+    let tenant = work.caller().tenant();
+    if tenant != TenantId::NONE && tenant.can_be_no_tenant() {
+        tracing::info!(%reason, "a failed login belongs to no tenant");
+    }
+    count(iam, work, (email, user), (reason, attempts), true).await
+}
+
 /// Counts a failure, which may lock the account, and tells the user if it does.
 async fn count(
     iam: &Engine,

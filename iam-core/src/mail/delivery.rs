@@ -23,7 +23,7 @@ use crate::engine::{Engine, OutgoingMail};
 use crate::iam::Iam;
 use crate::invitation::pending_at;
 use crate::link;
-use crate::recovery::{accounts_of_request, issue_for_request};
+use crate::requested_link::{accounts_of_request, issue_for_request};
 
 /// The result of a call of [`Iam::deliver_mail`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,11 +167,12 @@ impl Engine {
     /// Returns whom a message is about. Empty if there is nothing to say any more.
     async fn about(&self, message: &Message) -> Result<Vec<About>> {
         let user = |(user, tenant): (User, Tenant)| About::User(Box::new(user), tenant);
-        match (message.kind, &message.to) {
-            (MailKind::Reset, Addressee::Accounts(key)) => {
-                Ok(accounts_of_request(self, message.tenant_id, key).await?.into_iter().map(user).collect())
+        match (LinkPurpose::of(message.kind), &message.to) {
+            (Some(purpose @ (LinkPurpose::Reset | LinkPurpose::Login)), Addressee::Accounts(key)) => {
+                let accounts = accounts_of_request(self, purpose, message.tenant_id, key).await?;
+                Ok(accounts.into_iter().map(user).collect())
             }
-            (MailKind::Invitation, Addressee::Recipient { subject, .. }) => {
+            (Some(LinkPurpose::Invitation), Addressee::Recipient { subject, .. }) => {
                 let invitation = self.store.invitation(message.tenant_id, (*subject).into()).await?;
                 let invitation = pending_at(invitation, self.now()).map(Box::new);
                 let tenant = self.store.tenant(message.tenant_id).await?;
@@ -236,8 +237,8 @@ impl Engine {
         let purpose = LinkPurpose::of(message.kind);
         let link = match (purpose, &message.to, &about) {
             (None, ..) => None,
-            (Some(LinkPurpose::Reset), Addressee::Accounts(_), About::User(user, _)) => {
-                issue_for_request(self, message, user).await?
+            (Some(purpose), Addressee::Accounts(_), About::User(user, _)) => {
+                issue_for_request(self, purpose, message, user).await?
             }
             (Some(purpose), ..) => self.begin_to_age(message, purpose).await?,
         };
@@ -284,7 +285,9 @@ impl Engine {
 
     /// Returns a link as a message shows it.
     fn mailed(&self, outgoing: &OutgoingMail, link: &Link) -> MailLink {
-        MailLink::new(outgoing.pages.url(link.purpose, &self.keys.links.token(link)), link.expires_at)
+        let url = outgoing.pages.url(link.purpose, &self.keys.links.token(link));
+        let mailed = MailLink::new(url, link.expires_at);
+        if link.purpose == LinkPurpose::Login { mailed.with_code(self.keys.links.code(link)) } else { mailed }
     }
 }
 

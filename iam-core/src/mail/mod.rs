@@ -11,6 +11,7 @@ mod queue;
 
 pub use crate::link_pages::{LinkPages, LinkTemplate};
 pub use crate::mail::delivery::Delivery;
+pub(crate) use crate::mail::queue::LinkRequest;
 pub use iam_model::change::MailChange;
 pub use iam_model::mail::{
     Addressee, Lane, Mail, MailAccount, MailError, MailKind, MailLink, Mailer, Message, Recipient, RefusedForGood,

@@ -27,6 +27,18 @@ fn counted_in(tenant: TenantId, is_verified: bool) -> TenantId {
     if is_verified { tenant } else { Uuid::max().into() }
 }
 
+/// A request of a person without a session for links to its accounts.
+pub(crate) struct LinkRequest {
+    /// The kind of the message.
+    pub(crate) kind: MailKind,
+    /// The tenant of the account; [`TenantId::NONE`] for the accounts of all tenants.
+    pub(crate) tenant: TenantId,
+    /// The address.
+    pub(crate) email: EmailKey,
+    /// Identifies the request in the links that it causes. If it is `None`, the message does.
+    pub(crate) link_id: Option<LinkId>,
+}
+
 impl Engine {
     /// Queues a message without a link to the address of a user, if mail is on.
     ///
@@ -86,21 +98,21 @@ impl Engine {
         queue(work, message, counted_in, WhenLimited::WaitWithoutLink, Some(issue)).await
     }
 
-    /// Queues a request for links to all accounts with an address, in one tenant or, for [`TenantId::NONE`], in all
-    /// tenants. The accounts are looked for when the message is sent, and it goes to their addresses.
+    /// Queues a request for links to all accounts with an address. The accounts are looked for when the message is
+    /// sent, and it goes to their addresses.
     ///
     /// Beyond the limit for the address, the message waits if `may_wait`. Otherwise nothing is sent, which takes the same
     /// time.
-    pub(crate) async fn queue_reset(
+    pub(crate) async fn queue_request(
         &self,
         work: &mut UnitOfWork<'_>,
-        tenant: TenantId,
-        email: EmailKey,
+        request: LinkRequest,
         is_verified: bool,
         may_wait: bool,
     ) -> Result<()> {
+        let LinkRequest { kind, tenant, email, link_id } = request;
         let context = work.caller().context().clone();
-        let message = self.message(work, MailKind::Reset, Addressee::Accounts(email), None);
+        let message = self.message(work, kind, Addressee::Accounts(email), link_id);
         let message = Message { tenant_id: tenant, context, ..message };
         let counted_in = counted_in(OF_STRANGERS, is_verified);
         let when_limited = if may_wait { WhenLimited::Wait } else { WhenLimited::Pretend };

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
-use crate::one_time::typed::is_significant;
+use crate::one_time::typed::digits;
 
 /// The length of a secret in bytes, as RFC 4226 §4 recommends.
 const SECRET: usize = 20;
@@ -92,11 +92,7 @@ impl Label {
 ///
 /// [`Error::Validation`] which names `code` if it is not six digits.
 pub(crate) fn six_digits(typed: &OneTimeCode) -> Result<OneTimeCode> {
-    let digits: Zeroizing<String> = Zeroizing::new(typed.expose().chars().filter(is_significant).collect());
-    if digits.len() == DIGITS && digits.bytes().all(|digit| digit.is_ascii_digit()) {
-        return Ok(digits.as_str().into());
-    }
-    Err(Error::field("code", "must be six digits"))
+    digits(typed, DIGITS).ok_or_else(|| Error::field("code", "must be six digits"))
 }
 
 /// Returns the step of a code of [six digits](six_digits): the present one or one beside it, and later than the last step that was used. `None` if

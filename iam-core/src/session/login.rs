@@ -1,4 +1,5 @@
 use aws_lc_rs::digest::{SHA256, digest};
+use iam_model::challenge::ChallengePurpose;
 use iam_model::context::RequestContext;
 use iam_model::credential::{GuardedAccount, LoginCandidate, LoginCandidates};
 use iam_model::error::{Conflict, Error, FederatedLogin, PendingLogin, Result};
@@ -42,7 +43,7 @@ pub(crate) const MAX_CANDIDATES: u32 = 5;
 
 /// The name of the tenant under which a failure is counted when no account has the e-mail. So such a login counts as
 /// many failures as one with an account.
-const NO_TENANT: &str = "";
+pub(crate) const NO_TENANT: &str = "";
 
 /// An attempt to log in to one of the tenants that a login without a tenant may mean.
 struct TenantAttempt<'a> {
@@ -305,7 +306,8 @@ impl Sessions<'_> {
             let logged_in = open_session(iam, &mut work, user, iam.next_id(), AuthenticationMethods::default()).await?;
             Step::LoggedIn(Box::new(LoggedIn { enrol_by, ..logged_in }))
         } else {
-            Step::SecondFactor(begin_second_factor(iam, &mut work, None, &account.user, &factors).await?)
+            let first_half = (ChallengePurpose::Login, None);
+            Step::SecondFactor(begin_second_factor(iam, &mut work, first_half, &account.user, &factors).await?)
         };
         work.commit().await?;
         if is_weak {

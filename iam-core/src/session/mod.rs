@@ -20,7 +20,7 @@ pub use iam_model::change::SessionChange;
 pub use iam_model::session::{EndReason, ProviderSession, RefreshState, Session, SpentToken};
 pub use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
-pub(crate) use crate::session::login::{MAX_CANDIDATES, unknown_tenant};
+pub(crate) use crate::session::login::{MAX_CANDIDATES, NO_TENANT, unknown_tenant};
 pub(crate) use crate::session::open::{Proof, open_session};
 pub(crate) use crate::session::second_factor::{begin_second_factor, refuse};
 pub(crate) use crate::session::service::{end_all_sessions, end_begun, end_sessions_of};

@@ -7,7 +7,7 @@ use iam_model::error::{Error, PendingLogin, Result, Unauthenticated};
 use iam_model::factor::{AuthenticationMethod, AuthenticationMethods, Factor};
 use iam_model::secret::ChallengeToken;
 use iam_model::session::ProviderSession;
-use iam_model::tenant::TenantStatus;
+use iam_model::tenant::{EmailLogin, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::Fields;
 
@@ -19,7 +19,8 @@ use crate::session::{LoggedIn, Sessions};
 use crate::token::{new_challenge_token, parse_challenge_token};
 
 impl Sessions<'_> {
-    /// Finishes a login that [`login`](Self::login) has begun, by a second factor.
+    /// Finishes a login that [`login`](Self::login) has begun, or one by an identity provider or by e-mail, by a second
+    /// factor.
     ///
     /// A wrong proof counts like a wrong password. A challenge can be answered once, and ends with the fifth wrong
     /// proof.
@@ -43,8 +44,11 @@ impl Sessions<'_> {
         let (tenant, token_hash) = parse_challenge_token(challenge).ok_or(Unauthenticated::Challenge)?;
         // Refused without a lock: a client with invented challenges must not block other writers.
         let challenge = is_open_login(iam.store.challenge(tenant, &token_hash).await?, iam)?;
+        let by_email = challenge.purpose == ChallengePurpose::EmailLogin;
         let user_id = challenge.user_id.ok_or(Unauthenticated::Challenge)?;
         let tenant = iam.store.tenant(tenant).await?.filter(|tenant| tenant.status == TenantStatus::Active);
+        // Logins by e-mail may have been turned off since the first half.
+        let tenant = tenant.filter(|tenant| !by_email || tenant.email_login == EmailLogin::On);
         let tenant = tenant.ok_or(Unauthenticated::Challenge)?;
         let user = iam.store.user(tenant.id, user_id).await?.ok_or(Unauthenticated::Challenge)?;
         // The provider may have been removed since the first half.
@@ -73,6 +77,7 @@ impl Sessions<'_> {
         work.apply(ChallengeChange::End(challenge.clone())).await?;
         let first = match challenge.purpose {
             ChallengePurpose::FederatedLogin => AuthenticationMethod::Federation,
+            ChallengePurpose::EmailLogin => AuthenticationMethod::Email,
             _ => AuthenticationMethod::Password,
         };
         let methods = AuthenticationMethods::only(first).and(method);
@@ -84,12 +89,12 @@ impl Sessions<'_> {
     }
 }
 
-/// Begins the second half of a login whose first half has succeeded: by a password, or in a session at an identity
-/// provider.
+/// Begins the second half of a login whose first half has succeeded, which the purpose names: by a password, by e-mail,
+/// or in a session at an identity provider.
 pub(crate) async fn begin_second_factor(
     iam: &Engine,
     work: &mut UnitOfWork<'_>,
-    provider: Option<ProviderSession>,
+    (purpose, provider): (ChallengePurpose, Option<ProviderSession>),
     user: &User,
     factors: &[Factor],
 ) -> Result<PendingLogin> {
@@ -101,7 +106,6 @@ pub(crate) async fn begin_second_factor(
     }
     methods.sort_unstable();
     methods.dedup();
-    let purpose = if provider.is_some() { ChallengePurpose::FederatedLogin } else { ChallengePurpose::Login };
     let challenge = Challenge::begin(purpose, user.tenant_id, Some(user.id), token_hash, now);
     work.apply(ChallengeChange::Issue(Challenge { provider, ..challenge })).await?;
     let expires_in = Challenge::LIFETIME.to_std().map_err(|cause| Error::internal("lifetime of a challenge", cause))?;
@@ -111,7 +115,7 @@ pub(crate) async fn begin_second_factor(
 /// Returns the challenge of a login, if it can be answered now.
 pub(super) fn is_open_login(challenge: Option<Challenge>, iam: &Engine) -> Result<Challenge> {
     let is_open = |challenge: &Challenge| {
-        [ChallengePurpose::Login, ChallengePurpose::FederatedLogin]
+        [ChallengePurpose::Login, ChallengePurpose::FederatedLogin, ChallengePurpose::EmailLogin]
             .into_iter()
             .any(|purpose| challenge.is_open_for(purpose, iam.now()))
     };

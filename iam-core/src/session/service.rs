@@ -18,7 +18,7 @@ use iam_model::validate::Fields;
 use crate::access::{Subject, require_visible};
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
-use crate::link::end_new_address;
+use crate::link::{OF_USERS, end_new_address};
 use crate::session::refresh::{ParsedRefreshToken, RefreshOutcome};
 use crate::session::tokens::tokens_for;
 use crate::session::{AuthenticatedBy, Me, Tokens, refresh};
@@ -301,8 +301,8 @@ const ADDED_AT_ONCE: usize = 5_000;
 const ENDED_AT_ONCE: u32 = 500;
 
 /// Ends all sessions of the caller's tenant, and the logins and links that a thief of one of them may have begun; see
-/// [`end_sessions_of`]. Also ends the links that verify an address or set a new password, and returns how many sessions
-/// have ended. The permission must be checked before.
+/// [`end_sessions_of`]. Also ends the links that verify an address, set a new password or log in, and returns how many
+/// sessions have ended. The permission must be checked before.
 ///
 /// Challenges end first, so that none of them begins another session, and links last, so that no session asks for
 /// another one. Each is a unit of work of its own, because it locks rows of many users.
@@ -320,7 +320,7 @@ pub(crate) async fn end_all_sessions(iam: &Engine, caller: &Caller, reason: EndR
         ended += end_sessions(&mut work, sessions, reason).await?;
         work.commit().await?;
     }
-    for purpose in [LinkPurpose::Verify, LinkPurpose::Reset] {
+    for purpose in OF_USERS {
         let mut work = iam.begin(caller).await?;
         work.apply(LinkChange::EndAll { purpose }).await?;
         work.commit().await?;
@@ -351,12 +351,13 @@ pub(crate) async fn end_sessions_of(
     end_sessions(work, sessions, reason).await
 }
 
-/// Ends the logins and links that a person in a session of a user, or one who knows its password, may have begun:
-/// logins that wait for a second factor, and the link that would give the user another address. The account must be
-/// locked before.
+/// Ends the logins and links that a person in a session of a user, or one who knows its password or reads its mail, may
+/// have begun: logins that wait for a second factor, the link that would give the user another address, and the one
+/// that logs in. The account must be locked before.
 pub(crate) async fn end_begun(work: &mut UnitOfWork<'_>, user: &User) -> Result<()> {
     work.apply(ChallengeChange::EndAll(user.id)).await?;
-    end_new_address(work, user).await
+    end_new_address(work, user).await?;
+    work.apply(LinkChange::End { purpose: LinkPurpose::Login, subject: user.id.as_uuid() }).await
 }
 
 /// Ends sessions, and returns how many. Expired sessions are removed without an audit entry, and are not counted.

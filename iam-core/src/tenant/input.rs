@@ -1,6 +1,6 @@
 use iam_model::factor::{GraceDays, SecondFactorPolicy};
 use iam_model::id::TenantId;
-use iam_model::tenant::{PasswordLogin, PasswordPolicy, Tenant};
+use iam_model::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant};
 use iam_model::validate::{Fields, Name, Slug};
 
 use crate::patch::{number, patch, text, value};
@@ -20,6 +20,8 @@ patch! {
         second_factor_grace_days: i64 => second_factor_grace_days: GraceDays = number("secondFactorGraceDays"),
         /// Whether users whose identity provider is known log in by it alone.
         password_login: PasswordLogin => password_login: PasswordLogin = value("passwordLogin"),
+        /// Whether users log in by a message to their address.
+        email_login: EmailLogin => email_login: EmailLogin = value("emailLogin"),
     }
 }
 

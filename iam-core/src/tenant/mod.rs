@@ -10,7 +10,7 @@ pub use crate::tenant::service::Tenants;
 pub use iam_model::change::TenantChange;
 pub use iam_model::store::{Directory, TenantStore, TenantTransaction};
 pub use iam_model::tenant::{
-    PasswordLogin, PasswordPolicy, Quota, QuotaKind, Tenant, TenantStatus, TenantSummary, Usage,
+    EmailLogin, PasswordLogin, PasswordPolicy, Quota, QuotaKind, Tenant, TenantStatus, TenantSummary, Usage,
 };
 
 pub(crate) use crate::tenant::registration::log_in_again;

@@ -1,12 +1,13 @@
 use iam_model::audit::ResourceType;
-use iam_model::change::TenantChange;
+use iam_model::change::{LinkChange, TenantChange};
 use iam_model::context::Actor;
 use iam_model::error::{Error, Forbidden, Result};
 use iam_model::factor::SecondFactorPolicy;
 use iam_model::id::TenantId;
+use iam_model::link::LinkPurpose;
 use iam_model::permission;
 use iam_model::session::EndReason;
-use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::tenant::{EmailLogin, Tenant, TenantStatus};
 use iam_model::version::Precondition;
 
 use crate::caller::Caller;
@@ -61,8 +62,8 @@ impl Tenants<'_> {
     }
 
     /// Changes the caller's tenant. Needs `tenants:update`. A patch that changes nothing records nothing. The settings
-    /// that protect the users, the policies of passwords and second factors, are changed only by a session that has
-    /// authenticated within the last ten minutes.
+    /// that protect the users, the policies of passwords, second factors and logins, are changed only by a session that
+    /// has authenticated within the last ten minutes. If logins by e-mail are turned off, those that have begun end.
     ///
     /// # Errors
     ///
@@ -102,7 +103,12 @@ impl Tenants<'_> {
             work.require_fresh().await?;
         }
         if after != before {
+            let ends_email_logins = before.email_login != after.email_login && after.email_login == EmailLogin::Off;
             work.apply(TenantChange::Update { before, after: after.clone() }).await?;
+            if ends_email_logins {
+                // Otherwise, one of a login that was found a moment ago could still be used.
+                work.apply(LinkChange::EndAll { purpose: LinkPurpose::Login }).await?;
+            }
             work.commit().await?;
         }
         Ok(after)

@@ -7,13 +7,17 @@
 use aws_lc_rs::hmac;
 use iam_model::id::{LinkId, TenantId};
 use iam_model::link::{Link, LinkPurpose};
-use iam_model::secret::LinkToken;
+use iam_model::secret::{LinkToken, OneTimeCode};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use crate::one_time::code_of;
 use crate::token::opaque::{Secret, encode, hash, parse};
 
 const PREFIX: &str = "iaml_";
+
+/// The use of a code: the name of no purpose.
+const CODE: &str = "LOGIN CODE";
 
 /// The key that makes the secrets of links.
 pub(crate) struct LinkKey(hmac::Key);
@@ -25,17 +29,17 @@ impl LinkKey {
 
     /// Returns the digest of the secret of a link.
     pub(crate) fn token_hash(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid, id: LinkId) -> [u8; 32] {
-        hash(&self.secret(tenant, purpose, subject, id))
+        hash(&self.mac(tenant, subject, id, purpose.as_str()))
     }
 
-    /// Returns the secret of a link. Another purpose, tenant or subject gives another secret.
-    fn secret(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid, id: LinkId) -> Secret {
+    /// Returns the secret of a link for a use. Another use, tenant or subject gives another secret.
+    fn mac(&self, tenant: TenantId, subject: Uuid, id: LinkId, used_for: &str) -> Secret {
         let mut context = hmac::Context::with_key(&self.0);
-        // Only the purpose has a variable length, so it comes last.
+        // Only the use has a variable length, so it comes last.
         context.update(tenant.as_uuid().as_bytes());
         context.update(subject.as_bytes());
         context.update(id.as_uuid().as_bytes());
-        context.update(purpose.as_str().as_bytes());
+        context.update(used_for.as_bytes());
         let mut secret = Zeroizing::new([0; 32]);
         secret.copy_from_slice(context.sign().as_ref());
         secret
@@ -43,8 +47,17 @@ impl LinkKey {
 
     /// Returns the token of a link.
     pub(crate) fn token(&self, link: &Link) -> LinkToken {
-        let secret = self.secret(link.tenant_id, link.purpose, link.subject, link.id);
+        let secret = self.mac(link.tenant_id, link.subject, link.id, link.purpose.as_str());
         encode(PREFIX, link.tenant_id, &secret).into()
+    }
+
+    /// Returns the code that a person can type in place of a link. No row has it, nor a digest, which a reader of the
+    /// database would try all codes with.
+    pub(crate) fn code(&self, link: &Link) -> OneTimeCode {
+        let secret = self.mac(link.tenant_id, link.subject, link.id, CODE);
+        let mut first = [0; 8];
+        first.iter_mut().zip(secret.iter()).for_each(|(to, from)| *to = *from);
+        code_of(first)
     }
 }
 
@@ -87,6 +100,21 @@ mod tests {
         for bad in [&text[1..], &text[..text.len() - 2], "", PREFIX, &format!("{text}AAAA"), &text.replace('_', "-")] {
             assert!(parse_link_token(&bad.into()).is_none(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_code_depends_on_the_link_and_is_no_part_of_its_token() {
+        let key = LinkKey::new([3; 32]);
+        let code = |subject, id| key.code(&link(LinkPurpose::Login, subject, id)).expose().to_owned();
+        let codes = [code(1, 2), code(2, 2), code(1, 3)];
+        for (number, one) in codes.iter().enumerate() {
+            assert_eq!(one.len(), 8);
+            assert!(codes.iter().skip(number + 1).all(|other| other != one), "{number}");
+        }
+        assert_eq!(code(1, 2), codes[0]);
+        let login = link(LinkPurpose::Login, 1, 2);
+        let secret = key.mac(login.tenant_id, login.subject, login.id, login.purpose.as_str());
+        assert_ne!(codes[0], code_of(secret[..8].try_into().unwrap()).expose());
     }
 
     #[test]

@@ -204,7 +204,7 @@ impl Mailer for NoMailer {
 
 fn pages() -> Result<LinkPages, Invalid> {
     let page: LinkTemplate = "http://localhost/{token}".parse()?;
-    Ok(LinkPages { verify: page.clone(), reset: page.clone(), invitation: page })
+    Ok(LinkPages { verify: page.clone(), reset: page.clone(), invitation: page.clone(), login: page })
 }
 
 fn person(email: &str, first_name: &str, last_name: &str) -> NewUser {

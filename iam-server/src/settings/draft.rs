@@ -55,6 +55,8 @@ pub(crate) struct MailSettings {
     pub(crate) link_reset: Option<LinkTemplate>,
     /// The page that accepts an invitation, instead of the server's own.
     pub(crate) link_invitation: Option<LinkTemplate>,
+    /// The page that logs in, instead of the server's own.
+    pub(crate) link_login: Option<LinkTemplate>,
 }
 
 /// Where messages go.
@@ -84,6 +86,7 @@ pub(super) struct Draft {
     pub(super) link_verify: Option<LinkTemplate>,
     pub(super) link_reset: Option<LinkTemplate>,
     pub(super) link_invitation: Option<LinkTemplate>,
+    pub(super) link_login: Option<LinkTemplate>,
 }
 
 /// The sender of messages in a directory, unless another one is set.
@@ -131,6 +134,7 @@ impl Default for Draft {
             link_verify: None,
             link_reset: None,
             link_invitation: None,
+            link_login: None,
         }
     }
 }
@@ -179,6 +183,7 @@ impl Draft {
                 link_verify: self.link_verify,
                 link_reset: self.link_reset,
                 link_invitation: self.link_invitation,
+                link_login: self.link_login,
             }),
         };
         let limiter: Arc<dyn RateLimiter> = match self.rate_limit_redis_url {

@@ -384,6 +384,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
         |draft, text| put(&mut draft.link_invitation, page(text).map(Some)),
     ),
     Setting::new(
+        "link_login",
+        "URL",
+        "A page of your own that logs in by e-mail, with `{token}` where the token stands [default: a page of the \
+         server]",
+        |draft, text| put(&mut draft.link_login, page(text).map(Some)),
+    ),
+    Setting::new(
         "webhooks_allow_private",
         "WORD",
         "Whether webhooks may reach private addresses, and use http, to try them out: on or off [default: off]",

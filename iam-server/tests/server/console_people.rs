@@ -7,7 +7,7 @@ use totp_rs::Totp;
 
 use crate::browser::violations;
 use crate::client::{PASSWORD, text};
-use crate::mail::{wait_for_mail, with_mail};
+use crate::mail::{allow_email_login, wait_for_mail, with_mail};
 use crate::process::{Server, TIMEOUT, wait_for};
 use crate::store::Store;
 use crate::webdriver::Browser;
@@ -214,6 +214,40 @@ fn a_person_is_invited_and_signs_in() {
         visit.sign_out();
         visit.sign_in("grace@example.com");
         browser.text_of("//h1[text()='Welcome, Grace']");
+    }
+}
+
+/// The page behind the link sends its form to the console, as a browser does it.
+#[test]
+fn a_person_signs_in_by_the_code_and_by_the_link_of_a_message() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = with_mail(store.iam_server(), store.home()).serve();
+        let client = server.client();
+        allow_email_login(&client.with_token(&client.register(EMAIL).access));
+        let verify = json!({ "token": wait_for_mail(store.home(), "VERIFY", EMAIL, 1).tokens().remove(0) });
+        client.post("/api/v1/auth/email/verify", &verify).expect(204);
+        let visit = Visit::to(&server);
+        let browser = &visit.browser;
+        let request = || {
+            visit.open("/console/sign-in");
+            visit.fill(&[("email", EMAIL)]);
+            visit.press("Sign in by e-mail");
+            browser.text_of("//h1[text()='Sign in by e-mail']");
+        };
+        request();
+        visit.is_sound();
+        let code = wait_for_mail(store.home(), "LOGIN", EMAIL, 1).codes().remove(0);
+        visit.fill(&[("code", &code)]);
+        visit.press("Sign in");
+        browser.text_of("//h1[text()='Welcome, Ada']");
+        visit.sign_out();
+        request();
+        let token = wait_for_mail(store.home(), "LOGIN", EMAIL, 2).tokens().remove(0);
+        visit.open(&format!("/account/login?token={token}"));
+        assert!(browser.text_of("//main/p").contains(EMAIL));
+        browser.click("//button[text()='Log in']");
+        browser.text_of("//h1[text()='Welcome, Ada']");
+        assert_eq!(violations(browser), Vec::<String>::new());
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::audit::wait_until_sequenced;
 use crate::client::{Client, text};
 use crate::factor::{Authenticator, challenge};
-use crate::mail::{wait_for_mail, with_mail};
+use crate::mail::{allow_email_login, wait_for_mail, with_mail};
 use crate::process::{Home, TIMEOUT, wait_for};
 use crate::store::Store;
 
@@ -146,6 +146,12 @@ impl<'a> Ada<'a> {
             "verifyEmail" => ("auth/email/verification", Value::Null, "VERIFY", "ada@example.com"),
             "resetPassword" => {
                 ("auth/password/forgot", json!({ "email": "ada@example.com" }), "RESET", "ada@example.com")
+            }
+            "finishEmailLogin" => {
+                allow_email_login(&self.client);
+                let verify = json!({ "token": self.token("verifyEmail") });
+                self.client.post("/api/v1/auth/email/verify", &verify).expect(204);
+                ("auth/email-login", json!({ "email": "ada@example.com" }), "LOGIN", "ada@example.com")
             }
             "lookUpInvitation" | "acceptInvitation" => ("invitations", invitation, "INVITATION", "new@example.com"),
             _ => panic!("the test does not know which token {operation} takes"),

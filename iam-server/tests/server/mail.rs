@@ -62,6 +62,18 @@ impl Received {
     pub(crate) fn tokens(&self) -> Vec<String> {
         self.links().iter().map(|link| link.split_once("token=").unwrap().1.to_owned()).collect()
     }
+
+    /// The codes in the text.
+    pub(crate) fn codes(&self) -> Vec<String> {
+        let is_code = |line: &&str| line.len() == 8 && line.bytes().all(|byte| byte.is_ascii_digit());
+        self.plain.lines().filter(is_code).map(str::to_owned).collect()
+    }
+}
+
+/// Lets the users of the client's tenant log in by e-mail.
+pub(crate) fn allow_email_login(client: &Client) {
+    let path = format!("/api/v1/tenants/{}", text(&client.get("/api/v1/auth/me").expect(200)["tenant"]["id"]));
+    client.send("PATCH", &path, Some(r#"{ "emailLogin": "ON" }"#)).unwrap().expect(200);
 }
 
 /// Returns the launch of a server that writes messages into the directory `mails`.
@@ -138,6 +150,7 @@ fn a_setting_of_mail_that_cannot_work_is_refused_at_the_start() {
     assert!(refused(&[("IAM_MAIL_DIR", "missing")]).contains("mail_dir: there is no directory missing"));
     assert!(refused(&[("IAM_MAIL_DIR", "."), ("IAM_MAIL_FROM", "nobody")]).contains("mail_from"));
     assert!(refused(&[("IAM_MAIL_DIR", "."), ("IAM_LINK_VERIFY", "https://a.example/")]).contains("link_verify"));
+    assert!(refused(&[("IAM_MAIL_DIR", "."), ("IAM_LINK_LOGIN", "https://a.example/")]).contains("link_login"));
     let complaint = refused(&[("IAM_MAIL_DIR", "."), ("IAM_MAIL_TEMPLATES", ".")]);
     assert!(complaint.contains("mail_templates"), "{complaint}");
 }
@@ -196,7 +209,8 @@ fn no_token_is_in_the_database_or_the_log() {
     let home = Home::new();
     let server = with_mail(home.iam_server(), &home).env("IAM_LOG", "trace").serve();
     let client = server.client();
-    client.register("grace@navy.example");
+    let session = client.register("grace@navy.example");
+    allow_email_login(&client.with_token(&session.access));
     forgot(&client, "grace@navy.example");
     let verify = wait_for_mail(&home, "VERIFY", "grace@navy.example", 1).tokens().remove(0);
     let reset = wait_for_mail(&home, "RESET", "grace@navy.example", 1).tokens().remove(0);
@@ -205,6 +219,12 @@ fn no_token_is_in_the_database_or_the_log() {
         client.get(&format!("/account/verify?token={token}"));
     }
     client.post("/api/v1/auth/email/verify", &json!({ "token": verify })).expect(204);
+    let start = json!({ "email": "grace@navy.example" });
+    let flow = text(&client.post("/api/v1/auth/email-login", &start).expect(202)["flow"]);
+    let mail = wait_for_mail(&home, "LOGIN", "grace@navy.example", 1);
+    let (login, code) = (mail.tokens().remove(0), mail.codes().remove(0));
+    client.get(&format!("/account/login?token={login}"));
+    client.post("/api/v1/auth/email-login/finish", &json!({ "flow": flow, "code": code })).expect(200);
     client.post("/api/v1/auth/password/reset", &json!({ "token": reset, "newPassword": NEW_PASSWORD })).expect(204);
     let log = server.log().text();
     server.stop();
@@ -212,9 +232,9 @@ fn no_token_is_in_the_database_or_the_log() {
     for name in home.files().iter().filter(|name| name.starts_with("iam.db")) {
         database.extend(std::fs::read(home.path().join(name)).unwrap());
     }
-    for token in [&verify, &reset] {
+    for token in [&verify, &reset, &login, &flow, &code] {
         // Also a part of it, in case that a line breaks.
-        let part = &token[token.len() - 24..];
+        let part = &token[token.len().saturating_sub(24)..];
         assert!(!log.contains(part), "a token is in the log");
         assert!(!contains(&database, part.as_bytes()), "a token is in the database");
     }

@@ -36,10 +36,12 @@ use crate::explained::{self, Explained, one_line};
 const SMALL: [&str; 5] = ["audit_unsealed", "signing_keys", "unchecked_permissions", "_migrations", "pg_"];
 
 /// Statements that may read a whole table or index, by their beginning.
-const WHOLE: [&str; 18] = [
+const WHOLE: [&str; 19] = [
     // The first one or two rows are enough.
     "SELECT NOT EXISTS (SELECT 1 FROM iam.tenants)",
     "SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1)",
+    // The index contains only these tenants, and the first one is enough.
+    "SELECT EXISTS ( SELECT FROM iam.tenants WHERE email_login = 'ON'",
     // The verification of all logs lists them.
     "SELECT id AS \"tenant_id!\" FROM iam.tenants UNION",
     // The index contains only logs with entries that must still be purged.

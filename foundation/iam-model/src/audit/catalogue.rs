@@ -95,6 +95,8 @@ pub mod action {
     pub const PASSWORD_CHANGE: &str = "PASSWORD_CHANGE";
     /// A link was issued with which a user can choose a new password.
     pub const PASSWORD_RESET_REQUESTED: &str = "PASSWORD_RESET_REQUESTED";
+    /// A link and a code were issued with which a user can log in.
+    pub const EMAIL_LOGIN_REQUESTED: &str = "EMAIL_LOGIN_REQUESTED";
     /// A recovery code was used in place of a second factor.
     pub const RECOVERY_CODE_USED: &str = "RECOVERY_CODE_USED";
     /// A user got a new set of recovery codes.
@@ -132,9 +134,9 @@ pub struct Recorded {
 /// Everything that the service records (`docs/audit.md#what-is-recorded`).
 pub const CATALOGUE: [Recorded; 18] = {
     use action::{
-        ACCEPTED, COMPLETED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
-        PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED,
-        ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
+        ACCEPTED, COMPLETED, CREATE, DELETE, EMAIL_LOGIN_REQUESTED, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE,
+        LOGOUT, PASSKEY_COUNTER, PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED,
+        RECOVERY_CODES_ISSUED, ROLE_ASSIGNED, ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
     };
     const fn of(resource_type: ResourceType, actions: &'static [&'static str]) -> Recorded {
         Recorded { resource_type, actions }
@@ -151,6 +153,7 @@ pub const CATALOGUE: [Recorded; 18] = {
                 LOGIN_FAILURE,
                 PASSWORD_CHANGE,
                 PASSWORD_RESET_REQUESTED,
+                EMAIL_LOGIN_REQUESTED,
                 EMAIL_VERIFIED,
                 RECOVERY_CODE_USED,
                 RECOVERY_CODES_ISSUED,
@@ -179,13 +182,14 @@ pub const CATALOGUE: [Recorded; 18] = {
 
 /// Actions that an application may not record for any resource type, not even for its own types
 /// (`docs/audit.md#events-of-an-application`).
-const RESERVED: [&str; 17] = [
+const RESERVED: [&str; 18] = [
     action::LOGIN,
     action::LOGOUT,
     action::LOGIN_FAILURE,
     action::TOKEN_REFRESH,
     action::PASSWORD_CHANGE,
     action::PASSWORD_RESET_REQUESTED,
+    action::EMAIL_LOGIN_REQUESTED,
     action::EMAIL_VERIFIED,
     action::ROLE_ASSIGNED,
     action::ROLE_REVOKED,

@@ -84,6 +84,8 @@ pub enum LoginFailure {
     SecondFactor,
     /// The password is right, but the user logs in by an identity provider alone.
     FederationRequired,
+    /// The code of a message is wrong.
+    InvalidCode,
 }
 
 text_enum! {
@@ -96,6 +98,7 @@ text_enum! {
         TenantSuspended = "TENANT_SUSPENDED",
         SecondFactor = "SECOND_FACTOR",
         FederationRequired = "FEDERATION_REQUIRED",
+        InvalidCode = "INVALID_CODE",
     }
 }
 

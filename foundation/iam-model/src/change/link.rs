@@ -48,6 +48,9 @@ impl LinkChange {
                 LinkPurpose::Reset => {
                     vec![Record::new(action::PASSWORD_RESET_REQUESTED, ResourceType::USER, link.subject)]
                 }
+                LinkPurpose::Login => {
+                    vec![Record::new(action::EMAIL_LOGIN_REQUESTED, ResourceType::USER, link.subject)]
+                }
             },
             // What the link is for has entries of its own.
             Self::Send { .. } | Self::End { .. } | Self::EndAll { .. } => Vec::new(),
@@ -59,9 +62,11 @@ impl LinkChange {
             Self::Issue { link, grants } => (link, grants),
             Self::Send { .. } | Self::End { .. } | Self::EndAll { .. } => return Vec::new(),
         };
-        // A user that starts a reset for another one, and reads the mail of that address, could use the account.
+        // A user that starts a reset or a login for another one, and reads the mail of that address, could use the
+        // account.
         let starts_for_another = author.user().is_some_and(|user| user.as_uuid() != link.subject);
-        if link.purpose != LinkPurpose::Reset || !starts_for_another {
+        let gives_account = matches!(link.purpose, LinkPurpose::Reset | LinkPurpose::Login);
+        if !gives_account || !starts_for_another {
             return Vec::new();
         }
         GrantedRights::of_account(grants.as_deref(), now)

@@ -22,7 +22,7 @@ use crate::random::SystemRandom;
 use crate::role::Role;
 use crate::secret::PasswordHash;
 use crate::session::{EndReason, RefreshState, Session};
-use crate::tenant::{PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
+use crate::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
 use crate::user::{User, UserStatus};
 use crate::version::Version;
 
@@ -158,15 +158,17 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
 }
 
 #[test]
-fn a_link_that_resets_the_password_of_another_user_gives_the_rights_of_that_user() {
+fn a_link_to_the_account_of_another_user_gives_the_rights_of_that_user() {
     let live = ["users:read tenant 99", "roles:read asleep forever"].as_slice();
     let by = |user: &str| Actor::User { user: id(user), session: id("session") };
     let system = Actor::System { reason: "test".into() };
     for (actor, purpose, expected, unread) in [
         (by("other"), LinkPurpose::Reset, live, EVERYTHING.as_slice()),
+        (by("other"), LinkPurpose::Login, live, EVERYTHING.as_slice()),
         (by("other"), LinkPurpose::Verify, &[], &[]),
         (by("user"), LinkPurpose::Reset, &[], &[]),
         (Actor::Anonymous, LinkPurpose::Reset, &[], &[]),
+        (Actor::Anonymous, LinkPurpose::Login, &[], &[]),
         (system, LinkPurpose::Reset, &[], &[]),
     ] {
         let author = Author { actor, ..author(TenantId::NONE) };
@@ -453,6 +455,7 @@ fn other_changes_give_no_rights() {
         second_factor_grace_days: GraceDays::default(),
         second_factor_required_at: None,
         password_login: PasswordLogin::default(),
+        email_login: EmailLogin::default(),
         created_at: at(0),
         updated_at: at(0),
         version: Version::FIRST,

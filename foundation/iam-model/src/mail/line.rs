@@ -28,6 +28,7 @@ impl Lane {
         match kind {
             MailKind::Verify
             | MailKind::Reset
+            | MailKind::Login
             | MailKind::PasswordChanged
             | MailKind::EmailChanged
             | MailKind::NewLoginBlocked

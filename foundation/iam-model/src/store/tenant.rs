@@ -28,6 +28,9 @@ pub trait Directory {
 
     /// Whether there is more than one tenant. Once this is true, it stays true.
     async fn has_several_tenants(&self) -> Result<bool, StoreError>;
+
+    /// Whether the users of at least one ACTIVE tenant log in by [e-mail](crate::tenant::EmailLogin).
+    async fn has_email_logins(&self) -> Result<bool, StoreError>;
 }
 
 /// Reads tenants.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Expected, Fixture, ended, entry};
 use crate::access_table::fresh_email;
 use crate::app::shown;
-use crate::people::{PASSWORD, WRONG_PASSWORD};
+use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 
 /// The entry of an address that the next request verifies. Each request of a fixture comes a millisecond later.
 fn verified_next(fixture: &Fixture<'_>) -> Expected {
@@ -80,6 +80,41 @@ pub(super) async fn reset(fixture: &Fixture<'_>) {
     let ended = ended(bob, bob, "PASSWORD_CHANGE").with("userId", Value::Null);
     fixture.records(reset(&token, "N3w&Password"), 204, [verified_next(fixture), changed, ended]).await;
     fixture.refuses(reset(&token, "N3w&Password"), "validation-error").await;
+}
+
+pub(super) async fn start_email_login(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
+    let start = |body: Value| app.post("/auth/email-login").json(&body);
+    fixture.refuses(start(json!({})), "validation-error").await;
+    fixture.records(start(json!({ "email": fresh_email() })), 202, []).await;
+    app.allow_email_login(bob).await;
+    app.mails().await;
+    // The request is recorded when the account is found, with its origin.
+    let (_, correlation_id) = fixture.answer(start(json!({ "email": bob.email, "tenant": bob.tenant })), 202).await;
+    app.mails().await;
+    let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
+    let requested = entry("EMAIL_LOGIN_REQUESTED", "USER", bob.user.clone(), None);
+    fixture.compare(&entries, &correlation_id, &bob.tenant, &[requested]);
+}
+
+pub(super) async fn finish_email_login(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
+    let finish = |body: Value| app.post("/auth/email-login/finish").json(&body);
+    fixture.refuses(finish(json!({ "token": "iaml_" })), "validation-error").await;
+    app.allow_email_login(bob).await;
+    let begun = app.email_login(bob).await;
+    let wrong = if begun.code == "00000000" { "00000001" } else { "00000000" };
+    let metadata = json!({ "email": bob.email, "reason": "INVALID_CODE", "attemptCount": 1 });
+    let failed = entry("LOGIN_FAILURE", "USER", None, None).metadata(metadata);
+    fixture.records(finish(json!({ "flow": begun.flow, "code": wrong })), 400, [failed]).await;
+    let right = json!({ "flow": begun.flow, "code": begun.code });
+    let (answer, correlation_id) = fixture.answer(finish(right.clone()), 200).await;
+    let session = Person::logged_in(&answer.json());
+    let began = entry("LOGIN", "SESSION", session.session.clone(), session.user.clone());
+    let began = began.metadata(json!({ "method": "email" }));
+    let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
+    fixture.compare(&entries, &correlation_id, &bob.tenant, &[began]);
+    fixture.refuses(finish(right), "validation-error").await;
 }
 
 pub(super) async fn start(fixture: &Fixture<'_>) {

@@ -51,6 +51,8 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "POST /auth/email" => account::change(fixture).await,
         "POST /auth/password/forgot" => account::forgot(fixture).await,
         "POST /auth/password/reset" => account::reset(fixture).await,
+        "POST /auth/email-login" => account::start_email_login(fixture).await,
+        "POST /auth/email-login/finish" => account::finish_email_login(fixture).await,
         "POST /auth/login/second-factor" => factor::finish_login(fixture).await,
         "POST /auth/passkeys/login" => factor::log_in_by_passkey(fixture).await,
         "POST /auth/factors/passkeys" => factor::add_passkey(fixture).await,

@@ -13,6 +13,7 @@ in_memory_with_mail![
     an_administrator_of_the_tenant_may_use_its_password,
     a_linked_person_with_another_address_uses_the_provider,
     a_forgotten_password_sends_nothing_where_the_provider_is_known,
+    a_login_by_mail_is_refused_where_the_provider_is_known,
     an_invitation_is_accepted_at_the_provider_where_passwords_are_not_allowed,
     a_user_without_a_password_chooses_one_by_a_link,
 ];
@@ -79,6 +80,27 @@ async fn a_forgotten_password_sends_nothing_where_the_provider_is_known(app: Tes
     }
     let sent: Vec<String> = app.mails().await.iter().map(|mail| mail.to.as_str().to_owned()).collect();
     assert_eq!(sent, ["ada@other.example"]);
+}
+
+async fn a_login_by_mail_is_refused_where_the_provider_is_known(app: TestApp) {
+    let fixture = Fixture::new(app, json!({})).await;
+    let Fixture { app, ada, .. } = &fixture;
+    fixture.verified("grace@example.com").await;
+    let grace = Person::logged_in(&app.attempt("grace@example.com", PASSWORD).send().await.ok());
+    for person in [ada, &grace] {
+        app.allow_email_login(person).await;
+    }
+    let begun = app.email_login(&grace).await;
+    federated(&fixture).await;
+    let finish = async |token: &str| app.post("/auth/email-login/finish").json(&json!({ "token": token })).send().await;
+    assert_eq!(finish(&begun.token).await.invalid_fields(), ["token"]);
+    let failure = &fixture.failures().await[0];
+    assert_eq!((&failure["reason"], &failure["attemptCount"]), (&json!("FEDERATION_REQUIRED"), &json!(0)));
+    app.post("/auth/email-login").json(&json!({ "email": "grace@example.com" })).send().await.accepted();
+    assert!(app.mails().await.is_empty());
+    // The administrators may still log in when the provider is down.
+    let begun = app.email_login(ada).await;
+    finish(&begun.token).await.ok();
 }
 
 async fn an_invitation_is_accepted_at_the_provider_where_passwords_are_not_allowed(app: TestApp) {

@@ -1,5 +1,6 @@
 //! What people do with the links in their messages: they accept invitations, verify addresses and choose new passwords.
 
+mod email_login;
 mod limit;
 mod recovery;
 
@@ -85,7 +86,12 @@ fn settings() -> Settings {
 
 async fn open(store: &Arc<MemoryStore>, settings: Settings, clock: &FixedClock, mailer: &TestMailer) -> Iam {
     let page = |name: &str| format!("https://example.com/{name}#{{token}}").parse().unwrap();
-    let pages = LinkPages { verify: page("verify"), reset: page("reset"), invitation: page("invitation") };
+    let pages = LinkPages {
+        verify: page("verify"),
+        reset: page("reset"),
+        invitation: page("invitation"),
+        login: page("login"),
+    };
     let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(store);
     let builder = Iam::builder(store).settings(settings).clock(clock.clone());
     builder.mail(Arc::new(mailer.clone()), pages).build().await.unwrap()
@@ -131,6 +137,7 @@ impl Fixture {
         let expected = match kind {
             MailKind::Verify => "https://example.com/verify",
             MailKind::Reset => "https://example.com/reset",
+            MailKind::Login => "https://example.com/login",
             _ => "https://example.com/invitation",
         };
         assert_eq!(page, expected);
