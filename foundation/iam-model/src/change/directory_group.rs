@@ -177,7 +177,10 @@ mod tests {
 
     /// The change of the grants of a group, with the facts that were read.
     fn regrant(before: &[OfferedRole], after: &[OfferedRole], given: &[OfferedRole]) -> Change {
-        let with = |grants: &[OfferedRole]| DirectoryGroup { grants: grants.iter().map(OfferedRole::placed).collect(), ..group() };
+        let with = |grants: &[OfferedRole]| DirectoryGroup {
+            grants: grants.iter().map(OfferedRole::placed).collect(),
+            ..group()
+        };
         let (before, after, given) = (with(before).into(), with(after), given.to_vec());
         DirectoryGroupChange::Update { before, after, added: vec![id("ada")], removed: Vec::new(), given }.into()
     }
