@@ -10,7 +10,7 @@ use iam_model::id::{MessageId, TenantId};
 use iam_model::invitation::{Invitation, LIFETIME};
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{
-    Addressee, Lane, Mail, MailAccount, MailError, MailKind, MailLink, Message, Recipient, RefusedForGood, wait_after,
+    Addressee, Lane, Mail, MailAccount, MailError, MailLink, Message, Recipient, RefusedForGood, wait_after,
 };
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
