@@ -123,6 +123,8 @@ KNOWN_TO_THE_SERVER = {
     "createRoleAssignments": {"expiresAt"},
     # Another system's identifier has no control character, and no blank at an end.
     "createUser": {"externalId", "password"},
+    # What the questions leave out must be there for all of them.
+    "evaluateAll": {"action", "resource", "subject"},
     "exportAuditLogs": {"cursor"},
     # A token is sent alone, or a flow with a code.
     "finishEmailLogin": {"code", "flow", "token"},
@@ -150,6 +152,9 @@ KNOWN_TO_THE_SERVER = {
     "register": {"password"},
     "replayWebhook": {"fromSequence"},
     "resetPassword": {"newPassword", "token"},
+    "searchActions": {"token"},
+    "searchResources": {"token"},
+    "searchSubjects": {"token"},
     # No role occurs twice in a place.
     "setDirectoryGroupGrants": {"roleId"},
     "stepUp": {"code", "credential", "password"},

@@ -23,12 +23,13 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 18] = pages![
+const PAGES: [(&str, &str); 19] = pages![
     "introduction",
     "design",
     "embedding",
     "http-api",
     "integrating",
+    "authzen",
     "foresight",
     "federation",
     "identity-providers",

@@ -15,11 +15,12 @@ use uuid::Uuid;
 
 use crate::problem::Problem;
 use crate::request_state::{RequestState, ResponseState};
-use crate::settings::{Settings, api_path, is_of_directories};
+use crate::settings::{Settings, api_path, is_of_authzen, is_of_directories};
 use crate::sync_middleware::{After, SyncMiddleware};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The trace that a request belongs to (W3C Trace Context), for the log lines of the request.
 ///
@@ -46,6 +47,8 @@ struct RequestInfo {
     started: Instant,
     context: RequestContext,
     correlation_id: CorrelationId,
+    /// What the client of AuthZEN calls its request.
+    request_id: Option<HeaderValue>,
     method: Method,
     uri: Uri,
     route: Option<MatchedPath>,
@@ -80,11 +83,13 @@ impl SyncMiddleware for Conventions {
             tenant_id = tracing::field::Empty,
             user_id = tracing::field::Empty,
         );
+        let request_id = if is_of_authzen(uri.path()) { request_id(&parts.headers) } else { None };
         let state = RequestState::of_mut(&mut parts.extensions);
         state.context = Some(context.clone());
         let caller = Arc::clone(&state.caller);
         let settings = Arc::clone(&self.0);
-        let info = RequestInfo { settings, started, context, correlation_id, method, uri, route, caller, span };
+        let info =
+            RequestInfo { settings, started, context, correlation_id, request_id, method, uri, route, caller, span };
         (Request::from_parts(parts, body), ResponseConventions(Some(Box::new(info))))
     }
 }
@@ -99,9 +104,13 @@ impl After for ResponseConventions {
 
     fn after(self, response: Response) -> Response {
         let Some(info) = self.0 else { return response };
-        let RequestInfo { settings, started, context, correlation_id, method, uri, route, caller, span } = *info;
+        let RequestInfo { settings, started, context, correlation_id, request_id, method, uri, route, caller, span } =
+            *info;
         let mut response = with_problem(response, &settings, uri.path(), &correlation_id);
         add_headers(response.headers_mut(), &correlation_id);
+        if let Some(request_id) = request_id {
+            response.headers_mut().insert(REQUEST_ID, request_id);
+        }
         response.extensions_mut().insert(context);
         if let Some(caller) = caller.get() {
             response.extensions_mut().insert(caller.clone());
@@ -136,6 +145,14 @@ pub(crate) fn context_of(parts: &Parts) -> RequestContext {
 fn correlation_id(headers: &HeaderMap) -> CorrelationId {
     let given = headers.get(CORRELATION_ID).and_then(|value| value.to_str().ok()?.parse().ok());
     given.unwrap_or_else(fresh_correlation_id)
+}
+
+/// Returns the client's own identifier of a request (AuthZEN, section 10.1.3): one field of 1–128 visible characters.
+fn request_id(headers: &HeaderMap) -> Option<HeaderValue> {
+    let mut fields = headers.get_all(REQUEST_ID).iter();
+    let field = fields.next().filter(|_| fields.next().is_none())?;
+    let is_visible = (1..=128).contains(&field.len()) && field.as_bytes().iter().all(u8::is_ascii_graphic);
+    is_visible.then(|| field.clone())
 }
 
 #[expect(clippy::expect_used, reason = "a UUID is 36 visible ASCII characters")]

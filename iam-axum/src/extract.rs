@@ -544,10 +544,10 @@ impl<'de, T: Integer> Deserialize<'de> for Whole<T> {
 }
 
 /// How an error names the whole of a body or a query: the root of a JSONPath (RFC 9535).
-const ROOT: &str = "$";
+pub(crate) const ROOT: &str = "$";
 
 /// Parses a JSON object. An error names the invalid field.
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // serde would also accept an array for a struct, with one item for each field.
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(of_the_whole("must be a JSON object"));
@@ -562,11 +562,13 @@ fn form<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     deserialized(serde_html_form::Deserializer::from_bytes(bytes), ToString::to_string)
 }
 
-fn of_the_whole(message: &str) -> Problem {
+/// The error of a whole body, such as `must be a JSON object`.
+pub(crate) fn of_the_whole(message: &str) -> Problem {
     Problem::invalid_field(ROOT, message).detail(format!("The request {message}."))
 }
 
-fn deserialized<'de, T, D>(deserializer: D, text: impl FnOnce(&D::Error) -> String) -> Result<T, Problem>
+/// Deserializes a value. An error names the invalid field.
+pub(crate) fn deserialized<'de, T, D>(deserializer: D, text: impl FnOnce(&D::Error) -> String) -> Result<T, Problem>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,

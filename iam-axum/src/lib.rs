@@ -8,6 +8,7 @@ mod account;
 mod api_key;
 mod assignment;
 mod audit;
+mod authzen;
 mod book;
 mod conditional;
 mod context;
@@ -58,6 +59,7 @@ mod sync_middleware;
 mod tenant;
 mod time;
 mod token;
+mod unique_names;
 mod unused;
 mod user;
 mod verification;
@@ -138,8 +140,8 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 /// Returns everything that the reference server serves.
 ///
 /// The API has the prefix of the [`Settings`] and, as an alias, no prefix. At the root are `/.well-known/jwks.json`,
-/// `/scim/v2` for directories, and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` with the book,
-/// `/metrics`, and the pages under `/account` to which the links in messages lead.
+/// `/.well-known/authzen-configuration`, `/scim/v2` for directories, and, if the settings enable them, `/openapi.json`,
+/// Swagger UI at `/docs` with the book, `/metrics`, and the pages under `/account` to which the links in messages lead.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let state = ApiState { is_whole: true, ..ApiState::new(iam, settings.clone()) };
     let prefixes = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
@@ -147,7 +149,7 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router_beside_api(state.iam.clone()));
     let pages = account::routes(|part| settings.shows_account_pages && settings.parts.contains(&part));
     let composed = routes(&operations(&settings.parts), &prefixes)
-        .merge(routes(&operations_at_the_root(), &[""]))
+        .merge(routes(&operations_at_the_root(&settings.parts), &[""]))
         .merge(scim::routes(&state))
         .merge(pages)
         .with_state(state.clone())
@@ -253,6 +255,7 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
             "traceparent",
             "tracestate",
             "x-correlation-id",
+            "x-request-id",
         ]))
         .expose_headers(named(&[
             "deprecation",
@@ -265,6 +268,7 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
             "x-ratelimit-limit",
             "x-ratelimit-remaining",
             "x-ratelimit-reset",
+            "x-request-id",
         ]))
         .max_age(Duration::from_secs(3600));
     Some(layer)

@@ -18,8 +18,8 @@ use crate::settings::ApiPart;
 use crate::state::ApiState;
 use crate::unused::refuse_unused;
 use crate::{
-    access, access_review, api_key, assignment, audit, credential, directory, domain, email_login, event, factor,
-    federation, health, identity_provider, introspection, invitation, organization, permission, recovery, role,
+    access, access_review, api_key, assignment, audit, authzen, credential, directory, domain, email_login, event,
+    factor, federation, health, identity_provider, introspection, invitation, organization, permission, recovery, role,
     session, tenant, token, user, verification, webhook,
 };
 
@@ -100,7 +100,16 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(access_review::complete),
             routes!(access_review::cancel),
         ],
-        ApiPart::Authorization => vec![routes!(access::check), routes!(access::check_all), routes!(access::who)],
+        ApiPart::Authorization => vec![
+            routes!(access::check),
+            routes!(access::check_all),
+            routes!(access::who),
+            routes!(authzen::evaluation::evaluate),
+            routes!(authzen::evaluation::evaluate_all),
+            routes!(authzen::search::subjects),
+            routes!(authzen::search::resources),
+            routes!(authzen::search::actions),
+        ],
         ApiPart::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
         ApiPart::AuditLogs => vec![
             once(routes!(audit::list, audit::create)),
@@ -183,8 +192,10 @@ fn passkeys() -> Vec<UtoipaMethodRouter<ApiState>> {
 }
 
 /// The operations that are always at the root, without the prefix.
-pub(crate) fn operations_at_the_root() -> Vec<UtoipaMethodRouter<ApiState>> {
-    vec![refuse_unused(routes!(token::jwks))]
+pub(crate) fn operations_at_the_root(parts: &BTreeSet<ApiPart>) -> Vec<UtoipaMethodRouter<ApiState>> {
+    let keys = routes!(token::jwks);
+    let authzen = parts.contains(&ApiPart::Authorization).then(|| routes!(authzen::configuration::get));
+    [keys].into_iter().chain(authzen).map(refuse_unused).collect()
 }
 
 /// Mounts the operations under each of these prefixes. A nested router would rewrite the path of every request.

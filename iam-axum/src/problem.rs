@@ -236,6 +236,11 @@ impl Problem {
         Self::invalid(vec![FieldError::new(field, message)])
     }
 
+    /// Returns the first invalid field, if one is named.
+    pub(crate) fn first_field(&self) -> Option<&FieldError> {
+        self.errors.first()
+    }
+
     pub(crate) fn is_of(&self, kind: Kind) -> bool {
         self.kind == kind
     }

@@ -56,7 +56,8 @@ pub struct Settings {
     /// and `/account/login`, to which the links in messages can lead.
     pub shows_account_pages: bool,
     /// The URL under which clients reach the service, such as `https://iam.example.com`, without the prefix. Directories
-    /// get addresses that begin with it. By default, it is `http://` and the host that a request names.
+    /// get addresses that begin with it. By default, these begin by `http://` and the host that a request names, and
+    /// [`service`](crate::service) has no `/.well-known/authzen-configuration`.
     pub public_url: Option<String>,
     /// Where people log in, such as `/console`. The account pages link to it after an invitation was accepted or a
     /// password was chosen. By default, they have no such link.
@@ -110,7 +111,7 @@ pub enum ApiPart {
     Organizations,
     /// `/access-reviews`: people decide about role assignments, one by one.
     AccessReviews,
-    /// `/authz`: checks of permissions.
+    /// `/authz`: checks of permissions; `/access/v1`: the same by AuthZEN.
     Authorization,
     /// `/tenants`.
     Tenants,
@@ -170,6 +171,18 @@ pub(crate) const SCIM: &str = "/scim/v2";
 pub(crate) fn is_of_directories(path: &str, settings: &Settings) -> bool {
     let mut after = path.split(SCIM).skip(1);
     settings.parts.contains(&ApiPart::Directories) && after.any(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The path below which the operations of AuthZEN are.
+const AUTHZEN: &str = "/access/v1";
+
+/// Whether a path is that of an operation of AuthZEN, also below a prefix.
+pub(crate) fn is_of_authzen(path: &str) -> bool {
+    let operation = path.rsplit_once(AUTHZEN).map(|(_, operation)| operation);
+    matches!(
+        operation,
+        Some("/evaluation" | "/evaluations" | "/search/subject" | "/search/resource" | "/search/action")
+    )
 }
 
 impl Default for Settings {

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 use iam_core::{Iam, TenantId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -33,6 +33,8 @@ pub(crate) struct TenantDto {
     password_login: PasswordLoginDto,
     #[schema(inline)]
     email_login: EmailLoginDto,
+    #[schema(inline)]
+    authzen_identifiers: AuthzenIdentifiersDto,
     created_at: Time,
     updated_at: Time,
 }
@@ -49,6 +51,7 @@ impl From<Tenant> for TenantDto {
             second_factor_grace_days: tenant.second_factor_grace_days.into(),
             password_login: tenant.password_login.into(),
             email_login: tenant.email_login.into(),
+            authzen_identifiers: tenant.authzen_identifiers.into(),
             created_at: Time(tenant.created_at),
             updated_at: Time(tenant.updated_at),
         }
@@ -167,6 +170,32 @@ impl From<EmailLoginDto> for EmailLogin {
     }
 }
 
+/// How requests of AuthZEN name users and organizations.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum AuthzenIdentifiersDto {
+    Id,
+    Name,
+}
+
+impl From<AuthzenIdentifiers> for AuthzenIdentifiersDto {
+    fn from(identifiers: AuthzenIdentifiers) -> Self {
+        match identifiers {
+            AuthzenIdentifiers::Id => Self::Id,
+            AuthzenIdentifiers::Name => Self::Name,
+        }
+    }
+}
+
+impl From<AuthzenIdentifiersDto> for AuthzenIdentifiers {
+    fn from(identifiers: AuthzenIdentifiersDto) -> Self {
+        match identifiers {
+            AuthzenIdentifiersDto::Id => Self::Id,
+            AuthzenIdentifiersDto::Name => Self::Name,
+        }
+    }
+}
+
 /// The changes to a tenant. Fields that are absent or null stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -196,6 +225,10 @@ pub(crate) struct TenantPatchDto {
     /// `ON`: a user whose address is verified can log in by a link or a code that is sent to it.
     #[schema(inline)]
     email_login: Option<EmailLoginDto>,
+    /// `ID`: by their identifiers. `NAME`: users by their external identifier, or their e-mail if they have none, and
+    /// organizations by their slug.
+    #[schema(inline)]
+    authzen_identifiers: Option<AuthzenIdentifiersDto>,
 }
 
 impl From<TenantPatchDto> for TenantPatch {
@@ -208,6 +241,7 @@ impl From<TenantPatchDto> for TenantPatch {
             second_factor_grace_days: patch.second_factor_grace_days.map(|Whole(days)| days),
             password_login: patch.password_login.map(PasswordLogin::from),
             email_login: patch.email_login.map(EmailLogin::from),
+            authzen_identifiers: patch.authzen_identifiers.map(AuthzenIdentifiers::from),
         }
     }
 }

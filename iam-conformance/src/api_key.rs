@@ -14,7 +14,7 @@ use iam_model::page::PageRequest;
 use iam_model::permission::PermissionSet;
 use iam_model::store::{ApiKeySnapshot, Store};
 use iam_model::store_error::Constraint;
-use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::tenant::{AuthzenIdentifiers, Tenant, TenantStatus};
 use iam_model::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_model::version::Version;
 
@@ -88,7 +88,9 @@ pub async fn keys_are_read_back_in_order(store: Arc<dyn Store>) {
 /// A snapshot has the key, both statuses and the grants of the user.
 pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let world = World::new(store);
-    let tenant = world.tenant("acme").await;
+    let before = world.tenant("acme").await;
+    let tenant = Tenant { authzen_identifiers: AuthzenIdentifiers::Name, ..before.clone() }.changed(world.now());
+    world.commit(before.id, TenantChange::Update { before, after: tenant.clone() }).await;
     let (ada, bob) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "bob@example.com").await);
     let key = add(&world, new_api_key(&world, &ada)).await;
     let role = world.role(&tenant, "READER", &["users:read"]).await;
@@ -103,6 +105,7 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
         user_status: UserStatus::Active,
         tenant_status: TenantStatus::Active,
         enrol_by: None,
+        authzen_identifiers: AuthzenIdentifiers::Name,
         grants: world.store.grants_of(tenant.id, &[ada.id]).await.unwrap(),
     };
     assert_eq!(expected.grants.len(), 2);

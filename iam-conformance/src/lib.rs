@@ -113,7 +113,7 @@ macro_rules! conformance_cases {
                 counts_are_right_after_concurrent_writes, list_filters_by_unexpired_membership,
                 list_stays_within_the_visible_scope, the_home_is_read_back_and_is_an_organization,
                 users_at_home_are_found_and_get_another_home, the_external_id_is_read_back_and_finds_its_user,
-                an_external_id_belongs_to_one_user_of_a_tenant,
+                an_external_id_belongs_to_one_user_of_a_tenant, users_are_found_by_their_names,
                 a_unit_of_work_finds_users_by_its_own_external_ids;
             credential: account_is_found_by_email, failed_attempts_are_read_back_and_cleared,
                 a_success_also_clears_failures_without_a_tenant, password_is_replaced,
@@ -187,7 +187,7 @@ macro_rules! conformance_cases {
                 roles_are_withheld_in_every_group_that_gives_them, withheld_roles_end_with_the_member,
                 a_unit_of_work_reads_what_its_groups_give, assignments_of_a_directory_are_found;
             permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
-                name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
+                name_is_unique_in_a_tenant, permissions_are_found_by_their_resources, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
             role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
                 name_is_unique_in_a_tenant, update_replaces_permissions, every_change_raises_the_version, a_change_to_a_missing_row_is_refused,
                 a_deleted_row_is_gone, an_assigned_role_is_not_deleted, roles_are_found_by_their_exact_pattern,
@@ -196,7 +196,7 @@ macro_rules! conformance_cases {
                 a_subtree_leaves_out_deleted_organizations, children_are_directly_below_their_parent,
                 update_is_read_back, every_change_raises_the_version, a_move_takes_the_subtree_along, a_change_to_a_missing_row_is_refused,
                 a_parent_must_be_in_the_same_tenant, slug_is_unique_in_a_tenant,
-                the_slug_of_a_deleted_organization_is_free, list_filters_by_every_field,
+                the_slug_of_a_deleted_organization_is_free, organizations_are_found_by_their_slugs, list_filters_by_every_field,
                 search_ignores_case_and_has_no_wildcards, list_sorts_by_every_key, list_pages_and_counts,
                 list_stays_within_the_visible_scope, rows_of_another_tenant_are_not_found,
                 a_unit_of_work_reads_its_own_changes;

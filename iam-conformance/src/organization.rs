@@ -16,6 +16,7 @@ use iam_model::page::{Page, SortOrder};
 use iam_model::store::Store;
 use iam_model::store_error::Constraint;
 use iam_model::tenant::Tenant;
+use iam_model::validate::Slug;
 use iam_model::version::Version;
 
 use crate::world::{World, assert_conflict, assert_missing, assert_pages, everything, sorted, update, within};
@@ -278,6 +279,30 @@ pub async fn the_slug_of_a_deleted_organization_is_free(store: Arc<dyn Store>) {
     let back = Organization { status: OrganizationStatus::Active, ..renamed.clone() };
     let refused = world.try_commit(tenant.id, [update(&renamed, &back).into()]).await;
     assert_conflict(&refused, Constraint::OrganizationSlug);
+}
+
+/// Organizations that are not deleted are found by their slugs, in the tenant alone.
+pub async fn organizations_are_found_by_their_slugs(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let parent = world.organization(&tenant, "parent").await;
+    let child = world.below(&parent, "child").await;
+    let child = world.set_status(&child, OrganizationStatus::Suspended).await;
+    let deleted = world.organization(&tenant, "deleted").await;
+    world.set_status(&deleted, OrganizationStatus::Inactive).await;
+    let foreign = world.organization(&other, "foreign").await;
+    let found = async |tenant: TenantId, slugs: &[&str]| {
+        let slugs: Vec<Slug> = slugs.iter().map(|slug| slug.parse().unwrap()).collect();
+        let mut found = world.store.organizations_by_slug(tenant, &slugs).await.unwrap();
+        found.sort_by_key(|organization| organization.id);
+        found
+    };
+    let mut both = vec![parent.clone(), child];
+    both.sort_by_key(|organization| organization.id);
+    assert_eq!(found(tenant.id, &[]).await, []);
+    assert_eq!(found(tenant.id, &["parent"]).await, [parent]);
+    assert_eq!(found(tenant.id, &["child", "parent", "deleted", "foreign", "paren", "child"]).await, both);
+    assert_eq!(found(other.id, &["parent", "foreign"]).await, [foreign]);
 }
 
 /// Each filter alone, and several together, select the organizations for which [`OrganizationFilter::matches`] is

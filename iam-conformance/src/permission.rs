@@ -70,6 +70,25 @@ pub async fn name_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     world.permission(&tenant, "orders:read").await;
 }
 
+/// The permissions about some resources are found, of the whole words and in the tenant alone.
+pub async fn permissions_are_found_by_their_resources(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    for name in ["orders:read", "orders:refund", "order:read", "orders-2:read", "read:orders", "invoices:send"] {
+        world.permission(&tenant, name).await;
+    }
+    world.permission(&other, "orders:cancel").await;
+    let found = async |tenant: TenantId, resources: &[&str]| {
+        let found = world.store.permissions_about(tenant, resources).await.unwrap();
+        sorted(found, |name: Permission| name.as_str().to_owned())
+    };
+    assert_eq!(found(tenant.id, &[]).await, Vec::<String>::new());
+    assert_eq!(found(tenant.id, &["orders"]).await, ["orders:read", "orders:refund"]);
+    assert_eq!(found(tenant.id, &["invoices", "order", "none", "order"]).await, ["invoices:send", "order:read"]);
+    assert_eq!(found(tenant.id, &["", "orders:read", "%"]).await, Vec::<String>::new());
+    assert_eq!(found(other.id, &["orders", "invoices"]).await, ["orders:cancel"]);
+}
+
 /// A deleted permission is gone, and no other one is. It cannot be deleted again.
 pub async fn a_deleted_row_is_gone(store: Arc<dyn Store>) {
     let world = World::new(store);

@@ -10,7 +10,7 @@ use iam_model::factor::{AuthenticationMethod, Factor};
 use iam_model::organization::OrganizationStatus;
 use iam_model::session::{EndReason, ProviderSession, RefreshState, Session, SpentToken};
 use iam_model::store::{SessionDetails, Store};
-use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::tenant::{AuthzenIdentifiers, Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 
 use crate::world::{World, assert_missing, named, new_passkey, new_totp, requiring};
@@ -80,8 +80,11 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let bare = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
     assert_eq!((bare.user_id, bare.user_status, bare.expires_at), (user.id, UserStatus::Active, session.expires_at));
     assert_eq!(bare.tenant_status, TenantStatus::Active);
-    assert_eq!(bare.grants, []);
+    assert_eq!((bare.grants, bare.authzen_identifiers), (Vec::new(), AuthzenIdentifiers::Id));
 
+    let named_by = Tenant { authzen_identifiers: AuthzenIdentifiers::Name, ..tenant.clone() }.changed(world.now());
+    world.commit(tenant.id, TenantChange::Update { before: tenant, after: named_by.clone() }).await;
+    let tenant = named_by;
     let roles = world.roles(&tenant).await;
     let bare_role = world.role(&tenant, "NOTHING_YET", &[]).await;
     let root = world.organization(&tenant, "root").await;
@@ -96,7 +99,7 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let suspend = UserChange::ChangeStatus { before: user.clone(), after, grants: None };
     world.commit(tenant.id, suspend).await;
     let full = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
-    assert_eq!(full.user_status, UserStatus::Suspended);
+    assert_eq!((full.user_status, full.authzen_identifiers), (UserStatus::Suspended, AuthzenIdentifiers::Name));
     let suspended = Tenant { status: TenantStatus::Suspended, ..tenant.clone() }.changed(world.now());
     world.commit(tenant.id, TenantChange::ChangeStatus { before: tenant.clone(), after: suspended.clone() }).await;
     let in_suspended = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();

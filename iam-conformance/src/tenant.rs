@@ -17,7 +17,7 @@ use iam_model::role::TENANT_ADMIN;
 use iam_model::secret::PasswordHash;
 use iam_model::store::Store;
 use iam_model::store_error::Constraint;
-use iam_model::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus, Usage};
+use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus, Usage};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
 use iam_model::version::Version;
@@ -85,6 +85,7 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     let optional = Tenant {
         password_login: PasswordLogin::Federated,
         email_login: EmailLogin::On,
+        authzen_identifiers: AuthzenIdentifiers::Name,
         second_factor: SecondFactorPolicy::Off,
         second_factor_required_at: None,
         ..requiring(&world, &after, 0)

@@ -15,6 +15,7 @@ use iam_model::store::Store;
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_model::validate::{Email, EmailKey, ExternalId};
 use iam_model::version::Version;
 
 use crate::world::{World, assert_conflict, assert_pages, create, everything, named, within};
@@ -293,6 +294,36 @@ pub async fn an_external_id_belongs_to_one_user_of_a_tenant(store: Arc<dyn Store
         let found = world.store.user_by_external_id(tenant.id, &"00u1".parse().unwrap()).await.unwrap();
         assert_eq!(found.map(|user| user.id), Some(expected.id));
     }
+}
+
+/// Users are found by their external identifiers and by their e-mails, each once and in any status. What names no user of
+/// the tenant finds none.
+pub async fn users_are_found_by_their_names(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let with = |user: User, id: &str| User { external_id: Some(id.parse().unwrap()), ..user };
+    let ada = world.user(&tenant, "Ada@Example.com").await;
+    let bob = world.add(with(world.new_user(&tenant, "bob@example.com"), "E-2")).await;
+    let carl = world.add(with(world.new_user(&tenant, "carl@example.com"), "E-3")).await;
+    let deleted = User { status: UserStatus::Inactive, ..carl.clone() }.changed(world.now());
+    world.commit(tenant.id, UserChange::Delete { before: carl, after: deleted.clone() }).await;
+    let foreign = world.add(with(world.new_user(&other, "eve@example.com"), "E-9")).await;
+    let found = async |tenant: TenantId, external_ids: &[&str], emails: &[&str]| {
+        let external_ids: Vec<ExternalId> = external_ids.iter().map(|id| id.parse().unwrap()).collect();
+        let emails: Vec<EmailKey> = emails.iter().map(|email| email.parse::<Email>().unwrap().key()).collect();
+        let mut found = world.store.users_named(tenant, &external_ids, &emails).await.unwrap();
+        found.sort_by_key(|user| user.id);
+        found
+    };
+    assert_eq!(found(tenant.id, &[], &[]).await, []);
+    assert_eq!(found(tenant.id, &["E-2"], &[]).await, slice::from_ref(&bob));
+    assert_eq!(found(tenant.id, &[], &["ADA@example.com"]).await, slice::from_ref(&ada));
+    assert_eq!(found(tenant.id, &["e-2", "ada@example.com", "E-9"], &["eve@example.com"]).await, []);
+    assert_eq!(found(other.id, &["E-9", "E-2"], &["ada@example.com"]).await, [foreign]);
+    let mut all = vec![ada, bob, deleted];
+    all.sort_by_key(|user| user.id);
+    let all_found = found(tenant.id, &["E-2", "E-3"], &["ada@example.com", "bob@example.com"]).await;
+    assert_eq!(all_found, all);
 }
 
 /// A unit of work finds users by the external identifiers that it gave them. Other readers do not, nor does it find those

@@ -23,7 +23,7 @@ use iam_model::secret::PasswordHash;
 use iam_model::session::{RefreshState, Session};
 use iam_model::store::{GrantQuery, Store, Transaction, TransactionReads};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
+use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 use iam_model::version::Version;
 
@@ -122,6 +122,7 @@ impl World {
             second_factor_required_at: None,
             password_login: PasswordLogin::default(),
             email_login: EmailLogin::default(),
+            authzen_identifiers: AuthzenIdentifiers::default(),
             created_at: self.now(),
             updated_at: self.now(),
             version: Version::FIRST,

@@ -205,6 +205,7 @@ fn patch(form: &Form) -> Result<TenantPatch, Error> {
         second_factor_grace_days: Some(number(form, "secondFactorGraceDays")?),
         password_login: Some(form.get("passwordLogin").parse().map_err(|_| chosen("passwordLogin"))?),
         email_login: Some(form.get("emailLogin").parse().map_err(|_| chosen("emailLogin"))?),
+        ..TenantPatch::default()
     })
 }
 

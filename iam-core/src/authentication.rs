@@ -149,7 +149,7 @@ impl Iam {
         }
         let authority = Arc::clone(&snapshot.authority);
         let caller = Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context);
-        Ok((caller, snapshot.require_factor(now)))
+        Ok((caller.with_authzen_identifiers(snapshot.authzen_identifiers), snapshot.require_factor(now)))
     }
 
     /// Returns the caller that an API key stands for. The key must be neither revoked nor expired, and its user ACTIVE
@@ -168,7 +168,8 @@ impl Iam {
             // Only the shown time of the last use is too early.
             tracing::debug!(%error, "the use of an API key was not written");
         }
-        Ok(Caller::api_key(key.tenant, (key.user, key.id), Arc::clone(&snapshot.authority), context))
+        let caller = Caller::api_key(key.tenant, (key.user, key.id), Arc::clone(&snapshot.authority), context);
+        Ok(caller.with_authzen_identifiers(snapshot.authzen_identifiers))
     }
 
     /// Follows the commits of other replicas, so that [`authenticate`](Self::authenticate) can use cached sessions

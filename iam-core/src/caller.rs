@@ -7,6 +7,7 @@ use iam_model::access::Authority;
 use iam_model::context::{Actor, Author, RequestContext};
 use iam_model::error::{Forbidden, Result};
 use iam_model::id::{ApiKeyId, DirectoryId, SessionId, TenantId, UserId};
+use iam_model::tenant::AuthzenIdentifiers;
 
 /// The actor of a call, with its tenant, its rights and its request.
 ///
@@ -19,6 +20,8 @@ use iam_model::id::{ApiKeyId, DirectoryId, SessionId, TenantId, UserId};
 pub struct Caller {
     author: Author,
     authority: Arc<Authority>,
+    /// `None` if the setting of the tenant was not read with the caller.
+    authzen_identifiers: Option<AuthzenIdentifiers>,
 }
 
 impl Caller {
@@ -74,13 +77,24 @@ impl Caller {
 
     fn new(actor: Actor, tenant: TenantId, authority: impl Into<Arc<Authority>>, context: RequestContext) -> Self {
         let author = Author { actor, tenant, directory: None, context };
-        Self { author, authority: authority.into() }
+        Self { author, authority: authority.into(), authzen_identifiers: None }
     }
 
     /// Returns the same caller with other rights, which were just read again.
     pub(crate) fn with_authority(mut self, authority: Arc<Authority>) -> Self {
         self.authority = authority;
         self
+    }
+
+    /// Returns the same caller with a setting of its tenant, which was read with it.
+    pub(crate) fn with_authzen_identifiers(mut self, identifiers: AuthzenIdentifiers) -> Self {
+        self.authzen_identifiers = Some(identifiers);
+        self
+    }
+
+    /// How requests of AuthZEN name users and organizations in the tenant, if that was read with the caller.
+    pub(crate) fn authzen_identifiers(&self) -> Option<AuthzenIdentifiers> {
+        self.authzen_identifiers
     }
 
     /// Returns the same caller, which acts for a directory: the audit entries of its changes name it.

@@ -9,6 +9,7 @@ pub mod api_key;
 pub mod assignment;
 pub mod audit;
 mod authentication;
+pub mod authzen;
 mod builder;
 mod cache;
 mod caller;

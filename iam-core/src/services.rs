@@ -9,6 +9,7 @@ use crate::access_review::AccessReviews;
 use crate::api_key::ApiKeys;
 use crate::assignment::Assignments;
 use crate::audit::Audit;
+use crate::authzen::Authzen;
 use crate::caller::Caller;
 use crate::credential::Credentials;
 use crate::directory::{Directories, Provisioning};
@@ -149,6 +150,12 @@ impl Iam {
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         Access(&self.0)
+    }
+
+    /// The service for AuthZEN: evaluates and searches as its Authorization API 1.0 says.
+    #[must_use]
+    pub fn authzen(&self) -> Authzen<'_> {
+        Authzen(&self.0)
     }
 
     /// The service for role assignments: gives roles to users and takes them away.

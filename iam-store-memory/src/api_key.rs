@@ -22,6 +22,7 @@ impl ApiKeyStore for MemoryStore {
                 user_status: user.status,
                 tenant_status: tenant.status,
                 enrol_by: tenant.factor_demand().refuses_keys_from(user.kind, user.created_at, has_factor),
+                authzen_identifiers: tenant.authzen_identifiers,
                 grants: state.grants(|assignment| assignment.user_id == key.user_id),
             })
         };

@@ -36,6 +36,10 @@ impl OrganizationStore for MemoryStore {
         Ok(children)
     }
 
+    async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.tenant_state(tenant).sorted(|found| slugs.contains(&found.slug) && is_kept(found)))
+    }
+
     async fn organizations(
         &self,
         tenant: TenantId,

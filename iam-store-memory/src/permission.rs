@@ -20,6 +20,12 @@ impl PermissionStore for MemoryStore {
         newest_first(&mut found, |permission| (permission.created_at, permission.id));
         Ok(page(&found, request))
     }
+
+    async fn permissions_about(&self, tenant: TenantId, resources: &[&str]) -> Result<Vec<Permission>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let names = state.permissions.values().map(|permission| &permission.name);
+        Ok(names.filter(|name| resources.contains(&name.resource())).cloned().collect())
+    }
 }
 
 #[async_trait]

@@ -24,6 +24,7 @@ impl SessionStore for MemoryStore {
                 tenant_status: tenant.status,
                 expires_at: session.expires_at,
                 enrol_by: tenant.factor_demand().restricts_session_from(user.created_at, &session.methods, has_factor),
+                authzen_identifiers: tenant.authzen_identifiers,
                 grants: state.grants(|assignment| assignment.user_id == session.user_id),
             })
         };

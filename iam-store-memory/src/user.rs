@@ -29,6 +29,18 @@ impl UserStore for MemoryStore {
         Ok(self.tenant_state(tenant).user_with_external_id(external_id).cloned())
     }
 
+    async fn users_named(
+        &self,
+        tenant: TenantId,
+        external_ids: &[ExternalId],
+        emails: &[EmailKey],
+    ) -> Result<Vec<User>, StoreError> {
+        let is_named = |user: &&User| {
+            user.external_id.as_ref().is_some_and(|id| external_ids.contains(id)) || emails.contains(&user.email.key())
+        };
+        Ok(self.tenant_state(tenant).users.values().filter(is_named).cloned().collect())
+    }
+
     async fn users(
         &self,
         tenant: TenantId,

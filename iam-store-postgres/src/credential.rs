@@ -57,6 +57,7 @@ impl PostgresStore {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -121,6 +122,7 @@ impl CredentialStore for PostgresStore {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -191,6 +193,7 @@ impl CredentialTransaction for PostgresTransaction {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"

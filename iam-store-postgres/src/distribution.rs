@@ -292,7 +292,8 @@ impl PostgresTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
+                t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             FOR NO KEY UPDATE
@@ -315,7 +316,8 @@ impl PostgresTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
+                t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             "#,

@@ -115,6 +115,21 @@ impl OrganizationStore for PostgresStore {
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
     }
 
+    async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError> {
+        let slugs: Vec<String> = slugs.iter().map(Slug::to_string).collect();
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT o.tenant_id, o.id, o.name, o.slug, o.status, o.parent_id, o.created_at, o.updated_at, o.version
+            FROM iam.organizations o
+            WHERE o.tenant_id = $1 AND o.slug = ANY($2) AND o.status <> 'INACTIVE'
+            "#,
+            tenant.as_uuid(),
+            &slugs
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
     async fn organizations(
         &self,
         tenant: TenantId,

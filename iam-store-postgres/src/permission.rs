@@ -48,6 +48,21 @@ impl PermissionStore for PostgresStore {
             .await?;
         page_of(rows, total, page)
     }
+
+    async fn permissions_about(&self, tenant: TenantId, resources: &[&str]) -> Result<Vec<Permission>, StoreError> {
+        let resources: Vec<String> = resources.iter().map(|resource| (*resource).to_owned()).collect();
+        let names = sqlx::query_scalar!(
+            r#"
+            SELECT p.name
+            FROM iam.permissions p
+            WHERE p.tenant_id = $1 AND split_part(p.name, ':', 1) = ANY($2)
+            "#,
+            tenant.as_uuid(),
+            &resources
+        );
+        let names = self.answer(names.fetch_all(&self.reads_of(tenant))).await?;
+        names.iter().map(|name| parse("permissions.name", name)).collect()
+    }
 }
 
 #[async_trait]

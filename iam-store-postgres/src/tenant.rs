@@ -26,7 +26,8 @@ impl Directory for PostgresStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
+                t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.slug = $1
             "#,
@@ -72,7 +73,8 @@ impl TenantStore for PostgresStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.created_at, t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
+                t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             "#,
@@ -127,9 +129,10 @@ impl PostgresTransaction {
             r#"
             INSERT INTO iam.tenants (
                 id, name, slug, status, created_at, updated_at, password_policy, second_factor,
-                second_factor_grace_days, second_factor_required_at, password_login, email_login
+                second_factor_grace_days, second_factor_required_at, password_login, email_login,
+                authzen_identifiers
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
             "#,
             self.tenant(),
             tenant.name.as_str(),
@@ -142,7 +145,8 @@ impl PostgresTransaction {
             i64::from(tenant.second_factor_grace_days),
             tenant.second_factor_required_at.map(in_range),
             tenant.password_login.as_str(),
-            tenant.email_login.as_str()
+            tenant.email_login.as_str(),
+            tenant.authzen_identifiers.as_str()
         );
         self.execute(insert).await.map(drop)
     }
@@ -162,6 +166,7 @@ impl PostgresTransaction {
                 second_factor_required_at = $9,
                 password_login = $10,
                 email_login = $11,
+                authzen_identifiers = $12,
                 version = version + 1
             WHERE id = $1
             "#,
@@ -175,7 +180,8 @@ impl PostgresTransaction {
             i64::from(tenant.second_factor_grace_days),
             tenant.second_factor_required_at.map(in_range),
             tenant.password_login.as_str(),
-            tenant.email_login.as_str()
+            tenant.email_login.as_str(),
+            tenant.authzen_identifiers.as_str()
         );
         expect_row(self.execute(update).await?, "tenant")
     }

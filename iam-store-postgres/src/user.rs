@@ -10,7 +10,7 @@ use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::text::folded;
 use iam_model::user::{User, UserFilter, UserSort};
-use iam_model::validate::ExternalId;
+use iam_model::validate::{EmailKey, ExternalId};
 use iam_store_sql::error::expect_row;
 use iam_store_sql::store::SqlStore as _;
 use iam_store_sql::user::{UserRow, UserSearch, list};
@@ -77,6 +77,39 @@ impl UserStore for PostgresStore {
             external_id.as_str()
         );
         self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(User::try_from).transpose()
+    }
+
+    async fn users_named(
+        &self,
+        tenant: TenantId,
+        external_ids: &[ExternalId],
+        emails: &[EmailKey],
+    ) -> Result<Vec<User>, StoreError> {
+        let external_ids: Vec<String> = external_ids.iter().map(ExternalId::to_string).collect();
+        let emails: Vec<String> = emails.iter().map(|email| email.as_str().to_owned()).collect();
+        // Not OR, for which all users of the tenant could be read.
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM iam.users u
+            WHERE u.tenant_id = $1 AND u.id IN (
+                SELECT e.id
+                FROM iam.users e
+                WHERE e.tenant_id = $1 AND e.external_id = ANY($2)
+                UNION ALL
+                SELECT m.id
+                FROM iam.users m
+                WHERE m.tenant_id = $1 AND m.email_key = ANY($3)
+            )
+            "#,
+            tenant.as_uuid(),
+            &external_ids,
+            &emails
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(User::try_from).collect()
     }
 
     async fn users(

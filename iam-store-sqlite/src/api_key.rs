@@ -45,6 +45,7 @@ struct SnapshotRow {
     tenant_status: String,
     second_factor_required_at: Option<i64>,
     second_factor_grace_days: i64,
+    authzen_identifiers: String,
     has_factor: bool,
     assignments: Json<Vec<AssignmentRow<i64>>>,
     roles: Json<Vec<RoleRow>>,
@@ -84,6 +85,7 @@ impl TryFrom<SnapshotRow> for ApiKeySnapshot {
             user_status: parse("users.status", &row.user_status)?,
             tenant_status: parse("tenants.status", &row.tenant_status)?,
             enrol_by: demand.refuses_keys_from(&row.user_kind)?,
+            authzen_identifiers: parse("tenants.authzen_identifiers", &row.authzen_identifiers)?,
             grants: grants.try_into()?,
         })
     }
@@ -134,6 +136,7 @@ impl ApiKeyStore for SqliteStore {
                 t.status AS tenant_status,
                 t.second_factor_required_at,
                 t.second_factor_grace_days,
+                t.authzen_identifiers,
                 CASE
                     WHEN t.second_factor_required_at IS NULL THEN FALSE
                     ELSE EXISTS (

@@ -54,6 +54,7 @@ impl SqliteStore {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -114,6 +115,7 @@ impl CredentialStore for SqliteStore {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -171,6 +173,7 @@ impl CredentialTransaction for SqliteTransaction {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"

@@ -102,6 +102,21 @@ impl OrganizationStore for SqliteStore {
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
     }
 
+    async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError> {
+        let slugs = Json(slugs.iter().map(Slug::as_str).collect::<Vec<_>>());
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT o.tenant_id, o.id, o.name, o.slug, o.status, o.parent_id, o.created_at, o.updated_at, o.version
+            FROM organizations o
+            WHERE o.tenant_id = ?1 AND o.slug IN (SELECT value FROM json_each(?2)) AND o.status <> 'INACTIVE'
+            "#,
+            tenant.as_uuid(),
+            &slugs
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
     async fn organizations(
         &self,
         tenant: TenantId,

@@ -47,6 +47,21 @@ impl PermissionStore for SqliteStore {
             .await?;
         page_of(rows, total, page)
     }
+
+    async fn permissions_about(&self, tenant: TenantId, resources: &[&str]) -> Result<Vec<Permission>, StoreError> {
+        let names = sqlx::query_scalar!(
+            r#"
+            SELECT p.name
+            FROM permissions p
+            WHERE p.tenant_id = ?1
+                AND substr(p.name, 1, instr(p.name, ':') - 1) IN (SELECT value FROM json_each(?2))
+            "#,
+            tenant.as_uuid(),
+            Json(resources)
+        );
+        let names = self.answer(names.fetch_all(&self.reads_of(tenant))).await?;
+        names.iter().map(|name| parse("permissions.name", name)).collect()
+    }
 }
 
 #[async_trait]

@@ -34,6 +34,7 @@ struct SnapshotRow {
     user_created_at: i64,
     second_factor_required_at: Option<i64>,
     second_factor_grace_days: i64,
+    authzen_identifiers: String,
     has_factor: bool,
     assignments: Json<Vec<AssignmentRow<i64>>>,
     roles: Json<Vec<RoleRow>>,
@@ -57,6 +58,7 @@ impl TryFrom<SnapshotRow> for SessionSnapshot {
             tenant_status: parse("tenants.status", &row.tenant_status)?,
             expires_at: moment("sessions.expires_at", row.expires_at)?,
             enrol_by: demand.restricts_session_from(&row.methods)?,
+            authzen_identifiers: parse("tenants.authzen_identifiers", &row.authzen_identifiers)?,
             grants: grants.try_into()?,
         })
     }
@@ -99,6 +101,7 @@ impl SessionStore for SqliteStore {
                 u.created_at AS user_created_at,
                 t.second_factor_required_at,
                 t.second_factor_grace_days,
+                t.authzen_identifiers,
                 CASE
                     WHEN t.second_factor_required_at IS NULL THEN FALSE
                     ELSE EXISTS (
@@ -228,6 +231,7 @@ impl SessionStore for SqliteStore {
                 t.second_factor_required_at AS tenant_second_factor_required_at,
                 t.password_login AS tenant_password_login,
                 t.email_login AS tenant_email_login,
+                t.authzen_identifiers AS tenant_authzen_identifiers,
                 t.created_at AS tenant_created_at,
                 t.updated_at AS tenant_updated_at,
                 t.version AS tenant_version

@@ -10,7 +10,7 @@ use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::text::folded;
 use iam_model::user::{User, UserFilter, UserSort};
-use iam_model::validate::ExternalId;
+use iam_model::validate::{EmailKey, ExternalId};
 use iam_store_sql::error::expect_row;
 use iam_store_sql::user::{UserRow, UserSearch, list};
 use sqlx::types::Json;
@@ -76,6 +76,39 @@ impl UserStore for SqliteStore {
             external_id.as_str()
         );
         self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(User::try_from).transpose()
+    }
+
+    async fn users_named(
+        &self,
+        tenant: TenantId,
+        external_ids: &[ExternalId],
+        emails: &[EmailKey],
+    ) -> Result<Vec<User>, StoreError> {
+        let external_ids = Json(external_ids.iter().map(ExternalId::as_str).collect::<Vec<_>>());
+        let emails = Json(emails.iter().map(EmailKey::as_str).collect::<Vec<_>>());
+        // Not OR, for which all users of the tenant would be read.
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM users u
+            WHERE u.tenant_id = ?1 AND u.id IN (
+                SELECT e.id
+                FROM users e
+                WHERE e.tenant_id = ?1 AND e.external_id IN (SELECT value FROM json_each(?2))
+                UNION ALL
+                SELECT m.id
+                FROM users m
+                WHERE m.tenant_id = ?1 AND m.email_key IN (SELECT value FROM json_each(?3))
+            )
+            "#,
+            tenant.as_uuid(),
+            &external_ids,
+            &emails
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(User::try_from).collect()
     }
 
     async fn users(

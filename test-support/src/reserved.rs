@@ -128,7 +128,7 @@ where
             (self.execute)(statement).await.expect("it is executed");
         }
         (self.migrate)().await;
-        assert_eq!(self.roles(tenant.id).await, [role.clone()]);
+        assert_eq!(self.roles(tenant.id).await, std::slice::from_ref(&role));
         assert_eq!(self.catalogue(tenant.id).await, before);
 
         self.without_guard(without_guard).await;

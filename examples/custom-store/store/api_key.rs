@@ -92,6 +92,7 @@ impl ApiKeyStore for RedbStore {
                     user.created_at,
                     view.factors(user.id)?.iter().any(Factor::is_confirmed),
                 ),
+                authzen_identifiers: tenant.authzen_identifiers,
                 grants: view.grants(|assignment| assignment.user_id == found.user_id)?,
                 key: found,
             }))

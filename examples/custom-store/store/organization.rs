@@ -93,6 +93,11 @@ impl OrganizationStore for RedbStore {
         Ok(children)
     }
 
+    async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError> {
+        let organizations = self.read(tenant, |view| view.organizations())?;
+        Ok(organizations.sorted(|found| slugs.contains(&found.slug) && is_kept(found)))
+    }
+
     async fn organizations(
         &self,
         tenant: TenantId,

@@ -32,6 +32,12 @@ impl PermissionStore for RedbStore {
         let found = self.read(tenant, |view| view.all::<RegisteredPermission>())?;
         Ok(page(newest_first(found, |permission| (permission.created_at, permission.id)), request))
     }
+
+    async fn permissions_about(&self, tenant: TenantId, resources: &[&str]) -> Result<Vec<Permission>, StoreError> {
+        let is_about = |permission: &RegisteredPermission| resources.contains(&permission.name.resource());
+        let found = self.read(tenant, |view| view.select(is_about))?;
+        Ok(found.into_iter().map(|permission| permission.name).collect())
+    }
 }
 
 #[async_trait]

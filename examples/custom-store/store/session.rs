@@ -127,6 +127,7 @@ impl SessionStore for RedbStore {
                 tenant_status: tenant.status,
                 expires_at: session.expires_at,
                 enrol_by: demand.restricts_session_from(user.created_at, &session.methods, has_factor),
+                authzen_identifiers: tenant.authzen_identifiers,
                 grants: view.grants(|assignment| assignment.user_id == user.id)?,
             }))
         })

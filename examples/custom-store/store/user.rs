@@ -46,6 +46,18 @@ impl UserStore for RedbStore {
         self.read(tenant, |view| view.user_with_external_id(external_id))
     }
 
+    async fn users_named(
+        &self,
+        tenant: TenantId,
+        external_ids: &[ExternalId],
+        emails: &[EmailKey],
+    ) -> Result<Vec<User>, StoreError> {
+        let is_named = |user: &User| {
+            user.external_id.as_ref().is_some_and(|id| external_ids.contains(id)) || emails.contains(&user.email.key())
+        };
+        self.read(tenant, |view| view.select(is_named))
+    }
+
     async fn users(
         &self,
         tenant: TenantId,

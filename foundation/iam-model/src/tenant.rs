@@ -41,6 +41,9 @@ pub struct Tenant {
     /// Whether its users log in by a message to their address.
     #[serde(default)]
     pub email_login: EmailLogin,
+    /// How requests of AuthZEN name its users and organizations.
+    #[serde(default)]
+    pub authzen_identifiers: AuthzenIdentifiers,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -102,6 +105,18 @@ pub enum EmailLogin {
 }
 
 text_enum! { EmailLogin { Off = "OFF", On = "ON" } }
+
+/// How requests of AuthZEN name users and organizations, and how the answers do (`docs/authzen.md#names`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AuthzenIdentifiers {
+    /// By their identifiers.
+    #[default]
+    Id,
+    /// Users by their external identifiers, those without one by their e-mails; organizations by their slugs.
+    Name,
+}
+
+text_enum! { AuthzenIdentifiers { Id = "ID", Name = "NAME" } }
 
 impl PasswordPolicy {
     /// The maximum number of characters (code points) of a password.
@@ -179,6 +194,7 @@ impl Tenant {
             "secondFactorGraceDays": self.second_factor_grace_days.days(),
             "passwordLogin": self.password_login.as_str(),
             "emailLogin": self.email_login.as_str(),
+            "authzenIdentifiers": self.authzen_identifiers.as_str(),
         })
     }
 }

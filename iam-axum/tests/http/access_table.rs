@@ -157,6 +157,11 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /authz/check/bulk (of another)", EVERYWHERE),
     ("POST /authz/check (of the past)", EVERYWHERE),
     ("GET /authz/who", EVERYWHERE),
+    ("POST /access/v1/evaluation", PERSONS),
+    ("POST /access/v1/evaluations", PERSONS),
+    ("POST /access/v1/search/subject", NONE),
+    ("POST /access/v1/search/resource", PERSONS),
+    ("POST /access/v1/search/action", PERSONS),
     ("GET /authz/who (of the past)", EVERYWHERE),
     ("GET /role-assignments (of the past)", NONE),
     ("GET /users/{id}/roles (of the past)", PERSONS),
@@ -650,6 +655,14 @@ impl<'a> World<'a> {
             "POST /authz/check/bulk" => json!({ "checks": [question(organization, None)] }),
             "POST /authz/check/bulk (of another)" => {
                 json!({ "checks": [question(organization, Some(self.user(target).await))] })
+            }
+            _ if row.starts_with("POST /access/v1/") => {
+                let user = if target == Oneself { by.user.clone() } else { self.user(target).await };
+                json!({
+                    "subject": { "type": "user", "id": user },
+                    "action": { "name": "read" },
+                    "resource": { "type": "users", "id": "any" },
+                })
             }
             "POST /audit-logs" => json!({ "action": "INVOICE_SENT", "resourceType": "INVOICE" }),
             "PUT /audit-logs/retention" => json!({ "retentionDays": 365 }),

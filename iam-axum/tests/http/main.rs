@@ -80,6 +80,7 @@ mod audit;
 mod audit_coverage;
 mod authenticator;
 mod authz;
+mod authzen;
 mod body;
 mod bulk;
 mod cached_session;

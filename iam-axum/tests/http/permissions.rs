@@ -253,6 +253,12 @@ impl Fixture {
             }
             _ if operation.path == "/auth/email-login/finish" => request.json(&json!({ "token": self.token })),
             _ if operation.path == "/auth/step-up" => request.json(&json!({ "password": PASSWORD })),
+            // The questions of AuthZEN.
+            _ if operation.path.starts_with("/access/v1/") => request.json(&json!({
+                "subject": { "type": "user", "id": self.other.user },
+                "action": { "name": "read" },
+                "resource": { "type": "users", "id": "any" },
+            })),
             &Method::PATCH => request.json(&self.change(resolved(document, schema))),
             // It is a key for another user.
             _ if operation.to_string() == "POST /users/{id}/api-keys" => {

@@ -43,6 +43,7 @@ async fn answers_201_with_tenant_user_and_tokens(app: TestApp) {
             "secondFactorGraceDays": 7,
             "passwordLogin": "ALLOWED",
             "emailLogin": "OFF",
+            "authzenIdentifiers": "ID",
             "createdAt": now, "updatedAt": now,
         })
     );

@@ -9,7 +9,7 @@ use axum::http::{Method, StatusCode};
 use serde_json::Value;
 
 use crate::app::PREFIX;
-use crate::openapi::{Operation, document, operations, resolved};
+use crate::openapi::{Operation, described, document, resolved};
 use crate::request::status_of;
 
 /// A status, and the kind of the problem if it is an error.
@@ -18,7 +18,7 @@ type Answer = (u16, Option<String>);
 /// The documented answers of every operation.
 static DOCUMENTED: LazyLock<BTreeMap<String, BTreeSet<Answer>>> = LazyLock::new(|| {
     let document = document();
-    operations(&document).iter().map(|operation| (operation.to_string(), answers(&document, operation))).collect()
+    described(&document).iter().map(|operation| (operation.to_string(), answers(&document, operation))).collect()
 });
 
 fn answers(document: &Value, operation: &Operation) -> BTreeSet<Answer> {

@@ -32,6 +32,7 @@ async fn get_shows_the_callers_tenant(app: TestApp) {
     assert_eq!(
         members(&tenant),
         [
+            "authzenIdentifiers",
             "createdAt",
             "emailLogin",
             "id",

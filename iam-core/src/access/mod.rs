@@ -17,5 +17,6 @@ pub use iam_model::access::{
 pub use iam_model::error::Shortfall;
 pub use iam_model::permission::{Permission, PermissionPattern, PermissionSet};
 
+pub(crate) use crate::access::service::ANSWERED_AT_ONCE;
 pub(crate) use crate::access::subject::Subject;
 pub(crate) use crate::access::visibility::{require_for_user, require_visible};

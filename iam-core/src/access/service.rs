@@ -8,7 +8,7 @@ use iam_model::audit::ResourceType;
 use iam_model::clock::Timestamp;
 use iam_model::context::Actor;
 use iam_model::error::{Error, Result};
-use iam_model::id::{OrganizationId, UserId};
+use iam_model::id::{OrganizationId, TenantId, UserId};
 use iam_model::organization::Ancestry;
 use iam_model::permission;
 use iam_model::permission::Permission;
@@ -25,7 +25,7 @@ pub const MAX_QUESTIONS: usize = 100;
 
 /// The number of questions that are answered before other tasks get their turn: a user may hold a thousand roles, and
 /// each answer reads all of them.
-const ANSWERED_AT_ONCE: usize = 10;
+pub(crate) const ANSWERED_AT_ONCE: usize = 10;
 
 /// Answers which user may do what; see [`Iam::access`](crate::iam::Iam::access).
 ///
@@ -210,18 +210,30 @@ impl Access<'_> {
 
     /// Reads these users and their rights. It takes two queries for any number of users.
     async fn snapshot(&self, caller: &Caller, users: &[UserId], ancestry: Arc<Ancestry>) -> Result<Snapshot> {
-        let mut snapshot = Snapshot::over(ancestry);
         if users.is_empty() {
-            return Ok(snapshot);
+            return Ok(Snapshot::over(ancestry));
         }
         // A question about one user is asked often, and reads at most what its quota allows.
         let _turn = if users.len() > 1 { Some(self.0.long_read(caller).await?) } else { None };
-        let found: Vec<User> = self.0.store.users_by_id(caller.tenant(), users).await?;
+        let found = self.0.store.users_by_id(caller.tenant(), users).await?;
+        self.snapshot_of(caller.tenant(), users, found, ancestry).await
+    }
+
+    /// Reads the rights of these users, who were just found. A caller with more than one user has the turn of a long
+    /// read.
+    pub(crate) async fn snapshot_of(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+        found: Vec<User>,
+        ancestry: Arc<Ancestry>,
+    ) -> Result<Snapshot> {
         let mut authorities = HashMap::new();
-        for users in grouped(self.0, caller.tenant(), users).await? {
-            let grants = by_user(self.0.store.grants_of(caller.tenant(), users).await?);
+        for users in grouped(self.0, tenant, users).await? {
+            let grants = by_user(self.0.store.grants_of(tenant, users).await?);
             authorities.extend(grants.into_iter().map(|(user, grants)| (user, Authority::of(&grants))));
         }
+        let mut snapshot = Snapshot::over(ancestry);
         for user in found {
             let authority = authorities.remove(&user.id).unwrap_or_else(|| Authority::of([]));
             snapshot.insert(user.id, user.status, authority);

@@ -26,7 +26,7 @@ use iam_model::organization::{Ancestry, Position};
 use iam_model::permission::PermissionSet;
 use iam_model::store::{ApiKeySnapshot, ChangeFeed, FeedNotification, SessionSnapshot};
 use iam_model::store_error::StoreError;
-use iam_model::tenant::TenantStatus;
+use iam_model::tenant::{AuthzenIdentifiers, TenantStatus};
 use iam_model::user::UserStatus;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
@@ -88,6 +88,7 @@ pub(crate) struct CachedSession {
     pub(crate) expires_at: Timestamp,
     /// From when on the session is restricted, if it is.
     pub(crate) enrol_by: Option<Timestamp>,
+    pub(crate) authzen_identifiers: AuthzenIdentifiers,
     pub(crate) authority: Arc<Authority>,
     /// All role assignments of the user, including expired ones.
     pub(crate) grants: Box<[Grant]>,
@@ -100,6 +101,7 @@ pub(crate) struct CachedApiKey {
     pub(crate) tenant_status: TenantStatus,
     /// From when on the key is refused because its user has no second factor, if it is.
     enrol_by: Option<Timestamp>,
+    pub(crate) authzen_identifiers: AuthzenIdentifiers,
     pub(crate) authority: Arc<Authority>,
     /// The role assignments of the user that the key has, including expired ones.
     pub(crate) grants: Box<[Grant]>,
@@ -197,7 +199,7 @@ impl SessionCache {
         as_of: ReadVersion,
         asked: Instant,
     ) -> Arc<CachedApiKey> {
-        let ApiKeySnapshot { key, user_status, tenant_status, enrol_by, grants } = read;
+        let ApiKeySnapshot { key, user_status, tenant_status, enrol_by, authzen_identifiers, grants } = read;
         let (tenant, id) = (key.tenant_id, key.id);
         let own = [tenant.as_uuid(), id.as_uuid(), key.user_id.as_uuid()];
         let above = organization.into_iter().flat_map(|organization| &organization.lineage);
@@ -208,6 +210,7 @@ impl SessionCache {
             user_status,
             tenant_status,
             enrol_by,
+            authzen_identifiers,
             authority: Arc::new(Authority::of(&grants)),
             grants: grants.into(),
             last_use: AtomicI64::new(key.last_used_at.map_or(i64::MIN, |last| last.timestamp_millis())),
@@ -389,9 +392,18 @@ impl CachedSession {
 
 impl From<SessionSnapshot> for CachedSession {
     fn from(read: SessionSnapshot) -> Self {
-        let SessionSnapshot { user_id, user_status, tenant_status, expires_at, enrol_by, grants } = read;
-        let authority = Arc::new(Authority::of(&grants));
-        Self { user_id, user_status, tenant_status, expires_at, enrol_by, authority, grants: grants.into() }
+        let SessionSnapshot { user_id, user_status, tenant_status, expires_at, enrol_by, authzen_identifiers, grants } =
+            read;
+        Self {
+            user_id,
+            user_status,
+            tenant_status,
+            expires_at,
+            enrol_by,
+            authzen_identifiers,
+            authority: Arc::new(Authority::of(&grants)),
+            grants: grants.into(),
+        }
     }
 }
 

@@ -216,6 +216,7 @@ impl<'a> World<'a> {
             tenant_status: TenantStatus::Active,
             expires_at: at(seen as i64),
             enrol_by: None,
+            authzen_identifiers: AuthzenIdentifiers::default(),
             grants: vec![self.test_tree.grant("users:read", organization, None)],
         };
         self.snapshots.keep_session(tenant(), session_id(session), read, read_version, self.now);

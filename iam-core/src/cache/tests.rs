@@ -625,6 +625,7 @@ fn a_session_admits_its_active_user_in_an_active_tenant_until_it_expires() {
             tenant_status,
             expires_at,
             enrol_by: None,
+            authzen_identifiers: AuthzenIdentifiers::default(),
             grants,
         })
     };
@@ -696,6 +697,7 @@ fn the_weight_of_an_entry_is_about_its_size() {
             tenant_status: TenantStatus::Active,
             expires_at: now,
             enrol_by: None,
+            authzen_identifiers: AuthzenIdentifiers::default(),
             grants: (0..grants).map(grant).collect(),
         });
         let (read_version, size) = (SessionCache::default().read_version(), snapshot.size());

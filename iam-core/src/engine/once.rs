@@ -138,6 +138,7 @@ mod tests {
             "\"secondFactorGraceDays\":7,",
             "\"passwordLogin\":\"ALLOWED\",",
             "\"emailLogin\":\"OFF\",",
+            "\"authzenIdentifiers\":\"ID\",",
         ];
         let text = added.iter().fold(answer.to_string(), |text, field| text.replace(field, ""));
         let stored_before_versions: T = serde_json::from_str(&text).unwrap();
@@ -150,7 +151,7 @@ mod tests {
         let moment = "2026-11-22T09:39:04.121Z";
         let tenant = json!({
             "id": id, "name": "Acme", "slug": "acme", "status": "ACTIVE", "passwordPolicy": "seed", "secondFactor": "OPTIONAL", "secondFactorGraceDays": 7, "passwordLogin": "ALLOWED",
-            "emailLogin": "OFF", "createdAt": moment, "updatedAt": moment, "version": 1,
+            "emailLogin": "OFF", "authzenIdentifiers": "ID", "createdAt": moment, "updatedAt": moment, "version": 1,
         });
         for last_login_at in [json!(null), json!(moment)] {
             let user = json!({

@@ -1,6 +1,6 @@
 use iam_model::factor::{GraceDays, SecondFactorPolicy};
 use iam_model::id::TenantId;
-use iam_model::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant};
+use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant};
 use iam_model::validate::{Fields, Name, Slug};
 
 use crate::patch::{number, patch, text, value};
@@ -22,6 +22,8 @@ patch! {
         password_login: PasswordLogin => password_login: PasswordLogin = value("passwordLogin"),
         /// Whether users log in by a message to their address.
         email_login: EmailLogin => email_login: EmailLogin = value("emailLogin"),
+        /// How requests of AuthZEN name users and organizations.
+        authzen_identifiers: AuthzenIdentifiers => authzen_identifiers: AuthzenIdentifiers = value("authzenIdentifiers"),
     }
 }
 

@@ -10,7 +10,8 @@ pub use crate::tenant::service::Tenants;
 pub use iam_model::change::TenantChange;
 pub use iam_model::store::{Directory, TenantStore, TenantTransaction};
 pub use iam_model::tenant::{
-    EmailLogin, PasswordLogin, PasswordPolicy, Quota, QuotaKind, Tenant, TenantStatus, TenantSummary, Usage,
+    AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Quota, QuotaKind, Tenant, TenantStatus,
+    TenantSummary, Usage,
 };
 
 pub(crate) use crate::tenant::registration::log_in_again;

@@ -12,7 +12,7 @@ use iam_model::permission::built_in_permissions;
 use iam_model::random::suffix as random_suffix;
 use iam_model::role::{Role, TENANT_ADMIN, built_in_roles};
 use iam_model::secret::{Password, PasswordHash};
-use iam_model::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
+use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::{Fields, Name, Slug};
 use iam_model::version::Version;
@@ -253,6 +253,7 @@ impl Creation<'_> {
             second_factor_required_at: None,
             password_login: PasswordLogin::default(),
             email_login: EmailLogin::default(),
+            authzen_identifiers: AuthzenIdentifiers::default(),
             created_at: now,
             updated_at: now,
             version: Version::FIRST,

@@ -6,6 +6,7 @@ mod access_review;
 mod account;
 mod api_key;
 mod audit;
+mod authzen;
 mod company;
 mod directory;
 mod directory_login;

@@ -90,7 +90,8 @@ fn the_example_of_every_request_succeeds_in_the_demo() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
     let document: Value = serde_json::from_slice(&std::fs::read(document).unwrap()).unwrap();
 
-    let reads = with_mail(demo.iam_server(), &demo).serve();
+    // Without a public URL, AuthZEN has no configuration.
+    let reads = with_mail(demo.iam_server(), &demo).env("IAM_PUBLIC_URL", "https://iam.example.com").serve();
     let ada = Ada::of(&reads.client(), &demo);
     // An entry has a proof once it has a leaf.
     wait_for("a checkpoint of all entries", TIMEOUT, || {

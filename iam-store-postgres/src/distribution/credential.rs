@@ -69,6 +69,7 @@ impl PostgresStore {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -132,6 +133,7 @@ impl PostgresStore {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -204,6 +206,7 @@ impl PostgresTransaction {
                 t.second_factor_required_at AS "tenant_second_factor_required_at?",
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
+                t.authzen_identifiers AS "tenant_authzen_identifiers?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"

@@ -96,6 +96,8 @@ async fn statements_of_other_programs_send_notifications() {
         ("UPDATE iam.tenants SET second_factor = 'REQUIRED', second_factor_required_at = now()", Some(tenant)),
         ("UPDATE iam.tenants SET second_factor_grace_days = 0", Some(tenant)),
         ("UPDATE iam.tenants SET second_factor_grace_days = 0, name = 'Other'", None),
+        ("UPDATE iam.tenants SET authzen_identifiers = 'NAME'", Some(tenant)),
+        ("UPDATE iam.tenants SET authzen_identifiers = 'NAME', name = 'Another'", None),
         (
             "INSERT INTO iam.factors SELECT tenant_id, id, id, 'totp', 'Phone', '', NULL, 0, now(), NULL, NULL \
              FROM iam.users",

@@ -66,6 +66,8 @@ async fn statements_of_other_programs_reach_the_feed() {
         ("UPDATE tenants SET second_factor = 'REQUIRED', second_factor_required_at = 7", Some(tenant)),
         ("UPDATE tenants SET second_factor_grace_days = 0", Some(tenant)),
         ("UPDATE tenants SET second_factor_grace_days = 0, name = 'Other'", None),
+        ("UPDATE tenants SET authzen_identifiers = 'NAME'", Some(tenant)),
+        ("UPDATE tenants SET authzen_identifiers = 'NAME', name = 'Another'", None),
         ("INSERT INTO factors SELECT tenant_id, id, id, 'totp', 'Phone', x'', NULL, 0, 7, NULL, NULL FROM users", None),
         ("UPDATE factors SET counter = 7, confirmed_at = NULL", None),
         ("UPDATE factors SET confirmed_at = 7", Some(user)),

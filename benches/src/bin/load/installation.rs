@@ -104,6 +104,12 @@ impl Installation {
         let login = Some(credentials(tenant.administrator));
         text(&ask(&mut connection, "POST", "/auth/login", None, login, 200).await?, "/accessToken")
     }
+
+    /// Returns the identifier of the user of a token.
+    pub(crate) async fn user(&self, token: &str) -> Outcome<String> {
+        let mut connection = Connection::open(self.server.address).await?;
+        text(&ask(&mut connection, "GET", "/auth/me", Some(token), None, 200).await?, "/user/id")
+    }
 }
 
 /// The hash of the password that all users have.

@@ -98,6 +98,16 @@ impl Work {
         Self::prepared(questions.iter().map(check).collect())
     }
 
+    /// Asks by AuthZEN whether the caller, who is this user, may read users, tenant-wide.
+    pub(crate) fn evaluate(destination: &Destination, user: &str) -> Self {
+        let question = json!({
+            "subject": { "type": "user", "id": user },
+            "action": { "name": "read" },
+            "resource": { "type": "users", "id": "any" },
+        });
+        Self::prepared(vec![destination.request("POST", "/access/v1/evaluation", Some(&question))])
+    }
+
     /// Logs in as a random user with a number in this range.
     pub(crate) fn login(users: Range<u64>) -> Self {
         Self::login_by(&Destination { prefix: PREFIX, ..Destination::default() }, users)

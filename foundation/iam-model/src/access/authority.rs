@@ -114,6 +114,12 @@ impl Authority {
         self.held().is_none_or(|held| held.iter().any(allows))
     }
 
+    /// Whether a role that names the permission itself, and not only by a wildcard, is held in a resource scope at a
+    /// moment. Such a permission is registered: it cannot be deleted while a role names it.
+    pub fn names(&self, permission: &Permission, scope: ResourceScope<'_>, now: Timestamp) -> bool {
+        self.counting(scope, now).any(|grant| grant.role.permissions.names(permission))
+    }
+
     /// The assignments that count in a resource scope at a moment. Each permission of their roles is held there until
     /// then. Trusted code has none.
     pub fn counting(&self, scope: ResourceScope<'_>, now: Timestamp) -> impl Iterator<Item = CountingGrant<'_>> {
@@ -218,6 +224,22 @@ mod tests {
         let everywhere = test_tree.holding("users:read", None, None);
         assert!(everywhere.allows(&permission::USERS_READ, test_tree.scope("team"), at(0)));
         assert!(everywhere.allows(&permission::USERS_READ, ResourceScope::Tenant, at(0)));
+    }
+
+    #[test]
+    fn a_wildcard_names_no_permission() {
+        let test_tree = TestTree::new();
+        for (pattern, place, expected) in [
+            ("users:read", None, true),
+            ("users:read", Some("root"), true),
+            ("users:read", Some("other"), false),
+            ("users:*", None, false),
+            ("*", None, false),
+        ] {
+            let authority = test_tree.holding(pattern, place, None);
+            let names = authority.names(&permission::USERS_READ, test_tree.scope("team"), at(0));
+            assert_eq!(names, expected, "{pattern} {place:?}");
+        }
     }
 
     #[test]

@@ -120,6 +120,9 @@ pub enum Denial {
     /// The question is about an earlier moment, at which the user or the organization did not exist.
     #[error("The user or the organization did not exist at that moment.")]
     DidNotExist,
+    /// A question of AuthZEN is about a user, a permission or an organization that does not exist for the caller.
+    #[error("The subject, the action or the resource is unknown.")]
+    Unknown,
     /// No role of the user has the permission.
     #[error("No role of the user includes this permission.")]
     NotHeld,

@@ -83,6 +83,13 @@ impl Snapshot {
         found.is_some_and(|(subject, scope)| subject.authority.allows(permission, scope, now))
     }
 
+    /// The rights of a user. Returns `None` for one that is not in the snapshot or not ACTIVE, who may do nothing.
+    #[must_use]
+    pub fn authority(&self, user: UserId) -> Option<&Authority> {
+        let subject = self.users.get(&user).filter(|subject| subject.status == UserStatus::Active)?;
+        Some(&subject.authority)
+    }
+
     /// The resource scope of an organization, or the tenant if no organization is given. Returns `None` for an
     /// organization that is not in the snapshot.
     pub fn scope(&self, organization: Option<OrganizationId>) -> Option<ResourceScope<'_>> {

@@ -50,8 +50,13 @@ impl TenantChange {
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             Self::Create(_) => Vec::new(),
-            // Only the sessions of users without a second factor depend on a field.
-            Self::Update { before, after } if before.factor_demand() == after.factor_demand() => Vec::new(),
+            // What is cached with sessions and API keys: who must set up a second factor, and how AuthZEN names.
+            Self::Update { before, after }
+                if before.factor_demand() == after.factor_demand()
+                    && before.authzen_identifiers == after.authzen_identifiers =>
+            {
+                Vec::new()
+            }
             Self::Update { after, .. } | Self::ChangeStatus { after, .. } => vec![after.id.into()],
         }
     }

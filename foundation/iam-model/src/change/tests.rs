@@ -22,7 +22,7 @@ use crate::random::SystemRandom;
 use crate::role::Role;
 use crate::secret::PasswordHash;
 use crate::session::{EndReason, RefreshState, Session};
-use crate::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
+use crate::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
 use crate::user::{User, UserStatus};
 use crate::version::Version;
 
@@ -456,6 +456,7 @@ fn other_changes_give_no_rights() {
         second_factor_required_at: None,
         password_login: PasswordLogin::default(),
         email_login: EmailLogin::default(),
+        authzen_identifiers: AuthzenIdentifiers::default(),
         created_at: at(0),
         updated_at: at(0),
         version: Version::FIRST,

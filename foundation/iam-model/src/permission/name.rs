@@ -100,6 +100,18 @@ impl Permission {
     pub fn resource(&self) -> &str {
         self.0.split_once(':').map_or("", |(resource, _)| resource)
     }
+
+    /// The action: the part after the colon.
+    #[must_use]
+    pub fn action(&self) -> &str {
+        self.0.split_once(':').map_or("", |(_, action)| action)
+    }
+
+    /// Whether it is one of the [`BUILT_IN`] permissions.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        BUILT_IN.iter().any(|(name, _)| name == self)
+    }
 }
 
 /// Lets a function accept a permission or its text.

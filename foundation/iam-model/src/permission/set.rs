@@ -43,6 +43,12 @@ impl PermissionSet {
         }
     }
 
+    /// Whether the set contains the permission itself, and not only a wildcard for it.
+    #[must_use]
+    pub fn names(&self, permission: &Permission) -> bool {
+        self.has(permission.as_str())
+    }
+
     /// Whether the set contains exactly this pattern.
     fn has(&self, text: &str) -> bool {
         self.patterns.binary_search_by(|pattern| pattern.as_str().cmp(text)).is_ok()

@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::id::{ApiKeyId, TenantId, UserId};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
-use crate::tenant::TenantStatus;
+use crate::tenant::{AuthzenIdentifiers, TenantStatus};
 use crate::user::UserStatus;
 
 /// The state that decides whether an API key is valid, and which rights it gives.
@@ -22,6 +22,8 @@ pub struct ApiKeySnapshot {
     /// From when on the key is refused;
     /// [`FactorDemand::refuses_keys_from`](crate::factor::FactorDemand::refuses_keys_from).
     pub enrol_by: Option<Timestamp>,
+    /// How requests of AuthZEN name users and organizations in the tenant.
+    pub authzen_identifiers: AuthzenIdentifiers,
     /// All role assignments of its user, including expired ones.
     pub grants: Vec<Grant>,
 }

@@ -34,6 +34,9 @@ pub trait OrganizationStore {
         limit: u32,
     ) -> Result<Vec<Organization>, StoreError>;
 
+    /// The organizations with these slugs that are not INACTIVE, in no particular order.
+    async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError>;
+
     /// A page of the organizations within the visible scope that pass the filter, with the exact number of all such
     /// organizations.
     async fn organizations(

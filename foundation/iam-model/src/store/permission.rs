@@ -13,6 +13,10 @@ use crate::store_error::StoreError;
 pub trait PermissionStore {
     /// Returns a page of the catalogue, newest first, then by id, with the exact count of all entries.
     async fn permissions(&self, tenant: TenantId, page: PageRequest) -> Result<Page<RegisteredPermission>, StoreError>;
+
+    /// Returns the names of the permissions in the catalogue that are about one of these
+    /// [resources](Permission::resource), in no particular order.
+    async fn permissions_about(&self, tenant: TenantId, resources: &[&str]) -> Result<Vec<Permission>, StoreError>;
 }
 
 /// Reads the catalogue of permissions inside a unit of work.

@@ -7,7 +7,7 @@ use crate::id::{IdentityProviderId, SessionId, TenantId, UserId};
 use crate::session::Session;
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
-use crate::tenant::{Tenant, TenantStatus};
+use crate::tenant::{AuthzenIdentifiers, Tenant, TenantStatus};
 use crate::user::{User, UserStatus};
 
 /// The state that decides whether an access token is still valid, and which rights it gives.
@@ -24,6 +24,8 @@ pub struct SessionSnapshot {
     /// From when on the session is restricted;
     /// [`FactorDemand::restricts_session_from`](crate::factor::FactorDemand::restricts_session_from).
     pub enrol_by: Option<Timestamp>,
+    /// How requests of AuthZEN name users and organizations in the tenant.
+    pub authzen_identifiers: AuthzenIdentifiers,
     /// All role assignments of the user, including expired ones.
     pub grants: Vec<Grant>,
 }

@@ -8,7 +8,7 @@ use crate::page::{Page, PageRequest};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
 use crate::user::{User, UserFilter, UserSort};
-use crate::validate::ExternalId;
+use crate::validate::{EmailKey, ExternalId};
 
 /// Reads users.
 #[apply(observed)]
@@ -23,6 +23,15 @@ pub trait UserStore {
     /// Returns the user with this external identifier, in any status. It is compared letter by letter.
     async fn user_by_external_id(&self, tenant: TenantId, external_id: &ExternalId)
     -> Result<Option<User>, StoreError>;
+
+    /// Returns the users, in any status, that have one of these external identifiers or one of these e-mails. Each is
+    /// returned once, in no particular order.
+    async fn users_named(
+        &self,
+        tenant: TenantId,
+        external_ids: &[ExternalId],
+        emails: &[EmailKey],
+    ) -> Result<Vec<User>, StoreError>;
 
     /// Returns a page of the users in the visible scope that pass the filter at a moment, with the exact count of all
     /// of them.

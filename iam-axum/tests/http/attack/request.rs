@@ -146,6 +146,10 @@ async fn ids_of_another_tenant_in_bodies_are_404_and_named(app: TestApp) {
                 // `clientId` is a text of the provider. What else it names has tests of its own.
                 continue;
             }
+            if operation.path.starts_with("/access/v1/") {
+                // What a question of AuthZEN names may be unknown. Tests of its own name what another tenant has.
+                continue;
+            }
             if operation.path.starts_with("/directories") {
                 // The tests of directories name accounts and providers of another tenant.
                 continue;
@@ -257,7 +261,8 @@ async fn unknown_members_are_refused_everywhere(app: TestApp) {
     let document = document();
     for operation in operations(&document) {
         let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
-        if schema.is_null() {
+        // AuthZEN lets a question have further members.
+        if schema.is_null() || operation.path.starts_with("/access/v1/") {
             continue;
         }
         let known = members_in(&document, schema);

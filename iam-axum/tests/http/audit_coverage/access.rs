@@ -172,3 +172,15 @@ pub(super) async fn check(fixture: &Fixture<'_>) {
         fixture.refuses(app.post(path).by(ada).json(&json!({ "checks": [], "x": 1 })), "validation-error").await;
     }
 }
+
+pub(super) async fn evaluate(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, operation } = fixture;
+    let path = operation.strip_prefix("POST ").unwrap();
+    let body = json!({
+        "subject": { "type": "user", "id": bob.user },
+        "action": { "name": "read" },
+        "resource": { "type": "users", "id": "any" },
+    });
+    fixture.records(app.post(path).by(ada).json(&body), 200, []).await;
+    fixture.refuses(app.post(path).by(ada).json(&with(body, &json!({ "subject": 7 }))), "validation-error").await;
+}

@@ -107,6 +107,11 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "DELETE /role-assignments/{id}" => access::revoke(fixture).await,
         // A check is a POST only because its question does not fit into a URI. It changes nothing.
         "POST /authz/check" | "POST /authz/check/bulk" => access::check(fixture).await,
+        "POST /access/v1/evaluation"
+        | "POST /access/v1/evaluations"
+        | "POST /access/v1/search/subject"
+        | "POST /access/v1/search/resource"
+        | "POST /access/v1/search/action" => access::evaluate(fixture).await,
         "POST /audit-logs" => audit::log(fixture).await,
         RECORDED_READING => audit::export(fixture).await,
         "PUT /audit-logs/retention" => audit::set_retention(fixture).await,

@@ -33,6 +33,7 @@ pub(super) async fn register(fixture: &Fixture<'_>) {
         "name": "Read Out", "slug": me["tenant"]["slug"], "status": "ACTIVE", "passwordPolicy": "seed",
         "secondFactor": "OPTIONAL", "secondFactorGraceDays": 7, "passwordLogin": "ALLOWED",
         "emailLogin": "OFF",
+        "authzenIdentifiers": "ID",
     });
     let user = json!({
         "email": email, "firstName": "Ada", "lastName": "Lovelace", "homeOrganizationId": null, "status": "ACTIVE", "password": "[REDACTED]",

@@ -39,6 +39,7 @@ fn every_block_of_the_documents_is_checked() {
             "iam-server/README.md" => first_steps(&mut document, &["cargo install "]),
             "iam-axum/src/introduction.md" => introduction(&mut document),
             "docs/audit.md" => audit(&mut document),
+            "docs/authzen.md" => authzen(&mut document),
             "docs/deploying.md" => deploying(&mut document),
             "docs/http-api.md" => http_api(&mut document),
             "docs/directories.md" => directories(&mut document),
@@ -180,6 +181,15 @@ fn audit(document: &mut Document) {
     let block = document.take("iam-server audit checkpoint");
     let output = Shell::new(store.home().path()).run(&block.text.replace("/mnt/elsewhere/", "kept-"));
     assert!(output.contains("nothing was changed"), "{output}");
+}
+
+fn authzen(document: &mut Document) {
+    let store = Store::sqlite();
+    let server = store.iam_server().env("IAM_PUBLIC_URL", "https://iam.example.com").serve();
+    let (_, token) = administrator(&server);
+    let shell = Shell::new(store.home().path()).with("TOKEN", token.as_str());
+    let shell = shell.with("API", format!("http://{}/api/v1", server.address));
+    converse(&server, &shell, &document.take_all(&["sh", "json"]));
 }
 
 fn operating(document: &mut Document) {

@@ -67,6 +67,7 @@ impl<'a> Requests<'a> {
         self.list_assignments().await?;
         self.list_children().await?;
         self.check().await?;
+        self.evaluate().await?;
         self.log_in().await?;
         let logins = self.read_among_logins().await?;
         self.log_in_under_attack().await?;
@@ -161,6 +162,16 @@ impl<'a> Requests<'a> {
         let sides =
             self.with_floor(|destination| Work::check_in_organizations(destination, self.organizations)).await?;
         self.compare(&work, "JSON echoed", vec![Goal::Rate(0.6)], sides).await
+    }
+
+    async fn evaluate(&mut self) -> Outcome {
+        let Installations { alone, small, .. } = self.installations;
+        let token = alone.token(small).await?;
+        let ours = Work::evaluate(&Destination::server(token.clone()), &alone.user(&token).await?);
+        let theirs = Work::check(&Destination::server(token));
+        let sides = [ours, theirs].map(|work| Side::http(alone.server.address, work));
+        let baseline = "the same question, `POST /authz/check`";
+        self.compare("`POST /access/v1/evaluation`", baseline, vec![Goal::Rate(0.9)], sides).await
     }
 
     async fn log_in(&mut self) -> Outcome {
