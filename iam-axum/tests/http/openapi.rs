@@ -89,15 +89,15 @@ pub(crate) fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 #[test]
 fn the_tags_are_described_in_the_order_in_which_one_learns() {
     let document = document();
-    let described: Vec<&str> =
+    let tags: Vec<&str> =
         document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
-    assert_eq!(described[..4], ["Authentication", "Users", "Roles", "Role assignments"]);
+    assert_eq!(tags[..4], ["Authentication", "Users", "Roles", "Role assignments"]);
     let used: BTreeSet<String> = described(&document)
         .iter()
         .flat_map(|operation| operation.description["tags"].as_array().unwrap().clone())
         .map(|tag| tag.as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(used, described.iter().map(|tag| (*tag).to_owned()).collect());
+    assert_eq!(used, tags.iter().map(|tag| (*tag).to_owned()).collect());
 }
 
 async fn the_service_serves_the_document(app: TestApp) {

@@ -334,7 +334,7 @@ async fn a_search_for_what_does_not_exist_finds_nothing() {
     let world = World::new().await;
     let (authzen, ada) = (world.company.iam.authzen(), &world.company.ada);
     let (own, unknown) = (ada.user().unwrap().to_string(), ada.tenant().to_string());
-    let (own, unknown, page) = (own, unknown.as_str(), PageRequest::default());
+    let (own, unknown, page) = (own.as_str(), unknown.as_str(), PageRequest::default());
     let orders = resource("orders", "1", None);
     let of_subjects = [
         ("robot", "read", orders),

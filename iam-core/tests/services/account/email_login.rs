@@ -5,6 +5,7 @@ use iam_core::secret::{ChallengeToken, OneTimeCode};
 use iam_core::session::LoggedIn;
 use iam_core::tenant::EmailLogin;
 use iam_model::link::LinkPurpose;
+use iam_model::store::LinkStore as _;
 
 use super::*;
 
