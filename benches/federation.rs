@@ -249,6 +249,7 @@ impl Bench {
             expires_at: now + TimeDelta::days(7),
             refresh: RefreshState { tag_key: [1; 32], current: [2; 32], spent: None },
             provider: Some(ProviderSession { provider_id: self.provider, session: None }),
+            impersonation: None,
         }
     }
 }

@@ -9,7 +9,8 @@ use argon2::PasswordHasher as _;
 use criterion::Criterion;
 use iam_benches::{CHEAP, Outcome, PASSWORD, argon2id, fill, iam, register, sure};
 use iam_core::api_key::NewApiKey;
-use iam_core::secret::ApiKeyToken;
+use iam_core::secret::{AccessToken, ApiKeyToken};
+use iam_core::session::{Impersonation, NewImpersonation};
 use iam_core::{Caller, Iam, RequestContext, TenantId, UserId};
 use test_support::TestStore;
 use tokio::runtime::Runtime;
@@ -36,7 +37,8 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
     let users = runtime.block_on(fill(&iam, tenant, 1, USERS))?;
     let token = registered.login.tokens.access.expose();
     let key = runtime.block_on(api_key(&iam, tenant, registered.login.user.id))?;
-    let proofs = [("", token), (" by API key", key.expose())];
+    let acting = runtime.block_on(acting(&iam, token, &users))?;
+    let proofs = [("", token), (" by API key", key.expose()), (" as another user", acting.expose())];
     for (how, token) in proofs {
         measure_authenticate(criterion, runtime, &iam, token, &format!("{}{how}, read", test.name()));
     }
@@ -59,6 +61,14 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
 async fn api_key(iam: &Iam, tenant: TenantId, user: UserId) -> Outcome<ApiKeyToken> {
     let new = NewApiKey { name: "benchmark".to_owned(), ..NewApiKey::default() };
     Ok(iam.api_keys().create(&Caller::system(tenant, "benchmark"), user, new).await?.token)
+}
+
+/// Begins to act as the first of these users.
+async fn acting(iam: &Iam, token: &str, users: &[UserId]) -> Outcome<AccessToken> {
+    let caller = iam.authenticate(token, RequestContext::default()).await?;
+    let user = users.first().ok_or("there is no user")?;
+    let new = NewImpersonation { reason: "benchmark".to_owned(), duration: Impersonation::MAX, read_only: true };
+    Ok(iam.sessions().impersonate(&caller, *user, new).await?.1)
 }
 
 /// Waits until change notifications are received. Returns false if the store has no change feed.

@@ -268,7 +268,7 @@ pub(crate) async fn list(
     responses((status = 201, description = "The secret of the app", body = TotpSetupDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-problems" = json!(["conflict", "forbidden", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn add_totp(
@@ -305,7 +305,7 @@ pub(crate) async fn add_totp(
     responses((status = 200, description = "The app is confirmed", body = ConfirmedFactorDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-problems" = json!(["conflict", "forbidden", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn confirm_totp(
@@ -330,7 +330,7 @@ pub(crate) async fn confirm_totp(
     params(("id" = Uuid, Path, description = "The factor")),
     request_body = FactorPatchDto,
     responses((status = 200, description = "The renamed factor", body = FactorDto), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["forbidden"]))),
 )]
 pub(crate) async fn rename(
     State(iam): State<Iam>,
@@ -353,7 +353,7 @@ pub(crate) async fn rename(
     responses((status = 204, description = "The factor is removed"), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-problems" = json!(["conflict", "forbidden", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn remove(
@@ -376,7 +376,7 @@ pub(crate) async fn remove(
     responses((status = 200, description = "The codes, which are shown once", body = RecoveryCodesDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-problems" = json!(["conflict", "forbidden", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn issue_recovery_codes(

@@ -413,7 +413,7 @@ pub(crate) async fn backchannel_logout(
     responses((status = 200, description = "Where the browser goes", body = StartedDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["insufficient-authentication", "not-found", "unavailable"])),
+        ("x-problems" = json!(["forbidden", "insufficient-authentication", "not-found", "unavailable"])),
     ),
 )]
 pub(crate) async fn start_linking(

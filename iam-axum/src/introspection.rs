@@ -78,10 +78,21 @@ pub(crate) struct IntrospectionDto {
     #[serde(rename = "auth_time", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     auth_time: Option<i64>,
+    /// The user who acts as `sub` (RFC 8693, section 4.1). Absent if `sub` itself does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    act: Option<ActingParty>,
     /// Identifies an API key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     api_key_id: Option<Uuid>,
+}
+
+/// The user who acts as the subject of a token.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ActingParty {
+    /// The id of the user.
+    sub: Uuid,
 }
 
 impl From<Introspection> for IntrospectionDto {
@@ -97,12 +108,13 @@ impl From<Introspection> for IntrospectionDto {
             ..Self::default()
         };
         match introspection.token {
-            IntrospectedToken::Access { id, session, audience, methods, authenticated_at, .. } => Self {
+            IntrospectedToken::Access { id, session, audience, methods, authenticated_at, impersonator, .. } => Self {
                 aud: Some(audience),
                 jti: Some(id.as_uuid()),
                 sid: Some(session.as_uuid()),
                 amr: Some(methods),
                 auth_time: Some(authenticated_at.timestamp()),
+                act: impersonator.map(|user| ActingParty { sub: user.as_uuid() }),
                 ..common
             },
             IntrospectedToken::ApiKey { id, .. } => Self { api_key_id: Some(id.as_uuid()), ..common },

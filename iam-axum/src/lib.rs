@@ -26,6 +26,7 @@ mod guarded;
 mod health;
 mod idempotency;
 mod identity_provider;
+mod impersonation;
 mod introspection;
 mod invitation;
 mod long;

@@ -19,8 +19,8 @@ use crate::state::ApiState;
 use crate::unused::refuse_unused;
 use crate::{
     access, access_review, api_key, assignment, audit, authzen, credential, directory, domain, email_login, event,
-    factor, federation, health, identity_provider, introspection, invitation, organization, permission, recovery, role,
-    session, tenant, token, user, verification, webhook,
+    factor, federation, health, identity_provider, impersonation, introspection, invitation, organization, permission,
+    recovery, role, session, tenant, token, user, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -71,7 +71,12 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(api_key::delete),
             with_tokens(once(routes!(api_key::rotate))),
         ],
-        ApiPart::Sessions => vec![routes!(session::list), routes!(session::logout_user), routes!(session::terminate)],
+        ApiPart::Sessions => vec![
+            routes!(session::list),
+            routes!(session::logout_user),
+            routes!(session::terminate),
+            with_tokens(once(routes!(impersonation::create))),
+        ],
         ApiPart::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],
         ApiPart::Roles => vec![
             once(previewable(routes!(role::list, role::create))),

@@ -103,7 +103,7 @@ pub(crate) async fn second_factor_options(
     operation_id = "getStepUpOptions",
     tag = AUTHENTICATION,
     responses((status = 200, description = "The options", body = OptionsDto), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["forbidden"]))),
 )]
 pub(crate) async fn step_up_options(
     State(iam): State<Iam>,
@@ -169,7 +169,7 @@ pub(crate) async fn login(
     responses((status = 200, description = "The options", body = OptionsDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-problems" = json!(["conflict", "forbidden", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn registration_options(
@@ -191,7 +191,7 @@ pub(crate) async fn registration_options(
     responses((status = 201, description = "The passkey", body = RegisteredDto), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-problems" = json!(["conflict", "forbidden", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn register(

@@ -139,7 +139,9 @@ async fn take(limiter: &dyn RateLimiter, who: Option<Limited>) -> Option<RateLim
 }
 
 fn group_of(token: &VerifiedToken) -> Limited {
-    token.api_key().map_or(Limited::User(token.user()), Limited::ApiKey)
+    // A user who acts as another one uses up its own limit.
+    let user = token.impersonator().unwrap_or_else(|| token.user());
+    token.api_key().map_or(Limited::User(user), Limited::ApiKey)
 }
 
 fn add_headers(headers: &mut HeaderMap, outcome: &RateLimitOutcome) {

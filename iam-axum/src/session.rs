@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use iam_core::secret::RefreshToken;
 use iam_core::session::{self, AuthenticatedBy, Login, Me, Session, Tokens};
 use iam_core::tenant::{self, Registration};
-use iam_core::user::NewUser;
+use iam_core::user::{NewUser, User};
 use iam_core::{Iam, SessionId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -18,6 +18,7 @@ use crate::assignment::{HeldPermissions, HeldRole};
 use crate::description::{AUTHENTICATION, Problems, SESSIONS};
 use crate::extract::{Authenticated, Body, Context, PathId, WithoutFactor};
 use crate::idempotency::RequestKey;
+use crate::impersonation::ActorDto;
 use crate::page::List;
 use crate::problem::Problem;
 use crate::tenant::TenantDto;
@@ -144,7 +145,11 @@ pub(crate) struct MeDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     api_key: Option<CallingApiKey>,
-    /// How the session has authenticated (RFC 8176). Empty for an API key.
+    /// The user who acts in the session as its user. Absent if the user itself does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    actor: Option<ActorDto>,
+    /// How the session has authenticated (RFC 8176): how the actor has, if there is one. Empty for an API key.
     amr: Vec<String>,
     #[schema(required)]
     auth_time: Option<Time>,
@@ -181,10 +186,22 @@ pub(crate) struct SessionDto {
     user_agent: Option<String>,
     /// Whether this is the session of this request.
     current: bool,
+    /// The user who acts in the session as its user. Absent for a login of the user itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    actor: Option<ActorDto>,
+    /// Why the actor acts as the user. Absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    reason: Option<String>,
+    /// Whether the actor can change nothing. Absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    read_only: Option<bool>,
 }
 
 impl SessionDto {
-    fn seen_from(session: Session, current: Option<SessionId>) -> Self {
+    fn seen_from((session, actor): (Session, Option<User>), current: Option<SessionId>) -> Self {
         Self {
             id: session.id.as_uuid(),
             created_at: Time(session.created_at),
@@ -193,6 +210,9 @@ impl SessionDto {
             ip_address: session.ip_address,
             user_agent: session.user_agent.map(|agent| agent.as_str().to_owned()),
             current: current == Some(session.id),
+            actor: actor.map(ActorDto::from),
+            read_only: session.impersonation.as_ref().map(|impersonation| impersonation.by.is_read_only),
+            reason: session.impersonation.map(|impersonation| impersonation.reason.into()),
         }
     }
 }
@@ -323,7 +343,7 @@ pub(crate) async fn logout_all(
     extensions(("x-required-permission" = json!("session"))),
 )]
 pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFactor) -> Result<Json<MeDto>, Problem> {
-    let Me { user, tenant, by, grants, permissions, enrol_by, .. } = iam.sessions().me(&caller).await?;
+    let Me { user, tenant, by, impersonator, grants, permissions, enrol_by, .. } = iam.sessions().me(&caller).await?;
     let (session, api_key) = match by {
         AuthenticatedBy::Session(session) => (Some(session), None),
         AuthenticatedBy::ApiKey(key) => (None, Some(key)),
@@ -337,8 +357,9 @@ pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFac
         enrol_by: enrol_by.map(Time),
         session: session.map(|session| {
             let current = session.id;
-            SessionDto::seen_from(session, Some(current))
+            SessionDto::seen_from((session, impersonator.clone()), Some(current))
         }),
+        actor: impersonator.map(ActorDto::from),
         api_key: api_key.map(|key| CallingApiKey {
             id: key.id.as_uuid(),
             name: key.name.into(),
@@ -351,7 +372,8 @@ pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFac
 
 /// List a user's sessions
 ///
-/// A user can always list its own sessions. To list those of another user, the caller needs the permission.
+/// A user can always list its own sessions, among them those in which other users act as it. To list those of another
+/// user, the caller needs the permission.
 #[utoipa::path(
     get,
     path = "/users/{id}/sessions",
@@ -367,8 +389,8 @@ pub(crate) async fn list(
     PathId(user): PathId<UserId>,
 ) -> Result<Json<List<SessionDto>>, Problem> {
     let current = caller.require_user().ok().map(|(_, session)| session);
-    let sessions = iam.sessions().list(&caller, user).await?;
-    let data = sessions.into_iter().map(|session| SessionDto::seen_from(session, current)).collect();
+    let sessions = iam.sessions().list_with_actors(&caller, user).await?;
+    let data = sessions.into_iter().map(|listed| SessionDto::seen_from(listed, current)).collect();
     Ok(Json(List { data }))
 }
 
@@ -397,8 +419,9 @@ pub(crate) async fn logout_user(
 
 /// End a session
 ///
-/// A user can always end its own sessions. To end those of another user, the caller needs the permission. To end
-/// another session than that of this request, the session must have authenticated within the last ten minutes.
+/// A user can always end its own sessions, and those in which it acts as another user. To end other sessions of another
+/// user, the caller needs the permission. To end another session than that of this request, or one in which the caller
+/// acts as another user, the session must have authenticated within the last ten minutes.
 #[utoipa::path(
     delete,
     path = "/sessions/{id}",

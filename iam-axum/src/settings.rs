@@ -99,7 +99,7 @@ pub enum ApiPart {
     Users,
     /// `/users/{id}/api-keys` and `/api-keys`: programs act as users. Keys that exist are accepted without it, too.
     ApiKeys,
-    /// `/users/{id}/sessions`, `/users/{id}/logout-all` and `/sessions`.
+    /// `/users/{id}/sessions`, `/users/{id}/logout-all`, `/users/{id}/impersonations` and `/sessions`.
     Sessions,
     /// `/permissions`.
     Permissions,

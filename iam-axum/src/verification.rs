@@ -43,7 +43,7 @@ pub(crate) struct EmailChangeDto {
     operation_id = "requestEmailVerification",
     tag = AUTHENTICATION,
     responses((status = 202, description = "The link is sent, if it is needed"), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["forbidden"]))),
 )]
 pub(crate) async fn request(
     State(iam): State<Iam>,

@@ -31,6 +31,7 @@ pub mod history;
 pub mod idempotency;
 pub mod identity;
 pub mod identity_provider;
+pub mod impersonation;
 pub mod invitation;
 pub mod link;
 mod log;
@@ -123,6 +124,9 @@ macro_rules! conformance_cases {
                 ended_sessions_are_gone, sessions_of_a_tenant_are_locked_in_batches,
                 a_session_that_has_authenticated_again_is_read_back,
                 snapshot_shows_until_when_a_factor_must_be_set_up;
+            impersonation: who_acts_in_a_session_is_read_back, sessions_are_locked_with_those_in_which_their_user_acts,
+                no_user_acts_without_an_own_session, what_a_user_does_as_another_one_ends_with_its_suspension,
+                ends_of_users_who_act_as_each_other_do_not_deadlock;
             factor: factors_are_read_back_in_order, a_prepared_factor_replaces_an_unconfirmed_one,
                 changes_are_read_back, a_change_to_a_missing_factor_is_refused, removed_factors_are_gone,
                 recovery_codes_are_replaced_and_used, a_recovery_code_is_used_once_by_concurrent_tasks,

@@ -69,19 +69,19 @@ impl World {
     #[must_use]
     pub fn system(tenant: TenantId) -> Author {
         let actor = Actor::System { reason: "conformance".into() };
-        Author { actor, tenant, directory: None, context: RequestContext::default() }
+        Author { actor, tenant, impersonator: None, directory: None, context: RequestContext::default() }
     }
 
     /// A user of a tenant, in a session.
     #[must_use]
     pub fn author(&self, tenant: TenantId, user: UserId, context: RequestContext) -> Author {
-        Author { actor: Actor::User { user, session: self.id() }, tenant, directory: None, context }
+        Author { actor: Actor::User { user, session: self.id() }, tenant, impersonator: None, directory: None, context }
     }
 
     /// A client that has not proven who it is.
     #[must_use]
     pub fn anonymous(tenant: TenantId, context: RequestContext) -> Author {
-        Author { actor: Actor::Anonymous, tenant, directory: None, context }
+        Author { actor: Actor::Anonymous, tenant, impersonator: None, directory: None, context }
     }
 
     /// Commits changes in a tenant, in one unit of work.
@@ -345,6 +345,7 @@ impl World {
             expires_at: self.now() + TimeDelta::days(7),
             refresh: RefreshState { tag_key: random.bytes(), current: random.bytes(), spent: None },
             provider: None,
+            impersonation: None,
         }
     }
 }

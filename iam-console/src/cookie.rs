@@ -33,12 +33,14 @@ pub(crate) struct SessionCookie {
     seed: String,
     pub(crate) access: AccessToken,
     pub(crate) refresh: RefreshToken,
+    /// The access token of a session in which the person acts as another user.
+    acting: Option<AccessToken>,
 }
 
 impl SessionCookie {
     /// Returns the cookie of a new session.
     pub(crate) fn begin(tokens: Tokens) -> Self {
-        Self { seed: random_text(), access: tokens.access, refresh: tokens.refresh }
+        Self { seed: random_text(), access: tokens.access, refresh: tokens.refresh, acting: None }
     }
 
     /// Returns the cookie of the same session with its next tokens.
@@ -46,22 +48,37 @@ impl SessionCookie {
         Self { access: tokens.access, refresh: tokens.refresh, ..self }
     }
 
+    /// Returns the cookie of the same session, in which the person acts as another user by this token, or as itself
+    /// again. The forms of open pages are not those of the other user: so the seed is a new one.
+    pub(crate) fn acting_by(self, acting: Option<AccessToken>) -> Self {
+        Self { seed: random_text(), acting, ..self }
+    }
+
+    /// The token by which the person acts as another user.
+    pub(crate) fn acting(&self) -> Option<&AccessToken> {
+        self.acting.as_ref()
+    }
+
+    /// The token that authenticates requests.
+    pub(crate) fn bearer(&self) -> &AccessToken {
+        self.acting().unwrap_or(&self.access)
+    }
+
     /// Reads the cookie of a request.
     pub(crate) fn read(headers: &HeaderMap, kind: CookieKind) -> Option<Self> {
-        let value = value_of(headers, &kind.name())?;
-        let mut parts = value.split(SEPARATOR);
-        match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some(seed), Some(access), Some(refresh), None) if ![seed, access, refresh].contains(&"") => {
-                Some(Self { seed: seed.to_owned(), access: access.into(), refresh: refresh.into() })
-            }
-            _ => None,
-        }
+        let mut parts = value_of(headers, &kind.name())?.split(SEPARATOR);
+        let (seed, access, refresh) = (parts.next()?, parts.next()?, parts.next()?);
+        let acting = parts.next();
+        let is_valid = ![Some(seed), Some(access), Some(refresh), acting].contains(&Some("")) && parts.next().is_none();
+        let (access, acting) = (access.into(), acting.map(AccessToken::from));
+        is_valid.then(|| Self { seed: seed.to_owned(), access, refresh: refresh.into(), acting })
     }
 
     /// Returns the header that gives the cookie to the browser. The browser forgets it when it is closed.
     pub(crate) fn header(&self, kind: CookieKind) -> Option<HeaderValue> {
-        let (seed, access, refresh) = (&self.seed, self.access.expose(), self.refresh.expose());
-        kind.set(&kind.name(), &format!("{seed}{SEPARATOR}{access}{SEPARATOR}{refresh}"), "")
+        let tokens = [self.access.expose(), self.refresh.expose()];
+        let tokens = tokens.into_iter().chain(self.acting().map(AccessToken::expose));
+        kind.set(&kind.name(), &tokens.fold(self.seed.clone(), |value, token| format!("{value}{SEPARATOR}{token}")), "")
     }
 
     /// Returns a token for forms. Each one is masked with other random bytes: pages are compressed, and the length of a

@@ -73,6 +73,8 @@ pub(crate) async fn guarded(State(console): State<Console>, request: Request, ne
             }
             let (problem, response) = problem_of(response).await;
             let reason = problem.and_then(|problem| Reason::of(&problem));
+            // No proof of a person lets it do more as another user.
+            let signed_in = signed_in.filter(|signed_in| signed_in.caller.impersonator().is_none());
             let (Some(reason), Some(signed_in)) = (reason, signed_in) else { return response };
             match ask(&console, &signed_in, uri, form, reason).await {
                 Ok(Some(asked)) => asked,

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::cookie::SessionCookie;
 use crate::english;
 use crate::state::Console;
-use crate::view::{Frame, FrameSession, page};
+use crate::view::{Acting, Frame, FrameSession, page};
 
 const PROBLEM: &[u8] = b"application/problem+json";
 
@@ -107,8 +107,9 @@ pub(crate) async fn as_page(
                 Some(FrameSession {
                     email: me.as_ref().map(|me| me.user.email.as_str().to_owned()),
                     form_token: session.form_token(),
-                    grants: me.map(|me| me.grants),
                     enrol_by: None,
+                    acting: me.as_ref().and_then(Acting::of),
+                    grants: me.map(|me| me.grants),
                 })
             }
             None => None,
@@ -126,7 +127,7 @@ async fn me_of(console: &Console, context: RequestContext, session: &SessionCook
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
         return None;
     }
-    let token = console.iam.verify(session.access.expose()).await.ok()?;
+    let token = console.iam.verify(session.bearer().expose()).await.ok()?;
     let caller = console.iam.authenticate_without_factor(&token, context).await.ok()?;
     console.iam.sessions().me(&caller).await.ok()
 }

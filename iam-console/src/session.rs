@@ -17,7 +17,7 @@ use crate::english;
 use crate::problem::{is_for_part, problem_of};
 use crate::query::{accept, written};
 use crate::state::Console;
-use crate::view::{Frame, FrameSession, page};
+use crate::view::{Acting, Frame, FrameSession, page};
 
 /// Reads the cookie and gives the request the access token of it, as a client of the API does. So the limits count
 /// the request for its user, and handlers authenticate it as the API does.
@@ -59,7 +59,7 @@ pub(crate) async fn with_session(
     };
     let kept = session.clone();
     if let Some(session) = session
-        && let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", session.access.expose()))
+        && let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", session.bearer().expose()))
     {
         bearer.set_sensitive(true);
         parts.headers.insert(header::AUTHORIZATION, bearer);
@@ -83,8 +83,40 @@ pub(crate) async fn with_session(
 #[derive(Clone, Copy)]
 struct Ended;
 
-/// Returns the session with tokens that are valid now, if it has not ended, and whether its tokens are new.
+/// Returns the session with tokens that are valid now, if it has not ended, and whether its tokens are new. If the
+/// person no longer acts as another user, it goes on as itself.
 async fn current(
+    console: &Console,
+    context: &RequestContext,
+    sent: SessionCookie,
+) -> Result<(Option<SessionCookie>, bool), Problem> {
+    let (own, is_new) = renewed(console, context, sent).await?;
+    let Some(session) = own else { return Ok((None, false)) };
+    if acts(console, context, &session).await? {
+        return Ok((Some(session), is_new));
+    }
+    Ok((Some(session.acting_by(None)), true))
+}
+
+/// Whether the token of a session by which the person acts as another user is valid, if it has one.
+async fn acts(console: &Console, context: &RequestContext, session: &SessionCookie) -> Result<bool, Problem> {
+    let Some(acting) = session.acting() else { return Ok(true) };
+    if !console.iam.knows_token(acting.expose()) {
+        return Ok(false);
+    }
+    let authenticated = async {
+        let token = console.iam.verify(acting.expose()).await?;
+        console.iam.authenticate_without_factor(&token, context.clone()).await
+    };
+    match authenticated.await {
+        Ok(caller) => Ok(caller.impersonator().is_some()),
+        Err(Error::Unauthenticated(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the own session of the person with tokens that are valid now, if it has not ended, and whether they are new.
+async fn renewed(
     console: &Console,
     context: &RequestContext,
     sent: SessionCookie,
@@ -179,7 +211,7 @@ impl FromRequestParts<Console> for WithoutFactor {
 /// Returns the caller of a restricted session.
 async fn restricted(parts: &mut Parts, console: &Console, session: &SessionCookie) -> Result<Caller, Problem> {
     let Context(context) = Context::from_request_parts(parts, console).await?;
-    let token = console.iam.verify(session.access.expose()).await?;
+    let token = console.iam.verify(session.bearer().expose()).await?;
     Ok(console.iam.authenticate_without_factor(&token, context).await?)
 }
 
@@ -204,6 +236,7 @@ impl SignedIn {
             grants: Some(me.grants.clone()),
             // A session that is later than that is restricted, and its only page says so.
             enrol_by: me.enrol_by.filter(|until| console.iam.now() < *until),
+            acting: Acting::of(me),
         };
         Frame { base: console.base().to_owned(), session: Some(session) }
     }

@@ -49,10 +49,10 @@ impl Console {
         self.settings.provider_callback(parts).filter(|address| self.iam.federation().allows_redirect(address))
     }
 
-    /// Counts the rows of a file as requests of its user, beside the request that sends them.
+    /// Counts the rows of a file as requests of the person who sends it, beside the request itself.
     pub(crate) async fn count_rows(&self, caller: &Caller, rows: usize) -> Result<(), Problem> {
         let rows = u32::try_from(rows).ok().and_then(NonZeroU32::new);
-        let (Some(rows), Some(user)) = (rows, caller.user()) else { return Ok(()) };
+        let (Some(rows), Some(user)) = (rows, caller.person()) else { return Ok(()) };
         charge(&self.settings.api, Limited::User(user), rows).await
     }
 

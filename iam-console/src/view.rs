@@ -10,6 +10,7 @@ use iam_core::FieldError;
 use iam_core::access::Permission;
 use iam_core::assignment::Grant;
 use iam_core::clock::Timestamp;
+use iam_core::session::{AuthenticatedBy, Me};
 
 use crate::assets::ASSETS;
 use crate::english;
@@ -36,6 +37,26 @@ pub(crate) struct FrameSession {
     pub(crate) grants: Option<Vec<Grant>>,
     /// Until when the session is not restricted; see `Me::enrol_by`.
     pub(crate) enrol_by: Option<Timestamp>,
+    /// Who acts as the user, if another person does.
+    pub(crate) acting: Option<Acting>,
+}
+
+/// A person who acts as the user of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Acting {
+    /// The e-mail of the person.
+    pub(crate) by: String,
+    pub(crate) until: Timestamp,
+    pub(crate) is_read_only: bool,
+}
+
+impl Acting {
+    pub(crate) fn of(me: &Me) -> Option<Self> {
+        let AuthenticatedBy::Session(session) = &me.by else { return None };
+        let is_read_only = session.impersonator()?.is_read_only;
+        let by = me.impersonator.as_ref()?.email.as_str().to_owned();
+        Some(Self { by, until: session.expires_at, is_read_only })
+    }
 }
 
 impl Frame {
@@ -91,6 +112,16 @@ impl Frame {
     /// The token of forms; empty without a session.
     pub(crate) fn form_token(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.form_token)
+    }
+
+    /// The e-mail of the user; empty if it is not known.
+    pub(crate) fn email(&self) -> &str {
+        self.session.as_ref().and_then(|session| session.email.as_deref()).unwrap_or_default()
+    }
+
+    /// Who acts as the user, if another person does.
+    pub(crate) fn acting(&self) -> Option<&Acting> {
+        self.session.as_ref()?.acting.as_ref()
     }
 
     /// Until when the person must set up a second factor. `None` if nothing is to be said about it.

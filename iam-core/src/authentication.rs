@@ -144,12 +144,11 @@ impl Iam {
             iam.ended_sessions.remember(claims.sid, claims.exp, now);
             return Err(Unauthenticated::InvalidToken.into());
         };
-        if !snapshot.admits(claims.sub, now) {
-            return Err(Unauthenticated::InvalidToken.into());
-        }
-        let authority = Arc::clone(&snapshot.authority);
+        let admitted = iam.admit((claims.tenant_id, claims.sid, claims.sub), snapshot, &context).await?;
+        let authority = Arc::clone(&admitted.session.authority);
         let caller = Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context);
-        Ok((caller.with_authzen_identifiers(snapshot.authzen_identifiers), snapshot.require_factor(now)))
+        let caller = caller.with_authzen_identifiers(admitted.session.authzen_identifiers);
+        Ok((caller.acted_by(admitted.session.impersonator), admitted.restriction))
     }
 
     /// Returns the caller that an API key stands for. The key must be neither revoked nor expired, and its user ACTIVE

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use iam_model::access::Authority;
-use iam_model::context::{Actor, Author, RequestContext};
+use iam_model::context::{Actor, Author, Impersonator, RequestContext};
 use iam_model::error::{Forbidden, Result};
 use iam_model::id::{ApiKeyId, DirectoryId, SessionId, TenantId, UserId};
 use iam_model::tenant::AuthzenIdentifiers;
@@ -76,7 +76,7 @@ impl Caller {
     }
 
     fn new(actor: Actor, tenant: TenantId, authority: impl Into<Arc<Authority>>, context: RequestContext) -> Self {
-        let author = Author { actor, tenant, directory: None, context };
+        let author = Author { actor, impersonator: None, tenant, directory: None, context };
         Self { author, authority: authority.into(), authzen_identifiers: None }
     }
 
@@ -95,6 +95,12 @@ impl Caller {
     /// How requests of AuthZEN name users and organizations in the tenant, if that was read with the caller.
     pub(crate) fn authzen_identifiers(&self) -> Option<AuthzenIdentifiers> {
         self.authzen_identifiers
+    }
+
+    /// Returns the same caller, in whose session this user acts.
+    pub(crate) fn acted_by(mut self, impersonator: Option<Impersonator>) -> Self {
+        self.author.impersonator = impersonator;
+        self
     }
 
     /// Returns the same caller, which acts for a directory: the audit entries of its changes name it.
@@ -134,6 +140,19 @@ impl Caller {
         self.author.user()
     }
 
+    /// The user who acts in the session of the caller, if that is [another one](crate::session::Sessions::impersonate).
+    /// The caller is then the user of the session, and has its rights.
+    #[must_use]
+    pub fn impersonator(&self) -> Option<Impersonator> {
+        self.author.impersonator
+    }
+
+    /// The person behind the call: the [impersonator](Self::impersonator), or else the acting user.
+    #[must_use]
+    pub fn person(&self) -> Option<UserId> {
+        self.author.person()
+    }
+
     /// Returns the acting user and session, for calls that only a logged-in user can make.
     ///
     /// # Errors
@@ -170,6 +189,17 @@ impl Caller {
             Actor::ApiKey { .. } => Err(Forbidden::ApiKey),
             Actor::User { .. } | Actor::System { .. } | Actor::Anonymous => Ok(()),
         }
+    }
+
+    /// Refuses a user who acts as another one. For calls that must be refused before the change that they make, which
+    /// is refused too ([`Change::check_impersonator`](iam_model::change::Change::check_impersonator)): they check a
+    /// secret, ask for a recent authentication, or change nothing here.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::Impersonator`].
+    pub(crate) fn refuse_impersonator(&self) -> Result<(), Forbidden> {
+        if self.impersonator().is_some() { Err(Forbidden::Impersonator) } else { Ok(()) }
     }
 
     /// The rights of the caller at the time when it was authenticated.

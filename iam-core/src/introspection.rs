@@ -49,6 +49,8 @@ pub enum IntrospectedToken {
         methods: Vec<Cow<'static, str>>,
         /// When the user has authenticated last: its `auth_time` claim.
         authenticated_at: Timestamp,
+        /// The user who acts as the user of the token, if another one does: its `act` claim.
+        impersonator: Option<UserId>,
     },
     /// An API key that was not revoked.
     #[non_exhaustive]
@@ -99,6 +101,7 @@ impl Iam {
                     audience: claims.aud.clone(),
                     methods: claims.amr.clone(),
                     authenticated_at: from_seconds(claims.auth_time),
+                    impersonator: verified.impersonator(),
                 };
                 (from_seconds(claims.iat), from_seconds(claims.exp), access)
             }

@@ -67,7 +67,7 @@ pub use caller::Caller;
 pub use engine::UnitOfWork;
 pub use iam::Iam;
 pub use iam_model::change::{AuditBatch, Change};
-pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
+pub use iam_model::context::{Actor, Author, CorrelationId, Impersonator, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
     AccessReviewId, ApiKeyId, AssignmentId, AuditEntryId, DirectoryGroupId, DirectoryId, DomainId, FactorId,

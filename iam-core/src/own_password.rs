@@ -9,8 +9,10 @@ use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
 use crate::guard::{DuringLockout, LoginTenant, PasswordAttempt, PasswordCredentials, VerifiedPassword};
 
-/// Returns the user of the caller.
+/// Returns the user of the caller, which is to prove that it is this user. So a user who acts as another one cannot
+/// guess the password of that one.
 pub(crate) async fn own_user(iam: &Engine, caller: &Caller) -> Result<User> {
+    caller.refuse_impersonator()?;
     let (id, _) = caller.require_user()?;
     iam.store.user(caller.tenant(), id).await?.ok_or(Error::NotFound(ResourceType::USER))
 }

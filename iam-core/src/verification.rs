@@ -95,6 +95,7 @@ impl Verification<'_> {
     /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code, [`Error::Overloaded`].
     pub async fn change_email(&self, caller: &Caller, new: &str, current: Password) -> Result<()> {
         let iam = self.0;
+        caller.refuse_impersonator()?;
         caller.require_user()?;
         iam.require_fresh(caller).await?;
         iam.require_mail()?;

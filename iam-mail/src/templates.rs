@@ -88,6 +88,9 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "identity-linked.subject.txt",
     "identity-linked.txt",
     "identity-linked.html",
+    "impersonation-started.subject.txt",
+    "impersonation-started.txt",
+    "impersonation-started.html",
 ];
 
 /// The values that templates know.

@@ -23,6 +23,7 @@ impl SessionStore for MemoryStore {
                 user_status: user.status,
                 tenant_status: tenant.status,
                 expires_at: session.expires_at,
+                impersonator: session.impersonator(),
                 enrol_by: tenant.factor_demand().restricts_session_from(user.created_at, &session.methods, has_factor),
                 authzen_identifiers: tenant.authzen_identifiers,
                 grants: state.grants(|assignment| assignment.user_id == session.user_id),
@@ -71,8 +72,15 @@ impl SessionTransaction for MemoryTransaction {
         Ok(self.draft.sessions.get(&id).cloned())
     }
 
+    async fn lock_session_with_impersonations(&mut self, id: SessionId) -> Result<Vec<Session>, StoreError> {
+        let is_of = |session: &&Session| session.id == id || session.impersonator().is_some_and(|by| by.session == id);
+        Ok(self.draft.sessions.values().filter(is_of).cloned().collect())
+    }
+
     async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        Ok(self.draft.sessions_of(user))
+        Ok(self.draft.sessions_that(|session| {
+            session.user_id == user || session.impersonator().is_some_and(|by| by.user == user)
+        }))
     }
 
     async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError> {
@@ -82,8 +90,11 @@ impl SessionTransaction for MemoryTransaction {
 
 impl TenantState {
     fn sessions_of(&self, user: UserId) -> Vec<Session> {
-        let mut sessions: Vec<Session> =
-            self.sessions.values().filter(|session| session.user_id == user).cloned().collect();
+        self.sessions_that(|session| session.user_id == user)
+    }
+
+    fn sessions_that(&self, is_wanted: impl Fn(&Session) -> bool) -> Vec<Session> {
+        let mut sessions: Vec<Session> = self.sessions.values().filter(|session| is_wanted(session)).cloned().collect();
         newest_first(&mut sessions, |session| (session.created_at, session.id));
         sessions
     }
@@ -94,6 +105,10 @@ impl TenantState {
                 let user = self.users.get_mut(&session.user_id).ok_or(StoreError::Conflict(Constraint::Reference))?;
                 user.last_login_at = Some(session.created_at);
                 user.version = user.version.next();
+                self.sessions.insert(session.id, session.clone());
+            }
+            SessionChange::Impersonate { session, .. } => {
+                self.users.get(&session.user_id).ok_or(StoreError::Conflict(Constraint::Reference))?;
                 self.sessions.insert(session.id, session.clone());
             }
             SessionChange::Refresh(session) => {

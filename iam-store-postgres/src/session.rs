@@ -11,7 +11,7 @@ use iam_model::store_error::StoreError;
 use iam_store_sql::column::parse;
 use iam_store_sql::error::expect_row;
 use iam_store_sql::factor::DemandRow;
-use iam_store_sql::session::{SessionDetailsRow, SessionRow};
+use iam_store_sql::session::{SessionDetailsRow, SessionRow, impersonator};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -29,6 +29,9 @@ struct SnapshotRow {
     user_status: String,
     tenant_status: String,
     expires_at: Timestamp,
+    actor_id: Option<Uuid>,
+    actor_session_id: Option<Uuid>,
+    read_only: bool,
     methods: String,
     user_created_at: Timestamp,
     second_factor_required_at: Option<Timestamp>,
@@ -53,6 +56,7 @@ impl TryFrom<SnapshotRow> for SessionSnapshot {
             user_status: parse("users.status", &row.user_status)?,
             tenant_status: parse("tenants.status", &row.tenant_status)?,
             expires_at: row.expires_at,
+            impersonator: impersonator(row.actor_id, row.actor_session_id, row.read_only)?,
             enrol_by: demand.restricts_session_from(&row.methods)?,
             authzen_identifiers: parse("tenants.authzen_identifiers", &row.authzen_identifiers)?,
             grants: grants(row.grants.0)?,
@@ -78,6 +82,9 @@ impl SessionStore for PostgresStore {
                 u.status AS user_status,
                 t.status AS tenant_status,
                 s.expires_at,
+                s.actor_id,
+                s.actor_session_id,
+                s.read_only,
                 s.methods,
                 u.created_at AS user_created_at,
                 t.second_factor_required_at,
@@ -184,7 +191,8 @@ impl SessionStore for PostgresStore {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at, s.provider_id, s.provider_session
+                s.spent_at, s.provider_id, s.provider_session, s.actor_id, s.actor_session_id, s.actor_reason,
+                s.read_only
             FROM iam.sessions s
             WHERE s.tenant_id = $1 AND s.id = $2
             "#,
@@ -213,6 +221,10 @@ impl SessionStore for PostgresStore {
                 s.spent_at,
                 s.provider_id,
                 s.provider_session,
+                s.actor_id,
+                s.actor_session_id,
+                s.actor_reason,
+                s.read_only,
                 u.id AS user_id,
                 u.kind AS user_kind,
                 u.email AS user_email,
@@ -259,7 +271,8 @@ impl SessionStore for PostgresStore {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at, s.provider_id, s.provider_session
+                s.spent_at, s.provider_id, s.provider_session, s.actor_id, s.actor_session_id, s.actor_reason,
+                s.read_only
             FROM iam.sessions s
             WHERE s.tenant_id = $1 AND s.user_id = $2
             ORDER BY s.created_at DESC, s.id
@@ -282,7 +295,8 @@ impl SessionStore for PostgresStore {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at, s.provider_id, s.provider_session
+                s.spent_at, s.provider_id, s.provider_session, s.actor_id, s.actor_session_id, s.actor_reason,
+                s.read_only
             FROM iam.sessions s
             WHERE s.tenant_id = $1 AND s.provider_id = $2 AND s.provider_session = $3
             ORDER BY s.id
@@ -306,7 +320,8 @@ impl SessionTransaction for PostgresTransaction {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at, s.provider_id, s.provider_session
+                s.spent_at, s.provider_id, s.provider_session, s.actor_id, s.actor_session_id, s.actor_reason,
+                s.read_only
             FROM iam.sessions s
             WHERE s.tenant_id = $1 AND s.id = $2
             FOR UPDATE
@@ -317,6 +332,27 @@ impl SessionTransaction for PostgresTransaction {
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Session::try_from).transpose()
     }
 
+    async fn lock_session_with_impersonations(&mut self, id: SessionId) -> Result<Vec<Session>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
+                s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
+                s.spent_at, s.provider_id, s.provider_session, s.actor_id, s.actor_session_id, s.actor_reason,
+                s.read_only
+            FROM iam.sessions s
+            WHERE s.tenant_id = $1 AND (s.id = $2 OR s.actor_session_id = $2)
+            ORDER BY s.id
+            FOR UPDATE
+            "#,
+            self.tenant(),
+            id.as_uuid()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Session::try_from).collect()
+    }
+
     async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let rows = sqlx::query_as!(
             Row,
@@ -324,9 +360,10 @@ impl SessionTransaction for PostgresTransaction {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at, s.provider_id, s.provider_session
+                s.spent_at, s.provider_id, s.provider_session, s.actor_id, s.actor_session_id, s.actor_reason,
+                s.read_only
             FROM iam.sessions s
-            WHERE s.tenant_id = $1 AND s.user_id = $2
+            WHERE s.tenant_id = $1 AND (s.user_id = $2 OR s.actor_id = $2)
             ORDER BY s.id
             FOR UPDATE
             "#,
@@ -346,7 +383,8 @@ impl SessionTransaction for PostgresTransaction {
             SELECT
                 s.tenant_id, s.id, s.user_id, s.ip_address, s.user_agent, s.methods, s.authenticated_at, s.created_at,
                 s.last_used_at, s.expires_at, s.refresh_tag_key, s.refresh_current, s.spent_hash, s.spent_nonce,
-                s.spent_at, s.provider_id, s.provider_session
+                s.spent_at, s.provider_id, s.provider_session, s.actor_id, s.actor_session_id, s.actor_reason,
+                s.read_only
             FROM iam.sessions s
             WHERE s.tenant_id = $1
             ORDER BY s.id
@@ -365,6 +403,7 @@ impl PostgresTransaction {
     pub(crate) async fn write_session(&mut self, change: &SessionChange) -> Result<(), StoreError> {
         match change {
             SessionChange::Start(session) => self.insert_session(session).await,
+            SessionChange::Impersonate { session, .. } => self.insert_impersonation(session).await,
             SessionChange::Refresh(session) => self.update_session(session).await,
             SessionChange::StepUp { session, .. } => self.step_up_session(session).await,
             // Only its audit entry is written.
@@ -410,6 +449,37 @@ impl PostgresTransaction {
             in_range(session.authenticated_at),
             session.provider.as_ref().map(|provider| provider.provider_id.as_uuid()),
             session.provider.as_ref().and_then(|provider| provider.session.as_deref())
+        );
+        self.execute(insert).await.map(drop)
+    }
+
+    /// Inserts a session in which another user acts. Its user has not logged in.
+    async fn insert_impersonation(&mut self, session: &Session) -> Result<(), StoreError> {
+        let (by, refresh) = (session.impersonator(), &session.refresh);
+        let insert = sqlx::query!(
+            r#"
+            INSERT INTO iam.sessions (
+                tenant_id, id, user_id, ip_address, user_agent, created_at, last_used_at, expires_at, refresh_tag_key,
+                refresh_current, methods, authenticated_at, actor_id, actor_session_id, actor_reason, read_only
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+            "#,
+            self.tenant(),
+            session.id.as_uuid(),
+            session.user_id.as_uuid(),
+            session.ip_address.map(|address| address.to_string()),
+            session.user_agent.as_ref().map(UserAgent::as_str),
+            in_range(session.created_at),
+            in_range(session.last_used_at),
+            in_range(session.expires_at),
+            refresh.tag_key.as_slice(),
+            refresh.current.as_slice(),
+            session.methods.to_string(),
+            in_range(session.authenticated_at),
+            by.map(|by| by.user.as_uuid()),
+            by.map(|by| by.session.as_uuid()),
+            session.impersonation.as_ref().map(|impersonation| impersonation.reason.as_str()),
+            by.is_some_and(|by| by.is_read_only)
         );
         self.execute(insert).await.map(drop)
     }

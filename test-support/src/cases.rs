@@ -81,6 +81,10 @@ pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
         (Constraint::Reference, assign(vec![to_stranger], admin)),
         (Constraint::Reference, RoleChange::Delete(admin.clone()).into()),
         (Constraint::Reference, SessionChange::Start(world.new_session(&stranger)).into()),
+        (
+            Constraint::Reference,
+            SessionChange::Impersonate { session: world.new_session(&stranger), grants: Vec::new() }.into(),
+        ),
     ];
     for (expected, change) in cases {
         // A transaction that creates a tenant begins under the identifier of the new tenant.

@@ -146,6 +146,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Role(RoleChange::CreateBuiltIn(_) | RoleChange::Create(_))
         | Change::Session(
             SessionChange::Start(_)
+            | SessionChange::Impersonate { .. }
             | SessionChange::Refresh(_)
             | SessionChange::RepeatRefresh(_)
             | SessionChange::StepUp { .. },

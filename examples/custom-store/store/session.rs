@@ -3,10 +3,10 @@ use std::net::IpAddr;
 use async_trait::async_trait;
 use iam_model::change::SessionChange;
 use iam_model::clock::Timestamp;
-use iam_model::context::UserAgent;
+use iam_model::context::{Impersonator, UserAgent};
 use iam_model::factor::{AuthenticationMethods, Factor};
 use iam_model::id::{IdentityProviderId, SessionId, TenantId, UserId};
-use iam_model::session::{ProviderSession, RefreshState, Session, SpentToken};
+use iam_model::session::{Impersonation, ProviderSession, RefreshState, Session, SpentToken};
 use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::tenant::Tenant;
@@ -40,6 +40,8 @@ struct SessionFields {
     #[serde(with = "RefreshFields")]
     refresh: RefreshState,
     provider: Option<ProviderSession>,
+    #[serde(with = "impersonation")]
+    impersonation: Option<Impersonation>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,6 +78,28 @@ mod methods {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<AuthenticationMethods, D::Error> {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
+mod impersonation {
+    use iam_model::context::Impersonator;
+    use iam_model::id::{SessionId, UserId};
+    use iam_model::session::Impersonation;
+    use iam_model::validate::Description;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    type Fields = (UserId, SessionId, bool, Description);
+
+    pub(super) fn serialize<S: Serializer>(found: &Option<Impersonation>, to: S) -> Result<S::Ok, S::Error> {
+        found.as_ref().map(|Impersonation { by, reason }| (by.user, by.session, by.is_read_only, reason)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Impersonation>, D::Error> {
+        let fields = Option::<Fields>::deserialize(from)?;
+        Ok(fields.map(|(user, session, is_read_only, reason)| Impersonation {
+            by: Impersonator { user, session, is_read_only },
+            reason,
+        }))
     }
 }
 
@@ -126,6 +150,7 @@ impl SessionStore for RedbStore {
                 user_status: user.status,
                 tenant_status: tenant.status,
                 expires_at: session.expires_at,
+                impersonator: session.impersonator(),
                 enrol_by: demand.restricts_session_from(user.created_at, &session.methods, has_factor),
                 authzen_identifiers: tenant.authzen_identifiers,
                 grants: view.grants(|assignment| assignment.user_id == user.id)?,
@@ -171,8 +196,14 @@ impl SessionTransaction for RedbTransaction {
         self.view().session(id)
     }
 
+    async fn lock_session_with_impersonations(&mut self, id: SessionId) -> Result<Vec<Session>, StoreError> {
+        let found =
+            self.view().select(|SessionRow(session)| session.id == id || acts(session, |by| by.session == id))?;
+        Ok(found.into_iter().map(|SessionRow(session)| session).collect())
+    }
+
     async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        self.view().sessions_of(user)
+        self.view().sessions_that(|session| session.user_id == user || acts(session, |by| by.user == user))
     }
 
     async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError> {
@@ -181,13 +212,22 @@ impl SessionTransaction for RedbTransaction {
     }
 }
 
+/// Whether a user acts in a session of another one, and fits.
+fn acts(session: &Session, fits: impl Fn(Impersonator) -> bool) -> bool {
+    session.impersonator().is_some_and(fits)
+}
+
 impl View<'_> {
     fn session(self, id: SessionId) -> Result<Option<Session>, StoreError> {
         Ok(self.get(&key(id))?.map(|SessionRow(session)| session))
     }
 
     fn sessions_of(self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        let found = self.select(|SessionRow(session)| session.user_id == user)?;
+        self.sessions_that(|session| session.user_id == user)
+    }
+
+    fn sessions_that(self, is_wanted: impl Fn(&Session) -> bool) -> Result<Vec<Session>, StoreError> {
+        let found = self.select(|SessionRow(session)| is_wanted(session))?;
         let found = found.into_iter().map(|SessionRow(session)| session).collect();
         Ok(newest_first(found, |session: &Session| (session.created_at, session.id)))
     }
@@ -200,6 +240,12 @@ impl Draft<'_> {
                 let user: Option<User> = self.view().get(&key(session.user_id))?;
                 let user = user.ok_or(StoreError::Conflict(Constraint::Reference))?;
                 self.put(User { last_login_at: Some(session.created_at), version: user.version.next(), ..user })?;
+                self.put(SessionRow(session.clone()))
+            }
+            SessionChange::Impersonate { session, .. } => {
+                if !self.view().has::<User>(&key(session.user_id))? {
+                    return Err(StoreError::Conflict(Constraint::Reference));
+                }
                 self.put(SessionRow(session.clone()))
             }
             SessionChange::Refresh(session) => {

@@ -37,11 +37,24 @@ pub enum Actor {
     Anonymous,
 }
 
+/// A user who acts in a session of another user (`docs/http-api.md#acting-as-another`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Impersonator {
+    /// The user who acts.
+    pub user: UserId,
+    /// Its own session, in which it has begun to act. Without it, it cannot go on.
+    pub session: SessionId,
+    /// Whether it can change nothing.
+    pub is_read_only: bool,
+}
+
 /// The author of a change: who makes it, in which tenant, and in which request. Audit entries name it.
 #[derive(Clone, Debug)]
 pub struct Author {
     /// Who makes the change.
     pub actor: Actor,
+    /// The user who acts in the session of the actor; `None` if the actor itself does.
+    pub impersonator: Option<Impersonator>,
     /// The tenant in which the change is made.
     pub tenant: TenantId,
     /// The directory for which an API key acts; `None` in all other calls.
@@ -58,6 +71,12 @@ impl Author {
             Actor::User { user, .. } | Actor::ApiKey { user, .. } => Some(user),
             Actor::System { .. } | Actor::Anonymous => None,
         }
+    }
+
+    /// The person behind the actor: the user who acts in its session, if another one does, or else the acting user.
+    #[must_use]
+    pub fn person(&self) -> Option<UserId> {
+        self.impersonator.map(|by| by.user).or_else(|| self.user())
     }
 }
 

@@ -302,6 +302,18 @@ pub enum Forbidden {
     /// A program cannot do this by an API key.
     #[error("An API key cannot do this. Log in.")]
     ApiKey,
+    /// A user who acts as another one cannot do this in its name.
+    #[error("You act as another user, and cannot do this in its name.")]
+    Impersonator,
+    /// A user who acts as another one cannot change anything in this session.
+    #[error("You act as another user in a session that can change nothing.")]
+    ReadOnly,
+    /// A user can act only as another person, and as none who holds all permissions.
+    #[error("You can act only as another person, and as none who holds all permissions.")]
+    NotImpersonable,
+    /// A user can act as another one only if it holds all permissions of that one itself.
+    #[error("You cannot act as a user who may do more than you: {0}.")]
+    HigherRights(Shortfall),
     /// What a directory does needs an API key of its service account.
     #[error("This API key belongs to no directory.")]
     NoDirectory,

@@ -52,6 +52,8 @@ pub enum MailKind {
     ApiKeyCreated,
     /// An account at an identity provider was linked.
     IdentityLinked,
+    /// Another user has begun to act as the person.
+    ImpersonationStarted,
 }
 
 text_enum! {
@@ -69,6 +71,7 @@ text_enum! {
         RecoveryCodeUsed = "RECOVERY_CODE_USED",
         ApiKeyCreated = "API_KEY_CREATED",
         IdentityLinked = "IDENTITY_LINKED",
+        ImpersonationStarted = "IMPERSONATION_STARTED",
     }
 }
 
@@ -88,6 +91,7 @@ impl MailKind {
         Self::RecoveryCodeUsed,
         Self::ApiKeyCreated,
         Self::IdentityLinked,
+        Self::ImpersonationStarted,
     ];
 }
 

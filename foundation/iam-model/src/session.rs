@@ -5,12 +5,14 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::context::UserAgent;
+use crate::context::{Impersonator, UserAgent};
 use crate::factor::AuthenticationMethods;
 use crate::id::{IdentityProviderId, SessionId, TenantId, UserId};
+use crate::validate::Description;
 
 /// A login that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +27,11 @@ pub struct Session {
     pub ip_address: Option<IpAddr>,
     /// The user agent with which the user logged in.
     pub user_agent: Option<UserAgent>,
-    /// By which methods the user has authenticated, at the login and again later.
+    /// By which methods the user has authenticated, at the login and again later. If another user acts in the session,
+    /// the methods of that user.
     pub methods: AuthenticationMethods,
-    /// When the user has authenticated last: at the login, or again later.
+    /// When the user has authenticated last: at the login, or again later. If another user acts in the session, the
+    /// user has not: the beginning of 1970.
     pub authenticated_at: Timestamp,
     /// When the user logged in.
     pub created_at: Timestamp,
@@ -39,6 +43,24 @@ pub struct Session {
     pub refresh: RefreshState,
     /// The session at the identity provider by which the user logged in. `None` for another login.
     pub provider: Option<ProviderSession>,
+    /// The user who acts in the session, and why. `None` for a login of the user itself.
+    pub impersonation: Option<Impersonation>,
+}
+
+/// Who acts in a session of another user, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impersonation {
+    /// The user who acts.
+    pub by: Impersonator,
+    /// Why, in its own words: 1–500 characters.
+    pub reason: Description,
+}
+
+impl Impersonation {
+    /// The shortest time for which a user acts as another one.
+    pub const MIN: TimeDelta = TimeDelta::minutes(1);
+    /// The longest time for which a user acts as another one.
+    pub const MAX: TimeDelta = TimeDelta::hours(1);
 }
 
 /// A session of a person at an identity provider.
@@ -62,6 +84,12 @@ impl Session {
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.expires_at
+    }
+
+    /// The user who acts in the session, if that is another one than its own.
+    #[must_use]
+    pub fn impersonator(&self) -> Option<Impersonator> {
+        self.impersonation.as_ref().map(|impersonation| impersonation.by)
     }
 }
 
@@ -91,6 +119,10 @@ pub enum EndReason {
     ProviderLogout,
     /// A person was linked to the account by its address, and no person could log in to it before.
     IdentityLinked,
+    /// The session of the user who acted in this one has ended.
+    ActorSession,
+    /// The user who acted in this session may not act as its user any more.
+    ActorRights,
 }
 
 text_enum! {
@@ -106,6 +138,8 @@ text_enum! {
         FactorsRemoved = "FACTORS_REMOVED",
         ProviderLogout = "PROVIDER_LOGOUT",
         IdentityLinked = "IDENTITY_LINKED",
+        ActorSession = "ACTOR_SESSION",
+        ActorRights = "ACTOR_RIGHTS",
     }
 }
 

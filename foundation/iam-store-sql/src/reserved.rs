@@ -223,6 +223,7 @@ impl Renaming {
     pub async fn write(&self, transaction: &mut dyn Transaction, ids: &IdGenerator) -> Result<(), StoreError> {
         let author = Author {
             actor: Actor::System { reason: REASON.into() },
+            impersonator: None,
             tenant: self.tenant_id,
             directory: None,
             context: RequestContext::default(),

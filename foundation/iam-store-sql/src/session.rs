@@ -1,10 +1,11 @@
 //! Sessions.
 
-use iam_model::context::UserAgent;
+use iam_model::context::{Impersonator, UserAgent};
 use iam_model::id::SessionId;
-use iam_model::session::{RefreshState, Session, SpentToken};
+use iam_model::session::{Impersonation, RefreshState, Session, SpentToken};
 use iam_model::store::SessionDetails;
 use iam_model::store_error::StoreError;
+use iam_model::validate::{Description, StoredText as _};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, bytes_32, moment, moment_optional, parse, parse_optional};
@@ -33,6 +34,25 @@ pub struct SessionRow<T> {
     pub spent_at: Option<T>,
     pub provider_id: Option<Uuid>,
     pub provider_session: Option<String>,
+    pub actor_id: Option<Uuid>,
+    pub actor_session_id: Option<Uuid>,
+    pub actor_reason: Option<String>,
+    pub read_only: bool,
+}
+
+/// Converts the columns that say who acts in a session of another user.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`] when the session of the user who acts is missing.
+pub fn impersonator(
+    actor: Option<Uuid>,
+    session: Option<Uuid>,
+    is_read_only: bool,
+) -> Result<Option<Impersonator>, StoreError> {
+    let Some(actor) = actor else { return Ok(None) };
+    let session = session.ok_or_else(|| StoreError::corrupt("sessions.actor_session_id", "is missing"))?;
+    Ok(Some(Impersonator { user: actor.into(), session: session.into(), is_read_only }))
 }
 
 impl<T: StoredMoment> TryFrom<SessionRow<T>> for Session {
@@ -54,6 +74,8 @@ impl<T: StoredMoment> TryFrom<SessionRow<T>> for Session {
         };
         let created_at = moment("sessions.created_at", row.created_at)?;
         let authenticated_at = moment_optional("sessions.authenticated_at", row.authenticated_at)?;
+        let impersonator = impersonator(row.actor_id, row.actor_session_id, row.read_only)?;
+        let reason = Description::stored(row.actor_reason.unwrap_or_default());
         Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
@@ -67,6 +89,7 @@ impl<T: StoredMoment> TryFrom<SessionRow<T>> for Session {
             expires_at: moment("sessions.expires_at", row.expires_at)?,
             refresh,
             provider: provider_session(row.provider_id, row.provider_session),
+            impersonation: impersonator.map(|by| Impersonation { by, reason }),
         })
     }
 }
@@ -89,6 +112,10 @@ pub struct SessionDetailsRow<T> {
     pub spent_at: Option<T>,
     pub provider_id: Option<Uuid>,
     pub provider_session: Option<String>,
+    pub actor_id: Option<Uuid>,
+    pub actor_session_id: Option<Uuid>,
+    pub actor_reason: Option<String>,
+    pub read_only: bool,
     pub user_id: Uuid,
     pub user_kind: String,
     pub user_email: String,
@@ -143,6 +170,10 @@ impl<T: StoredMoment> SessionDetailsRow<T> {
             spent_at: self.spent_at,
             provider_id: self.provider_id,
             provider_session: self.provider_session,
+            actor_id: self.actor_id,
+            actor_session_id: self.actor_session_id,
+            actor_reason: self.actor_reason,
+            read_only: self.read_only,
         };
         let user = UserRow {
             tenant_id: self.tenant_id,

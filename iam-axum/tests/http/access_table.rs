@@ -118,6 +118,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("GET /users/{id}/sessions", PERSONS),
     ("POST /users/{id}/logout-all", PERSONS),
     ("DELETE /sessions/{id}", PERSONS),
+    ("POST /users/{id}/impersonations", EVERYWHERE),
     ("GET /permissions", TENANTS),
     ("POST /permissions", NONE),
     ("DELETE /permissions/{id}", TENANTS),
@@ -582,6 +583,7 @@ impl<'a> World<'a> {
             "POST /users/{id}/api-keys (without permissions)" => json!({ "name": "key", "permissions": [] }),
             "PATCH /api-keys/{id}" => json!({ "permissions": [] }),
             "POST /api-keys/{id}/rotate" => json!({}),
+            "POST /users/{id}/impersonations" => json!({ "reason": "A question about an order", "seconds": 600 }),
             "POST /auth/introspect" => json!({ "token": owner.access }),
             "POST /domains" => {
                 self.remove_domains(by).await;

@@ -102,6 +102,7 @@ mod health;
 mod home;
 mod idempotency;
 mod identity_provider;
+mod impersonation;
 mod introspection;
 mod invitation;
 mod isolation;

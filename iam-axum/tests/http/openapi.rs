@@ -192,6 +192,7 @@ fn every_operation_of_the_contract_is_described() {
         "GET /users/{id}/sessions",
         "POST /users/{id}/logout-all",
         "DELETE /sessions/{id}",
+        "POST /users/{id}/impersonations",
         "GET /tenants/{id}",
         "PATCH /tenants/{id}",
         "GET /audit-logs",

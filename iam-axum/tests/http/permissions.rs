@@ -26,7 +26,7 @@ in_memory_with_mail![
 ];
 
 /// The resources of the built-in permissions.
-const RESOURCES: [&str; 15] = [
+const RESOURCES: [&str; 16] = [
     "users",
     "role-assignments",
     "roles",
@@ -42,6 +42,7 @@ const RESOURCES: [&str; 15] = [
     "domains",
     "identity-providers",
     "directories",
+    "impersonations",
 ];
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -54,7 +55,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = String> {
 /// The tenant for one operation: its administrator, another user, and the resource that the operation needs.
 pub(crate) struct Fixture {
     pub(crate) administrator: Person,
-    other: Person,
+    pub(crate) other: Person,
     /// A role without permissions. To assign it, a caller needs only the permission to assign.
     empty_role: String,
     /// The id in the path.
@@ -151,7 +152,7 @@ impl Fixture {
     }
 
     /// Makes the factor that an operation needs, for its caller.
-    async fn set_up_factor(&mut self, app: &TestApp, operation: &Operation, owner: &Person) {
+    pub(crate) async fn set_up_factor(&mut self, app: &TestApp, operation: &Operation, owner: &Person) {
         let authenticator = match operation.path.as_str() {
             "/auth/factors/totp" | "/auth/factors/passkeys/options" => return,
             "/auth/factors/passkeys" => {

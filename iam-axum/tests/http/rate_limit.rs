@@ -27,6 +27,7 @@ in_memory![
     the_token_of_an_ended_session_does_not_use_up_the_users_limit,
     a_rate_limited_request_does_not_call_the_store,
     a_key_has_a_limit_of_its_own,
+    a_user_who_acts_as_another_one_uses_up_its_own_limit,
     an_unknown_key_counts_for_the_address_before_it_is_looked_for,
     an_ipv6_network_of_64_bits_is_one_client,
     only_trusted_proxies_set_the_client_address_of_a_request,
@@ -221,6 +222,15 @@ async fn a_key_has_a_limit_of_its_own(app: TestApp) {
     by(&one, "198.51.100.3").await.problem("rate-limited");
     assert_eq!(remaining(&by(&other, ADDRESS).await), 2);
     assert_eq!(remaining(&me(&app, &ada).await), 2);
+}
+
+async fn a_user_who_acts_as_another_one_uses_up_its_own_limit(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    let acting = app.acting(&ada, &bob).await;
+    let app = limited(&app, 10, 20, 30);
+    let left = async |person: &Person| remaining(&me(&app, person).await);
+    assert_eq!((left(&acting).await, left(&ada).await, left(&bob).await), (9, 8, 9));
 }
 
 async fn an_unknown_key_counts_for_the_address_before_it_is_looked_for(app: TestApp) {

@@ -93,6 +93,7 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
     let held = app.role(ada, "HELD", &["users:read"]).await;
     app.assign(ada, &bob, "HELD", None, None).await;
     let invitation = json!({ "email": "eve@example.com", "roles": [{ "roleId": admin }] });
+    let acting = json!({ "reason": "A question about an order", "seconds": 600 });
     let password = json!({ "currentPassword": PASSWORD, "newPassword": "N3w&Password" });
     let email = json!({ "newEmail": "new@example.com", "currentPassword": PASSWORD });
     let [changed_provider, removed_provider] =
@@ -120,6 +121,7 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         post(&format!("/users/{}/logout-all", grace.user), None),
         delete(format!("/sessions/{}", second.session)),
         delete(format!("/sessions/{}", grace.session)),
+        post(&format!("/users/{bob}/impersonations"), Some(acting)),
         post("/auth/factors/totp", Some(json!({}))),
         post(&format!("/auth/factors/totp/{}/confirm", pending.id), Some(json!({ "code": code }))),
         post("/auth/factors/passkeys/options", None),

@@ -16,6 +16,7 @@ use axum::{Extension, Router};
 use iam_axum::Problem;
 use iam_core::factor::{Factor, FactorKind, FactorList};
 use iam_core::session::{Me, Session};
+use iam_core::user::User;
 use iam_core::{Error, SessionId};
 use serde::Deserialize;
 
@@ -66,7 +67,7 @@ struct AccountPage {
     /// `None` where the console offers no provider, and in a session that can only be used to set up a factor.
     linked: Option<Linked>,
     /// `None` in such a session.
-    sessions: Option<Vec<Session>>,
+    sessions: Option<Vec<(Session, Option<User>)>>,
     /// `None` in such a session, too.
     keys: Option<Keys>,
     current: Option<SessionId>,
@@ -124,7 +125,7 @@ async fn page_of(console: &Console, person: &WithoutFactor) -> Result<AccountPag
     let (linked, sessions, keys) = if *is_restricted {
         (None, None, None)
     } else {
-        let sessions = iam.sessions().list(caller, me.user.id).await?;
+        let sessions = iam.sessions().list_with_actors(caller, me.user.id).await?;
         let keys = Keys::of(console, signed_in, &frame, me.user.id).await?;
         (Linked::of(console, signed_in).await?, Some(sessions), Some(keys))
     };

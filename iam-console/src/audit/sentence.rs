@@ -14,7 +14,7 @@ const LABELS: [&str; 4] = ["email", "name", "displayName", "url"];
 pub(crate) async fn names_of(iam: &Iam, caller: &Caller, entries: &[AuditEntry]) -> Result<Names, Error> {
     let (mut users, mut organizations, mut roles) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries {
-        users.extend([entry.user_id, target_of(entry)].into_iter().flatten());
+        users.extend([entry.user_id, target_of(entry), impersonator_of(entry)].into_iter().flatten());
         organizations.extend(entry.organization_id);
         if entry.resource_type == ResourceType::ROLE && own_label(entry).is_none() {
             roles.extend(entry.resource_id.as_ref().and_then(|id| id.parse::<RoleId>().ok()));
@@ -32,11 +32,17 @@ pub(crate) fn sentence(entry: &AuditEntry, names: &Names) -> String {
         None if entry.metadata.contains_key("system") => english::SERVICE_ACTED.to_owned(),
         None => english::ANONYMOUS_ACTED.to_owned(),
     };
+    let by = impersonator_of(entry).map(|id| names.user(id));
+    let actor = match &by {
+        Some(by) if !entry.action.starts_with("IMPERSONATION_") => english::acting_as(by, &actor),
+        _ => actor,
+    };
     let fields = entry.metadata.get("changedFields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     english::entry_sentence(&EntryFacts {
         resource_type: entry.resource_type.as_str(),
         action: &entry.action,
         actor: &actor,
+        by: by.as_deref().unwrap_or_default(),
         subject: &subject_of(entry, names),
         user: &target.map(|id| names.user(id)).unwrap_or_default(),
         is_own: target.is_some() && target == entry.user_id,
@@ -48,6 +54,11 @@ pub(crate) fn sentence(entry: &AuditEntry, names: &Names) -> String {
         is_by_group: entry.metadata.contains_key("directoryGroupId"),
         fields: &fields.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
     })
+}
+
+/// Returns the user who has acted as the one whom an entry names.
+fn impersonator_of(entry: &AuditEntry) -> Option<UserId> {
+    text_in(&entry.metadata, "actorId").filter(|_| entry.is_of_service())?.parse().ok()
 }
 
 /// Returns the user whom an entry is about.
@@ -92,6 +103,7 @@ mod tests {
             resource_type,
             action,
             actor: "ada",
+            by: "eve",
             subject: "thing",
             user: "kate",
             is_own: false,

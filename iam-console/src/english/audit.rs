@@ -130,6 +130,8 @@ pub(crate) struct EntryFacts<'a> {
     pub(crate) action: &'a str,
     /// The acting user.
     pub(crate) actor: &'a str,
+    /// The person who acts as that user.
+    pub(crate) by: &'a str,
     /// The name of the resource.
     pub(crate) subject: &'a str,
     /// The user whom it is about.
@@ -156,9 +158,14 @@ impl EntryFacts<'_> {
     }
 }
 
+/// Names a user in whose session another person acts.
+pub(crate) fn acting_as(by: &str, user: &str) -> String {
+    format!("{by} as {user}")
+}
+
 /// Returns the sentence of an entry.
 pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
-    let EntryFacts { actor, subject, user, role, place, fields, .. } = *facts;
+    let EntryFacts { actor, by, subject, user, role, place, fields, .. } = *facts;
     let of_user = if facts.is_own || user.is_empty() { String::new() } else { format!(" of {user}") };
     let fields = if fields.is_empty() { String::new() } else { format!(" ({fields})") };
     let the = |noun: &str| if subject.is_empty() { format!("the {noun}") } else { format!("the {noun} {subject}") };
@@ -208,6 +215,8 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("SESSION", "LOGIN") => format!("{actor} signed in"),
         ("SESSION", "LOGOUT") => session_ended(facts),
         ("SESSION", "TOKEN_REFRESH") => format!("{actor} continued a session"),
+        ("SESSION", "IMPERSONATION_STARTED") => format!("{by} began to act as {actor}"),
+        ("SESSION", "IMPERSONATION_ENDED") => format!("{by} no longer acts as {actor}"),
         ("SESSION", "UPDATE") => format!("{actor} proved its identity again"),
         ("AUDIT_LOG", "READ") => format!("{actor} exported the audit log"),
         ("AUDIT_LOG", "UPDATE") => format!("{actor} changed the retention of the audit log"),

@@ -20,6 +20,14 @@ pub(crate) const ROLES_HIDDEN: &str = "You may not see the roles of this user.";
 pub(crate) const USER_HAS_NO_SESSIONS: &str = "This user is not signed in anywhere.";
 pub(crate) const SESSIONS_HIDDEN: &str = "You may not see the sessions of this user.";
 pub(crate) const END_ALL_SESSIONS: &str = "End all sessions";
+pub(crate) const ACT_AS_USER: &str = "Act as this user";
+pub(crate) const ACT_AS_USER_WHAT: &str = "You see and do what this user may see and do, for a limited time. The user \
+     gets a message, and the log names both of you.";
+pub(crate) const ACT_REASON_HINT: &str = "The user and the log see it.";
+pub(crate) const FOR_HOW_LONG: &str = "For how long";
+pub(crate) const ACTING_TIMES: [(u32, &str); 4] =
+    [(300, "5 minutes"), (900, "15 minutes"), (1_800, "30 minutes"), (3_600, "1 hour")];
+pub(crate) const ACT_READ_ONLY: &str = "Only look: nothing can be changed";
 pub(crate) const SUSPEND_WHAT: &str =
     "The user can then no longer sign in until you reactivate the account. All sessions of the user end.";
 pub(crate) const SUSPEND_CONFIRM: &str = "Suspend this user";

@@ -22,15 +22,15 @@ use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::users::{EXTERNAL_ID, HOME};
+use crate::users::{EXTERNAL_ID, HOME, act};
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
 #[template(path = "user.html")]
-struct UserPage {
+pub(super) struct UserPage {
     frame: Frame,
     notice: &'static str,
-    error: String,
+    pub(super) error: String,
     user: User,
     /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
     version: String,
@@ -42,9 +42,11 @@ struct UserPage {
     /// The groups that give some of them.
     groups: GroupNames,
     /// `None` if the caller may not see them.
-    sessions: Option<Vec<Session>>,
+    sessions: Option<Vec<(Session, Option<User>)>>,
     current: Option<SessionId>,
     keys: Keys,
+    /// The field for the reason to act as the user; `None` if the person may not.
+    pub(super) act: Option<Field>,
     /// Whether the user is the person of this page.
     is_self: bool,
     is_changeable: bool,
@@ -92,7 +94,7 @@ impl UserPage {
 }
 
 /// Returns the page of a user, with the typed values instead of the names and the e-mail that the user has.
-async fn page_of(
+pub(super) async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
     id: UserId,
@@ -136,9 +138,10 @@ async fn page_of(
         fields,
         roles,
         groups,
-        sessions: if_allowed(iam.sessions().list(caller, id).await)?,
+        sessions: if_allowed(iam.sessions().list_with_actors(caller, id).await)?,
         current: caller.require_user().ok().map(|(_, session)| session),
         keys: if is_deleted { keys.of_deleted() } else { keys },
+        act: act::reason(&frame, &user, is_self),
         is_self,
         is_changeable: may_update && !is_deleted,
         may_end_sessions: is_self || frame.may(&permission::SESSIONS_DELETE),

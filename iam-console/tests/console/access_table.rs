@@ -44,6 +44,7 @@ const OFFERED: &[&str] = &[
     "POST /users/{id}/reactivate",
     "POST /users/{id}/logout-all",
     "DELETE /sessions/{id}",
+    "POST /users/{id}/impersonations",
     "GET /roles",
     "POST /roles",
     "GET /roles/{id}",
@@ -432,6 +433,10 @@ impl World {
                 let user = self.user(target).await;
                 let session = self.session(target, &user).await.to_string();
                 self.does(by, &format!("/users/{}/end-session", user.id), &[("session", &session)]).await
+            }
+            "POST /users/{id}/impersonations" => {
+                let path = format!("/users/{}/act", self.user(target).await.id);
+                self.does(by, &path, &[("reason", "A question about an order"), ("seconds", "300")]).await
             }
             "GET /roles" => {
                 let role = self.role(target).await;

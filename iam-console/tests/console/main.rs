@@ -5,6 +5,7 @@ mod access;
 mod access_reviews;
 mod access_table;
 mod account;
+mod acting;
 mod app;
 mod attack;
 mod audit;

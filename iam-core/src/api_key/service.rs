@@ -88,6 +88,7 @@ impl ApiKeys<'_> {
         idempotency: Option<&Idempotency>,
     ) -> Result<(ApiKey, Option<ApiKeyToken>)> {
         caller.refuse_api_key()?;
+        caller.refuse_impersonator()?;
         let iam = self.0;
         let new = new.validate(iam.now())?;
         self.admit(caller, Some(user), &permission::API_KEYS_CREATE)?;
@@ -174,6 +175,7 @@ impl ApiKeys<'_> {
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let (_, before) = self.lock(&mut work, id, &permission::API_KEYS_UPDATE).await?;
+        caller.refuse_impersonator()?;
         if caller.is_in_session_of(before.user_id) {
             work.require_fresh().await?;
         }
@@ -215,6 +217,7 @@ impl ApiKeys<'_> {
         idempotency: Option<&Idempotency>,
     ) -> Result<(ApiKey, Option<ApiKeyToken>)> {
         caller.refuse_api_key()?;
+        caller.refuse_impersonator()?;
         check_overlap(overlap)?;
         let once = self.0.once(caller, idempotency, &ResourceType::API_KEY);
         let mut work = self.0.begin(caller).await?;
@@ -251,6 +254,7 @@ impl ApiKeys<'_> {
     pub async fn delete(&self, caller: &Caller, id: ApiKeyId) -> Result<()> {
         let mut work = self.0.begin(caller).await?;
         let (_, key) = self.lock(&mut work, id, &permission::API_KEYS_DELETE).await?;
+        caller.refuse_impersonator()?;
         if caller.is_in_session_of(key.user_id) {
             work.require_fresh().await?;
         }

@@ -34,7 +34,8 @@ impl Audit<'_> {
     /// - other entries about no user that contain the user's full name, or an e-mail address that was the user's at
     ///   that time or earlier.
     ///
-    /// Entries of the user's actions, and its failed logins, lose the client's address and user agent. All other data
+    /// Entries of the user's actions, also of those in which it acted as another user, and its failed logins, lose the
+    /// client's address and user agent. All other data
     /// stays. The identities of the user are removed, and what a directory says of it. The user itself does not change:
     /// data that the tenant must not keep has to be changed separately.
     ///
@@ -273,7 +274,19 @@ impl Person {
         let is_known = entry.context.ip_address.is_some() || entry.context.user_agent.is_some();
         // A failed login has no user. It is found by its e-mail address, until that is erased.
         let is_attempt = || *entry.action == *action::LOGIN_FAILURE && self.has_details_in(entry);
-        is_known && !entry.salts.origin.is_destroyed() && (entry.user_id == Some(self.user) || is_attempt())
+        is_known && !entry.salts.origin.is_destroyed() && (self.has_sent(entry) || is_attempt())
+    }
+
+    /// Returns whether the person has sent the request of an entry. Where a user acts as another one, it is the one who
+    /// acts. Otherwise, that user could erase its own traces by the erasure of the other one.
+    fn has_sent(&self, entry: &AuditEntry) -> bool {
+        let sender: Option<UserId> =
+            ["endedBy", "actorId"].into_iter().find_map(|name| known(&entry.metadata, name)?.parse().ok());
+        match sender {
+            Some(sender) if entry.is_of_service() => sender == self.user,
+            // An application may have written such a field before it was reserved.
+            sender => entry.user_id == Some(self.user) || sender == Some(self.user),
+        }
     }
 
     /// Returns whether these values, which were written at the given moment, contain an address or the full name of
@@ -565,6 +578,14 @@ mod tests {
         let mut erased = by(Some(7));
         erased.erase_origin();
         assert!(!ada().has_origin_of(&erased));
+        // Where a user acts as another one, it is the one who acts. Only the service knows that.
+        let acted = |user: u128, actor: u128| {
+            let metadata = json!({ "actorId": Uuid::from_u128(actor) });
+            AuditEntry { user_id: Some(Uuid::from_u128(user).into()), ..event(&metadata) }
+        };
+        let of_service = |entry| AuditEntry { resource_type: ResourceType::USER, ..entry };
+        assert!(ada().has_origin_of(&of_service(acted(8, 7))) && !ada().has_origin_of(&of_service(acted(7, 8))));
+        assert!(ada().has_origin_of(&acted(8, 7)) && ada().has_origin_of(&acted(7, 8)));
         let unknown = AuditEntry { context: iam_model::context::RequestContext::default(), ..by(Some(7)) };
         assert!(!ada().has_origin_of(&unknown), "it never had personal values");
     }

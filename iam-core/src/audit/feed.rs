@@ -95,14 +95,15 @@ impl<'a> Audit<'a> {
     }
 
     /// Counts an open stream of events of the caller's user, until the returned value is dropped. An API key counts for
-    /// its user; trusted code is not counted. A host program that lets users [`follow`](Self::follow) their log holds
-    /// one for as long as such a feed waits or its events are sent.
+    /// its user, and a session in which another user acts for that other one; trusted code is not counted. A host
+    /// program that lets users [`follow`](Self::follow) their log holds one for as long as such a feed waits or its
+    /// events are sent.
     ///
     /// # Errors
     ///
     /// [`Error::TooManyStreams`] if the user has ten open streams in this process, or its tenant a hundred.
     pub fn open_stream(&self, caller: &Caller) -> Result<OpenStream> {
-        self.0.event_streams.open(caller.user().map(|user| (caller.tenant(), user)))
+        self.0.event_streams.open(caller.person().map(|user| (caller.tenant(), user)))
     }
 }
 

@@ -13,13 +13,14 @@ pub(crate) use crate::cache::versions::ReadVersion;
 
 use std::hash::Hash;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use iam_model::access::Authority;
+use iam_model::access::{Authority, Until};
 use iam_model::api_key::{ApiKey, ApiKeySecret};
 use iam_model::assignment::{Grant, GrantOrganization};
 use iam_model::clock::Timestamp;
+use iam_model::context::Impersonator;
 use iam_model::error::Forbidden;
 use iam_model::id::{ApiKeyId, OrganizationId, SessionId, TenantId, UserId};
 use iam_model::organization::{Ancestry, Position};
@@ -89,9 +90,20 @@ pub(crate) struct CachedSession {
     /// From when on the session is restricted, if it is.
     pub(crate) enrol_by: Option<Timestamp>,
     pub(crate) authzen_identifiers: AuthzenIdentifiers,
+    /// The user who acts in the session, if that is another one than its own.
+    pub(crate) impersonator: Option<Impersonator>,
     pub(crate) authority: Arc<Authority>,
     /// All role assignments of the user, including expired ones.
-    pub(crate) grants: Box<[Grant]>,
+    pub(crate) grants: Arc<[Grant]>,
+    /// The result of the last comparison of the rights of both users.
+    covered: RwLock<Option<Covered>>,
+}
+
+/// Until when the user who acts in a session of another one holds all rights of that one.
+struct Covered {
+    /// The state of its own session, by which the comparison was made. Its rights are those of the same state alone.
+    by: Weak<CachedSession>,
+    until: Until,
 }
 
 /// The cached form of an [`ApiKeySnapshot`].
@@ -384,6 +396,18 @@ impl CachedSession {
         require_factor(self.enrol_by, now)
     }
 
+    /// Whether it is known that the user of a session whose state is `by` may act as the user of this one at `now`.
+    pub(crate) fn is_covered_by(&self, by: &Arc<Self>, now: Timestamp) -> bool {
+        let covered = self.covered.read().unwrap_or_else(PoisonError::into_inner);
+        covered.as_ref().is_some_and(|covered| covered.by.as_ptr() == Arc::as_ptr(by) && covered.until.is_after(now))
+    }
+
+    /// Keeps until when it may, unless the rights of one of them change before.
+    pub(crate) fn keep_covered(&self, by: &Arc<Self>, until: Until) {
+        let covered = Covered { by: Arc::downgrade(by), until };
+        *self.covered.write().unwrap_or_else(PoisonError::into_inner) = Some(covered);
+    }
+
     /// Returns the approximate size in bytes.
     fn size(&self) -> usize {
         size_of::<Self>() + self.authority.size() + self.grants.iter().map(Grant::size).sum::<usize>()
@@ -392,17 +416,28 @@ impl CachedSession {
 
 impl From<SessionSnapshot> for CachedSession {
     fn from(read: SessionSnapshot) -> Self {
-        let SessionSnapshot { user_id, user_status, tenant_status, expires_at, enrol_by, authzen_identifiers, grants } =
-            read;
+        let SessionSnapshot {
+            user_id,
+            user_status,
+            tenant_status,
+            expires_at,
+            impersonator,
+            enrol_by,
+            authzen_identifiers,
+            grants,
+        } = read;
         Self {
             user_id,
             user_status,
             tenant_status,
             expires_at,
-            enrol_by,
+            // A user who acts as another one has to authenticate by a factor in its own session.
+            enrol_by: enrol_by.filter(|_| impersonator.is_none()),
             authzen_identifiers,
+            impersonator,
             authority: Arc::new(Authority::of(&grants)),
             grants: grants.into(),
+            covered: RwLock::default(),
         }
     }
 }

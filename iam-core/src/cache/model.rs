@@ -215,6 +215,7 @@ impl<'a> World<'a> {
             user_status: UserStatus::Active,
             tenant_status: TenantStatus::Active,
             expires_at: at(seen as i64),
+            impersonator: None,
             enrol_by: None,
             authzen_identifiers: AuthzenIdentifiers::default(),
             grants: vec![self.test_tree.grant("users:read", organization, None)],

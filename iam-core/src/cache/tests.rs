@@ -1,6 +1,8 @@
 //! The cache of sessions as authenticated requests see it, over the in-memory store, with a feed that the tests
 //! control.
 
+mod impersonation;
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -624,6 +626,7 @@ fn a_session_admits_its_active_user_in_an_active_tenant_until_it_expires() {
             user_status,
             tenant_status,
             expires_at,
+            impersonator: None,
             enrol_by: None,
             authzen_identifiers: AuthzenIdentifiers::default(),
             grants,
@@ -696,6 +699,7 @@ fn the_weight_of_an_entry_is_about_its_size() {
             user_status: UserStatus::Active,
             tenant_status: TenantStatus::Active,
             expires_at: now,
+            impersonator: None,
             enrol_by: None,
             authzen_identifiers: AuthzenIdentifiers::default(),
             grants: (0..grants).map(grant).collect(),

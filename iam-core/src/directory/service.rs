@@ -247,6 +247,7 @@ impl Directories<'_> {
 async fn require_to_adopt(work: &mut UnitOfWork<'_>, grantor: &LockedRights) -> Result<()> {
     grantor.rights().require(&permission::DIRECTORIES_UPDATE)?;
     grantor.rights().require(&permission::USERS_UPDATE)?;
+    work.caller().refuse_impersonator()?;
     work.require_fresh().await
 }
 

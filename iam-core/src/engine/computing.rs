@@ -17,6 +17,9 @@ use tokio::sync::oneshot;
 
 use crate::hashing::Priority;
 
+/// The number of patterns of permissions that a comparison of rights may read on an async thread.
+pub(super) const CHECKED_AT_ONCE: usize = 5_000;
+
 /// How many previews of one tenant are computed or wait at a time (`docs/foresight.md#before-a-change-the-preview`).
 const MAX_PREVIEWS: usize = 2;
 

@@ -22,6 +22,16 @@ impl LockedRights {
         self.authority.patterns()
     }
 
+    /// The rights by themselves, for a computation that goes on beside the unit of work.
+    pub(super) fn authority(&self) -> &Arc<Authority> {
+        &self.authority
+    }
+
+    /// When they were read.
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
+    }
+
     /// The caller's rights.
     pub(crate) fn rights(&self) -> Rights<'_> {
         Rights::new(&self.authority, self.now)

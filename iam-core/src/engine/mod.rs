@@ -3,6 +3,7 @@
 mod after_commit;
 mod computing;
 mod event_streams;
+mod impersonation;
 mod in_flight;
 mod locked_rights;
 mod once;
@@ -316,10 +317,11 @@ impl Engine {
             }
             Actor::System { .. } | Actor::Anonymous => return Ok(caller.clone()),
         };
-        let snapshot = self.session_snapshot(caller.tenant(), session, now).await?;
-        let snapshot = snapshot.filter(|snapshot| snapshot.admits(user, now)).ok_or(Unauthenticated::InvalidToken)?;
-        snapshot.require_factor(now)?;
-        Ok(caller.clone().with_authority(Arc::clone(&snapshot.authority)))
+        let tenant = caller.tenant();
+        let snapshot = self.session_snapshot(tenant, session, now).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let admitted = self.admit((tenant, session, user), snapshot, caller.context()).await?;
+        admitted.restriction?;
+        Ok(caller.clone().with_authority(Arc::clone(&admitted.session.authority)))
     }
 
     /// Returns the state of a session, from the cache or from the store.

@@ -53,11 +53,13 @@ impl<'a> Once<'a> {
     ) -> Self {
         Self(idempotency.map(|idempotency| {
             let tenant = caller.tenant();
-            let actor = match caller.actor() {
-                Actor::User { user, .. } => format!("user {user}"),
-                Actor::ApiKey { key, .. } => format!("API key {key}"),
-                Actor::System { reason } => format!("system {reason}"),
-                Actor::Anonymous => "anonymous".to_owned(),
+            let actor = match (caller.actor(), caller.impersonator()) {
+                (Actor::User { user, .. }, None) => format!("user {user}"),
+                // Neither of both may get the answers of the other one.
+                (Actor::User { user, .. }, Some(by)) => format!("user {user} by {}", by.session),
+                (Actor::ApiKey { key, .. }, _) => format!("API key {key}"),
+                (Actor::System { reason }, _) => format!("system {reason}"),
+                (Actor::Anonymous, _) => "anonymous".to_owned(),
             };
             let key = idempotency.key.as_str().as_bytes();
             Request {

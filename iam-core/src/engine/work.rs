@@ -22,13 +22,11 @@ use uuid::Uuid;
 use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::after_commit::{AfterCommit, PendingEffects};
-use crate::engine::computing::Computing;
+use crate::engine::computing::{CHECKED_AT_ONCE, Computing};
+use crate::engine::impersonation::act_as;
 use crate::engine::in_flight::Permit;
 use crate::engine::locked_rights::LockedRights;
 use crate::engine::trial::TrialChanges;
-
-/// The number of patterns of permissions that an escalation check may read on an async thread.
-const CHECKED_AT_ONCE: usize = 5_000;
 
 /// Changes of a caller in its tenant, with their audit entries.
 ///
@@ -138,10 +136,38 @@ impl<'a> UnitOfWork<'a> {
         let authority = match self.caller.actor() {
             Actor::System { .. } => Authority::everything(),
             Actor::Anonymous => Authority::of([]),
-            Actor::User { user, .. } => self.authority_of(*user).await?.ok_or(Unauthenticated::InvalidToken)?,
+            Actor::User { user, .. } => {
+                let grants = self.grants_of_active(*user).await?.ok_or(Unauthenticated::InvalidToken)?;
+                self.require_impersonator_to_cover(&grants).await?;
+                Authority::of(&grants)
+            }
             Actor::ApiKey { user, key } => self.authority_of_key(*user, *key).await?.ok_or(Unauthenticated::ApiKey)?,
         };
         Ok(self.grant_by(authority))
+    }
+
+    /// Checks that the user who acts in the session of the caller, if another one does, may do so: it holds the rights
+    /// that the user of the session has now.
+    async fn require_impersonator_to_cover(&mut self, grants: &[Grant]) -> Result<()> {
+        let Some(by) = self.caller.impersonator() else { return Ok(()) };
+        let rights = self.authority_of(by.user).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let rights = LockedRights::new(rights, self.now());
+        self.require_to_act_as(&rights, grants).await.map_err(|error| match error {
+            Error::Forbidden(_) => Unauthenticated::InvalidToken.into(),
+            other => other,
+        })
+    }
+
+    /// Checks that the holder of rights may act as a user with these role assignments. A long comparison runs beside
+    /// the async threads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Rights::act_as`](iam_model::access::Rights::act_as).
+    pub(crate) async fn require_to_act_as(&mut self, rights: &LockedRights, grants: &[Grant]) -> Result<()> {
+        let (rights, grants) = (rights.clone(), Arc::from(grants));
+        let until = act_as(self.computing, self.caller.tenant(), rights.authority(), &grants, rights.now());
+        until.await.map(drop)
     }
 
     /// Locks the tenant and reads the rights of the user who has invited the caller, or of trusted code. They count for
@@ -231,11 +257,13 @@ impl<'a> UnitOfWork<'a> {
         Ok(self.reads().lineages(organizations).await?.into_iter().collect())
     }
 
-    /// Does the escalation check for a change, and returns the change. [`apply`](Self::apply) does it for every change.
-    /// A service calls this only if it can refuse the change for another reason after the check.
+    /// Does the escalation check for a change, and returns the change. A user who acts as another one can make only
+    /// some changes. [`apply`](Self::apply) checks that for every change. A service calls this only if it can refuse
+    /// the change for another reason after the check.
     pub(crate) async fn check_granted_rights(&mut self, change: impl Into<Change>) -> Result<Change> {
         let (author, now) = (self.caller.author().clone(), self.now());
         let change = change.into();
+        change.check_impersonator(&author, now)?;
         let gives_protections = change.gives_protections(&author, now);
         let (change, refused) =
             self.check_escalation(change, move |change| change.granted_rights(&author, now)).await?;
@@ -251,6 +279,7 @@ impl<'a> UnitOfWork<'a> {
     /// Does the escalation check for new grants, and returns them. If the caller may not make one of them, the error
     /// comes with its number.
     pub(crate) async fn check_grants(&mut self, grants: Vec<Grant>) -> Result<(Vec<Grant>, Option<(usize, Error)>)> {
+        self.caller.refuse_impersonator()?;
         let now = self.now();
         let gives_protections = grants.iter().any(|grant| GrantedRights::of(grant).change_protections(now));
         let (grants, refused) =
@@ -327,7 +356,9 @@ impl<'a> UnitOfWork<'a> {
     /// # Errors
     ///
     /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation) if the change gives rights that the caller
-    /// does not hold; [`Unauthenticated::NotFresh`] and [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) if
+    /// does not hold; [`Forbidden::Impersonator`](iam_model::error::Forbidden::Impersonator) and
+    /// [`Forbidden::ReadOnly`](iam_model::error::Forbidden::ReadOnly) for a change that a user who acts as another one
+    /// cannot make; [`Unauthenticated::NotFresh`] and [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) if
     /// it gives the rights to change what protects the tenant; and the errors of the store, for instance a violated
     /// constraint. After an error, the unit of work can only be dropped.
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {

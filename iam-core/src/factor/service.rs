@@ -349,6 +349,7 @@ impl Factors<'_> {
     /// [`Forbidden::SecondFactorRequired`], [`Forbidden::NotAUser`] for trusted code.
     pub async fn remove(&self, caller: &Caller, id: FactorId) -> Result<()> {
         let iam = self.0;
+        caller.refuse_impersonator()?;
         iam.require_recent(caller).await?;
         let tenant = self.own_tenant(caller).await?;
         let needs_passkey = !iam.logs_in_without_passkey(tenant.id, caller.require_user()?.0).await?;
@@ -395,6 +396,7 @@ impl Factors<'_> {
         caller: &Caller,
         idempotency: Option<&Idempotency>,
     ) -> Result<IssuedCodes> {
+        caller.refuse_impersonator()?;
         self.0.require_recent(caller).await?;
         let tenant = self.own_tenant(caller).await?;
         let once = self.0.once(caller, idempotency, &ResourceType::FACTOR);
@@ -428,6 +430,7 @@ impl Factors<'_> {
         if caller.user() == Some(user) {
             return Err(Conflict::OwnFactors.into());
         }
+        caller.refuse_impersonator()?;
         iam.require_fresh(caller).await?;
         let mut work = iam.begin(caller).await?;
         let Subject { user, grants, .. } = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await?;
@@ -461,6 +464,7 @@ impl Factors<'_> {
 
     /// Returns the tenant of a caller that may set up a factor now.
     async fn tenant_for_setup(&self, caller: &Caller) -> Result<Tenant> {
+        caller.refuse_impersonator()?;
         caller.require_user()?;
         self.0.require_recent(caller).await?;
         let tenant = self.own_tenant(caller).await?;

@@ -102,6 +102,7 @@ impl Federation<'_> {
         if !is_own {
             iam.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
         }
+        caller.refuse_impersonator()?;
         iam.require_fresh(caller).await?;
         let user = identity.ok_or_else(not_found)?.user_id;
         let has_password = iam.logs_in_by_password(caller.tenant(), user).await?;

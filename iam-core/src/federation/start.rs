@@ -86,6 +86,7 @@ impl Federation<'_> {
     /// Those of [`start`](Self::start), [`Unauthenticated::NotFresh`],
     /// [`Error::Forbidden`] for a caller without a session.
     pub async fn start_linking(&self, caller: &Caller, start: StartFederation) -> Result<StartedFederation> {
+        caller.refuse_impersonator()?;
         let (user, session) = caller.require_user()?;
         self.0.require_fresh(caller).await?;
         start.validate(&self.0.settings.federation_redirects)?;
@@ -104,6 +105,7 @@ impl Federation<'_> {
     /// Those of [`start`](Self::start), [`Error::Validation`] which names `providerId` for another provider than that of
     /// the session; [`Error::Forbidden`] for a caller without a session.
     pub async fn start_step_up(&self, caller: &Caller, start: StartFederation) -> Result<StartedFederation> {
+        caller.refuse_impersonator()?;
         let (user, id) = caller.require_user()?;
         start.validate(&self.0.settings.federation_redirects)?;
         let session = self.0.store.session(caller.tenant(), id).await?.ok_or(Unauthenticated::InvalidToken)?;

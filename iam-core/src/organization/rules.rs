@@ -249,7 +249,7 @@ mod tests {
         };
         let Some(change) = decision.change.map(Change::from) else { return "unchanged".to_owned() };
         let (tenant, context) = (TenantId::NONE, RequestContext::default());
-        let author = Author { actor: Actor::Anonymous, tenant, directory: None, context };
+        let author = Author { actor: Actor::Anonymous, tenant, impersonator: None, directory: None, context };
         match rights.check_escalation(change.granted_rights(&author, at(1))) {
             Ok(()) => format!("{} at depth {}", decision.organization.organization.status, decision.organization.depth),
             Err(Error::Forbidden(Forbidden::Escalation(shortfall))) => shortfall.to_string(),

@@ -2,6 +2,7 @@
 //!
 //! A store holds only sessions that have not ended. A session that ends is removed, and stays in the audit log.
 
+mod impersonate;
 mod login;
 mod open;
 #[cfg(feature = "passkeys")]
@@ -13,11 +14,12 @@ mod step_up;
 mod tokens;
 
 pub use crate::guard::FactorProof;
+pub use crate::session::impersonate::{NewImpersonation, StartedImpersonation};
 pub use crate::session::login::Login;
 pub use crate::session::service::Sessions;
 pub use crate::session::step_up::{FRESH, StepUp};
 pub use iam_model::change::SessionChange;
-pub use iam_model::session::{EndReason, ProviderSession, RefreshState, Session, SpentToken};
+pub use iam_model::session::{EndReason, Impersonation, ProviderSession, RefreshState, Session, SpentToken};
 pub use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
 pub(crate) use crate::session::login::{MAX_CANDIDATES, NO_TENANT, unknown_tenant};
@@ -79,6 +81,8 @@ pub struct Me {
     pub tenant: Tenant,
     /// The caller's session or API key.
     pub by: AuthenticatedBy,
+    /// The user who acts in the session as the caller; `None` if the caller itself does.
+    pub impersonator: Option<User>,
     /// The caller's role assignments that have not expired. For an API key, those of its user that it has.
     pub grants: Vec<Grant>,
     /// The permissions that these give.

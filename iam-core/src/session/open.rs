@@ -11,7 +11,7 @@ use iam_model::session::{EndReason, ProviderSession, Session};
 use iam_model::user::User;
 
 use crate::engine::{Engine, UnitOfWork};
-use crate::session::service::end_sessions;
+use crate::session::service::end_selected;
 use crate::session::tokens::tokens_for;
 use crate::session::{LoggedIn, refresh};
 
@@ -55,17 +55,22 @@ pub(crate) async fn open_session(
         expires_at: iam.settings.session_expiry(now, now),
         refresh,
         provider,
+        impersonation: None,
     };
     let tokens = tokens_for(iam, &session, &secret, now)?;
-    let surplus = surplus(work.reads().lock_sessions_of(user.id).await?, iam.settings.max_sessions_of_user);
-    end_sessions(work, surplus, EndReason::Terminated).await?;
+    let sessions = work.reads().lock_sessions_of(user.id).await?;
+    // Another user who acts as this one must not end the sessions of the person.
+    let logins = sessions.iter().filter(|session| session.impersonation.is_none()).cloned().collect();
+    let surplus = surplus(logins, iam.settings.max_sessions_of_user);
+    let is_surplus = |session: &Session| surplus.iter().any(|surplus| surplus.id == session.id);
+    end_selected(work, (user.id, sessions), EndReason::Terminated, is_surplus).await?;
     work.apply(SessionChange::Start(session)).await?;
     let user = User { last_login_at: Some(now), version: user.version.next(), ..user };
     Ok(LoggedIn { user, tokens, enrol_by: None })
 }
 
-/// Returns the sessions of a user that must end so that another one can begin: those that were used least recently.
-fn surplus(mut sessions: Vec<Session>, most: usize) -> Vec<Session> {
+/// Returns which of these sessions must end so that another one can begin: those that were used least recently.
+pub(super) fn surplus(mut sessions: Vec<Session>, most: usize) -> Vec<Session> {
     sessions.sort_by_key(|session| Reverse(session.last_used_at));
     sessions.split_off(most.saturating_sub(1).min(sessions.len()))
 }

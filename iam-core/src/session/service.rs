@@ -3,7 +3,7 @@ use iam_model::assignment::{EffectivePermissions, Grant};
 use iam_model::audit::ResourceType;
 use iam_model::change::{ChallengeChange, LinkChange, SessionChange};
 use iam_model::clock::Timestamp;
-use iam_model::context::{Actor, RequestContext};
+use iam_model::context::{Actor, Impersonator, RequestContext};
 use iam_model::error::{Error, Forbidden, Result, Unauthenticated};
 use iam_model::id::{ApiKeyId, SessionId, TenantId, UserId};
 use iam_model::link::LinkPurpose;
@@ -17,6 +17,7 @@ use iam_model::validate::Fields;
 
 use crate::access::{Subject, require_visible};
 use crate::caller::Caller;
+use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork};
 use crate::link::{OF_USERS, end_new_address};
 use crate::session::refresh::{ParsedRefreshToken, RefreshOutcome};
@@ -112,11 +113,13 @@ impl Sessions<'_> {
     ///
     /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
     pub async fn logout(&self, caller: &Caller) -> Result<()> {
-        let (_, session) = caller.require_user()?;
+        let (user, session) = caller.require_user()?;
         let mut work = self.0.begin(caller).await?;
         work.invalidate(session);
-        let sessions = work.reads().lock_session(session).await?.into_iter().collect();
-        end_sessions(&mut work, sessions, EndReason::Logout).await?;
+        // First, so that it does not begin to act as another one meanwhile.
+        work.reads().lock_user(user).await?;
+        let sessions = work.reads().lock_session_with_impersonations(session).await?;
+        end_selected(&mut work, (user, sessions), EndReason::Logout, |_| true).await?;
         work.commit().await
     }
 
@@ -202,21 +205,46 @@ impl Sessions<'_> {
         Ok(sessions)
     }
 
-    /// Ends one session. The caller may always end its own. For a session of another user it needs `sessions:delete`;
-    /// without it, the answer does not reveal whether the session exists. If it has that permission only in
-    /// organizations, the user must have its home there and hold no role elsewhere.
+    /// Returns the same as [`list`](Self::list), with the users who act in these sessions, if others than their own do.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Unauthenticated::NotFresh`] for another session than the caller's
-    /// own.
+    /// Those of [`list`](Self::list).
+    pub async fn list_with_actors(&self, caller: &Caller, user: UserId) -> Result<Vec<(Session, Option<User>)>> {
+        let sessions = self.list(caller, user).await?;
+        let actors = distinct(sessions.iter().filter_map(|session| session.impersonator().map(|by| by.user)));
+        let actors = match actors.as_slice() {
+            [] => Vec::new(),
+            actors => self.0.store.users_by_id(caller.tenant(), actors).await?,
+        };
+        let with_actor = |session: Session| {
+            let by = session.impersonator().map(|by| by.user);
+            let actor = actors.iter().find(|actor| Some(actor.id) == by).cloned();
+            (session, actor)
+        };
+        Ok(sessions.into_iter().map(with_actor).collect())
+    }
+
+    /// Ends one session. The caller may always end its own, and one in which it acts as another user. For another
+    /// session of another user it needs `sessions:delete`; without it, the answer does not reveal whether the session
+    /// exists. If it has that permission only in organizations, the user must have its home there and hold no role
+    /// elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Unauthenticated::NotFresh`] for another session than that of the
+    /// caller and those in which it acts as another user.
     pub async fn terminate(&self, caller: &Caller, id: SessionId) -> Result<()> {
+        let session = self.0.store.session(caller.tenant(), id).await?;
+        let impersonator = session.as_ref().and_then(Session::impersonator);
+        let is_itself = caller.impersonator().is_none();
+        let acts_in_it = is_itself && impersonator.is_some_and(|by| caller.is_in_session_of(by.user));
         let is_current = caller.require_user().is_ok_and(|(_, current)| current == id);
         // A missing permission is told before a missing authentication.
-        let freshness = if is_current { Ok(()) } else { self.0.require_fresh(caller).await };
+        let freshness = if is_current || acts_in_it { Ok(()) } else { self.0.require_fresh(caller).await };
         let not_found = || Error::NotFound(ResourceType::SESSION);
-        let user = self.0.store.session(caller.tenant(), id).await?.map(|session| session.user_id);
-        let is_own = user.is_some_and(|user| caller.is_in_session_of(user));
+        let user = session.map(|session| session.user_id);
+        let is_own = acts_in_it || user.is_some_and(|user| caller.is_in_session_of(user));
         if !is_own {
             self.0.rights(caller).require_anywhere(&permission::SESSIONS_DELETE)?;
         }
@@ -230,9 +258,11 @@ impl Sessions<'_> {
                 other => other,
             })?;
         }
-        let ended = if is_current {
-            let sessions = work.reads().lock_session(id).await?.into_iter().collect();
-            end_sessions(&mut work, sessions, EndReason::Terminated).await?
+        // A user who acts as another one begins nothing there that would have to end with the session.
+        let ended = if is_current || impersonator.is_some() {
+            work.reads().lock_user(user).await?;
+            let sessions = work.reads().lock_session_with_impersonations(id).await?;
+            end_selected(&mut work, (user, sessions), EndReason::Terminated, |_| true).await?
         } else {
             end_sessions_of(&mut work, user, EndReason::Terminated, |session| session.id == id).await?
         };
@@ -260,8 +290,12 @@ impl Sessions<'_> {
         let snapshot = self.0.session_snapshot(caller.tenant(), id, now).await?.ok_or_else(gone)?;
         let SessionDetails { session, user, tenant } = details;
         let (grants, permissions) = self.held(tenant.id, &snapshot.grants, now).await?;
+        let impersonator = match session.impersonator() {
+            Some(by) => Some(self.0.store.user(tenant.id, by.user).await?.ok_or_else(gone)?),
+            None => None,
+        };
         let (by, enrol_by) = (AuthenticatedBy::Session(session), snapshot.enrol_by);
-        Ok(Me { user, tenant, by, grants, permissions, enrol_by })
+        Ok(Me { user, tenant, by, impersonator, grants, permissions, enrol_by })
     }
 
     async fn me_by_key(&self, caller: &Caller, id: ApiKeyId) -> Result<Me> {
@@ -273,7 +307,7 @@ impl Sessions<'_> {
         let tenant = iam.store.tenant(tenant).await?.ok_or_else(gone)?;
         let (grants, permissions) = self.held(tenant.id, &snapshot.grants, now).await?;
         let by = AuthenticatedBy::ApiKey(snapshot.key.clone());
-        Ok(Me { user, tenant, by, grants, permissions, enrol_by: None })
+        Ok(Me { user, tenant, by, impersonator: None, grants, permissions, enrol_by: None })
     }
 
     /// Returns the assignments that have not expired, with their permissions. Many are put together beside the async
@@ -346,9 +380,24 @@ pub(crate) async fn end_sessions_of(
         EndReason::UserSuspended => end_new_address(work, &user).await?,
         _ => end_begun(work, &user).await?,
     }
-    let mut sessions = work.reads().lock_sessions_of(user.id).await?;
-    sessions.retain(ends);
-    end_sessions(work, sessions, reason).await
+    let sessions = work.reads().lock_sessions_of(user.id).await?;
+    end_selected(work, (user.id, sessions), reason, ends).await
+}
+
+/// Ends those of these sessions of a user that `ends` selects, and returns how many. Those in which the user acts as
+/// another one because of them end too.
+pub(super) async fn end_selected(
+    work: &mut UnitOfWork<'_>,
+    (user, sessions): (UserId, Vec<Session>),
+    reason: EndReason,
+    ends: impl Fn(&Session) -> bool + Send,
+) -> Result<u64> {
+    let (own, acting): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| session.user_id == user);
+    let ending: Vec<Session> = own.into_iter().filter(ends).collect();
+    let is_over = |by: Impersonator| ending.iter().any(|session| session.id == by.session);
+    let acting = acting.into_iter().filter(|session| session.impersonator().is_some_and(is_over)).collect();
+    end_sessions(work, acting, EndReason::ActorSession).await?;
+    end_sessions(work, ending, reason).await
 }
 
 /// Ends the logins and links that a person in a session of a user, or one who knows its password or reads its mail, may

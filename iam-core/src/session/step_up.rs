@@ -50,8 +50,10 @@ impl Sessions<'_> {
     /// [`Unauthenticated::PasswordAlone`] for the password of a user with a second factor,
     /// [`Error::FederationRequired`] for that of a user who logs in by an identity provider alone, [`Error::AccountLocked`],
     /// [`Error::Validation`] for an empty password and for a code that is not six digits,
-    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code, [`Error::Overloaded`].
+    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code,
+    /// [`Forbidden::Impersonator`](iam_model::error::Forbidden::Impersonator), [`Error::Overloaded`].
     pub async fn step_up(&self, caller: &Caller, proof: StepUp) -> Result<()> {
+        caller.refuse_impersonator()?;
         let (_, session) = caller.require_user()?;
         match proof {
             StepUp::Password(password) => self.step_up_by_password(caller, session, password).await,
@@ -60,7 +62,8 @@ impl Sessions<'_> {
     }
 
     /// Checks that the caller's session has authenticated at most `max_age` ago. If the user has a second factor, only
-    /// a session that has authenticated by one passes. Trusted code always passes.
+    /// a session that has authenticated by one passes. Trusted code always passes, and a user who
+    /// [acts as another one](Self::impersonate) never does.
     ///
     /// # Errors
     ///
@@ -224,7 +227,9 @@ impl UnitOfWork<'_> {
 }
 
 fn check_age(session: &Session, now: Timestamp, max_age: TimeDelta) -> Result<()> {
-    if now - session.authenticated_at <= max_age { Ok(()) } else { Err(not_fresh(max_age)) }
+    // A user who acts as another one has proven its own identity, and not that of the other.
+    let is_fresh = session.impersonation.is_none() && now - session.authenticated_at <= max_age;
+    if is_fresh { Ok(()) } else { Err(not_fresh(max_age)) }
 }
 
 /// Checks that the session of a user with a second factor has authenticated by one. The person in a session that has

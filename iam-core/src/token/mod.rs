@@ -52,9 +52,18 @@ pub(crate) struct Claims {
     /// When the user has authenticated last (OpenID Connect Core §2).
     #[serde(default, rename = "auth_time")]
     pub(crate) auth_time: i64,
+    /// The user who acts as the subject (RFC 8693 §4.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) act: Option<ActingParty>,
     pub(crate) iat: i64,
     pub(crate) nbf: i64,
     pub(crate) exp: i64,
+}
+
+/// The value of the claim `act`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ActingParty {
+    pub(crate) sub: UserId,
 }
 
 /// How far ahead the clock of the signing replica may be. An expiry has no leeway.

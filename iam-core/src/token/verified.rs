@@ -57,6 +57,16 @@ impl VerifiedToken {
         }
     }
 
+    /// Returns the user who acts as the [user](Self::user) of the token, if [another
+    /// one](crate::session::Sessions::impersonate) does.
+    #[must_use]
+    pub fn impersonator(&self) -> Option<UserId> {
+        match self.kind() {
+            TokenKind::Access(token) => token.claims.act.map(|acting| acting.sub),
+            TokenKind::ApiKey(_) => None,
+        }
+    }
+
     /// Returns the [API key](crate::api_key) that the token is. `None` for an access token.
     #[must_use]
     pub fn api_key(&self) -> Option<ApiKeyId> {
@@ -171,6 +181,7 @@ mod tests {
             tenant_id: Uuid::from_u128(3).into(),
             amr: vec!["pwd".into()],
             auth_time: 0,
+            act: None,
             iat: 0,
             nbf: 0,
             exp: 0,

@@ -269,6 +269,7 @@ impl Webhooks<'_> {
     /// [`Error::Forbidden`], [`Error::WebhooksOff`], [`Error::NotFound`], [`Error::Overloaded`].
     pub async fn test(&self, caller: &Caller, id: WebhookId) -> Result<WebhookAnswer> {
         self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
+        caller.refuse_impersonator()?;
         let sender = self.0.require_webhooks()?;
         let webhook = self.find(caller, id).await?;
         let _permit = self.0.webhook_tests.acquire(caller.tenant()).await?;

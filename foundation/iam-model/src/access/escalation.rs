@@ -240,6 +240,11 @@ impl<'a> EscalationCheck<'a> {
         Some(roles.filter_map(|roles| roles.ends.as_ref()).collect())
     }
 
+    /// The moment of the check.
+    pub(super) fn now(&self) -> Timestamp {
+        self.rights.now
+    }
+
     /// How many patterns the check has read so far. This is the measure of its time.
     #[must_use]
     pub fn steps(&self) -> usize {

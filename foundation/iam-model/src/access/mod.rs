@@ -11,6 +11,7 @@
 mod authority;
 mod decision;
 mod escalation;
+mod impersonation;
 mod rights;
 mod scope;
 mod snapshot;

@@ -87,6 +87,10 @@ pub mod action {
     pub const LOGIN_FAILURE: &str = "LOGIN_FAILURE";
     /// A session ended.
     pub const LOGOUT: &str = "LOGOUT";
+    /// A user began to act as another one, in a session of that one.
+    pub const IMPERSONATION_STARTED: &str = "IMPERSONATION_STARTED";
+    /// A session ended in which a user acted as another one.
+    pub const IMPERSONATION_ENDED: &str = "IMPERSONATION_ENDED";
     /// A refresh token was exchanged.
     pub const TOKEN_REFRESH: &str = "TOKEN_REFRESH";
     /// A user proved that it receives mail at its address.
@@ -134,9 +138,10 @@ pub struct Recorded {
 /// Everything that the service records (`docs/audit.md#what-is-recorded`).
 pub const CATALOGUE: [Recorded; 18] = {
     use action::{
-        ACCEPTED, COMPLETED, CREATE, DELETE, EMAIL_LOGIN_REQUESTED, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE,
-        LOGOUT, PASSKEY_COUNTER, PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED,
-        RECOVERY_CODES_ISSUED, ROLE_ASSIGNED, ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
+        ACCEPTED, COMPLETED, CREATE, DELETE, EMAIL_LOGIN_REQUESTED, EMAIL_VERIFIED, ERASE, IMPERSONATION_ENDED,
+        IMPERSONATION_STARTED, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER, PASSWORD_CHANGE,
+        PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED, ROLE_REVOKED,
+        TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
     };
     const fn of(resource_type: ResourceType, actions: &'static [&'static str]) -> Recorded {
         Recorded { resource_type, actions }
@@ -165,7 +170,7 @@ pub const CATALOGUE: [Recorded; 18] = {
         of(ResourceType::ROLE, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::PERMISSION, &[CREATE, DELETE]),
         of(ResourceType::ROLE_ASSIGNMENT, &[ROLE_ASSIGNED, ROLE_REVOKED, UPDATE]),
-        of(ResourceType::SESSION, &[LOGIN, LOGOUT, TOKEN_REFRESH, UPDATE]),
+        of(ResourceType::SESSION, &[LOGIN, LOGOUT, TOKEN_REFRESH, UPDATE, IMPERSONATION_STARTED, IMPERSONATION_ENDED]),
         of(ResourceType::AUDIT_LOG, &[READ, UPDATE, DELETE]),
         of(ResourceType::INVITATION, &[CREATE, UPDATE, DELETE, ACCEPTED]),
         of(ResourceType::FACTOR, &[CREATE, UPDATE, DELETE, PASSKEY_COUNTER]),
@@ -182,7 +187,7 @@ pub const CATALOGUE: [Recorded; 18] = {
 
 /// Actions that an application may not record for any resource type, not even for its own types
 /// (`docs/audit.md#events-of-an-application`).
-const RESERVED: [&str; 18] = [
+const RESERVED: [&str; 20] = [
     action::LOGIN,
     action::LOGOUT,
     action::LOGIN_FAILURE,
@@ -201,6 +206,8 @@ const RESERVED: [&str; 18] = [
     action::RECOVERY_CODES_ISSUED,
     action::PASSKEY_COUNTER,
     action::ERASE,
+    action::IMPERSONATION_STARTED,
+    action::IMPERSONATION_ENDED,
 ];
 
 /// Returns whether only the service may record this: one of its actions on one of its resource types, or a reserved

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use crate::audit::catalogue::is_reserved;
-use crate::audit::record::{API_KEY, DIRECTORY, SYSTEM};
+use crate::audit::record::{ACTOR, API_KEY, DIRECTORY, SYSTEM};
 use crate::audit::{Record, ResourceType};
 use crate::id::OrganizationId;
 use crate::validate::{Fields, Invalid, InvalidFields};
@@ -16,8 +16,8 @@ pub struct NewEvent {
     /// The resource: at most 200 characters, not necessarily a UUID.
     pub resource_id: Option<String>,
     /// Further data: at most 16 KiB of JSON, 500 values and 120 levels, with numbers that an `f64` keeps exactly (RFC
-    /// 7493). Fields with the name of a secret are redacted. `system`, `apiKeyId` and `directoryId` are refused, because
-    /// the service itself writes them.
+    /// 7493). Fields with the name of a secret are redacted. `system`, `apiKeyId`, `directoryId` and `actorId` are
+    /// refused, because the service itself writes them.
     pub metadata: Map<String, Value>,
 }
 
@@ -65,7 +65,13 @@ impl NewEvent {
         } else if !has_exact_numbers(&metadata) {
             fields.reject("metadata", INEXACT);
         }
-        for (name, of_whom) in [(SYSTEM, "trusted code"), (API_KEY, "API keys"), (DIRECTORY, "directories")] {
+        let reserved = [
+            (SYSTEM, "trusted code"),
+            (API_KEY, "API keys"),
+            (DIRECTORY, "directories"),
+            (ACTOR, "users who act as another"),
+        ];
+        for (name, of_whom) in reserved {
             if metadata.contains_key(name) {
                 fields.reject(&format!("metadata.{name}"), format!("is reserved: the service writes it for {of_whom}"));
             }
@@ -213,7 +219,7 @@ mod tests {
 
     #[test]
     fn metadata_cannot_name_the_caller_in_place_of_the_service() {
-        for name in ["apiKeyId", "directoryId", "system"] {
+        for name in ["actorId", "apiKeyId", "directoryId", "system"] {
             assert_eq!(refused_in(&json!({ name: "x" })), [format!("metadata.{name}")]);
             assert_eq!(refused_in(&json!({ name: null })), [format!("metadata.{name}")]);
             assert!(refused_in(&json!({ "deep": { name: "x" } })).is_empty(), "{name}");

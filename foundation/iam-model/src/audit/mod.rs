@@ -36,7 +36,7 @@ pub use log::{
     Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch, SequencedEntry, log_id,
 };
 pub use ocsf::OcsfEvent;
-pub(crate) use record::{Attribution, Record};
+pub(crate) use record::{ACTOR, Attribution, Record};
 pub use salt::{Digest, Salt, Salts};
 pub use shown::ShownEntry;
 pub use tree::{Frontier, ProofPlan, STRIDE, TreeHash, TreeNode, TreeSpan};

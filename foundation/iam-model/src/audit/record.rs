@@ -18,6 +18,10 @@ pub(super) const API_KEY: &str = "apiKeyId";
 /// The field of the metadata that names the directory for which the caller acts.
 pub(super) const DIRECTORY: &str = "directoryId";
 
+/// The field of the metadata that names the user who acts in the session of another one, whom the entry names as the
+/// acting user.
+pub(crate) const ACTOR: &str = "actorId";
+
 /// The description of a change for the audit log, without the caller and the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
@@ -29,6 +33,8 @@ pub(crate) struct Record {
     old_value: Option<Map<String, Value>>,
     new_value: Option<Map<String, Value>>,
     metadata: Map<String, Value>,
+    /// The field of the metadata that names the person behind the caller, if it is to be named beside the acting user.
+    person: Option<&'static str>,
 }
 
 /// The acting user that an entry names.
@@ -58,6 +64,7 @@ impl Record {
             old_value: None,
             new_value: None,
             metadata: Map::new(),
+            person: None,
         }
     }
 
@@ -69,6 +76,12 @@ impl Record {
     /// Sets the acting user, where that is not the caller.
     pub(crate) fn attributed(self, attribution: Attribution) -> Self {
         Self { attribution, ..self }
+    }
+
+    /// Names the person behind the caller in this field of the metadata, if it is a user: for a record that is
+    /// attributed to another one.
+    pub(crate) fn naming_person(self, field: &'static str) -> Self {
+        Self { person: Some(field), ..self }
     }
 
     /// Sets the organization that the record is about, or in which the event happens.
@@ -134,6 +147,13 @@ impl Record {
             Actor::System { reason } => drop(metadata.insert(SYSTEM.to_owned(), Value::from(reason.as_ref()))),
             Actor::ApiKey { key, .. } => drop(metadata.insert(API_KEY.to_owned(), json!(key))),
             Actor::User { .. } | Actor::Anonymous => {}
+        }
+        if let Some(by) = author.impersonator {
+            // A record about a session in which another user acts names that one.
+            metadata.entry(ACTOR).or_insert_with(|| json!(by.user));
+        }
+        if let Some((field, person)) = self.person.zip(author.person()) {
+            metadata.insert(field.to_owned(), json!(person));
         }
         if let Some(directory) = author.directory {
             metadata.insert(DIRECTORY.to_owned(), json!(directory));

@@ -11,7 +11,7 @@ use crate::id::TenantId;
 #[must_use]
 pub fn author(tenant: TenantId) -> Author {
     let actor = Actor::System { reason: "test".into() };
-    Author { actor, tenant, directory: None, context: RequestContext::default() }
+    Author { actor, tenant, impersonator: None, directory: None, context: RequestContext::default() }
 }
 
 /// An entry with these new values.

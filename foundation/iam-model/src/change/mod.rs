@@ -15,6 +15,7 @@ mod factor;
 mod idempotency;
 mod identity;
 mod identity_provider;
+mod impersonation;
 mod invitation;
 mod link;
 mod mail;
@@ -202,7 +203,7 @@ impl Change {
             Self::Tenant(change) => change.granted_rights(),
             Self::User(change) => change.granted_rights(author, now),
             Self::Credential(change) => change.granted_rights(),
-            Self::Session(change) => change.granted_rights(),
+            Self::Session(change) => change.granted_rights(now),
             Self::Permission(change) => change.granted_rights(),
             Self::Role(change) => change.granted_rights(now),
             Self::Assignment(change) => change.granted_rights(),

@@ -1,16 +1,26 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::access::GrantedRights;
-use crate::audit::{Attribution, Record, ResourceType, action};
+use crate::access::{GrantedRights, Until};
+use crate::assignment::Grant;
+use crate::audit::{ACTOR, Attribution, Record, ResourceType, action};
+use crate::clock::{Timestamp, shown};
 use crate::factor::AuthenticationMethod;
-use crate::session::{EndReason, Session};
+use crate::session::{EndReason, Impersonation, Session};
 
 /// A change of sessions.
 #[derive(Clone, Debug)]
 pub enum SessionChange {
     /// A login succeeded: the session begins, and sets the user's last login.
     Start(Session),
+    /// Another user begins to act as the user of the session, which has the [impersonation](Session::impersonation). It
+    /// is no login of its user.
+    Impersonate {
+        /// The session.
+        session: Session,
+        /// The role assignments of its user, whose rights the other user gets.
+        grants: Vec<Grant>,
+    },
     /// A refresh token was exchanged: the session gets a new one and expires later.
     Refresh(Session),
     /// The refresh token that was exchanged last was presented again and got the same successor.
@@ -43,6 +53,10 @@ impl SessionChange {
                     None => record,
                 }]
             }
+            Self::Impersonate { session, .. } => {
+                let record = of_impersonation(session, action::IMPERSONATION_STARTED);
+                vec![record.with("expiresAt", shown(session.expires_at))]
+            }
             Self::Refresh(session) => vec![of(session, action::TOKEN_REFRESH).by(session)],
             Self::RepeatRefresh(session) => {
                 vec![of(session, action::TOKEN_REFRESH).by(session).with("repeated", true)]
@@ -56,8 +70,13 @@ impl SessionChange {
         }
     }
 
-    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
+    pub(crate) fn granted_rights(&self, now: Timestamp) -> Vec<GrantedRights<'_>> {
         match self {
+            // At each request, it is asked again what the user may do then. So nothing outlives this moment.
+            Self::Impersonate { grants, .. } => {
+                let effective = grants.iter().filter(|grant| grant.is_effective(now));
+                effective.map(|grant| GrantedRights { until: Until::Moment(now), ..GrantedRights::of(grant) }).collect()
+            }
             // A session has the rights of its user, who proved its identity.
             Self::Start(_)
             | Self::Refresh(_)
@@ -70,7 +89,7 @@ impl SessionChange {
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Start(_) => Vec::new(),
+            Self::Start(_) | Self::Impersonate { .. } => Vec::new(),
             // The session expires later. A cached session that seems to have expired is read again.
             Self::Refresh(_) | Self::RepeatRefresh(_) => Vec::new(),
             // A factor ends the restriction of the session. The store is always asked when it has authenticated.
@@ -93,7 +112,18 @@ impl Record {
     }
 }
 
+/// A record about a session in which another user acts. It names both, and why.
+fn of_impersonation(session: &Session, action: &'static str) -> Record {
+    let record = of(session, action).by(session);
+    let Some(Impersonation { by, reason }) = &session.impersonation else { return record };
+    record.with(ACTOR, json!(by.user)).with("reason", reason.as_str()).with("readOnly", by.is_read_only)
+}
+
 fn ended(session: &Session, reason: EndReason) -> Record {
+    if session.impersonation.is_some() {
+        let record = of_impersonation(session, action::IMPERSONATION_ENDED).with("cause", reason.as_str());
+        return record.naming_person("endedBy");
+    }
     let record = of(session, action::LOGOUT).with("targetUserId", json!(session.user_id));
     match reason {
         EndReason::Logout => record,

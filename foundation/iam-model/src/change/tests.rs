@@ -1,3 +1,5 @@
+mod impersonation;
+
 use crate::access::testing::{TestTree, at, id, organization};
 use crate::access::{HeldRole, ResourceScope, Until};
 use crate::assignment::{Assignment, Grant, OfferedRole};
@@ -443,6 +445,24 @@ fn a_change_of_an_organization_gives_the_roles_that_begin_to_count() {
     assert_eq!(granted(OrganizationChange::Delete { before: team, after: moved }), EVERYTHING);
 }
 
+fn session() -> Session {
+    Session {
+        id: id("session"),
+        tenant_id: TenantId::NONE,
+        user_id: id("user"),
+        ip_address: None,
+        user_agent: None,
+        methods: AuthenticationMethods::default(),
+        authenticated_at: at(0),
+        created_at: at(0),
+        last_used_at: at(0),
+        expires_at: at(99),
+        refresh: RefreshState { tag_key: [0; 32], current: [0; 32], spent: None },
+        provider: None,
+        impersonation: None,
+    }
+}
+
 #[test]
 fn other_changes_give_no_rights() {
     let tenant = || Tenant {
@@ -460,20 +480,6 @@ fn other_changes_give_no_rights() {
         created_at: at(0),
         updated_at: at(0),
         version: Version::FIRST,
-    };
-    let session = || Session {
-        id: id("session"),
-        tenant_id: TenantId::NONE,
-        user_id: id("user"),
-        ip_address: None,
-        user_agent: None,
-        methods: AuthenticationMethods::default(),
-        authenticated_at: at(0),
-        created_at: at(0),
-        last_used_at: at(0),
-        expires_at: at(99),
-        refresh: RefreshState { tag_key: [0; 32], current: [0; 32], spent: None },
-        provider: None,
     };
     let password = || PasswordHash::from("hash");
     let retention = Retention { days: None, pending: None };

@@ -37,7 +37,8 @@ impl Lane {
             | MailKind::RecoveryCodesReplaced
             | MailKind::RecoveryCodeUsed
             | MailKind::ApiKeyCreated
-            | MailKind::IdentityLinked => Self::Urgent,
+            | MailKind::IdentityLinked
+            | MailKind::ImpersonationStarted => Self::Urgent,
             MailKind::Invitation => Self::Invitations,
         }
     }

@@ -83,6 +83,10 @@ built_in! {
     DIRECTORIES_READ = "directories:read", "See directories.";
     DIRECTORIES_UPDATE = "directories:update", "Change directories.";
     DIRECTORIES_DELETE = "directories:delete", "Remove directories.";
+    IMPERSONATIONS_CREATE = "impersonations:create", "Act as other users, with all of their permissions oneself.";
+    IMPERSONATIONS_READ = "impersonations:read", "Reserved.";
+    IMPERSONATIONS_UPDATE = "impersonations:update", "Reserved.";
+    IMPERSONATIONS_DELETE = "impersonations:delete", "Reserved.";
 }
 
 impl Permission {

@@ -3,6 +3,7 @@ use macro_rules_attribute::apply;
 
 use crate::assignment::Grant;
 use crate::clock::Timestamp;
+use crate::context::Impersonator;
 use crate::id::{IdentityProviderId, SessionId, TenantId, UserId};
 use crate::session::Session;
 use crate::store::observed::observed;
@@ -21,6 +22,8 @@ pub struct SessionSnapshot {
     pub tenant_status: TenantStatus,
     /// When the session expires.
     pub expires_at: Timestamp,
+    /// The user who acts in the session, if that is another one than its own.
+    pub impersonator: Option<Impersonator>,
     /// From when on the session is restricted;
     /// [`FactorDemand::restricts_session_from`](crate::factor::FactorDemand::restricts_session_from).
     pub enrol_by: Option<Timestamp>,
@@ -80,8 +83,13 @@ pub trait SessionTransaction {
     /// Returns a session that has not ended, and locks it until the unit of work ends.
     async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError>;
 
-    /// Returns the sessions of a user as [`SessionStore::sessions_of`] does, and locks them until the unit of work
-    /// ends.
+    /// Returns a session that has not ended, and the sessions in which its user acts as another one because of it, by
+    /// identifier. Locks them until the unit of work ends.
+    async fn lock_session_with_impersonations(&mut self, id: SessionId) -> Result<Vec<Session>, StoreError>;
+
+    /// Returns the sessions of a user as [`SessionStore::sessions_of`] does, and with them those in which the user acts
+    /// as another one. Locks them until the unit of work ends, all in one order, so that two units of work which end
+    /// the sessions of users who act as each other do not wait for each other.
     async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
     /// Returns at most `limit` sessions of the tenant that have not ended, including expired ones, in the order of

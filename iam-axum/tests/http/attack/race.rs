@@ -19,6 +19,9 @@ on_every_store![
     two_concurrent_moves_make_no_cycle,
     concurrent_requests_do_not_assign_the_same_role_twice,
     a_caller_cannot_grant_a_role_after_it_is_concurrently_revoked,
+    acting_as_another_user_ends_with_a_session_that_ends_meanwhile,
+    acting_as_another_user_does_not_begin_in_a_session_that_ends_meanwhile,
+    a_right_that_is_concurrently_revoked_is_not_used_as_another_user,
 ];
 
 /// The number of races in each test. The order in which two concurrent requests take effect is left to chance.
@@ -156,5 +159,66 @@ async fn a_caller_cannot_grant_a_role_after_it_is_concurrently_revoked(app: Test
         }
         let late = company.assign(&mallory, &mallory.user, &admin, None);
         company.attacked_by(late).await.lacks("role-assignments:create");
+    }
+}
+
+/// What a user needs to act as one who creates roles.
+const SUPPORT: [&str; 2] = ["impersonations:create", "roles:create"];
+
+async fn acting_as_another_user_ends_with_a_session_that_ends_meanwhile(app: TestApp) {
+    let company = Company::on(&app).await;
+    let bob = company.employee(&["roles:create"]).await;
+    for round in 0..ROUNDS {
+        let support = company.employee(&SUPPORT).await;
+        let acting = app.acting(&support, &bob).await;
+        let role = json!({ "name": fresh("ROLE_OF_RACE_"), "permissions": [] });
+        let (create, logout) = (app.post("/roles").by(&acting).json(&role), app.post("/auth/logout").by(&support));
+        let (create, logout) = race(round, create, logout).await;
+        logout.no_content();
+        assert!(matches!(create.status(), 201 | 401), "{}", create.text());
+        assert!(!app.knows(&acting).await);
+        let ends = [("action", "IMPERSONATION_ENDED"), ("resourceId", &*acting.session)];
+        assert_eq!(app.audit(&company.ada, &ends).await.len(), 1);
+    }
+}
+
+async fn acting_as_another_user_does_not_begin_in_a_session_that_ends_meanwhile(app: TestApp) {
+    let company = Company::on(&app).await;
+    let bob = company.user_without_roles().await;
+    for round in 0..ROUNDS {
+        let support = company.employee(&SUPPORT).await;
+        let end = app.post(&format!("/users/{}/logout-all", support.user)).by(&company.ada);
+        let (begun, end) = race(round, app.asks_to_act(&support, &bob.user, &json!({})), end).await;
+        end.no_content();
+        match begun.status() {
+            201 => {
+                let access = begun.json()["accessToken"].as_str().unwrap().to_owned();
+                assert!(!app.knows(&Person { access, ..bob.clone() }).await);
+            }
+            _ => drop(begun.problem("unauthorized")),
+        }
+    }
+}
+
+async fn a_right_that_is_concurrently_revoked_is_not_used_as_another_user(app: TestApp) {
+    let company = Company::on(&app).await;
+    let bob = company.employee(&["roles:create"]).await;
+    for round in 0..ROUNDS {
+        let support = company.employee(&["impersonations:create"]).await;
+        let held = app.permit(&support, &["roles:create"]).await;
+        let acting = app.acting(&support, &bob).await;
+        let role = json!({ "name": fresh("ROLE_OF_RACE_"), "permissions": [] });
+        let revoke = app.delete(&format!("/role-assignments/{held}")).by(&company.ada);
+        let (create, revoke) = race(round, app.post("/roles").by(&acting).json(&role), revoke).await;
+        revoke.no_content();
+        match create.status() {
+            201 => {
+                let made = app.history(&company.ada, create.json()["id"].as_str().unwrap()).await;
+                let taken = app.audit(&company.ada, &[("resourceId", &held), ("action", "ROLE_REVOKED")]).await;
+                assert!(made[0]["id"].as_str() < taken[0]["id"].as_str(), "{made:?} {taken:?}");
+            }
+            _ => drop(create.problem("unauthorized")),
+        }
+        assert!(!app.knows(&acting).await);
     }
 }

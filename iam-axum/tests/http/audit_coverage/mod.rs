@@ -80,6 +80,7 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "POST /access-reviews/{id}/cancel" => access_review::cancel(fixture).await,
         "POST /users/{id}/logout-all" => session::logout_user(fixture).await,
         "DELETE /sessions/{id}" => session::terminate(fixture).await,
+        "POST /users/{id}/impersonations" => session::impersonate(fixture).await,
         "POST /service-accounts" => api_key::create_account(fixture).await,
         "POST /users/{id}/api-keys" => api_key::create(fixture).await,
         "PATCH /api-keys/{id}" => api_key::update(fixture).await,

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{Expected, Fixture, ended, entry, granted};
 use crate::access_table::fresh_email;
+use crate::app::shown;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile, with};
 
 /// The entry of a session that began.
@@ -139,4 +140,27 @@ pub(super) async fn terminate(fixture: &Fixture<'_>) {
     fixture.refuses(terminate(bob, &ada.session), "forbidden").await;
     fixture.records(terminate(ada, &bob.session), 204, [ended(bob, ada, "TERMINATED")]).await;
     fixture.refuses(terminate(ada, &bob.session), "not-found").await;
+}
+
+pub(super) async fn impersonate(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
+    let act = |by: &Person, id: &str| {
+        let body = json!({ "reason": "Ticket 4711", "seconds": 600 });
+        app.post(&format!("/users/{id}/impersonations")).by(by).json(&body)
+    };
+    fixture.refuses(act(ada, "17"), "validation-error").await;
+    fixture.refuses(act(bob, &ada.user), "forbidden").await;
+    fixture.refuses(act(ada, &ada.user), "forbidden").await;
+    fixture.refuses(act(ada, &ada.tenant), "not-found").await;
+    let (answer, correlation_id) = fixture.answer(act(ada, &bob.user), 201).await;
+    let (answer, until) = (answer.json(), shown(app.iam.now() + TimeDelta::seconds(600)));
+    let session = answer["sessionId"].as_str().unwrap();
+    let of_both = |action| entry(action, "SESSION", session.to_owned(), bob.user.clone());
+    let why = json!({ "actorId": ada.user, "reason": "Ticket 4711", "readOnly": true });
+    let started = of_both("IMPERSONATION_STARTED").metadata(with(why.clone(), &json!({ "expiresAt": until })));
+    let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
+    fixture.compare(&entries, &correlation_id, &ada.tenant, &[started]);
+    let end = json!({ "cause": "TERMINATED", "endedBy": bob.user });
+    let ended = of_both("IMPERSONATION_ENDED").metadata(with(why, &end));
+    fixture.records(app.delete(&format!("/sessions/{session}")).by(bob), 204, [ended]).await;
 }

@@ -237,6 +237,11 @@ fn http_api(document: &mut Document) {
     let question = json!({ "permission": "users:read", "userId": grace["id"], "organizationId": below["id"] });
     assert_shown(&document.take("{ \"allowed\": true"), &post("/authz/check", question).expect(200));
 
+    let shell = shell.with("GRACE", text(&grace["id"]));
+    let acting = document.take("curl -X POST \"$API/users/$GRACE/impersonations\"");
+    let begun = said(&shell.run(&acting.text)).pop().unwrap();
+    assert_shown(&document.take("{\"sessionId\":"), &begun);
+
     let invalid = json!({ "email": "grace", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
     assert_shown(&document.take("{\n  \"type\""), &post("/users", invalid).expect(400));
     second_factors(document, &server, &token);
