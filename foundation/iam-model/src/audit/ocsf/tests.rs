@@ -19,10 +19,22 @@ const ACTIVITIES: [(u64, &[(&str, u64)]); 4] = [
             ("EMAIL_VERIFIED", 99),
             ("RECOVERY_CODE_USED", 99),
             ("RECOVERY_CODES_ISSUED", 99),
+            ("EMAIL_LOGIN_REQUESTED", 99),
             ("ERASE", 99),
         ],
     ),
-    (3002, &[("LOGIN", 1), ("LOGIN_FAILURE", 1), ("LOGOUT", 2), ("TOKEN_REFRESH", 99), ("UPDATE", 99)]),
+    (
+        3002,
+        &[
+            ("LOGIN", 1),
+            ("LOGIN_FAILURE", 1),
+            ("IMPERSONATION_STARTED", 1),
+            ("LOGOUT", 2),
+            ("IMPERSONATION_ENDED", 2),
+            ("TOKEN_REFRESH", 99),
+            ("UPDATE", 99),
+        ],
+    ),
     (
         3004,
         &[
