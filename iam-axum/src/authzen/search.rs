@@ -17,7 +17,7 @@ use crate::problem::Problem;
     "action": { "name": "read" },
     "resource": {
         "type": "users",
-        "id": "any",
+        "id": "019bb179-10a0-7000-8000-dadadadadada",
         "properties": { "organizationId": "019bb170-d340-7000-8000-dadadadadada" },
     },
     "page": { "limit": 50 },
