@@ -113,7 +113,7 @@ fn of_link(change: &LinkChange) -> Rule {
     match change {
         LinkChange::Issue { link, .. } => match link.purpose {
             LinkPurpose::Verify => Rule::UnlessReadOnly,
-            LinkPurpose::Reset | LinkPurpose::Invitation => Rule::Never,
+            LinkPurpose::Reset | LinkPurpose::Invitation | LinkPurpose::Login => Rule::Never,
         },
         LinkChange::Send { .. } | LinkChange::End { .. } | LinkChange::EndAll { .. } => Rule::UnlessReadOnly,
     }
