@@ -72,7 +72,8 @@ mod tests {
         const ALL: Held<'static> = ("*", None, None);
         let until = |end| Ok(Until::Moment(at(end)));
         let no = |why: &str| Err(why.to_owned());
-        let cases: &[(&[Held<'_>], &[Held<'_>], Result<Until, String>)] = &[
+        type Case<'a> = (&'a [Held<'a>], &'a [Held<'a>], Result<Until, String>);
+        let cases: &[Case<'_>] = &[
             (&[MAY], &[], Ok(Until::Forever)),
             (&[ALL], &[("users:*", None, None)], Ok(Until::Forever)),
             // The permission, tenant-wide, and by itself: other wildcards do not contain it.
