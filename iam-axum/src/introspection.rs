@@ -82,6 +82,10 @@ pub(crate) struct IntrospectionDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     act: Option<ActingParty>,
+    /// Whether nothing may be changed by the token. Absent without `act`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    read_only: Option<bool>,
     /// Identifies an API key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -108,13 +112,23 @@ impl From<Introspection> for IntrospectionDto {
             ..Self::default()
         };
         match introspection.token {
-            IntrospectedToken::Access { id, session, audience, methods, authenticated_at, impersonator, .. } => Self {
+            IntrospectedToken::Access {
+                id,
+                session,
+                audience,
+                methods,
+                authenticated_at,
+                impersonator,
+                is_read_only,
+                ..
+            } => Self {
                 aud: Some(audience),
                 jti: Some(id.as_uuid()),
                 sid: Some(session.as_uuid()),
                 amr: Some(methods),
                 auth_time: Some(authenticated_at.timestamp()),
                 act: impersonator.map(|user| ActingParty { sub: user.as_uuid() }),
+                read_only: impersonator.map(|_| is_read_only),
                 ..common
             },
             IntrospectedToken::ApiKey { id, .. } => Self { api_key_id: Some(id.as_uuid()), ..common },

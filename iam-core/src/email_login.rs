@@ -14,7 +14,7 @@ use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::MailKind;
 use iam_model::secret::{ChallengeToken, LinkToken, OneTimeCode};
 use iam_model::tenant::{EmailLogin, Tenant};
-use iam_model::user::User;
+use iam_model::user::{User, UserStatus};
 use iam_model::validate::{Email, Fields};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
@@ -67,8 +67,19 @@ struct Flow {
 struct Meant {
     user: User,
     tenant: Tenant,
-    /// The link in the message. `None` if it was not sent, or was used, replaced or has expired.
+    /// The link in the newest message. `None` if it was not sent, or was used or has expired.
     link: Option<Link>,
+}
+
+/// What a person has typed as the code of a flow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Typed {
+    /// The code in its message.
+    Right,
+    /// The code in the newest message, which another request has caused. It logs in to nothing, and counts as no
+    /// failure: a stranger may have asked for either of them.
+    OfAnotherFlow,
+    Wrong,
 }
 
 /// The outcome of a try of a flow.
@@ -93,7 +104,8 @@ impl EmailLogins<'_> {
     ///
     /// Returns the flow, which [`finish`](Self::finish) takes with the code. The accounts are looked for when the
     /// message is sent. So neither the answer nor its time tells whether an account has the address. At most three such
-    /// messages are sent to an address in an hour; a request for more sends nothing.
+    /// messages are sent to an address in an hour. A request for more sends nothing, unless it names the tenant of an
+    /// account which has no link that works: then its message waits.
     ///
     /// # Errors
     ///
@@ -114,16 +126,21 @@ impl EmailLogins<'_> {
         };
         // Asked whether or not there is such an account, so that the time of the answer does not tell. Requests about
         // an account that gets no message use up nothing of the limit of one that does.
-        let named = iam.store.guarded_account(tenant, &email.key()).await?.account;
-        let is_verified = named.is_some_and(|account| account.user.email_verified_at.is_some());
-        let is_counted = is_wanted && (is_verified || tenant == TenantId::NONE);
+        let named = iam.store.guarded_account(tenant, &email.key()).await?.account.map(|account| account.user);
+        let subject = named.as_ref().map_or_else(|| iam.next_id(), |user| user.id.as_uuid());
+        let link = iam.store.link(tenant, LinkPurpose::Login, subject).await?;
+        let named = named.filter(|user| user.email_verified_at.is_some());
+        let is_counted = is_wanted && (named.is_some() || tenant == TenantId::NONE);
+        // Requests that name no tenant may have used up the limit.
+        let has_link = |user: &User| link.is_some_and(|link| link.is_live(iam.now()) && link.email == user.email);
+        let may_wait = is_wanted && named.is_some_and(|user| user.status == UserStatus::Active && !has_link(&user));
         let request: LinkId = iam.next_id();
         let flow = self.begin(&Flow { tenant, email: email.clone(), request }).await?;
         // Not the tenant of the request: requests of strangers must not occupy the units of work of a tenant.
         let caller = Caller::anonymous(iam.next_id(), context.clone());
         let mut work = iam.begin(&caller).await?;
         let request = LinkRequest { kind: MailKind::Login, tenant, email: email.key(), link_id: Some(request) };
-        iam.queue_request(&mut work, request, is_counted, false).await?;
+        iam.queue_request(&mut work, request, is_counted, may_wait).await?;
         work.commit().await?;
         Ok(flow)
     }
@@ -185,15 +202,21 @@ impl EmailLogins<'_> {
         let challenge = challenge.filter(|challenge| is_open(challenge, iam.now())).ok_or_else(refused)?;
         let flow: Flow = read(challenge.ceremony.as_ref())?;
         let meant = self.meant(&flow).await?;
-        let is_right = |link: &&Link| -> bool {
+        let has_code = |link: &&Link| -> bool {
             iam.keys.links.code(link).expose().as_bytes().ct_eq(code.expose().as_bytes()).into()
         };
-        let right = meant.iter().find_map(|meant| Some((meant, meant.link.as_ref().filter(is_right)?)));
-        let tried = self.take_try(&token_hash, &flow, right.is_some()).await?;
-        match right {
-            Some((Meant { user, tenant, .. }, link)) if tried.locked.is_none() => {
+        let found = meant.iter().find_map(|meant| Some((meant, meant.link.as_ref().filter(has_code)?)));
+        let typed = match found {
+            Some((_, link)) if is_of_request(link, flow.request) => Typed::Right,
+            Some(_) => Typed::OfAnotherFlow,
+            None => Typed::Wrong,
+        };
+        let tried = self.take_try(&token_hash, &flow, typed).await?;
+        match (typed, found) {
+            (Typed::Right, Some((Meant { user, tenant, .. }, link))) if tried.locked.is_none() => {
                 self.enter(context, (tenant, user), link).await?.ok_or_else(refused)
             }
+            (Typed::OfAnotherFlow, _) if tried.locked.is_none() => Err(refused()),
             _ => {
                 self.count_everywhere(context, &flow, &meant, &tried).await?;
                 Err(refused())
@@ -215,14 +238,14 @@ impl EmailLogins<'_> {
         Ok(token)
     }
 
-    /// Returns the accounts that the message of a flow went to, with their links.
+    /// Returns the accounts that the message of a flow went to, with their newest links.
     async fn meant(&self, flow: &Flow) -> Result<Vec<Meant>> {
         let iam = self.0;
         let accounts = accounts_of_request(iam, LinkPurpose::Login, flow.tenant, &flow.email.key()).await?;
         let mut meant = Vec::with_capacity(accounts.len());
         for (user, tenant) in accounts {
             let link = iam.store.link(tenant.id, LinkPurpose::Login, user.id.as_uuid()).await?;
-            let link = link.filter(|link| is_of_request(link, flow.request) && link.is_live(iam.now()));
+            let link = link.filter(|link| link.is_live(iam.now()));
             meant.push(Meant { user, tenant, link });
         }
         Ok(meant)
@@ -233,7 +256,7 @@ impl EmailLogins<'_> {
     ///
     /// Each code is compared before this lock, and counts only after it: of concurrent guesses, those after the last
     /// try are refused, even if they are right.
-    async fn take_try(&self, token_hash: &[u8; 32], flow: &Flow, is_right: bool) -> Result<Tried> {
+    async fn take_try(&self, token_hash: &[u8; 32], flow: &Flow, typed: Typed) -> Result<Tried> {
         let iam = self.0;
         let caller = Caller::anonymous(OF_FLOWS, RequestContext::default());
         let mut work = iam.begin(&caller).await?;
@@ -248,14 +271,14 @@ impl EmailLogins<'_> {
         let challenge = challenge.filter(|challenge| is_open(challenge, now)).ok_or_else(refused)?;
         let tries = challenge.tries + 1;
         let is_last = tries >= Challenge::MAX_TRIES;
-        let change = if is_right || is_last {
+        let change = if typed == Typed::Right || is_last {
             ChallengeChange::End(challenge)
         } else {
             ChallengeChange::Update(Challenge { tries, ..challenge })
         };
         work.apply(change).await?;
         let locked = attempts.clone().filter(|attempts| attempts.locked_for(now).is_some());
-        if let Some(attempts) = attempts.filter(|_| !is_right && locked.is_none()) {
+        if let Some(attempts) = attempts.filter(|_| typed == Typed::Wrong && locked.is_none()) {
             count_wrong_code(iam, &mut work, (&flow.email, None), &attempts).await?;
         }
         work.commit().await?;
@@ -271,7 +294,8 @@ impl EmailLogins<'_> {
         meant: &[Meant],
         tried: &Tried,
     ) -> Result<()> {
-        let link_of = |meant: &Meant| meant.link.as_ref().map(|link| link.id);
+        let is_meant = |link: &&Link| is_of_request(link, flow.request);
+        let link_of = |meant: &Meant| meant.link.as_ref().filter(is_meant).map(|link| link.id);
         if flow.tenant != TenantId::NONE {
             let named = self.0.store.guarded_account(flow.tenant, &flow.email.key()).await?.account;
             let user = named.map(|account| account.user);

@@ -51,6 +51,8 @@ pub enum IntrospectedToken {
         authenticated_at: Timestamp,
         /// The user who acts as the user of the token, if another one does: its `act` claim.
         impersonator: Option<UserId>,
+        /// Whether nothing may be changed by the token: its `readOnly` claim.
+        is_read_only: bool,
     },
     /// An API key that was not revoked.
     #[non_exhaustive]
@@ -102,6 +104,7 @@ impl Iam {
                     methods: claims.amr.clone(),
                     authenticated_at: from_seconds(claims.auth_time),
                     impersonator: verified.impersonator(),
+                    is_read_only: claims.read_only,
                 };
                 (from_seconds(claims.iat), from_seconds(claims.exp), access)
             }

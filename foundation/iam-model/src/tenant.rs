@@ -157,7 +157,8 @@ impl Tenant {
         FactorDemand { required_at: self.second_factor_required_at, grace: self.second_factor_grace_days }
     }
 
-    /// Whether another state of the tenant protects its users by other rules: how they prove who they are.
+    /// Whether another state of the tenant protects its users by the same rules: how they prove who they are, and which
+    /// of them a question of a gateway means.
     #[must_use]
     pub fn protects_like(&self, other: &Self) -> bool {
         let rules = |tenant: &Self| {
@@ -167,6 +168,7 @@ impl Tenant {
                 tenant.second_factor_grace_days,
                 tenant.password_login,
                 tenant.email_login,
+                tenant.authzen_identifiers,
             )
         };
         rules(self) == rules(other)

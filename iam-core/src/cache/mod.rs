@@ -399,7 +399,9 @@ impl CachedSession {
     /// Whether it is known that the user of a session whose state is `by` may act as the user of this one at `now`.
     pub(crate) fn is_covered_by(&self, by: &Arc<Self>, now: Timestamp) -> bool {
         let covered = self.covered.read().unwrap_or_else(PoisonError::into_inner);
-        covered.as_ref().is_some_and(|covered| covered.by.as_ptr() == Arc::as_ptr(by) && covered.until > Until::Moment(now))
+        covered
+            .as_ref()
+            .is_some_and(|covered| covered.by.as_ptr() == Arc::as_ptr(by) && covered.until > Until::Moment(now))
     }
 
     /// Keeps until when it may, unless the rights of one of them change before.

@@ -51,6 +51,12 @@ impl Sessions<'_> {
         let tenant = tenant.filter(|tenant| !by_email || tenant.email_login == EmailLogin::On);
         let tenant = tenant.ok_or(Unauthenticated::Challenge)?;
         let user = iam.store.user(tenant.id, user_id).await?.ok_or(Unauthenticated::Challenge)?;
+        // The tenant may want logins by its provider alone since the first half.
+        if challenge.provider.is_none()
+            && !iam.federated_logins((tenant.id, tenant.password_login), &user).await?.is_empty()
+        {
+            return Err(Unauthenticated::Challenge.into());
+        }
         // The provider may have been removed since the first half.
         if let Some(provider) = &challenge.provider
             && !iam.logs_in_at(&user, provider.provider_id).await?

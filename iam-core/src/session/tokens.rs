@@ -46,6 +46,7 @@ pub(crate) fn access_token(
         amr: session.methods.amr().into_iter().map(Cow::Borrowed).collect(),
         auth_time: session.authenticated_at.timestamp(),
         act: session.impersonator().map(|by| ActingParty { sub: by.user }),
+        read_only: session.impersonator().is_some_and(|by| by.is_read_only),
         iat: now.timestamp(),
         nbf: now.timestamp(),
         exp: expires_at.timestamp(),

@@ -55,6 +55,9 @@ pub(crate) struct Claims {
     /// The user who acts as the subject (RFC 8693 §4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) act: Option<ActingParty>,
+    /// Whether nothing may be changed by the token.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) read_only: bool,
     pub(crate) iat: i64,
     pub(crate) nbf: i64,
     pub(crate) exp: i64,

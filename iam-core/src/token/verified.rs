@@ -182,6 +182,7 @@ mod tests {
             amr: vec!["pwd".into()],
             auth_time: 0,
             act: None,
+            read_only: false,
             iat: 0,
             nbf: 0,
             exp: 0,

@@ -48,12 +48,9 @@ impl Change {
             Self::AccessReview(change) => of_access_review(change),
             // It is stored with another change, or with none.
             Self::Idempotency(_) => Rule::Always,
-            Self::Tenant(_)
-            | Self::Permission(_)
-            | Self::Role(_)
-            | Self::Organization(_)
-            | Self::Mail(_)
-            | Self::Domain(_) => Rule::UnlessReadOnly,
+            Self::Tenant(_) | Self::Permission(_) | Self::Role(_) | Self::Organization(_) | Self::Mail(_) => {
+                Rule::UnlessReadOnly
+            }
             Self::Credential(_)
             | Self::Assignment(_)
             | Self::Invitation(_)
@@ -61,6 +58,7 @@ impl Change {
             | Self::ApiKey(_)
             | Self::Webhook(_)
             | Self::IdentityProvider(_)
+            | Self::Domain(_)
             | Self::Identity(_)
             | Self::Directory(_)
             | Self::DirectoryUser(_)
@@ -77,6 +75,8 @@ fn of_user(change: &UserChange) -> Rule {
         {
             Rule::Never
         }
+        // Its password would be known to the one who acts, after the session too.
+        UserChange::Create { password: Some(_), .. } => Rule::Never,
         UserChange::Create { .. }
         | UserChange::Update { .. }
         | UserChange::ChangeStatus { .. }

@@ -14,7 +14,7 @@ in_memory_with_mail![only_some_changes_can_be_made_as_another_user, where_nothin
 
 /// What a user cannot do in the name of another one: what decides how a person logs in, what gives rights or takes
 /// them, what lets another program act or receive, and decisions.
-const REFUSED: [&str; 43] = [
+const REFUSED: [&str; 47] = [
     "POST /auth/password",
     "POST /auth/email",
     "POST /auth/step-up",
@@ -26,6 +26,7 @@ const REFUSED: [&str; 43] = [
     "POST /auth/factors/recovery-codes",
     "PATCH /auth/factors/{id}",
     "DELETE /auth/factors/{id}",
+    "POST /users",
     "DELETE /users/{id}/factors",
     "POST /users/{id}/password-reset",
     "POST /users/{id}/impersonations",
@@ -45,6 +46,9 @@ const REFUSED: [&str; 43] = [
     "POST /access-reviews/{id}/cancel",
     "POST /auth/identities/start",
     "DELETE /identities/{id}",
+    "POST /domains",
+    "DELETE /domains/{id}",
+    "POST /domains/{id}/verify",
     "POST /identity-providers",
     "PATCH /identity-providers/{id}",
     "DELETE /identity-providers/{id}",
@@ -71,7 +75,17 @@ const NEVER_FRESH: [&str; 6] = [
 ];
 
 /// What is no GET, and changes nothing or ends the session.
-const READS: [&str; 4] = ["POST /auth/logout", "POST /authz/check", "POST /authz/check/bulk", "POST /auth/introspect"];
+const READS: [&str; 9] = [
+    "POST /auth/logout",
+    "POST /authz/check",
+    "POST /authz/check/bulk",
+    "POST /access/v1/evaluation",
+    "POST /access/v1/evaluations",
+    "POST /access/v1/search/action",
+    "POST /access/v1/search/resource",
+    "POST /access/v1/search/subject",
+    "POST /auth/introspect",
+];
 
 /// Each operation that needs a token, with the answer to an administrator who acts as a user who holds all built-in
 /// permissions.

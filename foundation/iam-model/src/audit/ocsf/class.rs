@@ -65,9 +65,8 @@ impl Class {
             (Self::AccountChange, action::PASSWORD_RESET_REQUESTED) => Choice(4, "Password Reset"),
             (Self::AccountChange, action::USER_SUSPENDED) => Choice(5, "Disable"),
             (Self::AccountChange, action::DELETE) => Choice(6, "Delete"),
-            (Self::Authentication, action::LOGIN | action::LOGIN_FAILURE | action::IMPERSONATION_STARTED) => {
-                Choice(1, "Logon")
-            }
+            (Self::Authentication, action::LOGIN | action::LOGIN_FAILURE) => Choice(1, "Logon"),
+            (Self::Authentication, action::IMPERSONATION_STARTED) => Choice(7, "Account Switch"),
             (Self::Authentication, action::LOGOUT | action::IMPERSONATION_ENDED) => Choice(2, "Logoff"),
             (Self::UserAccess, action::ROLE_ASSIGNED) => Choice(1, "Assign Privileges"),
             (Self::UserAccess, action::ROLE_REVOKED) => Choice(2, "Revoke Privileges"),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::audit::ocsf::class::Choice;
-use crate::audit::record::{API_KEY, SYSTEM};
+use crate::audit::record::{ACTOR, API_KEY, SYSTEM};
 use crate::audit::{AuditEntry, ResourceType, ShownEntry};
 use crate::id::{AuditEntryId, TenantId};
 
@@ -101,9 +101,10 @@ impl<'a> Actor<'a> {
     pub(super) fn of(entry: &'a AuditEntry) -> Option<Self> {
         let programmatic_credentials =
             text(&entry.metadata, API_KEY).map(|uid| [Credential { uid, r#type: "API key" }]);
-        let user = entry
-            .user_id
-            .map(|user| User { programmatic_credentials, ..User::new(Some(user.to_string().into()), None) });
+        // Who acts as another user is the one who acts.
+        let user =
+            text(&entry.metadata, ACTOR).map(Into::into).or_else(|| entry.user_id.map(|user| user.to_string().into()));
+        let user = user.map(|user| User { programmatic_credentials, ..User::new(Some(user), None) });
         let app_name = text(&entry.metadata, SYSTEM);
         (user.is_some() || app_name.is_some()).then_some(Self { user, app_name })
     }

@@ -28,7 +28,7 @@ const ACTIVITIES: [(u64, &[(&str, u64)]); 4] = [
         &[
             ("LOGIN", 1),
             ("LOGIN_FAILURE", 1),
-            ("IMPERSONATION_STARTED", 1),
+            ("IMPERSONATION_STARTED", 7),
             ("LOGOUT", 2),
             ("IMPERSONATION_ENDED", 2),
             ("TOKEN_REFRESH", 99),
@@ -118,6 +118,19 @@ fn an_event_of_the_application_is_an_api_activity_whatever_it_is_about() {
         assert_eq!(found, [6003, 6, activity, 600_300 + activity], "{resource_type}.{name}");
         assert_eq!((&event["status"], &event["severity"]), (&json!("Unknown"), &json!("Informational")));
     }
+}
+
+#[test]
+fn who_acts_as_another_user_is_the_actor() {
+    let acting = json!({ "actorId": "eve" });
+    let started = entry(ResourceType::SESSION, action::IMPERSONATION_STARTED, [Value::Null, json!({}), acting.clone()]);
+    let user = started.user_id.unwrap().to_string();
+    let started = event(&started);
+    assert_eq!((&started["actor"]["user"]["uid"], &started["user"]["uid"]), (&json!("eve"), &json!(user)));
+    let changed = event(&entry(ResourceType::ROLE, action::UPDATE, [json!({}), json!({}), acting]));
+    assert_eq!(changed["actor"]["user"]["uid"], "eve");
+    let own = event(&entry(ResourceType::ROLE, action::UPDATE, [json!({}), json!({}), json!({})]));
+    assert_eq!(own["actor"]["user"]["uid"], user);
 }
 
 #[test]

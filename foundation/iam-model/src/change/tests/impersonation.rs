@@ -35,6 +35,8 @@ fn a_user_who_acts_as_another_changes_nothing_of_who_that_one_is_and_gives_no_ri
         let before = user(status, "ada@example.com");
         UserChange::Update { before, after, grants: Some(grants) }.into()
     };
+    let create =
+        |password| UserChange::Create { user: user(Active, "ada@example.com"), password, invitation: None }.into();
     let issue = |purpose| LinkChange::Issue { link: link(purpose), grants: Some(Vec::new()) }.into();
     let role = |held_until| {
         let before = Role::clone(&TestTree::new().grant("users:read", None, None).role);
@@ -60,6 +62,9 @@ fn a_user_who_acts_as_another_changes_nothing_of_who_that_one_is_and_gives_no_ri
         ("a link to a proven address", issue(LinkPurpose::Verify), can),
         ("a link to a password", issue(LinkPurpose::Reset), never),
         ("a link to an account", issue(LinkPurpose::Invitation), never),
+        ("a link that logs in", issue(LinkPurpose::Login), never),
+        ("a user with a password", create(Some("hash".into())), never),
+        ("a user without a password", create(None), can),
         ("a login", SessionChange::Start(session()).into(), never),
         ("a step-up", SessionChange::StepUp { session: session(), method: AuthenticationMethod::Totp }.into(), never),
         (
