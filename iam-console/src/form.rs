@@ -10,7 +10,7 @@ pub(crate) const KEPT: &str = "kept";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 84] = [
+const KNOWN: [&str; 86] = [
     "account",
     "action",
     "adopt",
@@ -66,6 +66,7 @@ const KNOWN: [&str; 84] = [
     "proof-recovery-code",
     "provider",
     "provisioning",
+    "readOnly",
     "reason",
     "removeSecret",
     "resource",
@@ -79,6 +80,7 @@ const KNOWN: [&str; 84] = [
     "search",
     "secondFactor",
     "secondFactorGraceDays",
+    "seconds",
     "serviceAccountId",
     "session",
     "shown",

@@ -319,7 +319,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 15 * 4);
+        assert_eq!(names.len(), 16 * 4);
     }
 
     #[test]
