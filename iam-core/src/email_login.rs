@@ -27,7 +27,7 @@ use crate::link::{self, LinkDetails};
 use crate::mail::LinkRequest;
 use crate::one_time::eight_digits;
 use crate::requested_link::{accounts_of_request, is_of_request};
-use crate::session::{LoggedIn, NO_TENANT, Proof, begin_second_factor, open_session, unknown_tenant};
+use crate::session::{LoggedIn, MAX_CANDIDATES, NO_TENANT, Proof, begin_second_factor, open_session, unknown_tenant};
 use crate::token::{new_challenge_token, parse_challenge_token};
 
 /// Logs users in by messages to their addresses; see [`Iam::email_logins`](crate::iam::Iam::email_logins).
@@ -285,8 +285,9 @@ impl EmailLogins<'_> {
         Ok(Tried { is_last, locked })
     }
 
-    /// Counts a wrong code in the tenant that the flow names, or in each account that its message went to. Without one,
-    /// it is counted in a tenant that does not exist, so that it takes as long.
+    /// Counts a wrong code in the tenant that the flow names, or in each account that a wrong password would be tried
+    /// for: which of them got the message must not show. Without one, it is counted in a tenant that does not exist, so
+    /// that it takes as long.
     async fn count_everywhere(
         &self,
         context: &RequestContext,
@@ -294,20 +295,23 @@ impl EmailLogins<'_> {
         meant: &[Meant],
         tried: &Tried,
     ) -> Result<()> {
-        let is_meant = |link: &&Link| is_of_request(link, flow.request);
-        let link_of = |meant: &Meant| meant.link.as_ref().filter(is_meant).map(|link| link.id);
+        let (key, is_meant) = (flow.email.key(), |link: &&Link| is_of_request(link, flow.request));
+        let link_of = |user: &User| {
+            let meant = meant.iter().find(|meant| meant.user.id == user.id)?;
+            meant.link.as_ref().filter(is_meant).map(|link| link.id)
+        };
         if flow.tenant != TenantId::NONE {
-            let named = self.0.store.guarded_account(flow.tenant, &flow.email.key()).await?.account;
-            let user = named.map(|account| account.user);
-            let link = meant.first().and_then(link_of);
-            return self.count_in(context, (flow.tenant, user.as_ref()), (flow, link), tried).await;
+            let named = self.0.store.guarded_account(flow.tenant, &key).await?.account;
+            let user = named.as_ref().map(|account| &account.user);
+            return self.count_in(context, (flow.tenant, user), (flow, user.and_then(link_of)), tried).await;
         }
-        if meant.is_empty() {
+        let candidates = self.0.store.login_candidates(&key, MAX_CANDIDATES).await?.accounts;
+        if candidates.is_empty() {
             return self.count_in(context, (unknown_tenant(NO_TENANT), None), (flow, None), tried).await;
         }
-        for account in meant {
-            let place = (account.tenant.id, Some(&account.user));
-            self.count_in(context, place, (flow, link_of(account)), tried).await?;
+        for candidate in candidates {
+            let user = &candidate.account.user;
+            self.count_in(context, (candidate.tenant.id, Some(user)), (flow, link_of(user)), tried).await?;
         }
         Ok(())
     }
