@@ -116,7 +116,7 @@ pub(super) struct ResourceDto {
     #[schema(example = "orders")]
     kind: String,
     /// Of the type `organization`, names the organization in which the action is done. Otherwise it has no effect.
-    #[schema(example = "17")]
+    #[schema(example = "019bb17d-a480-7000-8000-dadadadadada")]
     id: String,
     /// Where the resource is.
     #[schema(value_type = Option<ResourcePropertiesDto>)]

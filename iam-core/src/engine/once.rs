@@ -55,8 +55,8 @@ impl<'a> Once<'a> {
             let tenant = caller.tenant();
             let actor = match (caller.actor(), caller.impersonator()) {
                 (Actor::User { user, .. }, None) => format!("user {user}"),
-                // Neither of both may get the answers of the other one.
-                (Actor::User { user, .. }, Some(by)) => format!("user {user} by {}", by.session),
+                // Neither of both may get the answers of the other one, nor of another such session.
+                (Actor::User { user, session }, Some(_)) => format!("user {user} in {session}"),
                 (Actor::ApiKey { key, .. }, _) => format!("API key {key}"),
                 (Actor::System { reason }, _) => format!("system {reason}"),
                 (Actor::Anonymous, _) => "anonymous".to_owned(),

@@ -376,8 +376,10 @@ async fn the_setting_is_recorded_and_needs_tenants_update(app: TestApp) {
         let refused = app.patch(&path).by(&ada).json(&json!({ "authzenIdentifiers": wrong })).send().await;
         assert_eq!(refused.invalid_fields(), ["authzenIdentifiers"], "{wrong}");
     }
-    // It protects no user, so an old session may change it.
+    // It decides whom the questions of gateways are about, so an old session may not change it.
     app.pass(TimeDelta::minutes(11));
+    app.patch(&path).by(&ada).json(&body).send().await.problem("insufficient-authentication");
+    let ada = app.login(&ada).await;
     name_by(&app, &ada, "NAME").await;
     let entry = &app.history(&ada, &ada.tenant).await[0];
     assert_eq!((&entry["action"], &entry["resourceType"]), (&json!("UPDATE"), &json!("TENANT")));
