@@ -172,7 +172,7 @@ fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len
 /// may be the first line of the export.
 ///
 /// NDJSON has one entry in each line, as the list shows it. With `format=ocsf`, each line is an event of the Open
-/// Cybersecurity Schema Framework 1.6.0 instead, whatever `Accept` says. Its `unmapped` is the line of NDJSON, with the
+/// Cybersecurity Schema Framework 1.6.0 instead, without regard to `Accept`. Its `unmapped` is the line of NDJSON, with the
 /// `cursor`.
 ///
 /// CSV follows RFC 4180, in UTF-8 with a byte order mark, and has a header line. The columns are the same fields in the same order. `oldValue`,

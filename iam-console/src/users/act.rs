@@ -7,24 +7,14 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use chrono::TimeDelta;
 use iam_axum::{PathId, Problem};
 use iam_core::session::NewImpersonation;
-use iam_core::user::{User, UserStatus};
-use iam_core::{FieldError, UserId, permission};
+use iam_core::{FieldError, UserId};
 
 use crate::cookie::{SessionCookie, with_cookie};
-use crate::english;
 use crate::form::Form;
 use crate::problem::refused_form;
 use crate::session::{SignedIn, WithoutFactor};
 use crate::state::Console;
 use crate::users::one::page_of;
-use crate::view::{Field, Frame};
-
-/// Returns the field for the reason, if the person may act as users and can act as this one.
-pub(super) fn reason(frame: &Frame, user: &User, is_self: bool) -> Option<Field> {
-    let may_act = frame.acting().is_none() && frame.may_everywhere(&permission::IMPERSONATIONS_CREATE);
-    let is_possible = !is_self && user.status == UserStatus::Active && user.service_name().is_none();
-    (may_act && is_possible).then(|| Field::text("reason", english::REASON).with_hint(english::ACT_REASON_HINT))
-}
 
 pub(super) async fn begin(
     State(console): State<Console>,

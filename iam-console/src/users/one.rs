@@ -22,7 +22,7 @@ use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::users::{EXTERNAL_ID, HOME, act};
+use crate::users::{EXTERNAL_ID, HOME};
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -141,7 +141,7 @@ pub(super) async fn page_of(
         sessions: if_allowed(iam.sessions().list_with_actors(caller, id).await)?,
         current: caller.require_user().ok().map(|(_, session)| session),
         keys: if is_deleted { keys.of_deleted() } else { keys },
-        act: act::reason(&frame, &user, is_self),
+        act: reason_to_act(&frame, &user, is_self),
         is_self,
         is_changeable: may_update && !is_deleted,
         may_end_sessions: is_self || frame.may(&permission::SESSIONS_DELETE),
@@ -344,4 +344,11 @@ async fn answer(
 
 fn back(console: &Console, id: UserId, done: &str) -> Response {
     Redirect::to(&format!("{}/users/{id}?done={done}", console.base())).into_response()
+}
+
+/// Returns the field for the reason, if the person may act as users and can act as this one.
+fn reason_to_act(frame: &Frame, user: &User, is_self: bool) -> Option<Field> {
+    let may_act = frame.acting().is_none() && frame.may_everywhere(&permission::IMPERSONATIONS_CREATE);
+    let is_possible = !is_self && user.status == UserStatus::Active && user.service_name().is_none();
+    (may_act && is_possible).then(|| Field::text("reason", english::REASON).with_hint(english::ACT_REASON_HINT))
 }

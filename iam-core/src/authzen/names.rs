@@ -8,9 +8,9 @@ use iam_model::user::User;
 use iam_model::validate::{Email, EmailKey, ExternalId, Slug};
 
 use crate::authzen::request::{Resource, Subject, USER};
-use crate::authzen::service::Authzen;
 use crate::caller::Caller;
 use crate::distinct::distinct;
+use crate::engine::Engine;
 
 /// The users and organizations that the texts of a request name. An identifier may be one of nothing.
 pub(super) struct Named<'t> {
@@ -63,9 +63,9 @@ impl Named<'_> {
     }
 }
 
-impl Authzen<'_> {
+impl Engine {
     /// Finds what these texts name.
-    pub(super) async fn find<'t>(
+    pub(super) async fn find_named<'t>(
         &self,
         caller: &Caller,
         users: Vec<&'t str>,
@@ -84,7 +84,7 @@ impl Authzen<'_> {
                 let slugs: Vec<Slug> = organizations.iter().filter_map(|text| text.parse().ok()).collect();
                 let of_slugs = match slugs.as_slice() {
                     [] => Vec::new(),
-                    slugs => self.0.store.organizations_by_slug(caller.tenant(), slugs).await?,
+                    slugs => self.store.organizations_by_slug(caller.tenant(), slugs).await?,
                 };
                 let organizations = named_organizations(&organizations, &of_slugs);
                 Ok(Named { users: named_users(&users, &found), organizations, found: Some(found) })
@@ -98,7 +98,7 @@ impl Authzen<'_> {
         if external_ids.is_empty() && emails.is_empty() {
             return Ok(Vec::new());
         }
-        Ok(self.0.store.users_named(caller.tenant(), &external_ids, &emails).await?)
+        Ok(self.store.users_named(caller.tenant(), &external_ids, &emails).await?)
     }
 
     /// Returns how the tenant of a caller names. It was read with a caller that was authenticated.
@@ -106,7 +106,7 @@ impl Authzen<'_> {
         if let Some(identifiers) = caller.authzen_identifiers() {
             return Ok(identifiers);
         }
-        let tenant = self.0.store.tenant(caller.tenant()).await?;
+        let tenant = self.store.tenant(caller.tenant()).await?;
         Ok(tenant.map(|tenant| tenant.authzen_identifiers).unwrap_or_default())
     }
 

@@ -36,7 +36,7 @@ impl Authzen<'_> {
         let holders = Access(self.0).who(caller, permission, place.organization(), None, page).await?;
         let Page { items, total, request } = holders;
         let users: Vec<User> = items.into_iter().map(|Holder { user, .. }| user).collect();
-        Ok(Page { items: self.texts_of_users(caller, &users).await?, total, request })
+        Ok(Page { items: self.0.texts_of_users(caller, &users).await?, total, request })
     }
 
     /// A page of the resources of a type with which a subject may do something, by the texts that name them, newest
@@ -62,7 +62,7 @@ impl Authzen<'_> {
         let (filter, sort) = (OrganizationFilter::default(), OrganizationSort::default());
         let found = self.0.store.organizations(caller.tenant(), &filter, &scope, sort, page).await?;
         let Page { items, total, request } = found;
-        Ok(Page { items: self.texts_of_organizations(caller, items).await?, total, request })
+        Ok(Page { items: self.0.texts_of_organizations(caller, items).await?, total, request })
     }
 
     /// A page of the actions that a subject may do with a resource, in alphabetical order: those that are registered

@@ -118,7 +118,7 @@ impl Authzen<'_> {
         let users: Vec<&'t str> =
             subjects.iter().filter(|subject| subject.kind == USER).map(|subject| subject.id).collect();
         let places: Vec<&'t str> = resources.iter().filter_map(|resource| resource.place()).collect();
-        let mut named = self.find(caller, users, places).await?;
+        let mut named = self.0.find_named(caller, users, places).await?;
         let is_own = |subject: &Subject<'_>| named.user(*subject).is_some_and(|user| caller.is_in_session_of(user));
         if !subjects.iter().all(is_own) {
             self.0.rights(caller).require(&permission::ROLE_ASSIGNMENTS_READ)?;
