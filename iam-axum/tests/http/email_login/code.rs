@@ -111,8 +111,8 @@ async fn the_lock_of_a_login_without_a_tenant_counts_codes_too(app: TestApp) {
 }
 
 async fn a_wrong_code_without_a_tenant_counts_in_each_account(app: TestApp) {
-    let people = [app.by_email(EMAIL).await, app.by_email(EMAIL).await];
-    let off = app.register(EMAIL).await;
+    // The last one gets no message, which must not show.
+    let people = [app.by_email(EMAIL).await, app.by_email(EMAIL).await, app.register(EMAIL).await];
     app.mails().await;
     let flow = app.flow(&json!({ "email": EMAIL })).await;
     app.mails().await;
@@ -120,7 +120,6 @@ async fn a_wrong_code_without_a_tenant_counts_in_each_account(app: TestApp) {
     for person in &people {
         assert_eq!(failures(&app, person).await, [("INVALID_CODE".to_owned(), 1)]);
     }
-    assert!(failures(&app, &off).await.is_empty());
 }
 
 async fn what_is_not_eight_digits_names_code_and_does_not_count(app: TestApp) {
