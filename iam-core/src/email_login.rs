@@ -32,9 +32,8 @@ use crate::token::{new_challenge_token, parse_challenge_token};
 
 /// Logs users in by messages to their addresses; see [`Iam::email_logins`](crate::iam::Iam::email_logins).
 ///
-/// Only users with a verified address can log in so, and only in tenants that want it
-/// ([`EmailLogin`](crate::tenant::EmailLogin)). Such a session counts as one that has authenticated long ago: it must
-/// authenticate again before it changes credentials.
+/// Only users with a verified address can log in so, and only in tenants that want it ([`EmailLogin`]). Such a session
+/// counts as one that has authenticated long ago: it must authenticate again before it changes credentials.
 #[derive(Clone, Copy)]
 pub struct EmailLogins<'a>(pub(crate) &'a Engine);
 
