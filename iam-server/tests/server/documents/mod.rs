@@ -18,6 +18,7 @@ use url::Url;
 use crate::audit::wait_until_sequenced;
 use crate::client::{Client, PASSWORD, text};
 use crate::factor::Authenticator;
+use crate::mail::with_mail;
 use crate::process::{Home, Launch, Server, TIMEOUT, wait_for};
 use crate::store::Store;
 use crate::webhook::Receiver;
@@ -217,7 +218,7 @@ fn operating(document: &mut Document) {
 
 fn http_api(document: &mut Document) {
     let store = Store::sqlite();
-    let server = store.serve();
+    let server = with_mail(store.iam_server(), store.home()).serve();
     let (ada, token) = administrator(&server);
     let post = |path: &str, body: Value| ada.post(&format!("/api/v1{path}"), &body);
 
@@ -236,6 +237,10 @@ fn http_api(document: &mut Document) {
     post("/role-assignments", assignment).expect(201);
     let question = json!({ "permission": "users:read", "userId": grace["id"], "organizationId": below["id"] });
     assert_shown(&document.take("{ \"allowed\": true"), &post("/authz/check", question).expect(200));
+
+    let shell = shell.with("FLOW", "of-nothing");
+    let login = said(&shell.run(&document.take("curl -X POST \"$API/auth/email-login\"").text));
+    assert!(login[0]["flow"].is_string() && login[1]["status"] == 400, "{login:?}");
 
     let shell = shell.with("GRACE", text(&grace["id"]));
     let acting = document.take("curl -X POST \"$API/users/$GRACE/impersonations\"");
