@@ -83,7 +83,7 @@ pub(super) struct SubjectDto {
     #[schema(example = "019bb179-10a0-7000-8000-dadadadadada")]
     id: String,
     /// They have no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     #[expect(dead_code, reason = "only its type is checked")]
     properties: Option<NoEffect>,
 }
@@ -102,7 +102,7 @@ pub(super) struct ActionDto {
     #[schema(example = "create")]
     pub(super) name: String,
     /// They have no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     #[expect(dead_code, reason = "only its type is checked")]
     properties: Option<NoEffect>,
 }

@@ -30,7 +30,7 @@ pub(crate) struct EvaluationDto {
     #[schema(value_type = ResourceDto)]
     resource: Strict<ResourceDto>,
     /// It has no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     #[expect(dead_code, reason = "only its type is checked")]
     context: Option<NoEffect>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct EvaluationsDto {
     #[schema(value_type = Option<ResourceDto>)]
     resource: Option<Map<String, Value>>,
     /// It has no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     context: Option<Map<String, Value>>,
     /// The questions, which are answered in this order.
     #[schema(value_type = Option<Vec<ItemDto>>, max_items = 100)]
@@ -72,7 +72,7 @@ struct ItemDto {
     /// With what it is done.
     resource: Option<ResourceDto>,
     /// It has no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     context: Option<NoEffect>,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct PageDto {
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 100, default = 50, example = 50)]
     limit: Option<Whole<u32>>,
     /// They have no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     #[expect(dead_code, reason = "only its type is checked")]
     properties: Option<NoEffect>,
 }

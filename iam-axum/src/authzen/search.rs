@@ -33,7 +33,7 @@ pub(crate) struct SubjectSearchDto {
     #[schema(value_type = ResourceDto)]
     resource: Strict<ResourceDto>,
     /// It has no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     #[expect(dead_code, reason = "only its type is checked")]
     context: Option<NoEffect>,
     /// Which page of the results to show.
@@ -60,7 +60,7 @@ pub(crate) struct ResourceSearchDto {
     #[schema(value_type = TypeDto)]
     resource: Strict<TypeDto>,
     /// It has no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     #[expect(dead_code, reason = "only its type is checked")]
     context: Option<NoEffect>,
     /// Which page of the results to show.
@@ -79,7 +79,7 @@ pub(crate) struct ActionSearchDto {
     #[schema(value_type = ResourceDto)]
     resource: Strict<ResourceDto>,
     /// It has no effect.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<Object>)]
     #[expect(dead_code, reason = "only its type is checked")]
     context: Option<NoEffect>,
     /// Which page of the results to show.
