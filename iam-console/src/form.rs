@@ -10,11 +10,12 @@ pub(crate) const KEPT: &str = "kept";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 86] = [
+const KNOWN: [&str; 87] = [
     "account",
     "action",
     "adopt",
     "again",
+    "authzenIdentifiers",
     "clientId",
     "clientSecret",
     "code",

@@ -8,7 +8,7 @@ use axum::{Extension, Router, routing::get, routing::post};
 use iam_axum::Problem;
 use iam_core::audit::Retention;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 use iam_core::version::Precondition;
 use iam_core::{Error, FieldError};
 use serde::Deserialize;
@@ -56,6 +56,8 @@ struct TenantForm {
     password_login_error: String,
     email_login: String,
     email_login_error: String,
+    authzen_identifiers: String,
+    authzen_identifiers_error: String,
 }
 
 struct RetentionForm {
@@ -123,6 +125,8 @@ impl TenantForm {
             password_login_error: error_of("passwordLogin", english::PASSWORD_LOGIN),
             email_login: value("emailLogin", tenant.email_login.as_str()),
             email_login_error: error_of("emailLogin", english::EMAIL_LOGIN),
+            authzen_identifiers: value("authzenIdentifiers", tenant.authzen_identifiers.as_str()),
+            authzen_identifiers_error: error_of("authzenIdentifiers", english::AUTHZEN_IDENTIFIERS),
             tenant,
         }
     }
@@ -205,6 +209,7 @@ fn patch(form: &Form) -> Result<TenantPatch, Error> {
         second_factor_grace_days: Some(number(form, "secondFactorGraceDays")?),
         password_login: Some(form.get("passwordLogin").parse().map_err(|_| chosen("passwordLogin"))?),
         email_login: Some(form.get("emailLogin").parse().map_err(|_| chosen("emailLogin"))?),
+        authzen_identifiers: Some(form.get("authzenIdentifiers").parse().map_err(|_| chosen("authzenIdentifiers"))?),
         ..TenantPatch::default()
     })
 }

@@ -1,7 +1,7 @@
 //! The tenant and its settings.
 
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{EmailLogin, PasswordLogin, PasswordPolicy};
+use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
 
 pub(crate) const TENANT_SETTINGS: &str = "Settings";
 pub(crate) const TENANT: &str = "Tenant";
@@ -26,6 +26,9 @@ pub(crate) const PASSWORD_LOGIN_HINT: &str = "Who has all permissions in the who
 pub(crate) const EMAIL_LOGIN: &str = "Sign-in by e-mail";
 pub(crate) const EMAIL_LOGIN_HINT: &str = "A person with a verified address may sign in by a link or a code in a message. To change its password, its \
      address or its second factors, it must prove who it is again.";
+pub(crate) const AUTHZEN_IDENTIFIERS: &str = "Names for gateways (AuthZEN)";
+pub(crate) const AUTHZEN_IDENTIFIERS_HINT: &str =
+    "How a gateway names persons and organizations when it asks for a decision. Any other name is denied.";
 pub(crate) const RETENTION: &str = "Retention of the audit log";
 pub(crate) const RETENTION_HIDDEN: &str = "You may not see how long the audit log is kept.";
 pub(crate) const RETENTION_DAYS: &str = "Days";
@@ -83,6 +86,14 @@ pub(crate) fn email_login(login: &EmailLogin) -> &'static str {
     match login {
         EmailLogin::Off => "Off",
         EmailLogin::On => "On: for persons whose address is verified",
+    }
+}
+
+/// The name of a rule for the names in requests of AuthZEN.
+pub(crate) fn authzen_identifiers(identifiers: &AuthzenIdentifiers) -> &'static str {
+    match identifiers {
+        AuthzenIdentifiers::Id => "Their identifiers here",
+        AuthzenIdentifiers::Name => "Persons by external identifier or e-mail address, organizations by short name",
     }
 }
 

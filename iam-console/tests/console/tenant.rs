@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 
 use crate::app::{Answer, App, EMAIL, PASSWORD, person};
 
@@ -43,6 +43,7 @@ impl Signed {
             ("secondFactorGraceDays", "7"),
             ("passwordLogin", "ALLOWED"),
             ("emailLogin", "OFF"),
+            ("authzenIdentifiers", "ID"),
             ("version", version),
         ];
         let fields = stored.map(|(name, value)| {
@@ -64,6 +65,7 @@ async fn every_setting_is_shown_and_changed() {
         ("secondFactorGraceDays", "30"),
         ("passwordLogin", "FEDERATED"),
         ("emailLogin", "ON"),
+        ("authzenIdentifiers", "NAME"),
     ];
     let answer = signed.save(&version, &changed).await;
     assert_eq!(answer.location(), "/console/tenant?done=saved");
@@ -72,6 +74,7 @@ async fn every_setting_is_shown_and_changed() {
     assert_eq!(stored.password_policy, PasswordPolicy::Asvs);
     assert_eq!((stored.second_factor, stored.second_factor_grace_days.days()), (SecondFactorPolicy::Required, 30));
     assert_eq!((stored.password_login, stored.email_login), (PasswordLogin::Federated, EmailLogin::On));
+    assert_eq!(stored.authzen_identifiers, AuthzenIdentifiers::Name);
     let page = signed.app.get(answer.location(), &signed.cookie).await.body;
     for shown in [
         r#"value="Engines""#,
@@ -79,6 +82,7 @@ async fn every_setting_is_shown_and_changed() {
         r#"value="REQUIRED" selected"#,
         r#"value="30""#,
         r#"value="ON" selected"#,
+        r#"value="NAME" selected"#,
     ] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
@@ -98,6 +102,7 @@ async fn a_mistake_is_shown_at_its_field_and_loses_nothing_that_was_typed() {
         ("secondFactorGraceDays", "x"),
         ("passwordLogin", "x"),
         ("emailLogin", "x"),
+        ("authzenIdentifiers", "x"),
     ] {
         // The first value of a field counts.
         let answer = signed.save(&version, &[(field, wrong), ("name", "<b>Kept")]).await;
@@ -199,6 +204,7 @@ async fn parts_that_a_person_may_not_see_are_hidden_and_the_console_refuses_what
         ("secondFactorGraceDays", "0"),
         ("passwordLogin", "FEDERATED"),
         ("emailLogin", "ON"),
+        ("authzenIdentifiers", "NAME"),
         ("version", &*signed.page().await.hidden("version")),
         ("retentionDays", "1"),
     ]
