@@ -548,12 +548,26 @@ pub(crate) const ROOT: &str = "$";
 
 /// Parses a JSON object. An error names the invalid field.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // serde would also accept an array for a struct, with one item for each field.
-    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(of_the_whole("must be a JSON object"));
-    }
+    require_object(bytes)?;
+    check_syntax(bytes)?;
+    parse_fields(bytes)
+}
+
+/// Refuses JSON that is not an object. For a struct, serde would also accept an array, with one item for each field.
+pub(crate) fn require_object(bytes: &[u8]) -> Result<(), Problem> {
+    let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    if is_object { Ok(()) } else { Err(of_the_whole("must be a JSON object")) }
+}
+
+/// Checks that a body is JSON.
+pub(crate) fn check_syntax(bytes: &[u8]) -> Result<(), Problem> {
     let malformed = |error| of_the_whole(&format!("is not valid JSON: {}", without_place(&error)));
     serde_json::from_slice::<IgnoredAny>(bytes).map_err(malformed)?;
+    Ok(())
+}
+
+/// Parses an object of which the syntax is checked. An error names the invalid field.
+pub(crate) fn parse_fields<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     deserialized(&mut serde_json::Deserializer::from_slice(bytes), without_place)
 }
 

@@ -1,5 +1,6 @@
 //! JSON in which no object has two fields of the same name, of which a parser would keep one (RFC 7493 §2.3).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::{self, Formatter};
 
@@ -63,7 +64,7 @@ impl<'de> Visitor<'de> for UniqueNames {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self, A::Error> {
         let mut names = HashSet::new();
-        while let Some((name, Self)) = fields.next_entry::<String, Self>()? {
+        while let Some((Name(name), Self)) = fields.next_entry()? {
             if !names.insert(name) {
                 return Err(A::Error::custom("a name appears twice"));
             }
@@ -71,6 +72,10 @@ impl<'de> Visitor<'de> for UniqueNames {
         Ok(self)
     }
 }
+
+/// The name of a field, which is copied only if it has escapes.
+#[derive(Deserialize)]
+struct Name<'de>(#[serde(borrow)] Cow<'de, str>);
 
 #[cfg(test)]
 mod tests {

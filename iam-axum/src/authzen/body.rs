@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use crate::extract::{JSON, call, is_of_type, of_the_whole, parse};
+use crate::extract::{JSON, call, check_syntax, is_of_type, of_the_whole, parse_fields, require_object};
 use crate::problem::{Kind, Problem};
 use crate::unique_names::check_unique_names;
 
@@ -35,12 +35,14 @@ where
         };
         let sent = call(request, state, |headers| is_of_type(headers, JSON)).await;
         let (caller, bytes) = sent.map_err(other_type)?;
-        let body = parse(&bytes)?;
-        check_unique_names(&bytes).map_err(|error| {
+        require_object(&bytes)?;
+        if let Err(error) = check_unique_names(&bytes) {
+            check_syntax(&bytes)?;
             let is_doubled = error.is_data();
-            of_the_whole(if is_doubled { "has an object with two fields of the same name" } else { "is too deep" })
-        })?;
-        Ok(Self(caller, body, bytes))
+            let fault = if is_doubled { "has an object with two fields of the same name" } else { "is too deep" };
+            return Err(of_the_whole(fault));
+        }
+        Ok(Self(caller, parse_fields(&bytes)?, bytes))
     }
 }
 
