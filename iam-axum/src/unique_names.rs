@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for UniqueNames {
 
 /// The name of a field, which is copied only if it has escapes.
 #[derive(Deserialize)]
-struct Name<'de>(#[serde(borrow)] Cow<'de, str>);
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
