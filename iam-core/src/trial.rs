@@ -8,13 +8,14 @@ use iam_model::assignment::by_user;
 use iam_model::change::{Change, UserChange};
 use iam_model::credential::Account;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
-use iam_model::id::{OrganizationId, TenantId, UserId};
+use iam_model::id::{AccessRequestId, OrganizationId, TenantId, UserId};
 use iam_model::organization::{AffectedTree, Hierarchy, Organization};
 use iam_model::page::{MAX_LIMIT, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::preview::{Comparison, Effects, RightChange, RightChanges, SubjectBefore};
 
+use crate::access_request::AccessRequests;
 use crate::assignment::Assignments;
 use crate::caller::Caller;
 use crate::directory::Directories;
@@ -98,6 +99,22 @@ impl Trial {
     #[must_use]
     pub fn assignments(&self) -> Assignments<'_> {
         Assignments(&self.0)
+    }
+
+    /// As [`Iam::access_requests`]. A new request is tried out as if it were approved at once.
+    #[must_use]
+    pub fn access_requests(&self) -> AccessRequests<'_> {
+        AccessRequests(&self.0)
+    }
+
+    /// Tries out the last approval of a PENDING access request that the caller sees, whether or not the caller may
+    /// approve it: it shows what its user would gain.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], and the conflicts of [`AccessRequests::approve`].
+    pub async fn activate(&self, caller: &Caller, id: AccessRequestId) -> Result<()> {
+        self.access_requests().try_activation(caller, id).await
     }
 
     /// As [`Iam::directories`].

@@ -38,6 +38,9 @@ pub const MAILED: u64 = 3;
 /// See [`MAILED`].
 pub const MAIL_WINDOW: TimeDelta = TimeDelta::hours(1);
 
+/// How many assignments the elevation of a request gives at most. They all end with it, in one transaction.
+pub const MAX_GIVEN: usize = 1_000;
+
 /// How many closed requests of one user are kept. The audit log keeps all of them.
 pub const KEPT_CLOSED: u32 = 100;
 

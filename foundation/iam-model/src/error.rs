@@ -552,6 +552,9 @@ pub enum Conflict {
     /// An access request gives the role, until its elevation ends.
     #[error("An access request gives this role, and sets when it ends. End the request instead.")]
     AssignmentOfAccessRequest,
+    /// The rights that the user holds by an access request have given as many roles as they may give.
+    #[error("You have given {0} roles by your access request, which is the maximum.")]
+    TooManyGivenByRequest(usize),
     /// The tenant has as many eligibilities as it may have.
     #[error("The tenant has the maximum number of eligibilities. Remove one first.")]
     TooManyEligibilities,

@@ -168,6 +168,7 @@ impl Assignments<'_> {
             created_at: now,
             created_by: caller.user(),
             directory_group_id: None,
+            access_request_id: None,
         }
     }
 

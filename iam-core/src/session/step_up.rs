@@ -226,6 +226,28 @@ impl UnitOfWork<'_> {
     }
 }
 
+impl UnitOfWork<'_> {
+    /// Checks what [`require_fresh`](Self::require_fresh) does, and that the session was not begun by a message to the
+    /// address of its user: a reader of the mailbox must not decide about the access of others, also after a second
+    /// factor. Trusted code always passes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`require_fresh`](Self::require_fresh), [`Unauthenticated::ByEmail`].
+    pub(crate) async fn require_fresh_and_not_by_email(&mut self) -> Result<()> {
+        self.require_fresh().await?;
+        if matches!(self.caller().actor(), Actor::System { .. }) {
+            return Ok(());
+        }
+        let (_, id) = self.caller().require_user()?;
+        let session = self.reads().lock_session(id).await?.ok_or(Unauthenticated::InvalidToken)?;
+        if session.methods.include_email() {
+            return Err(Unauthenticated::ByEmail { max_age: FRESH.to_std().unwrap_or(Duration::ZERO) }.into());
+        }
+        Ok(())
+    }
+}
+
 fn check_age(session: &Session, now: Timestamp, max_age: TimeDelta) -> Result<()> {
     // A user who acts as another one has proven its own identity, and not that of the other.
     let is_fresh = session.impersonation.is_none() && now - session.authenticated_at <= max_age;
