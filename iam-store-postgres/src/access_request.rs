@@ -1,5 +1,9 @@
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
-use iam_model::access_request::{AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope};
+use iam_model::access_request::{
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, ApproverPlace,
+};
 use iam_model::change::AccessRequestChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{AccessRequestId, AssignmentId, OrganizationId, RoleId, TenantId, UserId};
@@ -50,10 +54,12 @@ impl AccessRequestStore for PostgresStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<AccessRequest>, StoreError> {
-        if shows_nothing(filter, scope) {
+        let deciding = self.deciding_places(tenant, &scope.deciding).await?;
+        let scope = AccessRequestScope { deciding, ..scope.clone() };
+        if shows_nothing(filter, &scope) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
-        let scope = self.list_scope(tenant, scope).await?;
+        let scope = self.list_scope(tenant, &scope).await?;
         let list = |page| list::<Self>(tenant, filter, &scope, page, now);
         self.page::<AccessRequest, Row>(tenant, page, is_whole::<Self>(filter, &scope), list).await
     }
@@ -70,6 +76,34 @@ impl AccessRequestStore for PostgresStore {
 }
 
 impl PostgresStore {
+    /// Leaves out the roles that decide about no request: a user can hold very many roles, and few of them decide.
+    async fn deciding_places(
+        &self,
+        tenant: TenantId,
+        places: &[ApproverPlace],
+    ) -> Result<Vec<ApproverPlace>, StoreError> {
+        let roles: Vec<Uuid> = places.iter().filter_map(|place| place.role).map(RoleId::as_uuid).collect();
+        // OFFSET, so that each role is found by its key.
+        let deciding = sqlx::query_scalar!(
+            r#"
+            SELECT r.id AS "id!"
+            FROM unnest($2::uuid[]) r (id)
+            WHERE EXISTS (
+                SELECT
+                FROM iam.access_requests q
+                WHERE q.tenant_id = $1 AND q.approver_role_id = r.id
+                OFFSET 0
+            )
+            "#,
+            tenant.as_uuid(),
+            &roles
+        );
+        let deciding = self.answer(deciding.fetch_all(&self.reads_of(tenant))).await?;
+        let deciding: BTreeSet<RoleId> = deciding.into_iter().map(RoleId::from).collect();
+        let decides = |place: &&ApproverPlace| place.role.is_none_or(|role| deciding.contains(&role));
+        Ok(places.iter().filter(decides).copied().collect())
+    }
+
     /// Finds the organizations of the visible scopes in a scope.
     async fn list_scope(
         &self,
