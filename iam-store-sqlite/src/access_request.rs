@@ -298,3 +298,63 @@ impl SqliteTransaction {
 impl StoredDecisions for SqliteStore {
     const DECIDERS: &'static str = "(SELECT unhex(d.value ->> 'userId', '-') FROM json_each(q.decisions) d)";
 }
+
+#[cfg(test)]
+mod tests {
+    use iam_model::access_request::AccessRequestStatus;
+    use sqlx::{QueryBuilder, Sqlite};
+
+    use super::*;
+    use crate::plan::assert_list;
+
+    fn page(filter: &AccessRequestFilter, scope: &ListScope<VisibleScope>) -> QueryBuilder<Sqlite> {
+        list::<SqliteStore>(TenantId::NONE, filter, scope, PageRequest::default(), Timestamp::UNIX_EPOCH)
+    }
+
+    /// The requests of one user, for one role, in one organization or with one status are sorted: they are few.
+    #[tokio::test]
+    async fn every_filter_finds_its_requests_by_an_index() {
+        let (id, plain) = (Uuid::nil(), AccessRequestFilter::default);
+        let scope = ListScope { user: None, read: Some(VisibleScope::Tenant), deciding: Vec::new() };
+        for (filter, index, is_sorted) in [
+            (plain(), "COVERING INDEX access_requests_created_idx (tenant_id=?)", false),
+            (
+                AccessRequestFilter { user: Some(id.into()), ..plain() },
+                "COVERING INDEX access_requests_requester_idx (tenant_id=? AND requested_by=?)",
+                true,
+            ),
+            (
+                AccessRequestFilter { role: Some(id.into()), ..plain() },
+                "COVERING INDEX access_requests_role_idx (tenant_id=? AND role_id=?)",
+                true,
+            ),
+            (
+                AccessRequestFilter { organization: Some(id.into()), ..plain() },
+                "COVERING INDEX access_requests_organization_idx (tenant_id=? AND organization_id=?)",
+                true,
+            ),
+            (
+                AccessRequestFilter { status: Some(AccessRequestStatus::Active), ..plain() },
+                "INDEX access_requests_status_idx (tenant_id=? AND status=?)",
+                true,
+            ),
+            (
+                AccessRequestFilter { status: Some(AccessRequestStatus::Ended), ..plain() },
+                "INDEX access_requests_status_idx (tenant_id=? AND status=?)",
+                true,
+            ),
+        ] {
+            assert_list(page(&filter, &scope), &format!("SEARCH q USING {index}"), is_sorted).await;
+        }
+    }
+
+    /// What is to be decided is found among the PENDING requests alone.
+    #[tokio::test]
+    async fn requests_to_decide_are_found_by_an_index() {
+        let to_decide = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
+        let deciding = vec![(vec![None], VisibleScope::Tenant)];
+        let scope = ListScope { user: Some(Uuid::nil().into()), read: None, deciding };
+        let index = "INDEX access_requests_pending_idx (tenant_id=? AND approver_role_id=?)";
+        assert_list(page(&to_decide, &scope), &format!("SEARCH q USING {index}"), true).await;
+    }
+}

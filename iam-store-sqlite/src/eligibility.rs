@@ -189,3 +189,16 @@ impl SqliteTransaction {
         self.execute(delete).await.map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::assert_list;
+
+    /// The eligibilities of a tenant are few, so they are sorted.
+    #[tokio::test]
+    async fn a_list_finds_its_eligibilities_by_an_index() {
+        let page = list::<SqliteStore>(TenantId::NONE, PageRequest::default(), &VisibleScope::Tenant);
+        assert_list(page, "SEARCH e USING COVERING INDEX eligibilities_created_idx (tenant_id=?)", true).await;
+    }
+}
