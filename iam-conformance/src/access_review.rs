@@ -326,8 +326,8 @@ pub async fn live_eligibilities_of_the_place_are_frozen(store: Arc<dyn Store>) {
     }
 }
 
-/// A decision about an eligibility is read back, counted and completed like one about an assignment. The item stays when
-/// the eligibility and its role are gone.
+/// A decision about an eligibility is read back, counted and completed like one about an assignment. The item stays
+/// when the eligibility and its role are gone.
 pub async fn eligibilities_are_decided_like_assignments(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;

@@ -239,8 +239,8 @@ pub async fn an_approval_or_what_ends_the_request_wins(store: Arc<dyn Store>) {
     }
 }
 
-/// A request is approved while its user is suspended. Afterwards the user holds nothing by it, and no request of the user
-/// is open.
+/// A request is approved while its user is suspended. Afterwards the user holds nothing by it, and no request of the
+/// user is open.
 pub async fn an_approval_comes_before_a_suspension_or_fails(store: Arc<dyn Store>) {
     let fixture = Fixture::new(store).await;
     for round in 0..8 {
@@ -266,8 +266,8 @@ pub async fn an_approval_comes_before_a_suspension_or_fails(store: Arc<dyn Store
     }
 }
 
-/// A user gets a role by an ordinary assignment while its request for the role is approved. The user holds the role once,
-/// and by the ordinary assignment.
+/// A user gets a role by an ordinary assignment while its request for the role is approved. The user holds the role
+/// once, and by the ordinary assignment.
 pub async fn an_ordinary_assignment_and_an_approval_give_one_assignment(store: Arc<dyn Store>) {
     let fixture = Fixture::new(store).await;
     for round in 0..8 {

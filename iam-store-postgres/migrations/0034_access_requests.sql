@@ -52,8 +52,8 @@ CREATE TABLE iam.access_requests (
     approver_role_id uuid,
     -- The decisions, oldest first.
     decisions        jsonb       NOT NULL,
-    -- A request that has lapsed stays PENDING or APPROVED, and one that has ended stays ACTIVE, until the service writes
-    -- it.
+    -- A request that has lapsed stays PENDING or APPROVED, and one that has ended stays ACTIVE, until the service
+    -- writes that.
     status           text        NOT NULL,
     assignment_id    uuid,
     starts_at        timestamptz,
@@ -70,7 +70,8 @@ CREATE TABLE iam.access_requests (
     CONSTRAINT access_requests_pkey PRIMARY KEY (tenant_id, id),
     CONSTRAINT access_requests_organization_fkey
         FOREIGN KEY (tenant_id, organization_id) REFERENCES iam.organizations (tenant_id, id),
-    CONSTRAINT access_requests_requester_fkey FOREIGN KEY (tenant_id, requested_by) REFERENCES iam.users (tenant_id, id),
+    CONSTRAINT access_requests_requester_fkey
+        FOREIGN KEY (tenant_id, requested_by) REFERENCES iam.users (tenant_id, id),
     CONSTRAINT access_requests_seconds_check CHECK (seconds BETWEEN 60 AND 2592000),
     CONSTRAINT access_requests_approvals_check CHECK (approvals_needed BETWEEN 0 AND 2),
     CONSTRAINT access_requests_status_check
@@ -108,8 +109,8 @@ ALTER TABLE iam.past_assignments ADD COLUMN access_request_id uuid;
 CREATE INDEX role_assignments_access_request_idx ON iam.role_assignments (tenant_id, access_request_id)
     WHERE access_request_id IS NOT NULL;
 
--- An item of a review is about an assignment or about an eligibility, whose identifier is in the column assignment_id. An
--- eligibility of the holders of a role has no user. The previous release writes items of assignments alone.
+-- An item of a review is about an assignment or about an eligibility, whose identifier is in the column assignment_id.
+-- An eligibility of the holders of a role has no user. The previous release writes items of assignments alone.
 ALTER TABLE iam.access_review_items ADD COLUMN kind text NOT NULL DEFAULT 'ASSIGNMENT';
 ALTER TABLE iam.access_review_items ADD COLUMN held_role_id uuid;
 ALTER TABLE iam.access_review_items ALTER COLUMN user_id DROP NOT NULL;

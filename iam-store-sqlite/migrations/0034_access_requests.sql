@@ -52,8 +52,8 @@ CREATE TABLE access_requests (
     approver_role_id BLOB,
     -- The decisions, oldest first.
     decisions        TEXT    NOT NULL,
-    -- A request that has lapsed stays PENDING or APPROVED, and one that has ended stays ACTIVE, until the service writes
-    -- it.
+    -- A request that has lapsed stays PENDING or APPROVED, and one that has ended stays ACTIVE, until the service
+    -- writes that.
     status           TEXT    NOT NULL,
     assignment_id    BLOB,
     starts_at        INTEGER,
@@ -106,8 +106,8 @@ ALTER TABLE past_assignments ADD COLUMN access_request_id BLOB;
 CREATE INDEX role_assignments_access_request_idx ON role_assignments (tenant_id, access_request_id)
     WHERE access_request_id IS NOT NULL;
 
--- An item of a review is about an assignment or about an eligibility, whose identifier is in the column assignment_id. An
--- eligibility of the holders of a role has no user. The previous release writes items of assignments alone.
+-- An item of a review is about an assignment or about an eligibility, whose identifier is in the column assignment_id.
+-- An eligibility of the holders of a role has no user. The previous release writes items of assignments alone.
 -- The table is made again, because SQLite cannot make a column nullable.
 CREATE TABLE new_access_review_items (
     tenant_id             BLOB    NOT NULL,

@@ -165,8 +165,8 @@ CROSS JOIN generate_series(1, 3) n;
 
 -- A tenant has as many eligibilities as it may have, of the holders of a role or of a user.
 INSERT INTO iam.eligibilities (
-    tenant_id, id, role_id, organization_id, user_id, held_role_id, max_seconds, approvals, approver_role_id, created_at,
-    updated_at
+    tenant_id, id, role_id, organization_id, user_id, held_role_id, max_seconds, approvals, approver_role_id,
+    created_at, updated_at
 )
 SELECT
     a.tenant_id,
