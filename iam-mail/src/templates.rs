@@ -91,6 +91,18 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "impersonation-started.subject.txt",
     "impersonation-started.txt",
     "impersonation-started.html",
+    "access-requested.subject.txt",
+    "access-requested.txt",
+    "access-requested.html",
+    "access-approved.subject.txt",
+    "access-approved.txt",
+    "access-approved.html",
+    "access-denied.subject.txt",
+    "access-denied.txt",
+    "access-denied.html",
+    "access-activated.subject.txt",
+    "access-activated.txt",
+    "access-activated.html",
 ];
 
 /// The values that templates know.

@@ -103,6 +103,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         Change::Assignment(AssignmentChange::Create(grants)) => {
             grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
         }
+        Change::Assignment(AssignmentChange::Activate { grant, .. }) => vec![grant.assignment.user_id.into()],
         Change::Assignment(AssignmentChange::Update(changed)) => {
             changed.iter().map(|changed| changed.grant.assignment.user_id.into()).collect()
         }

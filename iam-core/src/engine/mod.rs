@@ -10,6 +10,7 @@ mod once;
 mod outgoing_mail;
 mod precondition;
 mod quota;
+mod standing;
 mod trial;
 mod work;
 

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 
-use iam_model::access::{Authority, GrantedRights, Until};
+use iam_model::access::{Authority, CoveredBy, GrantedRights, Until};
 use iam_model::assignment::{Grant, GrantOrganization, OfferedRole};
 use iam_model::audit::AuditEntry;
 use iam_model::change::{AssignmentChange, AuditBatch, Change, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
 use iam_model::context::Actor;
+use iam_model::eligibility::Eligibility;
 use iam_model::error::{Error, Result, Shortfall, Unauthenticated};
 use iam_model::id::{ApiKeyId, IdGenerator, OrganizationId, RoleId, UserId};
 use iam_model::organization::Hierarchy;
@@ -151,7 +152,7 @@ impl<'a> UnitOfWork<'a> {
     async fn require_impersonator_to_cover(&mut self, grants: &[Grant]) -> Result<()> {
         let Some(by) = self.caller.impersonator() else { return Ok(()) };
         let rights = self.authority_of(by.user).await?.ok_or(Unauthenticated::InvalidToken)?;
-        let rights = LockedRights::new(rights, self.now());
+        let rights = LockedRights::new(rights, self.now()).standing();
         self.require_to_act_as(&rights, grants).await.map_err(|error| match error {
             Error::Forbidden(_) => Unauthenticated::InvalidToken.into(),
             other => other,
@@ -170,30 +171,36 @@ impl<'a> UnitOfWork<'a> {
         until.await.map(drop)
     }
 
-    /// Locks the tenant and reads the rights of the user who has invited the caller, or of trusted code. They count for
-    /// the changes of this unit of work in place of the caller's own. A user who is not ACTIVE has none.
+    /// Locks the tenant and reads the standing rights of the user who has invited the caller, or of trusted code. They
+    /// count for the changes of this unit of work in place of the caller's own. A user who is not ACTIVE has none.
     pub(crate) async fn lock_rights_of_inviter(&mut self, inviter: Option<UserId>) -> Result<LockedRights> {
         self.reads().lock_tenant().await?;
         let authority = match inviter {
             None => Authority::everything(),
-            Some(user) => self.authority_of(user).await?.unwrap_or_else(|| Authority::of([])),
+            Some(user) => self.standing_authority_of(user).await?,
         };
         // The inviter had to authenticate when it offered the rights.
         self.may_give_protections = true;
         Ok(self.grant_by(authority))
     }
 
-    /// Returns the present rights of a user, which do not count for the changes of this unit of work. To be called
-    /// under the tenant's lock. A user who is not ACTIVE has none.
+    /// Returns the present standing rights of a user, which do not count for the changes of this unit of work. To be
+    /// called under the tenant's lock. A user who is not ACTIVE has none.
     pub(crate) async fn rights_of(&mut self, user: UserId) -> Result<LockedRights> {
-        let authority = self.authority_of(user).await?.unwrap_or_else(|| Authority::of([]));
+        let authority = self.standing_authority_of(user).await?;
         Ok(LockedRights::new(authority, self.now()))
     }
 
-    /// Returns the rights that these assignments of one user give, which do not count for the changes of this unit of
-    /// work.
+    /// Returns the standing rights that these assignments of one user give, which do not count for the changes of this
+    /// unit of work.
     pub(crate) fn rights_by(&mut self, grants: &[Grant]) -> LockedRights {
-        LockedRights::new(Authority::of(grants), self.now())
+        LockedRights::new(Authority::of(grants), self.now()).standing()
+    }
+
+    /// Returns the present standing rights of a user. A user who is not ACTIVE has none.
+    async fn standing_authority_of(&mut self, user: UserId) -> Result<Authority> {
+        let authority = self.authority_of(user).await?;
+        Ok(authority.map_or_else(|| Authority::of([]), |authority| authority.standing().into_owned()))
     }
 
     /// Returns the present rights of a user. `None` if the user is not ACTIVE.
@@ -228,8 +235,8 @@ impl<'a> UnitOfWork<'a> {
     }
 
     /// Returns the latest time until which a user holds one of these roles, or gets it by accepting an invitation, as a
-    /// new user of an identity provider, or as a member of a group of a directory. What is added to the roles is given
-    /// until then.
+    /// new user of an identity provider, as a member of a group of a directory, or by asking for it. What is added to
+    /// the roles is given until then.
     pub(crate) async fn given_until(&mut self, roles: &[RoleId]) -> Result<Until> {
         let providers = self.reads().identity_providers().await?;
         let mut provided = providers.iter().flat_map(|provider| &provider.roles);
@@ -240,7 +247,10 @@ impl<'a> UnitOfWork<'a> {
         let now = self.now();
         let held = self.reads().roles_held_until(roles, now).await?;
         let offered = self.reads().roles_offered_until(roles, now).await?;
-        Ok(held.max(offered).unwrap_or(Until::Moment(now)))
+        let mut eligibilities = self.reads().all_eligibilities().await?;
+        eligibilities.retain(|eligibility| roles.contains(&eligibility.role_id) && eligibility.is_live(now));
+        let eligible = eligibilities.iter().map(Eligibility::until).max();
+        Ok(held.max(offered).max(eligible).unwrap_or(Until::Moment(now)))
     }
 
     /// Reads roles, as far as they exist.
@@ -283,11 +293,26 @@ impl<'a> UnitOfWork<'a> {
         let now = self.now();
         let gives_protections = grants.iter().any(|grant| GrantedRights::of(grant).change_protections(now));
         let (grants, refused) =
-            self.check_escalation(grants, |grants| grants.iter().map(GrantedRights::of).collect()).await?;
+            self.check_escalation(grants, |grants| grants.iter().map(GrantedRights::of_new).collect()).await?;
         if refused.is_none() && gives_protections {
             self.require_fresh_to_give().await?;
         }
         Ok((grants, refused))
+    }
+
+    /// Returns new assignments with the marks of the access requests by whose rights the caller gives them; see
+    /// [`LockedRights::mark`]. If it may not give one of them, the error comes with its number.
+    pub(crate) async fn mark_grants(&mut self, grants: Vec<Grant>) -> Result<(Vec<Grant>, Option<(usize, Error)>)> {
+        let not_locked =
+            || Error::internal("granted rights", "the caller's rights were not read under the tenant's lock");
+        let grantor = self.grantor.clone().ok_or_else(not_locked)?;
+        if !grantor.has_elevations() {
+            return Ok((grants, None));
+        }
+        let patterns: usize = grants.iter().map(|grant| grant.role.permissions.iter().count()).sum();
+        let is_short = patterns + grantor.patterns() <= CHECKED_AT_ONCE;
+        let mark = move || grantor.mark(grants);
+        if is_short { Ok(mark()) } else { self.computing.run(self.caller.tenant(), move |_| mark()).await }
     }
 
     /// Requires a session that has authenticated recently, of a caller that gives the rights to change what protects
@@ -341,11 +366,7 @@ impl<'a> UnitOfWork<'a> {
         let grantor = self.grantor.clone().ok_or_else(not_locked)?;
         let is_short = patterns.into_iter().sum::<usize>() + grantor.patterns() <= CHECKED_AT_ONCE;
         let check = move || {
-            let mut check = grantor.rights().escalation_check();
-            let refused = granted(&given)
-                .iter()
-                .enumerate()
-                .find_map(|(number, granted)| check.check(granted).err().map(|error| (number, error)));
+            let refused = first_refused(&grantor, &granted(&given));
             (given, refused)
         };
         if is_short { Ok(check()) } else { self.computing.run(self.caller.tenant(), move |_| check()).await }
@@ -429,6 +450,22 @@ impl<'a> UnitOfWork<'a> {
         pending.committed();
         Ok(())
     }
+}
+
+/// Returns the first of these rights that an author with the rights `grantor` does not cover, by its number.
+fn first_refused(grantor: &LockedRights, granted: &[GrantedRights<'_>]) -> Option<(usize, Error)> {
+    let kinds: Vec<CoveredBy> = distinct(granted.iter().map(|granted| granted.covered_by));
+    let covering: Vec<LockedRights> = kinds.iter().map(|covered_by| grantor.covering(*covered_by)).collect();
+    let checks = covering.iter().map(|covering| covering.rights().escalation_check());
+    let mut checks: Vec<_> = kinds.iter().zip(checks).collect();
+    granted.iter().enumerate().find_map(|(number, granted)| {
+        let check = checks.iter_mut().find(|(covered_by, _)| **covered_by == granted.covered_by);
+        let checked = match check {
+            Some((_, check)) => check.check(granted),
+            None => Err(Error::internal("granted rights", "they are not compared")),
+        };
+        checked.err().map(|error| (number, error))
+    })
 }
 
 #[cfg(test)]
@@ -540,6 +577,7 @@ mod tests {
                 created_at: iam.0.now(),
                 created_by: None,
                 directory_group_id: None,
+                access_request_id: None,
             };
             grants.push(Grant { assignment, role, organization: None });
         }

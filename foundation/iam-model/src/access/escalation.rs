@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::access::{ResourceScope, Rights, Until};
+use crate::access::{CoveredBy, ResourceScope, Rights, Until};
 use crate::assignment::{Grant, OfferedRole};
 use crate::clock::Timestamp;
 use crate::error::{Forbidden, Result, Shortfall};
@@ -19,6 +19,8 @@ pub struct GrantedRights<'a> {
     pub scope: ResourceScope<'a>,
     /// When the rights end.
     pub until: Until,
+    /// Which rights of the author can cover them.
+    pub covered_by: CoveredBy,
 }
 
 /// A role that at least one user holds in an organization.
@@ -38,7 +40,7 @@ impl<'a> GrantedRights<'a> {
     #[must_use]
     pub fn everything() -> Self {
         let permissions = [PermissionPattern::everything()].into_iter().collect();
-        Self { permissions: Cow::Owned(permissions), scope: ResourceScope::Tenant, until: Until::Forever }
+        Self::tenant_wide(Cow::Owned(permissions), Until::Forever)
     }
 
     /// The rights that a grant gives to its user.
@@ -51,7 +53,15 @@ impl<'a> GrantedRights<'a> {
             permissions: Cow::Borrowed(&grant.role.permissions),
             scope: grant.scope(),
             until: grant.assignment.expires_at.into(),
+            covered_by: CoveredBy::Standing,
         }
+    }
+
+    /// The rights that a new assignment gives to its user. One that ends with an elevation can be covered by it.
+    #[must_use]
+    pub fn of_new(grant: &'a Grant) -> Self {
+        let covered_by = grant.assignment.access_request_id.map_or(CoveredBy::Standing, CoveredBy::Elevation);
+        Self { covered_by, ..Self::of(grant) }
     }
 
     /// The rights that an offered role would give to its user.
@@ -61,6 +71,7 @@ impl<'a> GrantedRights<'a> {
             permissions: Cow::Borrowed(&offered.role.permissions),
             scope: offered.organization.as_ref().map_or(ResourceScope::Tenant, ResourceScope::OfGrant),
             until: offered.expires_at.into(),
+            covered_by: CoveredBy::Standing,
         }
     }
 
@@ -88,7 +99,13 @@ impl<'a> GrantedRights<'a> {
 
     /// Permissions that a change gives tenant-wide.
     pub(crate) fn tenant_wide(permissions: Cow<'a, PermissionSet>, until: Until) -> Self {
-        Self { permissions, scope: ResourceScope::Tenant, until }
+        Self { permissions, scope: ResourceScope::Tenant, until, covered_by: CoveredBy::Standing }
+    }
+
+    /// The same rights, which elevations can cover too if they do not outlast the moment of the change.
+    pub(crate) fn for_no_time_by_all(self, now: Timestamp) -> Self {
+        let covered_by = if self.until > Until::Moment(now) { CoveredBy::Standing } else { CoveredBy::All };
+        Self { covered_by, ..self }
     }
 }
 
@@ -179,7 +196,7 @@ impl<'a> EscalationCheck<'a> {
     /// # Errors
     ///
     /// [`Forbidden::Escalation`], which names the first permission that the caller lacks.
-    pub fn check(&mut self, GrantedRights { permissions, scope, until }: &GrantedRights<'_>) -> Result<()> {
+    pub fn check(&mut self, GrantedRights { permissions, scope, until, .. }: &GrantedRights<'_>) -> Result<()> {
         let Some(ends) = self.ends_in(*scope) else { return Ok(()) };
         if ends.iter().any(|ends| ends.everything >= Some(*until)) {
             return Ok(());
@@ -262,7 +279,8 @@ mod tests {
     /// Does the escalation check for a caller with the rights `authority` that gives the permission `given`.
     fn gives(authority: Authority, given: &str, scope: ResourceScope<'_>, until: Until) -> Result<(), Shortfall> {
         let permissions: PermissionSet = [given.parse().unwrap()].into_iter().collect();
-        let granted = GrantedRights { permissions: Cow::Owned(permissions), scope, until };
+        let covered_by = CoveredBy::Standing;
+        let granted = GrantedRights { permissions: Cow::Owned(permissions), scope, until, covered_by };
         match Rights::new(&authority, at(0)).check_escalation([granted]) {
             Ok(()) => Ok(()),
             Err(Error::Forbidden(Forbidden::Escalation(shortfall))) => Err(shortfall),
@@ -315,7 +333,8 @@ mod tests {
         let test_tree = TestTree::new();
         let change = |permission: &str, scope, until| {
             let permissions = [permission.parse().unwrap()].into_iter().collect();
-            GrantedRights { permissions: Cow::Owned(permissions), scope, until }.change_protections(at(10))
+            let covered_by = CoveredBy::Standing;
+            GrantedRights { permissions: Cow::Owned(permissions), scope, until, covered_by }.change_protections(at(10))
         };
         for permission in ["*", "tenants:*", "tenants:update", "audit-logs:*", "audit-logs:update", "audit-logs:delete"]
         {
@@ -339,7 +358,12 @@ mod tests {
         let authority = test_tree.holding_all(&held);
         let set: PermissionSet = names.iter().map(|name| name.parse().unwrap()).collect();
         let mut check = Rights::new(&authority, at(0)).escalation_check();
-        let granted = |scope| GrantedRights { permissions: Cow::Borrowed(&set), scope, until: Until::Forever };
+        let granted = |scope| GrantedRights {
+            permissions: Cow::Borrowed(&set),
+            scope,
+            until: Until::Forever,
+            covered_by: CoveredBy::Standing,
+        };
         for _ in 0..500 {
             check.check(&granted(test_tree.scope("team"))).unwrap();
         }

@@ -22,5 +22,5 @@ pub use authority::{Authority, CountingGrant};
 pub use decision::{DecidingGrant, Decision, Denial};
 pub use escalation::{EscalationCheck, GrantedRights, HeldRole};
 pub use rights::{Coverage, Membership, Rights};
-pub use scope::{ResourceScope, Until, VisibleScope};
+pub use scope::{CoveredBy, ResourceScope, Until, VisibleScope};
 pub use snapshot::Snapshot;

@@ -1,6 +1,6 @@
 use crate::assignment::{Grant, GrantOrganization};
 use crate::clock::Timestamp;
-use crate::id::OrganizationId;
+use crate::id::{AccessRequestId, OrganizationId};
 use crate::organization::Position;
 
 /// The resource scope of an action: the tenant as a whole, or an organization.
@@ -74,6 +74,20 @@ pub enum VisibleScope {
     Tenant,
     /// These organizations, at least one, and everything below them. Those of a user are in ascending order.
     Organizations(Vec<OrganizationId>),
+}
+
+/// Which rights of an author can cover what its change gives (`docs/access-requests.md#what-is-given-by-an-elevation`).
+/// What an elevation gives must end with it. So it covers only an assignment that has its mark, and what gives nothing
+/// for any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CoveredBy {
+    /// Its standing rights.
+    #[default]
+    Standing,
+    /// Its standing rights, together with those of one access request.
+    Elevation(AccessRequestId),
+    /// All its rights.
+    All,
 }
 
 /// When a grant ends. The order of the variants matters: every moment is before `Forever`.
