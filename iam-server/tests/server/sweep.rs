@@ -59,8 +59,7 @@ fn an_access_request_begins_at_its_time_and_its_end_is_recorded_once() {
     let client = servers[0].client().with_token(&session.access);
     let roles = client.get("/api/v1/roles").expect(200);
     let member = roles["data"].as_array().unwrap().iter().find(|role| role["name"] == "MEMBER").unwrap();
-    let me = client.get("/api/v1/auth/me").expect(200);
-    let eligibility = json!({ "roleId": member["id"], "userId": me["id"], "approvals": 0 });
+    let eligibility = json!({ "roleId": member["id"], "userId": session.user, "approvals": 0 });
     let eligibility = client.post("/api/v1/eligibilities", &eligibility).expect(201);
     let starts_at = (Utc::now() + TimeDelta::seconds(2)).to_rfc3339_opts(SecondsFormat::Millis, true);
     let request = json!({ "eligibilityId": eligibility["id"], "reason": "The yearly audit.", "startsAt": starts_at });
