@@ -400,7 +400,7 @@ impl AccessRequestFilter {
         now: Timestamp,
     ) -> bool {
         let status = request.status_at(now);
-        let is_undecided = |user| request.requested_by != user && !request.is_decided_by(user);
+        let is_undecided = |user: UserId| request.requested_by != user && !request.is_decided_by(user);
         let can_decide = || {
             status == AccessRequestStatus::Pending
                 && scope.user.is_some_and(is_undecided)

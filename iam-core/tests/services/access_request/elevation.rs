@@ -1,4 +1,5 @@
-//! What an elevation counts for, and what is given by it (`docs/access-requests.md#what-an-elevation-does-not-count-for`).
+//! What an elevation counts for, and what is given by it
+//! (`docs/access-requests.md#what-an-elevation-does-not-count-for`).
 
 use chrono::TimeDelta;
 use iam_core::api_key::NewApiKey;
