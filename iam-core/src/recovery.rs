@@ -74,7 +74,8 @@ impl Recovery<'_> {
     }
 
     /// Sends a user a link with which it chooses a new password. Needs `users:update`, and everything that the user's
-    /// roles permit, also those for which it may ask, both by standing rights: a caller that also reads the mail of that address could use the account.
+    /// roles permit, also those for which it may ask, both by standing rights: a caller that also reads the mail of
+    /// that address could use the account.
     ///
     /// # Errors
     ///

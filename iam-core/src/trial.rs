@@ -267,8 +267,8 @@ impl fmt::Debug for Trial {
     }
 }
 
-/// Whether the changes are those of an access request alone: the user who asks for a role, and those who see the request,
-/// are shown what the role would give.
+/// Whether the changes are those of an access request alone: the user who asks for a role, and those who see the
+/// request, are shown what the role would give.
 fn shows_all(changes: &[Change]) -> bool {
     let is_of_request = |change: &Change| {
         matches!(

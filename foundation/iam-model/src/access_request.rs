@@ -400,7 +400,7 @@ impl AccessRequestFilter {
         now: Timestamp,
     ) -> bool {
         let status = request.status_at(now);
-        let is_undecided = |user| request.requested_by != user && !request.is_decided_by(user);
+        let is_undecided = |user: UserId| request.requested_by != user && !request.is_decided_by(user);
         let can_decide = || {
             status == AccessRequestStatus::Pending
                 && scope.user.is_some_and(is_undecided)
@@ -533,10 +533,10 @@ pub(crate) mod tests {
 
     #[test]
     fn the_version_of_a_request_changes_with_its_role() {
-        let request = AccessRequest { version: 3.into(), ..request() };
-        let shown = |role: i64| request.version_with_role(role.into()).to_string();
+        let request = AccessRequest { version: Version::from(3), ..request() };
+        let shown = |role: i64| request.version_with_role(Version::from(role)).to_string();
         assert_eq!((shown(1), shown(2)), ("3-1".to_owned(), "3-2".to_owned()));
-        assert_eq!(request.clone().changed().version_with_role(1.into()).to_string(), "4-1");
+        assert_eq!(request.clone().changed().version_with_role(Version::from(1)).to_string(), "4-1");
     }
 
     fn within(tree: &TestTree) -> impl Fn(OrganizationId, OrganizationId) -> bool + Copy {

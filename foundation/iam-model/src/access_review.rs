@@ -1,8 +1,8 @@
 //! Access reviews: people decide about role assignments and eligibilities, one by one, whether they stay
 //! (`docs/http-api.md#access-reviews`).
 //!
-//! A review freezes what it is about when it begins. Later changes of an assignment or of an eligibility, of its role or
-//! of its organization do not change the items.
+//! A review freezes what it is about when it begins. Later changes of an assignment or of an eligibility, of its role
+//! or of its organization do not change the items.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -93,8 +93,8 @@ impl FromStr for Version {
 pub enum Precondition {
     /// The resource must exist, in any version.
     Exists,
-    /// The resource must have one of these versions. One of a row alone allows the
-    /// resource with every other part: an organization at any depth.
+    /// The resource must have one of these versions. One of a row alone allows the resource
+    /// with every other part: an organization at any depth.
     OneOf(Vec<Version>),
 }
 

@@ -38,8 +38,8 @@ impl Subject {
         Self::lock_in_any_status(work, id, permission, needs_locked_rights).await?.not_deleted()
     }
 
-    /// Locks a user who is not deleted, for what an elevation does not count for: the caller needs the permission by its
-    /// standing rights, which are the [rights](Self::grantor) of the subject.
+    /// Locks a user who is not deleted, for what an elevation does not count for: the caller needs the permission by
+    /// its standing rights, which are the [rights](Self::grantor) of the subject.
     ///
     /// # Errors
     ///

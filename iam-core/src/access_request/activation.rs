@@ -21,9 +21,9 @@ pub(super) struct Basis {
 }
 
 impl Basis {
-    /// Checks what the last approval and the start of a request need: the eligibility still allows it, the user is ACTIVE
-    /// and eligible, and does not hold the role there already. Otherwise returns why the request is cancelled. To be
-    /// called under the tenant's lock.
+    /// Checks what the last approval and the start of a request need: the eligibility still allows it, the user is
+    /// ACTIVE and eligible, and does not hold the role there already. Otherwise returns why the request is cancelled.
+    /// To be called under the tenant's lock.
     pub(super) async fn of(work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<Result<Self, CancelCause>> {
         let now = work.now();
         let eligibility = work.reads().eligibility(request.eligibility_id).await?;

@@ -16,14 +16,14 @@ use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, require_version};
 
 impl AccessRequests<'_> {
-    /// Approves a request of another user. With the last approval that it needs, it becomes ACTIVE in the same commit, or
-    /// APPROVED if it is to begin later, and its user is told by mail. The reason has at most 500 characters; `None` or
-    /// blank for no reason.
+    /// Approves a request of another user. With the last approval that it needs, it becomes ACTIVE in the same commit,
+    /// or APPROVED if it is to begin later, and its user is told by mail. The reason has at most 500 characters; `None`
+    /// or blank for no reason.
     ///
     /// Needs the approver role of the eligibility in the place of the request or above, or, if it has none,
-    /// `access-requests:update` there: both by standing rights, and in a session that has authenticated recently, and not
-    /// by a message to the address of the user. The precondition is about the [version](ListedAccessRequest::version) of
-    /// the request with its role: a decision is about what the role permits.
+    /// `access-requests:update` there: both by standing rights, and in a session that has authenticated recently, and
+    /// not by a message to the address of the user. The precondition is about the
+    /// [version](ListedAccessRequest::version) of the request with its role: a decision is about what the role permits.
     ///
     /// # Errors
     ///
@@ -35,8 +35,8 @@ impl AccessRequests<'_> {
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh),
     /// [`Unauthenticated::ByEmail`](iam_model::error::Unauthenticated::ByEmail), [`Error::Validation`] which names
     /// `reason`, [`Error::PreconditionFailed`], [`Conflict::AccessRequestNotPending`], [`Conflict::DecidedBefore`],
-    /// [`Conflict::QuotaExceeded`]. [`Conflict::AccessRequestOutdated`] and [`Conflict::RoleHeld`] if the request cannot
-    /// become effective any more: then it is CANCELLED.
+    /// [`Conflict::QuotaExceeded`]. [`Conflict::AccessRequestOutdated`] and [`Conflict::RoleHeld`] if the request
+    /// cannot become effective any more: then it is CANCELLED.
     pub async fn approve(
         &self,
         caller: &Caller,

@@ -41,11 +41,6 @@ impl Found {
         version_of(&self.request, self.role.as_ref())
     }
 
-    /// Whether the caller asks itself.
-    pub(super) fn is_own(&self) -> bool {
-        self.is_own
-    }
-
     /// Requires that the caller may decide about the request: it holds the approver role there or above, or, without
     /// such a role, `access-requests:update`. An elevation does not count.
     ///

@@ -1,7 +1,7 @@
 //! Access requests: users ask for a role for a time, and others agree (`docs/access-requests.md#requests`).
 //!
-//! A request goes by an [eligibility](crate::eligibility). What it gives is its *elevation*: an assignment with the mark
-//! of the request, which ends by itself. Everything here happens under the tenant's lock.
+//! A request goes by an [eligibility](crate::eligibility). What it gives is its *elevation*: an assignment with the
+//! mark of the request, which ends by itself. Everything here happens under the tenant's lock.
 
 mod activation;
 mod closing;

@@ -49,9 +49,8 @@ use crate::idempotency::Idempotency;
 /// # let grace = iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await?;
 ///
 /// // Grace asks, in her session.
-/// let new = NewAccessRequest {
-///     eligibility: eligibility.id, seconds: Some(3_600), reason: "The yearly audit.".into(), ticket: None, starts_at: None,
-/// };
+/// let (eligibility, reason) = (eligibility.id, "The yearly audit.".to_owned());
+/// let new = NewAccessRequest { eligibility, seconds: Some(3_600), reason, ticket: None, starts_at: None };
 /// let request = iam.access_requests().create(&grace, new).await?;
 ///
 /// // Ada agrees, and Grace has the role for an hour.
@@ -65,9 +64,9 @@ use crate::idempotency::Idempotency;
 pub struct AccessRequests<'a>(pub(crate) &'a Engine);
 
 impl AccessRequests<'_> {
-    /// Asks for the role of an eligibility, and tells those who decide by mail: at most 20 of them, and at most of three
-    /// requests of the user within an hour. If the eligibility needs no approval, the request is ACTIVE at once, or
-    /// APPROVED if it is to begin later, and the administrators of the tenant are told.
+    /// Asks for the role of an eligibility, and tells those who decide by mail: at most 20 of them, and at most of
+    /// three requests of the user within an hour. If the eligibility needs no approval, the request is ACTIVE at once,
+    /// or APPROVED if it is to begin later, and the administrators of the tenant are told.
     ///
     /// Needs a session that has authenticated recently, of a user who is eligible.
     ///
@@ -75,9 +74,9 @@ impl AccessRequests<'_> {
     ///
     /// [`Forbidden::ApiKey`], [`Forbidden::NotAUser`] for trusted code, [`Forbidden::Impersonator`],
     /// [`Forbidden::NotEligible`]; [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh),
-    /// [`Error::Validation`] which names every invalid field; [`Error::About`] `eligibilityId` with [`Error::NotFound`];
-    /// [`Conflict::AccessRequestOpen`], [`Conflict::TooManyAccessRequests`], [`Conflict::RoleHeld`],
-    /// [`Conflict::QuotaExceeded`].
+    /// [`Error::Validation`] which names every invalid field; [`Error::About`] `eligibilityId` with
+    /// [`Error::NotFound`]; [`Conflict::AccessRequestOpen`], [`Conflict::TooManyAccessRequests`],
+    /// [`Conflict::RoleHeld`], [`Conflict::QuotaExceeded`].
     pub async fn create(&self, caller: &Caller, new: NewAccessRequest) -> Result<AccessRequest> {
         self.create_once(caller, new, None).await
     }
@@ -208,8 +207,8 @@ impl AccessRequests<'_> {
         Ok(Page { items: self.listed(tenant, items).await?, total, request })
     }
 
-    /// Returns a request: one of the caller's own, one in a place in which it holds `access-requests:read`, or one about
-    /// which it may decide.
+    /// Returns a request: one of the caller's own, one in a place in which it holds `access-requests:read`, or one
+    /// about which it may decide.
     ///
     /// # Errors
     ///
@@ -322,8 +321,8 @@ impl AccessRequests<'_> {
     }
 }
 
-/// Writes a new request: PENDING, or with what it gives if it needs no approval. A trial shows what it would give in any
-/// case.
+/// Writes a new request: PENDING, or with what it gives if it needs no approval. A trial shows what it would give in
+/// any case.
 async fn begin(iam: &Engine, work: &mut UnitOfWork<'_>, request: AccessRequest, basis: Basis) -> Result<AccessRequest> {
     let is_trial = iam.trial.is_some();
     if request.approvals_needed > 0 && !is_trial {

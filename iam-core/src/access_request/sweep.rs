@@ -17,17 +17,17 @@ const TENANTS: u32 = 100;
 const BATCH: u32 = 20;
 
 impl Iam {
-    /// Lets access requests of all tenants lapse, begin and end whose time has come, and returns how many. A request that
-    /// was approved for later begins if it still could be approved; otherwise it is cancelled.
+    /// Lets access requests of all tenants lapse, begin and end whose time has come, and returns how many. A request
+    /// that was approved for later begins if it still could be approved; otherwise it is cancelled.
     ///
-    /// A request lapses and an elevation ends at their instant, even before that is written. Only the beginning of those
-    /// that were approved for later waits for this call: call it every second or so. Concurrent calls are allowed: each
-    /// request is advanced and recorded once.
+    /// A request lapses and an elevation ends at their instant, even before that is written. Only the beginning of
+    /// those that were approved for later waits for this call: call it every second or so. Concurrent calls are
+    /// allowed: each request is advanced and recorded once.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](iam_model::error::Error::Store) when the store fails. What was advanced before stays so. A failure
-    /// in one tenant does not stop the others.
+    /// [`Error::Store`](iam_model::error::Error::Store) when the store fails. What was advanced before stays so. A
+    /// failure in one tenant does not stop the others.
     pub async fn advance_access_requests(&self) -> Result<u64> {
         let iam = &*self.0;
         let mut advanced = 0;

@@ -1,8 +1,8 @@
 //! Access reviews: people decide about role assignments and eligibilities, one by one, whether they stay
 //! (`docs/http-api.md#access-reviews`).
 //!
-//! A review freezes what it is about when it begins. Decisions have no effect until the review is completed, which revokes
-//! everything that is to be revoked, or nothing.
+//! A review freezes what it is about when it begins. Decisions have no effect until the review is completed, which
+//! revokes everything that is to be revoked, or nothing.
 
 mod input;
 mod service;

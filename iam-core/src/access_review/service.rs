@@ -65,8 +65,9 @@ const KEPT_CANCELLED: u32 = 100;
 pub struct AccessReviews<'a>(pub(crate) &'a Engine);
 
 impl AccessReviews<'_> {
-    /// Begins a review of the assignments and the eligibilities that have not expired, in an organization and below it or
-    /// in the whole tenant. They are frozen as its items. Needs `access-reviews:create` and `role-assignments:read` there.
+    /// Begins a review of the assignments and the eligibilities that have not expired, in an organization and below it
+    /// or in the whole tenant. They are frozen as its items. Needs `access-reviews:create` and `role-assignments:read`
+    /// there.
     ///
     /// # Errors
     ///
@@ -220,10 +221,10 @@ impl AccessReviews<'_> {
         Ok(self.0.store.all_access_review_items(caller.tenant(), id, filter).await?)
     }
 
-    /// Decides about an item of an OPEN review, in place of an earlier decision. This has no effect on the assignment or
-    /// the eligibility before the review is completed. Needs `access-reviews:update`, also where that is now. A user cannot
-    /// decide about its own roles, nor about those for which it may ask, and an API key decides about none: the user may have made a key of another account
-    /// for that. A decision that changes nothing records nothing.
+    /// Decides about an item of an OPEN review, in place of an earlier decision. This has no effect on the assignment
+    /// or the eligibility before the review is completed. Needs `access-reviews:update`, also where that is now. A user
+    /// cannot decide about its own roles, nor about those for which it may ask, and an API key decides about none: the
+    /// user may have made a key of another account for that. A decision that changes nothing records nothing.
     ///
     /// # Errors
     ///
@@ -266,13 +267,13 @@ impl AccessReviews<'_> {
         Ok(ListedReviewItem { item: after, user })
     }
 
-    /// Completes an OPEN review of which every item is decided: revokes all assignments and removes all eligibilities that
-    /// are to be revoked, or none. Those that have ended meanwhile are skipped. Needs `access-reviews:update`, and
-    /// `role-assignments:delete` in the resource scope of each assignment that is revoked, and `eligibilities:delete`, by
-    /// standing rights, in that of each eligibility. A user cannot complete a review that revokes an assignment of its
-    /// own, or an eligibility by which it may ask. A user who loses what a group of a directory gives stays a member, and gets it again only
-    /// when the directory removes the user from the group and adds it.
-    /// Of the completed reviews of a tenant, the 1,000 that began last are kept.
+    /// Completes an OPEN review of which every item is decided: revokes all assignments and removes all eligibilities
+    /// that are to be revoked, or none. Those that have ended meanwhile are skipped. Needs `access-reviews:update`, and
+    /// `role-assignments:delete` in the resource scope of each assignment that is revoked, and `eligibilities:delete`,
+    /// by standing rights, in that of each eligibility. A user cannot complete a review that revokes an assignment of
+    /// its own, or an eligibility by which it may ask. A user who loses what a group of a directory gives stays a
+    /// member, and gets it again only when the directory removes the user from the group and adds it. Of the completed
+    /// reviews of a tenant, the 1,000 that began last are kept.
     ///
     /// # Errors
     ///
@@ -300,7 +301,8 @@ impl AccessReviews<'_> {
     }
 
     /// Gives up an OPEN review. Nothing is revoked. Needs `access-reviews:update`. A user cannot cancel a review that
-    /// would revoke an assignment of its own, or an eligibility by which it may ask. Of the cancelled reviews of a tenant, the 100 that began last are kept.
+    /// would revoke an assignment of its own, or an eligibility by which it may ask. Of the cancelled reviews of a
+    /// tenant, the 100 that began last are kept.
     ///
     /// # Errors
     ///
@@ -475,8 +477,8 @@ async fn check_users(work: &mut UnitOfWork<'_>, users: &[UserId]) -> Result<()> 
     }
 }
 
-/// Refuses a caller who holds one of these roles by the assignment of the item, or may ask for it by the eligibility: it
-/// must not choose whether it stays, or when it goes.
+/// Refuses a caller who holds one of these roles by the assignment of the item, or may ask for it by the eligibility:
+/// it must not choose whether it stays, or when it goes.
 async fn require_no_own(work: &mut UnitOfWork<'_>, subjects: &[ReviewSubject]) -> Result<()> {
     let Some(user) = work.caller().user() else { return Ok(()) };
     if subjects.iter().any(|subject| subject.user() == Some(user)) {

@@ -239,8 +239,9 @@ impl Assignments<'_> {
 
     /// Changes when an assignment expires; `None` removes the expiry. Needs `role-assignments:update` in the resource
     /// scope of the assignment. A later expiry also needs all permissions of the role, there and until then. What a
-    /// group of a directory or an access request gives does not change here; but what the groups of a directory give ends no later than the
-    /// rights of its service account, if these end earlier now. A patch that changes nothing records nothing.
+    /// group of a directory or an access request gives does not change here; but what the groups of a directory give
+    /// ends no later than the rights of its service account, if these end earlier now. A patch that changes nothing
+    /// records nothing.
     ///
     /// # Errors
     ///
@@ -286,10 +287,10 @@ impl Assignments<'_> {
         Ok(after)
     }
 
-    /// Revokes a role. Needs `role-assignments:delete` in the resource scope of the assignment. With the assignment of an
-    /// elevation, its access request ends, and so does everything that was given by it. If a group of a
-    /// directory gives the role too, the user keeps it, and the assignment becomes one of that group. What only a group
-    /// gives is not revoked here.
+    /// Revokes a role. Needs `role-assignments:delete` in the resource scope of the assignment. With the assignment of
+    /// an elevation, its access request ends, and so does everything that was given by it. If a group of a directory
+    /// gives the role too, the user keeps it, and the assignment becomes one of that group. What only a group gives is
+    /// not revoked here.
     ///
     /// # Errors
     ///

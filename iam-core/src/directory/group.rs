@@ -68,10 +68,10 @@ impl Directories<'_> {
     /// members get the new roles, and lose those that are left out. A member from whom an access review has withheld a
     /// role does not get it. A mapping that changes nothing records nothing.
     ///
-    /// Needs `directories:update` by standing rights. For each new role, also `role-assignments:create` and all permissions of the role,
-    /// there and without an end, and a session that has authenticated recently if the role can change what protects the
-    /// tenant. The service account of the directory must hold all permissions of the role there, too. The members hold
-    /// the role for no longer than the account does.
+    /// Needs `directories:update` by standing rights. For each new role, also `role-assignments:create` and all
+    /// permissions of the role, there and without an end, and a session that has authenticated recently if the role can
+    /// change what protects the tenant. The service account of the directory must hold all permissions of the role
+    /// there, too. The members hold the role for no longer than the account does.
     ///
     /// # Errors
     ///

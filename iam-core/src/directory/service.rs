@@ -26,10 +26,11 @@ const READ_AT_ONCE: usize = 500;
 /// Makes, reads, changes and removes directories, and maps their groups to roles; see
 /// [`Iam::directories`](crate::iam::Iam::directories).
 ///
-/// What changes something here needs standing rights. A directory may do what its service account may do, and no more. So a caller that makes one needs the permission
-/// tenant-wide alone. Two things need more, and a session that has authenticated recently. A directory that adopts takes
-/// over users of the tenant: also `directories:update` and `users:update`. The provider that a directory names logs people
-/// in as the users of the directory: all permissions (`*`) tenant-wide.
+/// What changes something here needs standing rights. A directory may do what its service account may do, and no more.
+/// So a caller that makes one needs the permission tenant-wide alone. Two things need more, and a session that has
+/// authenticated recently. A directory that adopts takes over users of the tenant: also `directories:update` and
+/// `users:update`. The provider that a directory names logs people in as the users of the directory: all permissions
+/// (`*`) tenant-wide.
 ///
 /// A group of a directory gives nothing until a person [maps](Self::set_grants) it to roles. From then on, its members
 /// hold these roles.

@@ -10,8 +10,8 @@ use crate::engine::UnitOfWork;
 /// long.
 const REMOVED_AT_ONCE: usize = 200;
 
-/// Removes eligibilities for a reason. `None` if the only reason is a request to remove them. What was asked for by them
-/// and has begun goes on. To be called under the tenant's lock.
+/// Removes eligibilities for a reason. `None` if the only reason is a request to remove them. What was asked for by
+/// them and has begun goes on. To be called under the tenant's lock.
 pub(crate) async fn remove(
     work: &mut UnitOfWork<'_>,
     eligibilities: &[Eligibility],

@@ -62,23 +62,24 @@ pub struct ListedEligibility {
 }
 
 impl Eligibilities<'_> {
-    /// Lets a user, or the holders of a role, ask for a role. Needs `eligibilities:create` in the place of the role, all
-    /// permissions of the role, there and until the eligibility expires, and a session that has authenticated recently.
+    /// Lets a user, or the holders of a role, ask for a role. Needs `eligibilities:create` in the place of the role,
+    /// all permissions of the role, there and until the eligibility expires, and a session that has authenticated
+    /// recently.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation),
     /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) for a caller by an API key,
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh), [`Error::Validation`] which names
-    /// every invalid field, also `userId` for a service account; [`Error::About`] with [`Error::NotFound`] for a role, an
-    /// organization or a user that does not exist, with [`Error::Rule`] for a role of another scope;
+    /// every invalid field, also `userId` for a service account; [`Error::About`] with [`Error::NotFound`] for a role,
+    /// an organization or a user that does not exist, with [`Error::Rule`] for a role of another scope;
     /// [`Conflict::OrganizationInactive`], [`Conflict::UserInactive`], [`Conflict::TooManyEligibilities`].
     pub async fn create(&self, caller: &Caller, new: NewEligibility) -> Result<Eligibility> {
         self.create_once(caller, new, None).await
     }
 
-    /// Makes an eligibility as [`create`](Self::create) does, at most once for an [idempotency key](crate::idempotency).
-    /// `None` is for clients that may leave out the key.
+    /// Makes an eligibility as [`create`](Self::create) does, at most once for an [idempotency
+    /// key](crate::idempotency). `None` is for clients that may leave out the key.
     ///
     /// # Errors
     ///
@@ -133,8 +134,8 @@ impl Eligibilities<'_> {
         Ok(eligibility)
     }
 
-    /// Returns a page of the eligibilities, also expired ones, newest first. Needs `eligibilities:read`. If the permission
-    /// is held in organizations, the list is limited to those in these and below.
+    /// Returns a page of the eligibilities, also expired ones, newest first. Needs `eligibilities:read`. If the
+    /// permission is held in organizations, the list is limited to those in these and below.
     ///
     /// # Errors
     ///
@@ -189,7 +190,8 @@ impl Eligibilities<'_> {
     }
 
     /// Changes an eligibility. Needs `eligibilities:update` in its place. A change that gives more also needs what
-    /// [`create`](Self::create) needs; see [`Eligibility::is_narrowed_to`]. A patch that changes nothing records nothing.
+    /// [`create`](Self::create) needs; see [`Eligibility::is_narrowed_to`]. A patch that changes nothing records
+    /// nothing.
     ///
     /// Requests that wait and for which the eligibility is too narrow then are cancelled when they are to be decided or
     /// to begin. What has begun goes on.
@@ -201,8 +203,8 @@ impl Eligibilities<'_> {
         self.update_if(caller, id, patch, &Precondition::Exists).await
     }
 
-    /// Changes an eligibility as [`update`](Self::update) does, if a precondition holds. It is checked under the lock of
-    /// the change.
+    /// Changes an eligibility as [`update`](Self::update) does, if a precondition holds. It is checked under the lock
+    /// of the change.
     ///
     /// # Errors
     ///
@@ -245,8 +247,8 @@ impl Eligibilities<'_> {
         Ok(after)
     }
 
-    /// Removes an eligibility. Needs `eligibilities:delete` in its place. Requests that wait are cancelled when they are
-    /// to be decided or to begin. What has begun goes on.
+    /// Removes an eligibility. Needs `eligibilities:delete` in its place. Requests that wait are cancelled when they
+    /// are to be decided or to begin. What has begun goes on.
     ///
     /// # Errors
     ///
@@ -255,8 +257,8 @@ impl Eligibilities<'_> {
         self.delete_if(caller, id, &Precondition::Exists).await
     }
 
-    /// Removes an eligibility as [`delete`](Self::delete) does, if a precondition holds. It is checked under the lock of
-    /// the change.
+    /// Removes an eligibility as [`delete`](Self::delete) does, if a precondition holds. It is checked under the lock
+    /// of the change.
     ///
     /// # Errors
     ///

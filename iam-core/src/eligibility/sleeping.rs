@@ -7,8 +7,8 @@ use iam_model::id::{AssignmentId, UserId};
 use crate::assignment::References;
 use crate::engine::UnitOfWork;
 
-/// Returns the role assignments of a user, with those that the user can have by asking for them. A caller that takes over
-/// the account, or makes it ACTIVE, could ask in its name. To be called under the tenant's lock.
+/// Returns the role assignments of a user, with those that the user can have by asking for them. A caller that takes
+/// over the account, or makes it ACTIVE, could ask in its name. To be called under the tenant's lock.
 pub(crate) async fn with_sleeping(work: &mut UnitOfWork<'_>, user: UserId, grants: &[Grant]) -> Result<Vec<Grant>> {
     let (now, rights) = (work.now(), Authority::of(grants));
     let may_be_for = |eligibility: &Eligibility| match eligibility.eligible {

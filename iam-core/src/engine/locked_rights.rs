@@ -63,9 +63,9 @@ impl LockedRights {
     }
 
     /// Returns new assignments with the marks of the access requests by whose rights they are given
-    /// (`docs/access-requests.md#what-is-given-by-an-elevation`). An assignment that the standing rights allow and cover
-    /// has none. Another one needs one request that, together with the standing rights, allows and covers it, and does
-    /// not end before. If none does, the refusal comes with the number of the assignment.
+    /// (`docs/access-requests.md#what-is-given-by-an-elevation`). An assignment that the standing rights allow and
+    /// cover has none. Another one needs one request that, together with the standing rights, allows and covers it, and
+    /// does not end before. If none does, the refusal comes with the number of the assignment.
     pub(super) fn mark(&self, mut grants: Vec<Grant>) -> (Vec<Grant>, Option<(usize, Error)>) {
         let elevations = self.authority.elevations(self.now).into_iter();
         let elevations =

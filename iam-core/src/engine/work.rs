@@ -235,8 +235,8 @@ impl<'a> UnitOfWork<'a> {
     }
 
     /// Returns the latest time until which a user holds one of these roles, or gets it by accepting an invitation, as a
-    /// new user of an identity provider, as a member of a group of a directory, or by asking for it. What is added to the
-    /// roles is given until then.
+    /// new user of an identity provider, as a member of a group of a directory, or by asking for it. What is added to
+    /// the roles is given until then.
     pub(crate) async fn given_until(&mut self, roles: &[RoleId]) -> Result<Until> {
         let providers = self.reads().identity_providers().await?;
         let mut provided = providers.iter().flat_map(|provider| &provider.roles);

@@ -419,7 +419,8 @@ impl Factors<'_> {
 
     /// Removes all factors and recovery codes of another user, ends its sessions, and tells it by mail. Needs
     /// `users:update`, and everything that the user's roles permit, also those for which it may ask, both by standing
-    /// rights: a caller that knows the password of that user could use the account. Does nothing for a user without a factor.
+    /// rights: a caller that knows the password of that user could use the account. Does nothing for a user without a
+    /// factor.
     ///
     /// # Errors
     ///

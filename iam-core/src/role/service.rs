@@ -115,8 +115,9 @@ impl Roles<'_> {
     }
 
     /// Changes a role, for every user who holds it. Needs `roles:update`, and every added permission, tenant-wide and
-    /// for as long as any user holds the role, an invitation that can be accepted offers it, or an eligibility lets users
-    /// ask for it; without an end if a group of a directory is mapped to the role. A patch that changes nothing records nothing.
+    /// for as long as any user holds the role, an invitation that can be accepted offers it, or an eligibility lets
+    /// users ask for it; without an end if a group of a directory is mapped to the role. A patch that changes nothing
+    /// records nothing.
     ///
     /// # Errors
     ///
@@ -184,8 +185,8 @@ impl Roles<'_> {
         Ok(after)
     }
 
-    /// Deletes a role that no user holds, to which no group of a directory is mapped, and that no eligibility names which
-    /// has not expired. Needs `roles:delete`.
+    /// Deletes a role that no user holds, to which no group of a directory is mapped, and that no eligibility names
+    /// which has not expired. Needs `roles:delete`.
     ///
     /// # Errors
     ///

@@ -87,8 +87,8 @@ impl Sessions<'_> {
     /// with its access token. It cannot be refreshed.
     ///
     /// Needs `impersonations:create` tenant-wide, a session that has authenticated within the last ten minutes, and
-    /// everything that the user may do, all by standing rights. The last is asked for again at each request. The user is an ACTIVE person who
-    /// holds no role with all permissions.
+    /// everything that the user may do, all by standing rights. The last is asked for again at each request. The user
+    /// is an ACTIVE person who holds no role with all permissions.
     ///
     /// The session is never fresh, and cannot make every change: see
     /// [`Change::check_impersonator`](iam_model::change::Change::check_impersonator). It ends with the caller's

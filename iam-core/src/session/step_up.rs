@@ -224,9 +224,7 @@ impl UnitOfWork<'_> {
         let factors = self.reads().factors(session.user_id).await?;
         require_proof_by_factor(&session, &factors, FRESH)
     }
-}
 
-impl UnitOfWork<'_> {
     /// Checks what [`require_fresh`](Self::require_fresh) does, and that the session was not begun by a message to the
     /// address of its user: a reader of the mailbox must not decide about the access of others, also after a second
     /// factor. Trusted code always passes.

@@ -255,13 +255,13 @@ impl Users<'_> {
     /// nothing records nothing.
     ///
     /// A status other than ACTIVE ends the user's sessions and what the user holds by access requests, and cancels the
-    /// requests of the user that wait. INACTIVE also ends its role assignments and API keys and
-    /// its memberships in groups of a directory, and needs `users:delete` too. A user who stays INACTIVE cannot be
-    /// changed. A change from INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains
-    /// the permissions of its roles, and can ask by its eligibilities. The caller must hold these permissions too, in the
-    /// same scopes and for at least as long. A caller that changes the e-mail of another user must hold them as well, because a new password is sent to
-    /// that address. The new address is unverified. Another external identifier asks for the same, because another
-    /// system may let a person log in by it. Where mail is on, a user changes neither of its own here:
+    /// requests of the user that wait. INACTIVE also ends its role assignments and API keys and its memberships in
+    /// groups of a directory, and needs `users:delete` too. A user who stays INACTIVE cannot be changed. A change from
+    /// INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains the permissions of its
+    /// roles, and can ask by its eligibilities. The caller must hold these permissions too, in the same scopes and for
+    /// at least as long. A caller that changes the e-mail of another user must hold them as well, because a new
+    /// password is sent to that address. The new address is unverified. Another external identifier asks for the same,
+    /// because another system may let a person log in by it. Where mail is on, a user changes neither of its own here:
     /// [`Forbidden::OwnEmail`], [`Forbidden::OwnExternalId`]. Of the users of a directory, only the directory changes
     /// the external identifier. One whom the directory has deleted, and who is restored here, is a user of the
     /// directory again.

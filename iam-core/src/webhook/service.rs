@@ -19,9 +19,9 @@ use crate::webhook::{NewWebhook, WebhookAnswer, WebhookPatch};
 /// Makes, reads, changes, tests and removes webhooks; see [`Iam::webhooks`](crate::iam::Iam::webhooks).
 ///
 /// A webhook belongs to the tenant, and sends its events until it is removed or switched off, also after its maker has
-/// lost its rights. Every permission is needed tenant-wide, and to change something by standing rights. A webhook shows its receiver entries of the audit log, so
-/// a caller that makes one, changes where it sends which events, switches it on, or lets it send events again needs
-/// `audit-logs:read` too.
+/// lost its rights. Every permission is needed tenant-wide, and to change something by standing rights. A webhook shows
+/// its receiver entries of the audit log, so a caller that makes one, changes where it sends which events, switches it
+/// on, or lets it send events again needs `audit-logs:read` too.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -76,9 +76,9 @@ pub enum VisibleScope {
     Organizations(Vec<OrganizationId>),
 }
 
-/// Which rights of an author can cover what its change gives
-/// (`docs/access-requests.md#what-is-given-by-an-elevation`). What an elevation gives must end with it. So it covers only
-/// an assignment that has its mark, and what gives nothing for any time.
+/// Which rights of an author can cover what its change gives (`docs/access-requests.md#what-is-given-by-an-elevation`).
+/// What an elevation gives must end with it. So it covers only an assignment that has its mark, and what gives nothing
+/// for any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CoveredBy {
     /// Its standing rights.

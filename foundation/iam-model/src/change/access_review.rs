@@ -26,8 +26,8 @@ pub enum AccessReviewChange {
         /// The item after the decision.
         after: AccessReviewItem,
     },
-    /// A review ends, and the items get their outcomes. The review must be OPEN. The revocation of the assignments and the
-    /// removal of the eligibilities are changes of their own.
+    /// A review ends, and the items get their outcomes. The review must be OPEN. The revocation of the assignments and
+    /// the removal of the eligibilities are changes of their own.
     Complete {
         /// The review before the change.
         before: AccessReview,

@@ -28,7 +28,8 @@ pub trait AccessRequestStore {
         now: Timestamp,
     ) -> Result<Page<AccessRequest>, StoreError>;
 
-    /// Returns tenants that have requests which are [due](AccessRequest::due_at) at a moment or before, at most `limit`.
+    /// Returns tenants that have requests which are [due](AccessRequest::due_at) at a moment or before, at most
+    /// `limit`.
     ///
     /// Only `Iam::advance_access_requests` calls this, every second. It then works on each tenant separately.
     async fn tenants_with_due_access_requests(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError>;

@@ -59,9 +59,9 @@ pub trait AccessReviewStore {
 #[apply(observed)]
 #[async_trait]
 pub trait AccessReviewTransaction {
-    /// Counts the items that a new review would freeze: the assignments that it [is about](AccessReview::is_about) and the
-    /// eligibilities that it [is about](AccessReview::is_about_eligibility), in its organization or below, that have not
-    /// expired when it begins. Counts no further than `limit`.
+    /// Counts the items that a new review would freeze: the assignments that it [is about](AccessReview::is_about) and
+    /// the eligibilities that it [is about](AccessReview::is_about_eligibility), in its organization or below, that
+    /// have not expired when it begins. Counts no further than `limit`.
     ///
     /// The number stays true while [`lock_tenant`](crate::store::TenantTransaction::lock_tenant) is held.
     async fn count_items_of(&mut self, review: &AccessReview, limit: u64) -> Result<u64, StoreError>;

@@ -15,8 +15,9 @@ pub trait EligibilityStore {
     /// Returns the eligibility with this identifier, also an expired one.
     async fn eligibility(&self, tenant: TenantId, id: EligibilityId) -> Result<Option<Eligibility>, StoreError>;
 
-    /// Returns a page of the eligibilities, also expired ones, newest first, then by identifier, with the exact number of
-    /// all of them. A visible scope of organizations has those in these organizations and below, and no tenant-wide ones.
+    /// Returns a page of the eligibilities, also expired ones, newest first, then by identifier, with the exact number
+    /// of all of them. A visible scope of organizations has those in these organizations and below, and no tenant-wide
+    /// ones.
     async fn eligibilities(
         &self,
         tenant: TenantId,
@@ -24,8 +25,8 @@ pub trait EligibilityStore {
         page: PageRequest,
     ) -> Result<Page<Eligibility>, StoreError>;
 
-    /// Returns the eligibilities that name this user, and those of the holders of one of these roles, in every place and
-    /// also expired ones: newest first, then by identifier.
+    /// Returns the eligibilities that name this user, and those of the holders of one of these roles, in every place
+    /// and also expired ones: newest first, then by identifier.
     async fn eligibilities_of(
         &self,
         tenant: TenantId,
