@@ -20,6 +20,7 @@ pub(crate) const ROLE_ASSIGNMENTS: &str = "Role assignments";
 pub(crate) const ORGANIZATIONS: &str = "Organizations";
 pub(crate) const INVITATIONS: &str = "Invitations";
 pub(crate) const ACCESS_REVIEWS: &str = "Access reviews";
+pub(crate) const ACCESS_REQUESTS: &str = "Access requests";
 pub(crate) const AUTHORIZATION: &str = "Authorization";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const API_KEYS: &str = "API keys";
@@ -34,7 +35,7 @@ pub(crate) const WEBHOOKS: &str = "Webhooks";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 20] = [
+const TAGS: [(&str, &str, &str); 21] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -75,9 +76,16 @@ const TAGS: [(&str, &str, &str); 20] = [
     ),
     (
         ACCESS_REVIEWS,
-        "Decide from time to time who keeps which role. A review freezes the role assignments of an organization or of \
-         the tenant. People decide about each of them, and its completion revokes all that shall end, or none.",
+        "Decide from time to time who keeps which role. A review freezes the role assignments and the eligibilities of an \
+         organization or of the tenant. People decide about each of them, and its completion revokes all that shall end, \
+         or none.",
         "http-api#access-reviews",
+    ),
+    (
+        ACCESS_REQUESTS,
+        "Hold strong roles only while they are needed. An eligibility lets users ask for a role in a place. Others approve \
+         or deny, and the role ends by itself. API keys never have it.",
+        "access-requests",
     ),
     (
         AUTHORIZATION,
