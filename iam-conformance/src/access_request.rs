@@ -598,12 +598,7 @@ pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
     assert_eq!(work.reads().access_requests_by_id(&[before.id]).await.unwrap(), std::slice::from_ref(&after));
     assert_eq!(work.reads().due_access_requests(times.1, 1).await.unwrap(), std::slice::from_ref(&after));
     assert_eq!(world.store.access_request(tenant.id, before.id).await.unwrap(), None);
-    let page = world.store.access_requests(
-        tenant.id,
-        &AccessRequestFilter::default(),
-        &everywhere(),
-        everything(),
-        world.now(),
-    );
+    let (filter, scope) = (AccessRequestFilter::default(), everywhere());
+    let page = world.store.access_requests(tenant.id, &filter, &scope, everything(), world.now());
     assert_eq!(page.await.unwrap().total, 0);
 }
