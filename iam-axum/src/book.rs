@@ -23,13 +23,14 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 19] = pages![
+const PAGES: [(&str, &str); 20] = pages![
     "introduction",
     "design",
     "embedding",
     "http-api",
     "integrating",
     "authzen",
+    "access-requests",
     "foresight",
     "federation",
     "identity-providers",

@@ -274,7 +274,7 @@ pub(crate) async fn get(
     responses((status = 200, description = "The changed eligibility", body = EligibilityDto), Problems),
     extensions(
         ("x-required-permission" = json!("eligibilities:update")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-problems" = json!(["insufficient-authentication", "validation"])),
     ),
 )]
 pub(crate) async fn update(

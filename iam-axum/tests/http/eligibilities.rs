@@ -27,10 +27,13 @@ in_memory![
     a_change_and_a_removal_need_the_version_that_they_name,
     invalid_fields_of_a_change_are_named,
     its_role_gets_only_what_its_editor_covers,
+    an_expired_eligibility_of_a_role_with_another_scope_stays_expired,
     its_role_is_neither_deleted_nor_of_another_scope,
     a_user_sees_those_by_which_it_can_ask,
     a_list_shows_those_in_the_callers_organizations,
     with_its_user_or_its_organization_it_goes,
+    a_review_lists_it_and_removes_it,
+    a_review_is_decided_by_others_than_those_who_may_ask,
     what_happens_to_it_is_recorded,
     another_tenant_finds_none,
 ];
@@ -362,6 +365,20 @@ async fn invalid_fields_of_a_change_are_named(app: TestApp) {
 }
 
 /// An empty role may be offered by every holder of the permission. What is put into it later is given, too.
+/// An eligibility that has expired holds nothing, so its role may have got another scope.
+async fn an_expired_eligibility_of_a_role_with_another_scope_stays_expired(app: TestApp) {
+    let (ada, grace, role) = fixture(&app).await;
+    let expires_at = shown(app.iam.now() + TimeDelta::minutes(1));
+    let body = json!({ "roleId": role, "userId": grace.user, "expiresAt": expires_at });
+    let id = app.eligibility(&ada, &body).await;
+    app.pass(TimeDelta::minutes(1));
+    let scope = json!({ "scope": "ORGANIZATION" });
+    app.patch(&format!("/roles/{role}")).by(&ada).json(&scope).send().await.ok();
+    let later = json!({ "expiresAt": shown(app.iam.now() + TimeDelta::minutes(1)) });
+    let refused = app.unrecorded(&ada, app.change_eligibility(&ada, &id, &later).send()).await;
+    refused.problem("validation");
+}
+
 async fn its_role_gets_only_what_its_editor_covers(app: TestApp) {
     let (ada, grace, _) = fixture(&app).await;
     let end = app.iam.now() + TimeDelta::hours(1);
@@ -491,6 +508,75 @@ async fn with_its_user_or_its_organization_it_goes(app: TestApp) {
         says(&entry, &ada, "DELETE", "ELIGIBILITY", id);
         assert_eq!(entry["metadata"]["reason"], reason);
     }
+}
+
+async fn a_review_lists_it_and_removes_it(app: TestApp) {
+    let (ada, grace, role) = fixture(&app).await;
+    let seen = app.now();
+    app.pass(TimeDelta::seconds(1));
+    let (made, held) = (app.now(), app.role(&ada, "HELD", &[]).await);
+    let expires_at = shown(app.iam.now() + TimeDelta::days(1));
+    let body = json!({ "roleId": role, "userId": grace.user, "expiresAt": expires_at });
+    let named = app.eligibility(&ada, &body).await;
+    let of_holders = app.eligibility(&ada, &json!({ "roleId": role, "heldRoleId": held })).await;
+    let review = app.review(&ada, &json!({ "roleIds": [role] })).await;
+    let path = format!("/access-reviews/{review}/items");
+    let items = async || app.get(&path).by(&ada).send().await.ok()["data"].as_array().unwrap().clone();
+    let item = |items: &[Value], id: &str| items.iter().find(|item| item["id"] == id).unwrap().clone();
+    let frozen = items().await;
+    let expected = json!({
+        "id": named,
+        "kind": "ELIGIBILITY",
+        "userId": grace.user,
+        "user": { "id": grace.user, "email": "grace@example.com" },
+        "heldRoleId": null,
+        "roleId": role,
+        "role": { "id": role, "name": "KEEPER" },
+        "organizationId": null,
+        "assignmentId": null,
+        "eligibilityId": named,
+        "expiresAt": expires_at,
+        "assignmentCreatedAt": made,
+        "grantedBy": ada.user,
+        "directoryGroupId": null,
+        "lastLoginAt": seen,
+        "decision": null,
+        "reason": null,
+        "decidedBy": null,
+        "decidedAt": null,
+        "outcome": null,
+    });
+    assert_eq!((frozen.len(), item(&frozen, &named)), (2, expected));
+    let other = item(&frozen, &of_holders);
+    assert_eq!((&other["userId"], other.get("user"), &other["heldRoleId"]), (&Value::Null, None, &json!(held)));
+    app.decide(&ada, &review, &named, "KEEP").await.ok();
+    app.decide(&ada, &review, &of_holders, "REVOKE").await.ok();
+    app.post(&format!("/access-reviews/{review}/complete")).by(&ada).send().await.ok();
+    let completed = items().await;
+    assert_eq!(item(&completed, &named)["outcome"], "KEPT");
+    assert_eq!(item(&completed, &of_holders)["outcome"], "REVOKED");
+    read(&app, &ada, &named).await.ok();
+    read(&app, &ada, &of_holders).await.problem("not-found");
+    let entries = app.audit(&ada, &[("resourceId", &of_holders), ("action", "DELETE")]).await;
+    assert_eq!((entries.len(), &entries[0]["metadata"]["reason"]), (1, &json!("ACCESS_REVIEW")));
+}
+
+async fn a_review_is_decided_by_others_than_those_who_may_ask(app: TestApp) {
+    let (ada, grace, role) = fixture(&app).await;
+    app.permit(&grace, &["access-reviews:*", "eligibilities:delete"]).await;
+    let id = app.eligibility(&ada, &json!({ "roleId": role, "userId": grace.user })).await;
+    let review = app.review(&ada, &json!({ "roleIds": [role] })).await;
+    app.unrecorded(&ada, app.decide(&grace, &review, &id, "KEEP")).await.problem("forbidden");
+    app.decide(&ada, &review, &id, "REVOKE").await.ok();
+    let complete = async |by: &Person| app.post(&format!("/access-reviews/{review}/complete")).by(by).send().await;
+    app.unrecorded(&ada, complete(&grace)).await.problem("forbidden");
+    // Each removal also needs its permission.
+    let mary = app.colleague_who_may(&ada, "mary@example.com", &["access-reviews:*"]).await;
+    let refused = app.unrecorded(&ada, complete(&mary)).await;
+    assert_eq!(refused.fields("forbidden"), [format!("items[{id}]")]);
+    app.permit(&mary, &["eligibilities:delete"]).await;
+    complete(&mary).await.ok();
+    read(&app, &ada, &id).await.problem("not-found");
 }
 
 async fn what_happens_to_it_is_recorded(app: TestApp) {

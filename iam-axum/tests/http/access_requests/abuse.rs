@@ -1,4 +1,4 @@
-//! One test for each abuser (`docs/access-requests.md#abuse`).
+//! One test for each abuser (`docs/access-requests.md#attackers`).
 
 use chrono::TimeDelta;
 use iam_core::mail::MailKind;

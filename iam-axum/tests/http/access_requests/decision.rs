@@ -1,4 +1,4 @@
-//! Who decides about a request, and what a decision does (`docs/access-requests.md#requests`).
+//! Who decides about a request, and what a decision does (`docs/access-requests.md#decisions`).
 
 use chrono::TimeDelta;
 use iam_core::OrganizationId;
@@ -18,6 +18,7 @@ in_memory![
     the_approver_role_decides_in_that_place_or_above,
     without_an_approver_role_the_permission_decides,
     a_decision_needs_a_recent_authentication_and_no_api_key,
+    a_session_by_a_message_to_the_mailbox_does_not_decide,
     a_user_who_acts_as_another_decides_nothing,
     a_user_does_not_decide_about_itself,
     a_request_is_decided_once,
@@ -164,6 +165,33 @@ async fn a_decision_needs_a_recent_authentication_and_no_api_key(app: TestApp) {
     app.decides(&app.login(&shop.carol).await, &request, "approve").send().await.ok();
 }
 
+async fn a_session_by_a_message_to_the_mailbox_does_not_decide(app: TestApp) {
+    let app = app.with_mail().await;
+    let shop = Shop::of(&app).await;
+    let request = shop.ask().await;
+    app.allow_email_login(&shop.carol).await;
+    let by_email = async || {
+        let body = json!({ "token": app.email_login(&shop.carol).await.token });
+        app.post("/auth/email-login/finish").json(&body).send().await
+    };
+    let alone = Person::logged_in(&by_email().await.ok());
+    let authenticator = app.enrol(&shop.carol).await;
+    let challenge = by_email().await.problem("second-factor-required")["challenge"].clone();
+    let body = json!({ "challenge": challenge, "code": authenticator.code(&app, 0) });
+    let with_factor = Person::logged_in(&app.post("/auth/login/second-factor").json(&body).send().await.ok());
+    for person in [&alone, &with_factor] {
+        for how in ["approve", "deny"] {
+            let refused = app.unrecorded(&shop.ada, app.decides(person, &request, how).send()).await;
+            refused.problem("insufficient-authentication");
+            assert!(refused.header("www-authenticate").unwrap().contains("insufficient_user_authentication"));
+        }
+    }
+    let refused = app.decides(&with_factor, &request, "approve").send().await;
+    assert!(refused.detail("insufficient-authentication").contains("by e-mail"));
+    // What the user may do besides stays.
+    app.read_request(&with_factor, &request).await.ok();
+}
+
 async fn a_user_who_acts_as_another_decides_nothing(app: TestApp) {
     let shop = Shop::of(&app).await;
     let request = shop.ask().await;
@@ -222,6 +250,8 @@ async fn a_decision_needs_the_version_of_the_request_with_its_role(app: TestApp)
     assert_eq!(approved.header("etag"), Some(tag().await.as_str()));
     // Another decision changes the request.
     app.unrecorded(&shop.ada, decide(&shop.ada, &second)).await.problem("precondition-failed");
+    let deny = app.decides(&shop.ada, &request, "deny").header("if-match", &second);
+    app.unrecorded(&shop.ada, deny.send()).await.problem("precondition-failed");
     assert_eq!(decide(&shop.ada, "none").await.invalid_fields(), ["If-Match"]);
     decide(&shop.ada, "*").await.ok();
 }

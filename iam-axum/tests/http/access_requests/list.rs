@@ -1,4 +1,4 @@
-//! Who sees which requests (`docs/access-requests.md#requests`).
+//! Who sees which requests (`docs/access-requests.md#who-sees-requests`).
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};

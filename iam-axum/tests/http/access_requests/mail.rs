@@ -1,4 +1,4 @@
-//! The messages about access requests (`docs/access-requests.md#requests`).
+//! The messages about access requests (`docs/access-requests.md#messages`).
 
 use chrono::TimeDelta;
 use iam_core::mail::{Mail, MailKind};

@@ -1,5 +1,5 @@
 //! Two concurrent requests about the same access request: one of both wins, whole
-//! (`docs/access-requests.md#requests`).
+//! (`docs/access-requests.md#decisions`).
 
 use chrono::TimeDelta;
 use futures_util::future::{join, join_all};
