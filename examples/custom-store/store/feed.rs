@@ -176,6 +176,8 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Idempotency(_)
         | Change::Invitation(_)
         | Change::Link(_)
+        | Change::Eligibility(_)
+        | Change::AccessRequest(_)
         | Change::Mail(_) => Vec::new(),
     }
 }
