@@ -347,9 +347,8 @@ mod tests {
     fn rights_to_change_what_protects_the_tenant_are_those_that_are_held_tenant_wide_and_for_some_time() {
         let test_tree = TestTree::new();
         let change = |permission: &str, scope, until| {
-            let permissions = [permission.parse().unwrap()].into_iter().collect();
-            let covered_by = CoveredBy::Standing;
-            let permissions = Cow::Owned(permissions);
+            let permissions: PermissionSet = [permission.parse().unwrap()].into_iter().collect();
+            let (permissions, covered_by) = (Cow::Owned(permissions), CoveredBy::Standing);
             GrantedRights { permissions, scope, until, covered_by, role: None }.change_protections(at(10))
         };
         for permission in ["*", "tenants:*", "tenants:update", "audit-logs:*", "audit-logs:update", "audit-logs:delete"]
