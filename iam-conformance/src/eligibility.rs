@@ -266,7 +266,7 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
 }
 
 /// The eligibilities of a user are those that name it and those of the holders of some roles, also expired ones, in
-/// every place.
+/// every place. Those of the holders are found alone, too.
 pub async fn eligibilities_of_users_and_roles_are_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -299,6 +299,21 @@ pub async fn eligibilities_of_users_and_roles_are_found(store: Arc<dyn Store>) {
         let expected: Vec<Eligibility> = expected.into_iter().map(|number: usize| added[number].clone()).collect();
         assert_eq!(found, expected, "{user} {roles:?}");
     }
+    for (roles, expected) in [
+        (vec![], vec![]),
+        (vec![role.id, unknown], vec![]),
+        (vec![held.id, unknown], vec![3]),
+        (vec![held.id, other.id, held.id], vec![4, 3]),
+    ] {
+        let found =
+            world.locked(tenant.id, async |locks| locks.eligibilities_for_holders_of(&roles).await.unwrap()).await;
+        let expected: Vec<Eligibility> = expected.into_iter().map(|number: usize| added[number].clone()).collect();
+        assert_eq!(found, expected, "{roles:?}");
+    }
+    let foreign = world.tenant("other").await;
+    let found =
+        world.locked(foreign.id, async |locks| locks.eligibilities_for_holders_of(&[held.id]).await.unwrap()).await;
+    assert_eq!(found, []);
 }
 
 /// A unit of work reads its own eligibilities before its commit, and no other reader does.

@@ -48,6 +48,11 @@ impl EligibilityTransaction for MemoryTransaction {
     async fn all_eligibilities(&mut self) -> Result<Vec<Eligibility>, StoreError> {
         Ok(self.draft.sorted_eligibilities(|_| true).into_iter().cloned().collect())
     }
+
+    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
+        let is_for = |found: &Eligibility| found.eligible.held_role().is_some_and(|held| roles.contains(&held));
+        Ok(self.draft.sorted_eligibilities(is_for).into_iter().cloned().collect())
+    }
 }
 
 impl TenantState {

@@ -115,6 +115,24 @@ impl EligibilityTransaction for SqliteTransaction {
         let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
         rows.into_iter().map(Eligibility::try_from).collect()
     }
+
+    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                tenant_id, id, role_id, organization_id, user_id, held_role_id, max_seconds, approvals,
+                approver_role_id, expires_at, created_at, created_by, updated_at, version
+            FROM eligibilities
+            WHERE tenant_id = ?1 AND held_role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            ORDER BY created_at DESC, id
+            "#,
+            self.tenant(),
+            Json(roles)
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Eligibility::try_from).collect()
+    }
 }
 
 impl SqliteTransaction {

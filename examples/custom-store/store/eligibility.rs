@@ -68,6 +68,11 @@ impl EligibilityTransaction for RedbTransaction {
     async fn all_eligibilities(&mut self) -> Result<Vec<Eligibility>, StoreError> {
         Ok(sorted(self.view().all()?))
     }
+
+    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
+        let is_for = |found: &Eligibility| found.eligible.held_role().is_some_and(|held| roles.contains(&held));
+        Ok(sorted(self.view().select(is_for)?))
+    }
 }
 
 fn sorted(found: Vec<Eligibility>) -> Vec<Eligibility> {
