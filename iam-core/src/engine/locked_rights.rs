@@ -2,7 +2,9 @@ use std::borrow::Cow;
 use std::iter;
 use std::sync::Arc;
 
-use iam_model::access::{Authority, CoveredBy, EscalationCheck, GrantedRights, Rights, Until};
+use iam_model::access::{
+    Authority, CoveredBy, EscalationCheck, GrantedRights, HoldersCheck, Rights, RolesForHolders, Until,
+};
 use iam_model::assignment::Grant;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Forbidden, Result, Shortfall};
@@ -66,7 +68,14 @@ impl LockedRights {
     /// (`docs/access-requests.md#what-is-given-by-an-elevation`). An assignment that the standing rights allow and
     /// cover has none. Another one needs one request that, together with the standing rights, allows and covers it, and
     /// does not end before. If none does, the refusal comes with the number of the assignment.
-    pub(super) fn mark(&self, mut grants: Vec<Grant>) -> (Vec<Grant>, Option<(usize, Error)>) {
+    ///
+    /// What users may ask for because they hold a role must be covered by the standing rights. An assignment with a mark
+    /// makes no user eligible.
+    pub(super) fn mark(
+        &self,
+        mut grants: Vec<Grant>,
+        for_holders: &RolesForHolders,
+    ) -> (Vec<Grant>, Option<(usize, Error)>) {
         let elevations = self.authority.elevations(self.now).into_iter();
         let elevations =
             elevations.map(|(request, until)| (Some(request), until, self.covering(CoveredBy::Elevation(request))));
@@ -78,6 +87,7 @@ impl LockedRights {
                 until: *until,
                 rights: locked.rights(),
                 check: locked.rights().escalation_check(),
+                for_holders: request.is_none().then(|| for_holders.check()),
             })
             .collect();
         for (number, grant) in grants.iter_mut().enumerate() {
@@ -106,6 +116,8 @@ struct Giver<'a> {
     until: Until,
     rights: Rights<'a>,
     check: EscalationCheck<'a>,
+    /// What users may ask for because of what is given. `None` if it has a mark.
+    for_holders: Option<HoldersCheck<'a>>,
 }
 
 impl Giver<'_> {
@@ -118,13 +130,18 @@ impl Giver<'_> {
         if Until::from(grant.assignment.expires_at) > self.until {
             return Err(lacks(self.until.moment()));
         }
-        self.check.check(&GrantedRights::of(grant))
+        let given = GrantedRights::of_new(grant);
+        self.check.check(&given)?;
+        let Some(for_holders) = &mut self.for_holders else { return Ok(()) };
+        for_holders.check(&mut self.check, &given).map_err(|shortfall| Forbidden::Escalation(shortfall).into())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use iam_model::access::RoleForHolders;
     use iam_model::access::testing::{TestTree, at, id};
+    use iam_model::assignment::OfferedRole;
 
     use super::*;
 
@@ -141,12 +158,20 @@ mod tests {
         grant
     }
 
+    /// The holders of the role with `sessions:read` may ask for one with `webhooks:read`, tenant-wide.
+    fn for_holders(tree: &TestTree) -> RolesForHolders {
+        let role = tree.grant("webhooks:read", None, None).role;
+        let offered = OfferedRole { role, organization: None, expires_at: None };
+        [RoleForHolders { held: id("sessions:read"), offered, max_seconds: 300 }].into_iter().collect()
+    }
+
     /// The mark with which a holder gives a role with one permission at second 5, or the refusal.
     fn mark(held: &[Held<'_>], (pattern, place, end): Given<'_>) -> Result<Option<AccessRequestId>, String> {
         let tree = TestTree::new();
         let held: Vec<Grant> = held.iter().map(|held| grant(&tree, *held)).collect();
         let rights = LockedRights::new(Authority::of(&held), at(5));
-        let (marked, refused) = rights.mark(vec![tree.grant(pattern, place, end.map(at))]);
+        let given = vec![tree.grant(pattern, place, end.map(at))];
+        let (marked, refused) = rights.mark(given, &for_holders(&tree));
         match refused {
             Some((0, error)) => Err(error.to_string()),
             Some((number, error)) => panic!("{number}: {error}"),
@@ -205,6 +230,22 @@ mod tests {
                 &[(CREATE, None, Some("one"), Some(9))],
                 ("users:read", None, Some(8)),
                 no("you do not hold users:read there"),
+            ),
+            // What the holders of a role may ask for is covered, too. With a mark, the role makes no user eligible.
+            (
+                &[(CREATE, None, None, None), ("sessions:read", None, None, None), ("webhooks:read", None, None, None)],
+                ("sessions:read", None, None),
+                Ok(None),
+            ),
+            (
+                &[(CREATE, None, None, None), ("sessions:read", None, None, None)],
+                ("sessions:read", None, None),
+                no("you do not hold webhooks:read there"),
+            ),
+            (
+                &[(CREATE, None, None, None), ("sessions:read", None, None, None), ("*", None, Some("one"), Some(9))],
+                ("sessions:read", None, Some(9)),
+                one(),
             ),
         ];
         for (held, given, expected) in cases {

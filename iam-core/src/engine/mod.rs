@@ -2,6 +2,7 @@
 
 mod after_commit;
 mod computing;
+mod escalation;
 mod event_streams;
 mod impersonation;
 mod in_flight;

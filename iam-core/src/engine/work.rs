@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 
-use iam_model::access::{Authority, CoveredBy, GrantedRights, Until};
+use iam_model::access::{Authority, GrantedRights, RolesForHolders, Until};
 use iam_model::assignment::{Grant, GrantOrganization, OfferedRole};
 use iam_model::audit::AuditEntry;
 use iam_model::change::{AssignmentChange, AuditBatch, Change, TenantChange};
@@ -24,6 +24,7 @@ use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::after_commit::{AfterCommit, PendingEffects};
 use crate::engine::computing::{CHECKED_AT_ONCE, Computing};
+use crate::engine::escalation::{Checked, roles_for_holders};
 use crate::engine::impersonation::act_as;
 use crate::engine::in_flight::Permit;
 use crate::engine::locked_rights::LockedRights;
@@ -275,12 +276,12 @@ impl<'a> UnitOfWork<'a> {
         let change = change.into();
         change.check_impersonator(&author, now)?;
         let gives_protections = change.gives_protections(&author, now);
-        let (change, refused) =
+        let (change, checked) =
             self.check_escalation(change, move |change| change.granted_rights(&author, now)).await?;
-        if let Some((_, error)) = refused {
+        if let Some((_, error)) = checked.refused {
             return Err(error);
         }
-        if gives_protections {
+        if gives_protections || checked.offers_protections {
             self.require_fresh_to_give().await?;
         }
         Ok(change)
@@ -292,12 +293,12 @@ impl<'a> UnitOfWork<'a> {
         self.caller.refuse_impersonator()?;
         let now = self.now();
         let gives_protections = grants.iter().any(|grant| GrantedRights::of(grant).change_protections(now));
-        let (grants, refused) =
+        let (grants, checked) =
             self.check_escalation(grants, |grants| grants.iter().map(GrantedRights::of_new).collect()).await?;
-        if refused.is_none() && gives_protections {
+        if checked.refused.is_none() && (gives_protections || checked.offers_protections) {
             self.require_fresh_to_give().await?;
         }
-        Ok((grants, refused))
+        Ok((grants, checked.refused))
     }
 
     /// Returns new assignments with the marks of the access requests by whose rights the caller gives them; see
@@ -309,9 +310,10 @@ impl<'a> UnitOfWork<'a> {
         if !grantor.has_elevations() {
             return Ok((grants, None));
         }
+        let for_holders = self.for_holders(&grantor, grants.iter().map(|grant| grant.role.id).collect()).await?;
         let patterns: usize = grants.iter().map(|grant| grant.role.permissions.iter().count()).sum();
-        let is_short = patterns + grantor.patterns() <= CHECKED_AT_ONCE;
-        let mark = move || grantor.mark(grants);
+        let is_short = patterns + for_holders.patterns() + grantor.patterns() <= CHECKED_AT_ONCE;
+        let mark = move || grantor.mark(grants, &for_holders);
         if is_short { Ok(mark()) } else { self.computing.run(self.caller.tenant(), move |_| mark()).await }
     }
 
@@ -325,23 +327,35 @@ impl<'a> UnitOfWork<'a> {
         Ok(())
     }
 
-    /// Returns until when the holder of rights holds everything that each of these roles gives in its place, or what it
-    /// lacks. A long comparison runs beside the async threads.
+    /// Returns the roles for which users may ask because they hold these roles. Trusted code covers them all, so for it
+    /// none are read.
+    async fn for_holders(&mut self, grantor: &LockedRights, roles: Vec<RoleId>) -> Result<RolesForHolders> {
+        if roles.is_empty() || grantor.authority().is_trusted() {
+            return Ok(RolesForHolders::default());
+        }
+        let now = self.now();
+        roles_for_holders(self.reads(), &distinct(roles), now).await
+    }
+
+    /// Returns until when the holder of rights holds everything that each of these roles gives in its place, and all
+    /// for which users may ask because of it, or what it lacks. A long comparison runs beside the async threads.
     pub(crate) async fn held_until(
         &mut self,
         holder: &LockedRights,
         offered: Vec<OfferedRole>,
     ) -> Result<Vec<(OfferedRole, Result<Until, Shortfall>)>> {
+        let for_holders = self.for_holders(holder, offered.iter().map(|offered| offered.role.id).collect()).await?;
         let patterns: usize = offered.iter().map(|offered| offered.role.permissions.iter().count()).sum();
-        let is_short = patterns + holder.patterns() <= CHECKED_AT_ONCE;
+        let is_short = patterns + for_holders.patterns() + holder.patterns() <= CHECKED_AT_ONCE;
         let holder = holder.clone();
         let compare = move || {
-            let mut check = holder.rights().escalation_check();
+            let (mut check, mut of_holders) = (holder.rights().escalation_check(), for_holders.check());
             let mut held = Vec::with_capacity(offered.len());
             for offered in offered {
                 let until = {
                     let given = GrantedRights::of_offered(&offered);
-                    check.holds_all_until(&given.permissions, given.scope)
+                    let until = check.holds_all_until(&given.permissions, given.scope);
+                    until.and_then(|until| of_holders.covered_until(&mut check, &given, until))
                 };
                 held.push((offered, until));
             }
@@ -356,18 +370,21 @@ impl<'a> UnitOfWork<'a> {
         &mut self,
         given: T,
         granted: impl for<'v> Fn(&'v T) -> Vec<GrantedRights<'v>> + Send + 'static,
-    ) -> Result<(T, Option<(usize, Error)>)> {
+    ) -> Result<(T, Checked)> {
         let patterns: Vec<usize> = granted(&given).iter().map(|granted| granted.permissions.iter().count()).collect();
         if patterns.is_empty() {
-            return Ok((given, None));
+            return Ok((given, Checked::NOTHING));
         }
+        let roles: Vec<RoleId> = granted(&given).iter().filter_map(|granted| granted.role).collect();
         let not_locked =
             || Error::internal("granted rights", "the caller's rights were not read under the tenant's lock");
         let grantor = self.grantor.clone().ok_or_else(not_locked)?;
-        let is_short = patterns.into_iter().sum::<usize>() + grantor.patterns() <= CHECKED_AT_ONCE;
+        let for_holders = self.for_holders(&grantor, roles).await?;
+        let patterns = patterns.into_iter().sum::<usize>() + for_holders.patterns();
+        let is_short = patterns + grantor.patterns() <= CHECKED_AT_ONCE;
         let check = move || {
-            let refused = first_refused(&grantor, &granted(&given));
-            (given, refused)
+            let checked = Checked::of(&grantor, &granted(&given), &for_holders);
+            (given, checked)
         };
         if is_short { Ok(check()) } else { self.computing.run(self.caller.tenant(), move |_| check()).await }
     }
@@ -450,22 +467,6 @@ impl<'a> UnitOfWork<'a> {
         pending.committed();
         Ok(())
     }
-}
-
-/// Returns the first of these rights that an author with the rights `grantor` does not cover, by its number.
-fn first_refused(grantor: &LockedRights, granted: &[GrantedRights<'_>]) -> Option<(usize, Error)> {
-    let kinds: Vec<CoveredBy> = distinct(granted.iter().map(|granted| granted.covered_by));
-    let covering: Vec<LockedRights> = kinds.iter().map(|covered_by| grantor.covering(*covered_by)).collect();
-    let checks = covering.iter().map(|covering| covering.rights().escalation_check());
-    let mut checks: Vec<_> = kinds.iter().zip(checks).collect();
-    granted.iter().enumerate().find_map(|(number, granted)| {
-        let check = checks.iter_mut().find(|(covered_by, _)| **covered_by == granted.covered_by);
-        let checked = match check {
-            Some((_, check)) => check.check(granted),
-            None => Err(Error::internal("granted rights", "they are not compared")),
-        };
-        checked.err().map(|error| (number, error))
-    })
 }
 
 #[cfg(test)]

@@ -80,6 +80,12 @@ impl Authority {
         Self(Kind::Everything)
     }
 
+    /// Whether these are the rights of trusted code.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.held().is_none()
+    }
+
     /// The rights that these assignments of one user give.
     pub fn of<'a>(grants: impl IntoIterator<Item = &'a Grant>) -> Self {
         let held = |grant: &Grant| Held {

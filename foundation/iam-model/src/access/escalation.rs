@@ -6,7 +6,7 @@ use crate::access::{CoveredBy, ResourceScope, Rights, Until};
 use crate::assignment::{Grant, OfferedRole};
 use crate::clock::Timestamp;
 use crate::error::{Forbidden, Result, Shortfall};
-use crate::id::OrganizationId;
+use crate::id::{OrganizationId, RoleId};
 use crate::permission::{self, PatternKind, PermissionPattern, PermissionSet};
 use crate::role::Role;
 
@@ -21,6 +21,10 @@ pub struct GrantedRights<'a> {
     pub until: Until,
     /// Which rights of the author can cover them.
     pub covered_by: CoveredBy,
+    /// The role that is given, if it is one by which users may ask for others: see
+    /// [`RolesForHolders`](crate::access::RolesForHolders). `None` for what is held by an access request, and for what
+    /// gives no role.
+    pub role: Option<RoleId>,
 }
 
 /// A role that at least one user holds in an organization.
@@ -43,7 +47,7 @@ impl<'a> GrantedRights<'a> {
         Self::tenant_wide(Cow::Owned(permissions), Until::Forever)
     }
 
-    /// The rights that a grant gives to its user.
+    /// The rights that a grant gives to its user, who has it already.
     #[must_use]
     pub fn of(grant: &'a Grant) -> Self {
         if grant.role.id != grant.assignment.role_id {
@@ -54,6 +58,7 @@ impl<'a> GrantedRights<'a> {
             scope: grant.scope(),
             until: grant.assignment.expires_at.into(),
             covered_by: CoveredBy::Standing,
+            role: None,
         }
     }
 
@@ -61,7 +66,8 @@ impl<'a> GrantedRights<'a> {
     #[must_use]
     pub fn of_new(grant: &'a Grant) -> Self {
         let covered_by = grant.assignment.access_request_id.map_or(CoveredBy::Standing, CoveredBy::Elevation);
-        Self { covered_by, ..Self::of(grant) }
+        let role = Some(grant.role.id).filter(|_| grant.assignment.is_standing());
+        Self { covered_by, role, ..Self::of(grant) }
     }
 
     /// The rights that an offered role would give to its user.
@@ -72,6 +78,7 @@ impl<'a> GrantedRights<'a> {
             scope: offered.organization.as_ref().map_or(ResourceScope::Tenant, ResourceScope::OfGrant),
             until: offered.expires_at.into(),
             covered_by: CoveredBy::Standing,
+            role: Some(offered.role.id),
         }
     }
 
@@ -99,7 +106,7 @@ impl<'a> GrantedRights<'a> {
 
     /// Permissions that a change gives tenant-wide.
     pub(crate) fn tenant_wide(permissions: Cow<'a, PermissionSet>, until: Until) -> Self {
-        Self { permissions, scope: ResourceScope::Tenant, until, covered_by: CoveredBy::Standing }
+        Self { permissions, scope: ResourceScope::Tenant, until, covered_by: CoveredBy::Standing, role: None }
     }
 
     /// The same rights, which elevations can cover too if they do not outlast the moment of the change.
@@ -196,7 +203,15 @@ impl<'a> EscalationCheck<'a> {
     /// # Errors
     ///
     /// [`Forbidden::Escalation`], which names the first permission that the caller lacks.
-    pub fn check(&mut self, GrantedRights { permissions, scope, until, .. }: &GrantedRights<'_>) -> Result<()> {
+    pub fn check(&mut self, granted: &GrantedRights<'_>) -> Result<()> {
+        self.covers(granted).map_err(|shortfall| Forbidden::Escalation(shortfall).into())
+    }
+
+    /// Does the same as [`check`](Self::check), and returns only the first permission that the caller lacks.
+    pub(super) fn covers(
+        &mut self,
+        GrantedRights { permissions, scope, until, .. }: &GrantedRights<'_>,
+    ) -> Result<(), Shortfall> {
         let Some(ends) = self.ends_in(*scope) else { return Ok(()) };
         if ends.iter().any(|ends| ends.everything >= Some(*until)) {
             return Ok(());
@@ -210,7 +225,7 @@ impl<'a> EscalationCheck<'a> {
             }
         });
         self.steps += steps;
-        checked.map_err(|shortfall| Forbidden::Escalation(shortfall).into())
+        checked
     }
 
     /// Returns the latest time until which the caller holds all of these permissions in a resource scope.
@@ -280,7 +295,7 @@ mod tests {
     fn gives(authority: Authority, given: &str, scope: ResourceScope<'_>, until: Until) -> Result<(), Shortfall> {
         let permissions: PermissionSet = [given.parse().unwrap()].into_iter().collect();
         let covered_by = CoveredBy::Standing;
-        let granted = GrantedRights { permissions: Cow::Owned(permissions), scope, until, covered_by };
+        let granted = GrantedRights { permissions: Cow::Owned(permissions), scope, until, covered_by, role: None };
         match Rights::new(&authority, at(0)).check_escalation([granted]) {
             Ok(()) => Ok(()),
             Err(Error::Forbidden(Forbidden::Escalation(shortfall))) => Err(shortfall),
@@ -332,9 +347,9 @@ mod tests {
     fn rights_to_change_what_protects_the_tenant_are_those_that_are_held_tenant_wide_and_for_some_time() {
         let test_tree = TestTree::new();
         let change = |permission: &str, scope, until| {
-            let permissions = [permission.parse().unwrap()].into_iter().collect();
-            let covered_by = CoveredBy::Standing;
-            GrantedRights { permissions: Cow::Owned(permissions), scope, until, covered_by }.change_protections(at(10))
+            let permissions: PermissionSet = [permission.parse().unwrap()].into_iter().collect();
+            let (permissions, covered_by) = (Cow::Owned(permissions), CoveredBy::Standing);
+            GrantedRights { permissions, scope, until, covered_by, role: None }.change_protections(at(10))
         };
         for permission in ["*", "tenants:*", "tenants:update", "audit-logs:*", "audit-logs:update", "audit-logs:delete"]
         {
@@ -363,6 +378,7 @@ mod tests {
             scope,
             until: Until::Forever,
             covered_by: CoveredBy::Standing,
+            role: None,
         };
         for _ in 0..500 {
             check.check(&granted(test_tree.scope("team"))).unwrap();

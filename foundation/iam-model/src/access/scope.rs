@@ -1,3 +1,5 @@
+use chrono::TimeDelta;
+
 use crate::assignment::{Grant, GrantOrganization};
 use crate::clock::Timestamp;
 use crate::id::{AccessRequestId, OrganizationId};
@@ -112,6 +114,21 @@ impl Until {
         match self {
             Self::Moment(moment) => Some(moment),
             Self::Forever => None,
+        }
+    }
+
+    /// The same end so many seconds later.
+    pub(super) fn later_by(self, seconds: u32) -> Self {
+        let later = |moment: Timestamp| moment.checked_add_signed(TimeDelta::seconds(seconds.into()));
+        self.moment().and_then(later).map_or(Self::Forever, Self::Moment)
+    }
+
+    /// The same end so many seconds earlier.
+    pub(super) fn earlier_by(self, seconds: u32) -> Self {
+        let earlier = |moment: Timestamp| moment.checked_sub_signed(TimeDelta::seconds(seconds.into()));
+        match self {
+            Self::Moment(moment) => Self::Moment(earlier(moment).unwrap_or(Timestamp::MIN_UTC)),
+            Self::Forever => Self::Forever,
         }
     }
 

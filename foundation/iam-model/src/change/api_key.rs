@@ -74,6 +74,8 @@ impl ApiKeyChange {
             scope: organization.map_or(ResourceScope::Tenant, ResourceScope::OfGrant),
             until: Until::Moment(key.expires_at),
             covered_by: CoveredBy::Standing,
+            // No user asks by a key.
+            role: None,
         }]
     }
 

@@ -89,7 +89,7 @@ fn audited(assignment: &Assignment) -> Value {
 fn prolonged(ChangedAssignment { grant, after }: &ChangedAssignment) -> Option<GrantedRights<'_>> {
     let until = Until::from(after.expires_at);
     let is_longer = until > grant.assignment.expires_at.into();
-    is_longer.then(|| GrantedRights { until, ..GrantedRights::of(grant) })
+    is_longer.then(|| GrantedRights { until, role: Some(grant.role.id), ..GrantedRights::of(grant) })
 }
 
 fn updated(ChangedAssignment { grant, after }: &ChangedAssignment) -> Record {
@@ -135,7 +135,7 @@ mod tests {
     use crate::audit::testing::author;
     use crate::change::{AuditBatch, Change};
     use crate::history::EndedVersion;
-    use crate::id::{AccessRequestId, DirectoryGroupId, IdGenerator, OrganizationId, TenantId};
+    use crate::id::{AccessRequestId, DirectoryGroupId, IdGenerator, OrganizationId, RoleId, TenantId};
     use crate::random::SystemRandom;
 
     fn given_by(group: Option<&str>) -> Grant {
@@ -209,6 +209,21 @@ mod tests {
         let prolong = AssignmentChange::Update(vec![ChangedAssignment { grant: grant.clone(), after }]);
         assert_eq!(covered_by(prolong), [CoveredBy::Standing]);
         assert_eq!(covered_by(AssignmentChange::Activate { grant, approved_by: Vec::new() }), []);
+    }
+
+    #[test]
+    fn only_what_stands_makes_users_eligible_by_its_role() {
+        let mut grant = given_by(None);
+        let roles = |change: AssignmentChange| -> Vec<Option<RoleId>> {
+            change.granted_rights().iter().map(|granted| granted.role).collect()
+        };
+        let role = Some(grant.role.id);
+        assert_eq!(roles(AssignmentChange::Create(vec![grant.clone()])), [role]);
+        let after = Assignment { expires_at: Some(at(60)), ..grant.assignment.clone() };
+        let prolong = AssignmentChange::Update(vec![ChangedAssignment { grant: grant.clone(), after }]);
+        assert_eq!(roles(prolong), [role]);
+        grant.assignment.access_request_id = Some(id("request"));
+        assert_eq!(roles(AssignmentChange::Create(vec![grant])), [None]);
     }
 
     #[test]

@@ -49,7 +49,8 @@ impl EligibilityChange {
         }
     }
 
-    /// An eligibility counts like its role: those who may ask for it can get it until the eligibility expires.
+    /// An eligibility counts like its role: those who may ask for it can get it until the eligibility expires. By what
+    /// they get so, they may ask for nothing else.
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         let (after, offered) = match self {
             Self::Delete { .. } => return Vec::new(),
@@ -62,7 +63,8 @@ impl EligibilityChange {
             (placed.role_id, placed.organization_id, offered.expires_at)
                 == (after.role_id, after.organization_id, after.expires_at)
         });
-        vec![offered.map_or_else(GrantedRights::everything, GrantedRights::of_offered)]
+        let granted = offered.map_or_else(GrantedRights::everything, GrantedRights::of_offered);
+        vec![GrantedRights { role: None, ..granted }]
     }
 
     // No user holds a role by it.

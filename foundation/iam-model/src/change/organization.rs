@@ -77,6 +77,8 @@ impl ActivatedRoles {
                 until: held.until,
                 // They go on after an elevation, so none can cover them.
                 covered_by: CoveredBy::Standing,
+                // Whether a user holds it by an access request is not known here.
+                role: Some(held.role.id),
             })
         });
         Some(granted.collect())

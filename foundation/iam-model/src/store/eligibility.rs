@@ -48,4 +48,8 @@ pub trait EligibilityTransaction {
     /// Returns all eligibilities of the tenant, also expired ones, newest first, then by identifier. There are at most
     /// [`Eligibility::MAX`].
     async fn all_eligibilities(&mut self) -> Result<Vec<Eligibility>, StoreError>;
+
+    /// Returns the eligibilities for the holders of one of these roles, in every place and also expired ones: newest
+    /// first, then by identifier. Most tenants have none, so this is one search by an index.
+    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError>;
 }

@@ -4,6 +4,7 @@ mod decision;
 mod elevation;
 mod eligibility;
 mod end;
+mod held_role;
 mod list;
 mod request;
 
