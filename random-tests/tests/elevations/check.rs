@@ -181,8 +181,8 @@ impl Step<'_> {
         }
     }
 
-    /// No user can get more than before, unless the author holds it: by standing rights, or, for an assignment with a
-    /// mark, by the elevation with that mark.
+    /// No user has or can get more than before, unless the author holds it: by standing rights, or, for an assignment
+    /// with a mark, by the elevation with that mark. Who gives a role also gives what its holders may ask for.
     fn check_growth(&self, broken: &mut Vec<String>) {
         let given = match self.operation {
             Operation::Give { user, role, spot, .. } => self.given(*user, *role, *spot),
@@ -196,16 +196,10 @@ impl Step<'_> {
             ) => self.before.rights(author, counting, self.now),
             _ => Vec::new(),
         };
-        // Who gives a role makes others eligible by it, whatever they can ask for.
-        let counts_all = !matches!(self.operation, Operation::Give { .. });
-        let of = |tenant: &Tenant, user: usize| match counts_all {
-            true => tenant.potential(user, self.now),
-            false => tenant.rights(user, Counting::All, self.now),
-        };
         for user in 0..self.after.is_active.len() {
-            let before = of(self.before, user);
+            let before = self.before.potential(user, self.now);
             let is_new = |right: &Right| !is_covered(right, &before) && !is_covered(right, &own);
-            if let Some(right) = of(self.after, user).into_iter().find(is_new) {
+            if let Some(right) = self.after.potential(user, self.now).into_iter().find(is_new) {
                 broken.push(format!("{user} has or can get {right:?}, which nobody could give"));
             }
         }

@@ -156,23 +156,36 @@ impl Tenant {
     /// The rights of a user with those for which it may ask.
     pub(crate) fn potential(&self, user: usize, now: Moment) -> Vec<Right> {
         let mut rights = self.rights(user, Counting::All, now);
-        for eligibility in self.eligibilities.values().filter(|eligibility| self.is_eligible(user, eligibility, now)) {
-            rights.extend(self.rights_of(eligibility.role, eligibility.spot, eligibility.until));
+        for eligibility in self.eligibilities.values() {
+            if let Some(until) = self.eligible_until(user, eligibility, now) {
+                rights.extend(self.rights_of(eligibility.role, eligibility.spot, until));
+            }
         }
         rights
     }
 
     pub(crate) fn is_eligible(&self, user: usize, eligibility: &Eligibility, now: Moment) -> bool {
-        let is_for = match eligibility.who {
-            Who::User(named) => named == user,
-            Who::HoldersOf(role) => self.holds(user, role, eligibility.spot, now),
-        };
-        is_for && now < eligibility.until
+        self.eligible_until(user, eligibility, now).is_some()
     }
 
-    /// Whether a user holds a role in a place or above, by a standing assignment.
-    fn holds(&self, user: usize, role: usize, spot: Spot, now: Moment) -> bool {
-        self.counting(user, Counting::Standing, now).any(|held| held.role == role && reaches(held.spot, spot))
+    /// Until when a user can have what it may ask for by an eligibility. What begins in the last moment goes on after
+    /// it, for as long as the eligibility allows.
+    fn eligible_until(&self, user: usize, eligibility: &Eligibility, now: Moment) -> Option<Moment> {
+        let until = match eligibility.who {
+            Who::User(named) => (named == user).then_some(NEVER),
+            Who::HoldersOf(role) => {
+                let longest = Moment::from(eligibility.max_seconds) * 1_000;
+                let held = self.held_in(user, role, eligibility.spot, now);
+                held.map(|held| held.until.saturating_add(longest)).max()
+            }
+        };
+        until.map(|until| until.min(eligibility.until)).filter(|_| now < eligibility.until)
+    }
+
+    /// The standing assignments of a role to a user in a place or above.
+    fn held_in(&self, user: usize, role: usize, spot: Spot, now: Moment) -> impl Iterator<Item = &Held> {
+        let held = self.counting(user, Counting::Standing, now);
+        held.filter(move |held| held.role == role && reaches(held.spot, spot))
     }
 
     /// Whether a user holds a role in exactly this place.
@@ -188,7 +201,7 @@ impl Tenant {
     /// Whether a user decides about requests like this one, of others.
     pub(crate) fn decides(&self, user: usize, request: &Request, now: Moment) -> bool {
         match request.approver {
-            Some(role) => self.is_active[user] && self.holds(user, role, request.spot, now),
+            Some(role) => self.is_active[user] && self.held_in(user, role, request.spot, now).next().is_some(),
             None => self.may(user, "access-requests:update", request.spot, Counting::Standing, now),
         }
     }
