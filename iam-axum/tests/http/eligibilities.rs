@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use iam_core::OrganizationId;
+use iam_core::clock::Timestamp;
 use iam_core::role::RoleScope;
 use serde_json::{Value, json};
 
@@ -28,6 +29,8 @@ in_memory![
     invalid_fields_of_a_change_are_named,
     its_role_gets_only_what_its_editor_covers,
     an_expired_eligibility_of_a_role_with_another_scope_stays_expired,
+    its_held_role_is_given_by_who_holds_its_role_as_long,
+    its_held_role_needs_a_recent_authentication_where_its_role_does,
     its_role_is_neither_deleted_nor_of_another_scope,
     a_user_sees_those_by_which_it_can_ask,
     a_list_shows_those_in_the_callers_organizations,
@@ -401,6 +404,50 @@ async fn its_role_gets_only_what_its_editor_covers(app: TestApp) {
     edit(&free, "users:read").await.ok();
     app.delete(&format!("/eligibilities/{lasting}")).by(&ada).send().await.no_content();
     edit(&asked, "users:read").await.ok();
+}
+
+async fn its_held_role_is_given_by_who_holds_its_role_as_long(app: TestApp) {
+    let (ada, _, role) = fixture(&app).await;
+    let held = app.role(&ada, "HELD", &[]).await;
+    let [above, place] = app.chain(&ada, "place").await;
+    let body = json!({ "roleId": role, "heldRoleId": held, "organizationId": place, "maxSeconds": 3_600 });
+    let eligibility = app.eligibility(&ada, &body).await;
+    let end = app.iam.now() + TimeDelta::hours(2);
+    let mary = app.colleague(&ada, "mary@example.com").await;
+    app.permit_in(&mary, above, &["role-assignments:*"]).await;
+    app.permit_until(&mary, &["users:read"], Some(place), Some(end)).await;
+    let give = async |place: OrganizationId, expires_at: Option<Timestamp>| {
+        let body = json!({
+            "userId": mary.user, "roleId": held, "organizationId": place, "expiresAt": expires_at.map(shown),
+        });
+        app.post("/role-assignments").by(&mary).json(&body).send().await
+    };
+    // What begins in the last moment lasts for an hour.
+    let latest = end - TimeDelta::hours(1);
+    for place in [above, place] {
+        give(place, None).await.escalates();
+        give(place, Some(latest + TimeDelta::seconds(1))).await.escalates();
+    }
+    let made = give(above, Some(latest)).await.created();
+    let prolong = app.patch(&format!("/role-assignments/{}", made["id"].as_str().unwrap())).by(&mary);
+    prolong.json(&json!({ "expiresAt": shown(end) })).send().await.escalates();
+    // Not if no user asks so late.
+    app.change_eligibility(&ada, &eligibility, &json!({ "expiresAt": shown(end) })).send().await.ok();
+    give(place, None).await.created();
+}
+
+async fn its_held_role_needs_a_recent_authentication_where_its_role_does(app: TestApp) {
+    let (ada, grace, _) = fixture(&app).await;
+    let held = app.role(&ada, "HELD", &[]).await;
+    let guard = app.role(&ada, "GUARD", &["audit-logs:update"]).await;
+    app.eligibility(&ada, &json!({ "roleId": guard, "heldRoleId": held })).await;
+    app.age(&ada).await;
+    let give = async |by: &Person| {
+        let body = json!({ "userId": grace.user, "roleId": held });
+        app.post("/role-assignments").by(by).json(&body).send().await
+    };
+    give(&ada).await.problem("insufficient-authentication");
+    give(&app.login(&ada).await).await.created();
 }
 
 async fn its_role_is_neither_deleted_nor_of_another_scope(app: TestApp) {

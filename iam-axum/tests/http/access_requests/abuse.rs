@@ -16,6 +16,7 @@ in_memory_with_mail![
     two_accounts_of_one_person_leave_two_entries_and_a_message,
     a_thief_of_a_key_waits_for_nothing,
     an_eligibility_is_no_grant_in_disguise,
+    who_gives_itself_the_held_role_must_hold_what_it_asks_for,
     a_flood_of_requests_has_bounds,
 ];
 
@@ -126,6 +127,40 @@ async fn an_eligibility_is_no_grant_in_disguise(app: TestApp) {
     app.decide(&shop.ada, &review, &shop.eligibility, "REVOKE").await.ok();
     app.post(&format!("/access-reviews/{review}/complete")).by(&shop.ada).send().await.ok();
     app.asks(&shop.grace, &shop.eligibility, &json!({})).send().await.problem("not-found");
+}
+
+async fn who_gives_itself_the_held_role_must_hold_what_it_asks_for(app: TestApp) {
+    let shop = Shop::of(&app).await;
+    let held = app.role(&shop.ada, "HELD", &[]).await;
+    let body = json!({ "roleId": shop.role, "heldRoleId": held, "approvals": 0 });
+    let eligibility = app.eligibility(&shop.ada, &body).await;
+    let mallory = app.colleague_who_may(&shop.ada, "mallory@example.com", &["role-assignments:*"]).await;
+    let give = || {
+        let body = json!({ "userId": mallory.user, "roleId": held });
+        app.post("/role-assignments").by(&mallory).json(&body)
+    };
+    let refused = app.unrecorded(&shop.ada, give().send()).await;
+    refused.escalates();
+    assert!(refused.detail("forbidden").contains("users:read"));
+    app.asks(&mallory, &eligibility, &json!({})).send().await.problem("forbidden");
+    // Nor by a bulk, and a preview says so.
+    let item = json!({ "userId": mallory.user, "roleId": held });
+    let bulk = app.post("/role-assignments/bulk").by(&mallory).json(&json!({ "assignments": [item] }));
+    app.unrecorded(&shop.ada, bulk.send()).await.escalates();
+    let body = json!({ "userId": mallory.user, "roleId": held });
+    app.post("/role-assignments?preview=true").by(&mallory).json(&body).send().await.escalates();
+    // An elevation lets it give the role, with its mark. That makes no user eligible.
+    let body = json!({ "roleId": shop.role, "userId": mallory.user, "approvals": 0 });
+    let own = app.eligibility(&shop.ada, &body).await;
+    let active = app.asks(&mallory, &own, &json!({})).send().await.created();
+    let body = json!({ "userId": shop.grace.user, "roleId": held, "expiresAt": active["endsAt"] });
+    let made = app.post("/role-assignments").by(&mallory).json(&body).send().await.created();
+    assert_eq!(made["accessRequestId"], active["id"]);
+    app.asks(&shop.grace, &eligibility, &json!({})).send().await.problem("forbidden");
+    // Who holds it gives it.
+    let giver = app.colleague_who_may(&shop.ada, "giver@example.com", &["role-assignments:*", "users:read"]).await;
+    let body = json!({ "userId": giver.user, "roleId": held });
+    app.post("/role-assignments").by(&giver).json(&body).send().await.created();
 }
 
 async fn a_flood_of_requests_has_bounds(app: TestApp) {

@@ -35,7 +35,7 @@ async fn eligible(shop: &Shop<'_>, members: Value) -> (Person, String) {
     (user, eligibility)
 }
 
-/// A new user who has asked by an eligibility that has these members. Returns the user, the eligibility and the request.
+/// A new user who has asked by an eligibility that has these members. Returns it, the eligibility and the request.
 async fn asked(shop: &Shop<'_>, members: Value) -> (Person, String, String) {
     let (user, eligibility) = eligible(shop, members).await;
     let request = shop.app.access_request(&user, &eligibility).await;
