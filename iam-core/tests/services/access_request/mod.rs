@@ -112,7 +112,7 @@ impl World {
     async fn user(&self, name: &str, permissions: &[&str]) -> (UserId, Caller) {
         let user = self.iam.users().create(&self.ada, person(&format!("{name}@example.com"))).await.unwrap().id;
         if !permissions.is_empty() {
-            let role = self.role(&name.to_uppercase(), permissions).await;
+            let role = self.role(&format!("OF_{}", name.to_uppercase()), permissions).await;
             self.give(user, role, None).await;
         }
         (user, self.login(name).await)
