@@ -15,7 +15,7 @@ use test_support::{TestStore, repetitions, reused};
 use world::Installation;
 
 /// The number of worlds in a long run.
-const WORLDS: usize = 40;
+const WORLDS: usize = 15;
 
 /// The number of steps in each world.
 const STEPS: usize = 140;
