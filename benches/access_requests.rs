@@ -126,7 +126,7 @@ impl FilledTenant {
         };
         let mut left: Vec<Change> = Vec::with_capacity(WRITTEN_AT_ONCE);
         for number in 0..requests {
-            left.push(AccessRequestChange::Create(request(number)?).into());
+            left.push(AccessRequestChange::Create(Box::new(request(number)?)).into());
             if left.len() == WRITTEN_AT_ONCE || number + 1 == requests {
                 write_all(store, tenant, left.drain(..)).await?;
             }

@@ -80,7 +80,7 @@ const STATUSES: [AccessRequestStatus; 7] = [
 ];
 
 async fn add(world: &World, request: AccessRequest) -> AccessRequest {
-    world.commit(request.tenant_id, AccessRequestChange::Create(request.clone())).await;
+    world.commit(request.tenant_id, AccessRequestChange::Create(Box::new(request.clone()))).await;
     request
 }
 
@@ -166,7 +166,7 @@ pub async fn references_to_another_tenant_are_refused(store: Arc<dyn Store>) {
         AccessRequest { organization_id: Some(place.id), ..right.clone() },
         AccessRequest { organization_id: Some(world.id()), ..right.clone() },
     ] {
-        let create = AccessRequestChange::Create(wrong).into();
+        let create = AccessRequestChange::Create(Box::new(wrong)).into();
         assert_conflict(&world.try_commit(acme.id, [create]).await, Constraint::Reference);
     }
     let added = add(&world, right).await;
@@ -255,7 +255,7 @@ impl Fixture {
             lapses_at: at(20 + number % 8),
             ..new_request(world, user, place)
         };
-        if number % 6 == 0 {
+        if number.is_multiple_of(6) {
             request = request.with_decision(decision(world, self.users[2].id, AccessVerdict::Approve));
         }
         with_status(world, request, STATUSES[number % 7], (at(10), at(20 + number % 9)))
@@ -591,7 +591,7 @@ pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
     let times = (world.now(), world.now() + TimeDelta::minutes(1));
     let after = with_status(&world, before.clone(), AccessRequestStatus::Active, times).changed();
     let mut work = world.begin(&World::system(tenant.id)).await;
-    work.apply(AccessRequestChange::Create(before.clone())).await.unwrap();
+    work.apply(AccessRequestChange::Create(Box::new(before.clone()))).await.unwrap();
     assert_eq!(work.reads().open_access_requests_of(user.id).await.unwrap(), std::slice::from_ref(&before));
     assert_eq!(work.reads().due_access_requests(before.lapses_at, 1).await.unwrap(), std::slice::from_ref(&before));
     work.apply(update(&before, &after)).await.unwrap();

@@ -318,7 +318,7 @@ pub async fn concurrent_sweepers_advance_each_request_once(store: Arc<dyn Store>
             closed_by: None,
             version: Version::FIRST,
         };
-        fixture.world.commit(fixture.tenant.id, AccessRequestChange::Create(request.clone())).await;
+        fixture.world.commit(fixture.tenant.id, AccessRequestChange::Create(Box::new(request.clone()))).await;
         lapsed.push(request);
     }
     let advanced = race(4, |_| {

@@ -394,7 +394,7 @@ pub async fn an_elevation_begins_with_its_assignment(store: Arc<dyn Store>) {
     let user = world.user(&tenant, "ada@example.com").await;
     let branch = world.organization(&tenant, "branch").await;
     let activating = |assignment: &Assignment| AssignmentChange::Activate {
-        grant: Grant { assignment: assignment.clone(), role: Arc::new(role.clone()), organization: None },
+        grant: Box::new(Grant { assignment: assignment.clone(), role: Arc::new(role.clone()), organization: None }),
         approved_by: vec![user.id],
     };
     let elevation = Assignment {

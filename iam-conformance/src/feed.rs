@@ -49,7 +49,8 @@ pub async fn changed_users_are_reported(store: Arc<dyn Store>) {
     let grants = world.grants(tenant.id, GrantQuery::OfUser(user.id)).await;
     expect_reported(&mut *feed, AssignmentChange::Revoke { grants: grants.clone(), reason: None }.into()).await;
     let grant = grants.into_iter().next().unwrap();
-    expect_reported(&mut *feed, AssignmentChange::Activate { grant, approved_by: Vec::new() }.into()).await;
+    expect_reported(&mut *feed, AssignmentChange::Activate { grant: Box::new(grant), approved_by: Vec::new() }.into())
+        .await;
     let after = User { status: UserStatus::Inactive, ..user.clone() };
     expect_reported(&mut *feed, UserChange::Delete { before: user.clone(), after }.into()).await;
 }
@@ -287,7 +288,7 @@ pub async fn changes_without_effect_on_rights_are_not_reported(store: Arc<dyn St
     let rename = UserChange::Update { before: user, after: renamed.clone(), grants: None };
     world.commit(tenant.id, rename).await;
     let request = new_request(&world, &renamed, None);
-    world.commit(tenant.id, AccessRequestChange::Create(request)).await;
+    world.commit(tenant.id, AccessRequestChange::Create(Box::new(request))).await;
     world.permission(&tenant, "orders:read").await;
     let organization = world.organization(&tenant, "root").await;
     let renamed = Organization { name: "Another".parse().unwrap(), ..organization.clone() };

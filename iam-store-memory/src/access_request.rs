@@ -84,7 +84,7 @@ impl TenantState {
                 let is_known = self.users.contains_key(&request.requested_by)
                     && request.organization_id.is_none_or(|id| self.organizations.contains_key(&id));
                 hold(Constraint::Reference, is_known)?;
-                self.access_requests.insert(request.id, request.clone());
+                self.access_requests.insert(request.id, AccessRequest::clone(request));
             }
             AccessRequestChange::Update { after, .. } => {
                 let stored = self.access_requests.get_mut(&after.id).ok_or(StoreError::Missing("access request"))?;

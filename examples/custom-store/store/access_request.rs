@@ -101,7 +101,7 @@ impl Draft<'_> {
                 if let Some(organization) = request.organization_id {
                     hold(Constraint::Reference, self.view().has::<Organization>(&key(organization))?)?;
                 }
-                self.put(request.clone())
+                self.put(AccessRequest::clone(request))
             }
             AccessRequestChange::Update { after, .. } => {
                 if !self.view().has::<AccessRequest>(&key(after.id))? {

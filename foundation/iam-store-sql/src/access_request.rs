@@ -327,19 +327,12 @@ mod tests {
             (role(1), Some(organization(7))),
         ];
         let places = places.map(|(role, organization)| ApproverPlace { role, organization });
-        let found: Vec<(Vec<Option<RoleId>>, Option<Vec<OrganizationId>>)> = deciding_scopes(&places)
-            .into_iter()
-            .map(|(roles, scope)| match scope {
-                VisibleScope::Tenant => (roles, None),
-                VisibleScope::Organizations(organizations) => (roles, Some(organizations)),
-            })
-            .collect();
         let expected = [
-            (vec![role(3)], None),
-            (vec![None, role(1)], Some(vec![organization(7), organization(8)])),
-            (vec![role(2)], Some(vec![organization(8)])),
+            (vec![role(3)], VisibleScope::Tenant),
+            (vec![None, role(1)], VisibleScope::Organizations(vec![organization(7), organization(8)])),
+            (vec![role(2)], VisibleScope::Organizations(vec![organization(8)])),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(deciding_scopes(&places), expected);
         assert!(deciding_scopes(&[]).is_empty());
     }
 }

@@ -73,7 +73,7 @@ impl Basis {
         revoke(work, self.expired, RevokeReason::Expired).await?;
         let active = approved.active(grant.assignment.id);
         work.apply(change(active.clone())).await?;
-        work.apply(AssignmentChange::Activate { grant, approved_by }).await?;
+        work.apply(AssignmentChange::Activate { grant: Box::new(grant), approved_by }).await?;
         Ok(active)
     }
 }

@@ -326,14 +326,14 @@ impl AccessRequests<'_> {
 async fn begin(iam: &Engine, work: &mut UnitOfWork<'_>, request: AccessRequest, basis: Basis) -> Result<AccessRequest> {
     let is_trial = iam.trial.is_some();
     if request.approvals_needed > 0 && !is_trial {
-        work.apply(AccessRequestChange::Create(request.clone())).await?;
+        work.apply(AccessRequestChange::Create(Box::new(request.clone()))).await?;
         return Ok(request);
     }
     let now = work.now();
     let approved = request.approved(now, &basis.eligibility);
     if approved.starts_at.is_some_and(|start| start > now) && !is_trial {
-        work.apply(AccessRequestChange::Create(approved.clone())).await?;
+        work.apply(AccessRequestChange::Create(Box::new(approved.clone()))).await?;
         return Ok(approved);
     }
-    basis.activate(iam, work, &approved, AccessRequestChange::Create).await
+    basis.activate(iam, work, &approved, |active| AccessRequestChange::Create(Box::new(active))).await
 }

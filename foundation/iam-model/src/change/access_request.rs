@@ -13,7 +13,7 @@ use crate::validate::Description;
 #[derive(Clone, Debug)]
 pub enum AccessRequestChange {
     /// A user asks for a role. If no approval is needed, the request may be ACTIVE already.
-    Create(AccessRequest),
+    Create(Box<AccessRequest>),
     /// A request changes.
     Update {
         /// The request before the change.
@@ -173,7 +173,7 @@ mod tests {
                 entry.metadata.into_iter().filter(|(name, _)| name != "system").collect::<Map<_, _>>().into();
             assert_eq!(found, metadata);
         }
-        let created = recorded(AccessRequestChange::Create(request())).unwrap();
+        let created = recorded(AccessRequestChange::Create(Box::new(request()))).unwrap();
         assert_eq!((&*created.action, json!(created.new_value)), ("CREATE", request().audited()));
         assert_eq!(created.metadata["reason"], json!("The disk is full."));
     }

@@ -16,7 +16,7 @@ pub enum AssignmentChange {
     /// what was added to the role since, too. So it needs no escalation check. Only the assignment is written.
     Activate {
         /// The grant, with the mark of the request.
-        grant: Grant,
+        grant: Box<Grant>,
         /// The users who have approved the request.
         approved_by: Vec<UserId>,
     },
@@ -177,7 +177,8 @@ mod tests {
         let mut grant = given_by(None);
         grant.assignment.access_request_id = Some(id("request"));
         let approved_by = vec![id::<UserId>("ada"), id("bob")];
-        let activated = recorded(AssignmentChange::Activate { grant: grant.clone(), approved_by: approved_by.clone() });
+        let boxed = Box::new(grant.clone());
+        let activated = recorded(AssignmentChange::Activate { grant: boxed, approved_by: approved_by.clone() });
         let assigned = recorded(AssignmentChange::Create(vec![grant.clone()]));
         let reason = Some(RevokeReason::Ended);
         let revoked = recorded(AssignmentChange::Revoke { grants: vec![grant.clone()], reason });
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!((&*activated.action, &activated.metadata["approvedBy"]), ("ROLE_ASSIGNED", &json!(approved_by)));
         assert_eq!(assigned.metadata.get("approvedBy"), None);
         assert_eq!(revoked.metadata["reason"], json!("ENDED"));
-        let activate = Change::from(AssignmentChange::Activate { grant, approved_by });
+        let activate = Change::from(AssignmentChange::Activate { grant: Box::new(grant), approved_by });
         assert!(activate.ended_versions().is_empty());
         assert_eq!(activate.invalidates(), [Uuid::from(id::<UserId>("user"))]);
         let standing = recorded(AssignmentChange::Create(vec![given_by(None)]));
@@ -208,7 +209,7 @@ mod tests {
         let after = Assignment { expires_at: Some(at(60)), ..grant.assignment.clone() };
         let prolong = AssignmentChange::Update(vec![ChangedAssignment { grant: grant.clone(), after }]);
         assert_eq!(covered_by(prolong), [CoveredBy::Standing]);
-        assert_eq!(covered_by(AssignmentChange::Activate { grant, approved_by: Vec::new() }), []);
+        assert_eq!(covered_by(AssignmentChange::Activate { grant: Box::new(grant), approved_by: Vec::new() }), []);
     }
 
     #[test]

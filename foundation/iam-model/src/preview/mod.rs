@@ -107,7 +107,7 @@ impl Effects {
             }
             AssignmentChange::Activate { grant, .. } => {
                 self.users.insert(grant.assignment.user_id);
-                self.given.entry(grant.assignment.user_id).or_default().push(grant.clone());
+                self.given.entry(grant.assignment.user_id).or_default().push(Grant::clone(grant));
             }
             AssignmentChange::Update(changed) => {
                 for ChangedAssignment { grant, after } in changed {

@@ -143,12 +143,12 @@ async fn a_request_that_is_approved_for_later_begins_then_if_it_still_could_be_a
     let mut asked = Vec::new();
     for role in [role, other] {
         let eligibility = world.eligible(grace, role).await;
-        let starts_at = Some(world.now() + TimeDelta::hours(2));
-        let new = NewAccessRequest { starts_at, ..asking(eligibility) };
+        let start = world.now() + TimeDelta::hours(2);
+        let new = NewAccessRequest { starts_at: Some(start), ..asking(eligibility) };
         let request = world.iam.access_requests().create(&session, new).await.unwrap();
         let approved = world.approve(&world.ada, request.id).await.unwrap().request;
-        assert_eq!((approved.status, approved.starts_at), (AccessRequestStatus::Approved, starts_at));
-        asked.push((eligibility, request.id, starts_at.unwrap()));
+        assert_eq!((approved.status, approved.starts_at), (AccessRequestStatus::Approved, Some(start)));
+        asked.push((eligibility, request.id, start));
     }
     assert_eq!((world.held(grace).await.len(), world.iam.advance_access_requests().await.unwrap()), (0, 0));
     let ((_, kept, start), (removed, gone, _)) = (asked[0], asked[1]);

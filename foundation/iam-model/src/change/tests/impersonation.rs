@@ -58,7 +58,7 @@ fn a_user_who_acts_as_another_changes_nothing_of_who_that_one_is_and_gives_no_ri
         ("more of a role that a user holds", role(Until::Forever), never),
         ("a role assignment", AssignmentChange::Create(Vec::new()).into(), never),
         ("an eligibility", EligibilityChange::Delete { eligibilities: Vec::new(), reason: None }.into(), never),
-        ("an access request", AccessRequestChange::Create(request()).into(), never),
+        ("an access request", AccessRequestChange::Create(Box::new(request())).into(), never),
         ("an approval", of_request(AccessRequestEvent::Approved), never),
         ("a denial", of_request(AccessRequestEvent::Denied), never),
         ("the end of a request with its user", of_request(AccessRequestEvent::Cancelled(None)), can),
