@@ -48,7 +48,7 @@ pub(crate) struct AccessRequestDto {
     seconds: u32,
     /// How many others have to approve.
     approvals_needed: u8,
-    /// The decisions, oldest first.
+    /// The last decision of each user, oldest first. An approval counts until the role changes.
     decisions: Vec<AccessDecisionDto>,
     /// The role assignment that the request gives. It may have ended since. Null before it begins.
     #[schema(required)]

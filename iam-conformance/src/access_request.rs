@@ -106,7 +106,7 @@ fn everywhere() -> AccessRequestScope {
 }
 
 fn decision(world: &World, user: UserId, decision: AccessVerdict) -> AccessDecision {
-    AccessDecision { user_id: user, decision, reason: None, at: world.now() }
+    AccessDecision { user_id: user, decision, reason: None, at: world.now(), role_version: Some(Version::FIRST) }
 }
 
 /// A request is read back with every field and with each status, only in its tenant.
@@ -125,7 +125,14 @@ pub async fn a_request_is_read_back(store: Arc<dyn Store>) {
         seconds: 2_592_000,
         approvals_needed: 2,
         approver_role_id: Some(world.id()),
-        decisions: vec![first, decision(&world, world.id(), AccessVerdict::Deny)],
+        decisions: vec![
+            first,
+            AccessDecision {
+                role_version: Some(Version::from(1 << 40)),
+                ..decision(&world, world.id(), AccessVerdict::Approve)
+            },
+            AccessDecision { role_version: None, ..decision(&world, world.id(), AccessVerdict::Deny) },
+        ],
         ..new_request(&world, &user, Some(&root))
     };
     let wanted = AccessRequest {
@@ -207,6 +214,7 @@ struct Fixture {
     tenant: Tenant,
     users: [User; 3],
     organizations: [Organization; 4],
+    /// The second one is gone.
     roles: [RoleId; 2],
     approvers: [RoleId; 2],
     requests: Vec<AccessRequest>,
@@ -223,11 +231,12 @@ impl Fixture {
         let root = world.organization(&tenant, "root").await;
         let (left, right) = (world.below(&root, "left").await, world.below(&root, "right").await);
         let leaf = world.below(&left, "leaf").await;
+        let role = world.role(&tenant, "CLERK", &[]).await;
         let mut fixture = Self {
             tenant,
             users,
             organizations: [root, left, right, leaf],
-            roles: [world.id(), world.id()],
+            roles: [role.id, world.id()],
             approvers: [world.id(), world.id()],
             requests: Vec::new(),
         };
@@ -255,8 +264,13 @@ impl Fixture {
             lapses_at: at(20 + number % 8),
             ..new_request(world, user, place)
         };
-        if number.is_multiple_of(6) {
-            request = request.with_decision(decision(world, self.users[2].id, AccessVerdict::Approve));
+        if number % 6 < 2 {
+            // Some were made for another version of the role, or their role is gone.
+            let version = if number % 12 < 6 { Version::FIRST } else { Version::FIRST.next() };
+            request = request.with_decision(AccessDecision {
+                role_version: Some(version),
+                ..decision(world, self.users[2].id, AccessVerdict::Approve)
+            });
         }
         with_status(world, request, STATUSES[number % 7], (at(10), at(20 + number % 9)))
     }
@@ -268,8 +282,9 @@ impl Fixture {
 
     fn expected(&self, filter: &AccessRequestFilter, scope: &AccessRequestScope, now: Timestamp) -> Vec<AccessRequest> {
         let is_within = |below, above| self.is_within(below, above);
+        let role = |request: &AccessRequest| (request.role_id == self.roles[0]).then_some(Version::FIRST);
         let passes = |request: &&AccessRequest| {
-            scope.shows(request, is_within) && filter.matches(request, scope, is_within, now)
+            scope.shows(request, is_within) && filter.matches(request, role(request), scope, is_within, now)
         };
         newest_first(self.requests.iter().filter(passes).cloned().collect())
     }
@@ -385,7 +400,7 @@ pub async fn list_stays_within_the_scope(store: Arc<dyn Store>) {
 }
 
 /// What is to be decided are the requests of others that are PENDING at the moment, in the places in which the user
-/// decides, and that it has not decided.
+/// decides, and that it has not decided since their role has changed last.
 pub async fn requests_to_decide_are_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let fixture = Fixture::new(&world).await;

@@ -266,7 +266,7 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
 }
 
 /// The eligibilities of a user are those that name it and those of the holders of some roles, also expired ones, in
-/// every place. Those of the holders are found alone, too.
+/// every place. Those to which roles lead are those of their holders, and those about which their holders decide.
 pub async fn eligibilities_of_users_and_roles_are_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -274,17 +274,17 @@ pub async fn eligibilities_of_users_and_roles_are_found(store: Arc<dyn Store>) {
     let root = world.organization(&tenant, "root").await;
     let (ada, bob) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "bob@example.com").await);
     let mut added = Vec::new();
-    for (place, eligible, is_expired) in [
-        (None, Eligible::User(ada.id), false),
-        (Some(&root), Eligible::User(ada.id), true),
-        (None, Eligible::User(bob.id), false),
-        (Some(&root), Eligible::HoldersOf(held.id), false),
-        (None, Eligible::HoldersOf(other.id), true),
+    for (place, eligible, approver_role_id, is_expired) in [
+        (None, Eligible::User(ada.id), None, false),
+        (Some(&root), Eligible::User(ada.id), Some(held.id), true),
+        (None, Eligible::User(bob.id), Some(role.id), false),
+        (Some(&root), Eligible::HoldersOf(held.id), Some(held.id), false),
+        (None, Eligible::HoldersOf(other.id), Some(held.id), true),
     ] {
         world.tick();
         let new = new_eligibility(&world, &role, place, eligible);
         let expires_at = is_expired.then(|| world.now());
-        added.push(add_eligibility(&world, Eligibility { expires_at, ..new }).await);
+        added.push(add_eligibility(&world, Eligibility { approver_role_id, expires_at, ..new }).await);
     }
     let unknown: RoleId = world.id();
     for (user, roles, expected) in [
@@ -301,18 +301,18 @@ pub async fn eligibilities_of_users_and_roles_are_found(store: Arc<dyn Store>) {
     }
     for (roles, expected) in [
         (vec![], vec![]),
-        (vec![role.id, unknown], vec![]),
-        (vec![held.id, unknown], vec![3]),
-        (vec![held.id, other.id, held.id], vec![4, 3]),
+        (vec![unknown], vec![]),
+        (vec![role.id, unknown], vec![2]),
+        (vec![other.id], vec![4]),
+        (vec![held.id, unknown], vec![4, 3, 1]),
+        (vec![role.id, held.id, other.id, held.id], vec![4, 3, 2, 1]),
     ] {
-        let found =
-            world.locked(tenant.id, async |locks| locks.eligibilities_for_holders_of(&roles).await.unwrap()).await;
+        let found = world.locked(tenant.id, async |locks| locks.eligibilities_led_to_by(&roles).await.unwrap()).await;
         let expected: Vec<Eligibility> = expected.into_iter().map(|number: usize| added[number].clone()).collect();
         assert_eq!(found, expected, "{roles:?}");
     }
     let foreign = world.tenant("other").await;
-    let found =
-        world.locked(foreign.id, async |locks| locks.eligibilities_for_holders_of(&[held.id]).await.unwrap()).await;
+    let found = world.locked(foreign.id, async |locks| locks.eligibilities_led_to_by(&[held.id]).await.unwrap()).await;
     assert_eq!(found, []);
 }
 

@@ -25,8 +25,10 @@ impl AccessRequestStore for MemoryStore {
     ) -> Result<Page<AccessRequest>, StoreError> {
         let state = self.tenant_state(tenant);
         let is_within = |below: OrganizationId, above: OrganizationId| state.upwards(below).any(|it| it.id == above);
-        let passes =
-            |found: &AccessRequest| scope.shows(found, is_within) && filter.matches(found, scope, is_within, now);
+        let role = |found: &AccessRequest| state.roles.get(&found.role_id).map(|role| role.version);
+        let passes = |found: &AccessRequest| {
+            scope.shows(found, is_within) && filter.matches(found, role(found), scope, is_within, now)
+        };
         Ok(page(&state.sorted_requests(passes), request))
     }
 

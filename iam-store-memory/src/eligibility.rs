@@ -49,9 +49,9 @@ impl EligibilityTransaction for MemoryTransaction {
         Ok(self.draft.sorted_eligibilities(|_| true).into_iter().cloned().collect())
     }
 
-    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
-        let is_for = |found: &Eligibility| found.eligible.held_role().is_some_and(|held| roles.contains(&held));
-        Ok(self.draft.sorted_eligibilities(is_for).into_iter().cloned().collect())
+    async fn eligibilities_led_to_by(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
+        let is_led_to = |found: &Eligibility| roles.iter().any(|role| found.is_led_to_by(*role));
+        Ok(self.draft.sorted_eligibilities(is_led_to).into_iter().cloned().collect())
     }
 }
 

@@ -32,9 +32,10 @@ CREATE TABLE iam.eligibilities (
 
 -- The order of the list.
 CREATE INDEX eligibilities_created_idx ON iam.eligibilities (tenant_id, created_at DESC, id);
--- To find those of a user and of the roles that it holds.
+-- To find those of a user and of the roles that it holds, and those about which the holders of a role decide.
 CREATE INDEX eligibilities_user_idx ON iam.eligibilities (tenant_id, user_id);
 CREATE INDEX eligibilities_held_role_idx ON iam.eligibilities (tenant_id, held_role_id);
+CREATE INDEX eligibilities_approver_role_idx ON iam.eligibilities (tenant_id, approver_role_id);
 
 CREATE TABLE iam.access_requests (
     tenant_id        uuid        NOT NULL,

@@ -292,5 +292,9 @@ impl PostgresTransaction {
 }
 
 impl StoredDecisions for PostgresStore {
-    const DECIDERS: &'static str = "(SELECT (d.value ->> 'userId')::uuid FROM jsonb_array_elements(q.decisions) d)";
+    const DECISIONS: &'static str = "jsonb_array_elements(q.decisions)";
+
+    const DECIDER: &'static str = "(d.value ->> 'userId')::uuid";
+
+    const ROLE_VERSION: &'static str = "(d.value ->> 'roleVersion')::bigint";
 }

@@ -119,8 +119,9 @@ impl EligibilityTransaction for PostgresTransaction {
         rows.into_iter().map(Eligibility::try_from).collect()
     }
 
-    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
+    async fn eligibilities_led_to_by(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
         let roles: Vec<Uuid> = roles.iter().map(|role| role.as_uuid()).collect();
+        // A UNION and not OR: each half has an index.
         let rows = sqlx::query_as!(
             Row,
             r#"
@@ -128,7 +129,15 @@ impl EligibilityTransaction for PostgresTransaction {
                 tenant_id, id, role_id, organization_id, user_id, held_role_id, max_seconds, approvals,
                 approver_role_id, expires_at, created_at, created_by, updated_at, version
             FROM iam.eligibilities
-            WHERE tenant_id = $1 AND held_role_id = ANY($2)
+            WHERE tenant_id = $1 AND id IN (
+                SELECT h.id
+                FROM iam.eligibilities h
+                WHERE h.tenant_id = $1 AND h.held_role_id = ANY($2)
+                UNION ALL
+                SELECT a.id
+                FROM iam.eligibilities a
+                WHERE a.tenant_id = $1 AND a.approver_role_id = ANY($2)
+            )
             ORDER BY created_at DESC, id
             "#,
             self.tenant(),

@@ -32,9 +32,10 @@ CREATE TABLE eligibilities (
 
 -- The order of the list.
 CREATE INDEX eligibilities_created_idx ON eligibilities (tenant_id, created_at DESC, id);
--- To find those of a user and of the roles that it holds.
+-- To find those of a user and of the roles that it holds, and those about which the holders of a role decide.
 CREATE INDEX eligibilities_user_idx ON eligibilities (tenant_id, user_id);
 CREATE INDEX eligibilities_held_role_idx ON eligibilities (tenant_id, held_role_id);
+CREATE INDEX eligibilities_approver_role_idx ON eligibilities (tenant_id, approver_role_id);
 
 CREATE TABLE access_requests (
     tenant_id        BLOB    NOT NULL,
@@ -167,6 +168,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('eligibilities', 'eligibilities_created_idx', '10000 100 2 1'),
     ('eligibilities', 'eligibilities_user_idx', '10000 100 5'),
     ('eligibilities', 'eligibilities_held_role_idx', '10000 100 5'),
+    ('eligibilities', 'eligibilities_approver_role_idx', '10000 100 5'),
     ('access_requests', 'sqlite_autoindex_access_requests_1', '1000000 10000 1'),
     ('access_requests', 'access_requests_created_idx', '1000000 10000 2 1'),
     ('access_requests', 'access_requests_status_idx', '1000000 10000 2000 2 1'),

@@ -296,7 +296,11 @@ impl SqliteTransaction {
 }
 
 impl StoredDecisions for SqliteStore {
-    const DECIDERS: &'static str = "(SELECT unhex(d.value ->> 'userId', '-') FROM json_each(q.decisions) d)";
+    const DECISIONS: &'static str = "json_each(q.decisions)";
+
+    const DECIDER: &'static str = "unhex(d.value ->> 'userId', '-')";
+
+    const ROLE_VERSION: &'static str = "d.value ->> 'roleVersion'";
 }
 
 #[cfg(test)]

@@ -116,7 +116,8 @@ impl EligibilityTransaction for SqliteTransaction {
         rows.into_iter().map(Eligibility::try_from).collect()
     }
 
-    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
+    async fn eligibilities_led_to_by(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
+        // A UNION and not OR: each half has an index.
         let rows = sqlx::query_as!(
             Row,
             r#"
@@ -124,7 +125,15 @@ impl EligibilityTransaction for SqliteTransaction {
                 tenant_id, id, role_id, organization_id, user_id, held_role_id, max_seconds, approvals,
                 approver_role_id, expires_at, created_at, created_by, updated_at, version
             FROM eligibilities
-            WHERE tenant_id = ?1 AND held_role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            WHERE tenant_id = ?1 AND id IN (
+                SELECT h.id
+                FROM eligibilities h
+                WHERE h.tenant_id = ?1 AND h.held_role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+                UNION ALL
+                SELECT a.id
+                FROM eligibilities a
+                WHERE a.tenant_id = ?1 AND a.approver_role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            )
             ORDER BY created_at DESC, id
             "#,
             self.tenant(),

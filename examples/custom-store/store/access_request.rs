@@ -1,15 +1,17 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use iam_model::access_request::{AccessRequest, AccessRequestFilter, AccessRequestScope};
 use iam_model::change::AccessRequestChange;
 use iam_model::clock::Timestamp;
-use iam_model::id::{AccessRequestId, OrganizationId, TenantId, UserId};
+use iam_model::id::{AccessRequestId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::Organization;
 use iam_model::page::{Page, PageRequest};
+use iam_model::role::Role;
 use iam_model::store::{AccessRequestStore, AccessRequestTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::User;
+use iam_model::version::Version;
 
 use super::rows::{Draft, Row, everywhere, key};
 use super::transaction::RedbTransaction;
@@ -45,8 +47,11 @@ impl AccessRequestStore for RedbStore {
             let organizations = view.organizations()?;
             let is_within =
                 |below: OrganizationId, above: OrganizationId| organizations.upwards(below).any(|it| it.id == above);
+            let roles: BTreeMap<RoleId, Version> =
+                view.all::<Role>()?.into_iter().map(|role| (role.id, role.version)).collect();
             view.select(|found: &AccessRequest| {
-                scope.shows(found, is_within) && filter.matches(found, scope, is_within, now)
+                let role = roles.get(&found.role_id).copied();
+                scope.shows(found, is_within) && filter.matches(found, role, scope, is_within, now)
             })
         })?;
         Ok(page(sorted(found), request))

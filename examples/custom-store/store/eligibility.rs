@@ -69,9 +69,9 @@ impl EligibilityTransaction for RedbTransaction {
         Ok(sorted(self.view().all()?))
     }
 
-    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
-        let is_for = |found: &Eligibility| found.eligible.held_role().is_some_and(|held| roles.contains(&held));
-        Ok(sorted(self.view().select(is_for)?))
+    async fn eligibilities_led_to_by(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError> {
+        let is_led_to = |found: &Eligibility| roles.iter().any(|role| found.is_led_to_by(*role));
+        Ok(sorted(self.view().select(is_led_to)?))
     }
 }
 

@@ -71,7 +71,7 @@ pub struct AccessRequest {
     /// The role of those who decide, as the eligibility said when the user asked. `None` for the holders of
     /// `access-requests:update`.
     pub approver_role_id: Option<RoleId>,
-    /// The decisions, oldest first.
+    /// The last decision of each user, oldest first. Not all of them [count](AccessDecision::counts_for).
     pub decisions: Vec<AccessDecision>,
     /// The status, as it is stored; see [`status_at`](Self::status_at).
     pub status: AccessRequestStatus,
@@ -105,6 +105,17 @@ pub struct AccessDecision {
     pub reason: Option<Description>,
     /// When.
     pub at: Timestamp,
+    /// The version that the role of the request had; `None` if the role was gone.
+    pub role_version: Option<Version>,
+}
+
+impl AccessDecision {
+    /// Whether it counts while the role of the request has this version; `None` for one that is gone. What a user
+    /// approved before the role changed is not what the role permits now.
+    #[must_use]
+    pub fn counts_for(&self, role: Option<Version>) -> bool {
+        role.is_some() && self.role_version == role
+    }
 }
 
 /// What a user decides about a request.
@@ -161,7 +172,8 @@ impl AccessRequestStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CancelCause {
-    /// The eligibility is gone, has expired or was narrowed, or its role cannot be held there any more.
+    /// The eligibility is gone, has expired or was narrowed, or its role cannot be held there any more, or has changed
+    /// since the approvals.
     Outdated,
     /// The user is not eligible any more.
     NotEligible,
@@ -235,28 +247,31 @@ impl AccessRequest {
             && eligibility.approver_role_id == self.approver_role_id
     }
 
-    /// Whether a user has decided about it.
+    /// Whether a user has decided about it, by a decision that counts while its role has this version.
     #[must_use]
-    pub fn is_decided_by(&self, user: UserId) -> bool {
-        self.decisions.iter().any(|decision| decision.user_id == user)
+    pub fn is_decided_by(&self, user: UserId, role: Option<Version>) -> bool {
+        self.decisions.iter().any(|decision| decision.user_id == user && decision.counts_for(role))
     }
 
-    /// The users who have approved it, in the order of their decisions.
-    pub fn approvers(&self) -> impl Iterator<Item = UserId> {
-        let approvals = self.decisions.iter().filter(|decision| decision.decision == AccessVerdict::Approve);
-        approvals.map(|approval| approval.user_id)
+    /// The users whose approvals count while its role has this version, in the order of their decisions.
+    pub fn approvers(&self, role: Option<Version>) -> impl Iterator<Item = UserId> {
+        let approves =
+            move |decision: &&AccessDecision| decision.decision == AccessVerdict::Approve && decision.counts_for(role);
+        self.decisions.iter().filter(approves).map(|approval| approval.user_id)
     }
 
-    /// Whether it has all approvals.
+    /// Whether it has all approvals, by decisions that count while its role has this version.
     #[must_use]
-    pub fn has_approvals(&self) -> bool {
-        self.approvers().count() >= usize::from(self.approvals_needed)
+    pub fn has_approvals(&self, role: Option<Version>) -> bool {
+        self.approvers(role).count() >= usize::from(self.approvals_needed)
     }
 
-    /// Returns the request with one more decision.
+    /// Returns the request with one more decision. It takes the place of an earlier one by the same user, which was
+    /// about another version of the role: so the decisions stay few, however often the role changes.
     #[must_use]
     pub fn with_decision(&self, decision: AccessDecision) -> Self {
         let mut after = self.clone();
+        after.decisions.retain(|earlier| earlier.user_id != decision.user_id);
         after.decisions.push(decision);
         after
     }
@@ -324,6 +339,8 @@ pub struct ListedAccessRequest {
     pub role: Option<RoleSummary>,
     /// The organization, if it is not tenant-wide.
     pub organization: Option<OrganizationSummary>,
+    /// The version of the role, for which decisions [count](AccessDecision::counts_for); `None` if it is gone.
+    pub role_version: Option<Version>,
     /// The version of the request, with that of its role.
     pub version: Version,
 }
@@ -341,7 +358,7 @@ pub struct AccessRequestFilter {
     pub organization: Option<OrganizationId>,
     /// Only requests about which the user of the [scope](AccessRequestScope::user) can decide: that are PENDING at the
     /// moment, in one of the places in which it [decides](AccessRequestScope::deciding), neither of that user nor
-    /// decided by it.
+    /// decided by it since their role has changed last.
     pub to_decide: bool,
 }
 
@@ -390,17 +407,18 @@ impl AccessRequestScope {
 }
 
 impl AccessRequestFilter {
-    /// Whether a request passes at a moment; for stores that filter in memory. `is_within` is that of
-    /// [`AccessRequestScope::decides`].
+    /// Whether a request passes at a moment; for stores that filter in memory. `role` is the version of its role; `None`
+    /// if the role is gone. `is_within` is that of [`AccessRequestScope::decides`].
     pub fn matches(
         &self,
         request: &AccessRequest,
+        role: Option<Version>,
         scope: &AccessRequestScope,
         is_within: impl Fn(OrganizationId, OrganizationId) -> bool,
         now: Timestamp,
     ) -> bool {
         let status = request.status_at(now);
-        let is_undecided = |user: UserId| request.requested_by != user && !request.is_decided_by(user);
+        let is_undecided = |user: UserId| request.requested_by != user && !request.is_decided_by(user, role);
         let can_decide = || {
             status == AccessRequestStatus::Pending
                 && scope.user.is_some_and(is_undecided)
@@ -449,7 +467,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn decision(user: &str, decision: AccessVerdict) -> AccessDecision {
-        AccessDecision { user_id: id(user), decision, reason: None, at: at(1) }
+        AccessDecision { user_id: id(user), decision, reason: None, at: at(1), role_version: Some(Version::FIRST) }
     }
 
     #[test]
@@ -520,15 +538,35 @@ pub(crate) mod tests {
 
     #[test]
     fn only_approvals_count_and_each_user_decides_once() {
-        let two = AccessRequest { approvals_needed: 2, ..request() };
+        let (two, role) = (AccessRequest { approvals_needed: 2, ..request() }, Some(Version::FIRST));
         let one = two.with_decision(decision("ada", AccessVerdict::Approve));
-        assert!(!one.has_approvals() && one.is_decided_by(id("ada")) && !one.is_decided_by(id("bob")));
+        assert!(!one.has_approvals(role) && one.is_decided_by(id("ada"), role) && !one.is_decided_by(id("bob"), role));
         let denied = one.with_decision(decision("bob", AccessVerdict::Deny));
-        assert!(!denied.has_approvals() && denied.is_decided_by(id("bob")));
+        assert!(!denied.has_approvals(role) && denied.is_decided_by(id("bob"), role));
         let both = one.with_decision(decision("bob", AccessVerdict::Approve));
-        assert!(both.has_approvals());
-        assert_eq!(both.approvers().collect::<Vec<UserId>>(), [id("ada"), id("bob")]);
-        assert!(AccessRequest { approvals_needed: 0, ..request() }.has_approvals());
+        assert!(both.has_approvals(role));
+        assert_eq!(both.approvers(role).collect::<Vec<UserId>>(), [id("ada"), id("bob")]);
+        assert!(AccessRequest { approvals_needed: 0, ..request() }.has_approvals(role));
+    }
+
+    #[test]
+    fn an_approval_counts_only_while_the_role_has_the_same_version() {
+        let (first, second) = (Some(Version::FIRST), Some(Version::FIRST.next()));
+        let by = |user, role_version| AccessDecision { role_version, ..decision(user, AccessVerdict::Approve) };
+        let two = AccessRequest { approvals_needed: 2, ..request() };
+        let both = two.with_decision(by("ada", first)).with_decision(by("bob", first));
+        assert!(both.has_approvals(first) && !both.has_approvals(second) && !both.is_decided_by(id("ada"), second));
+        let mixed = two.with_decision(by("ada", first)).with_decision(by("bob", second));
+        assert!(!mixed.has_approvals(first) && !mixed.has_approvals(second));
+        assert_eq!(mixed.approvers(second).collect::<Vec<UserId>>(), [id("bob")]);
+        // The same user approves again.
+        let again = mixed.with_decision(by("ada", second));
+        assert!(again.has_approvals(second) && !again.has_approvals(first));
+        assert_eq!(again.approvers(second).collect::<Vec<UserId>>(), [id("bob"), id("ada")]);
+        assert_eq!(again.decisions.len(), 2);
+        // For a role that is gone, none counts.
+        let gone = two.with_decision(by("ada", None)).with_decision(by("bob", None));
+        assert!(!gone.has_approvals(None) && !gone.is_decided_by(id("ada"), None) && !both.has_approvals(None));
     }
 
     #[test]
@@ -584,26 +622,29 @@ pub(crate) mod tests {
         let filter = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
         let decided = request().with_decision(decision("ada", AccessVerdict::Approve));
         let approved = AccessRequest { status: Approved, ..request() };
-        for (user, request, moment, expected) in [
-            ("ada", &request(), 10, true),
-            ("ada", &request(), 50, false),
-            ("user", &request(), 10, false),
-            ("ada", &decided, 10, false),
-            ("bob", &decided, 10, true),
-            ("ada", &approved, 10, false),
+        let role = Some(Version::FIRST);
+        for (user, request, role, moment, expected) in [
+            ("ada", &request(), role, 10, true),
+            ("ada", &request(), role, 50, false),
+            ("user", &request(), role, 10, false),
+            ("ada", &decided, role, 10, false),
+            ("ada", &decided, Some(Version::FIRST.next()), 10, true),
+            ("ada", &decided, None, 10, true),
+            ("bob", &decided, role, 10, true),
+            ("ada", &approved, role, 10, false),
         ] {
-            let found = filter.matches(request, &scope(user), within(&tree), at(moment));
-            assert_eq!(found, expected, "{user} {moment}");
+            let found = filter.matches(request, role, &scope(user), within(&tree), at(moment));
+            assert_eq!(found, expected, "{user} {role:?} {moment}");
         }
         let without_user = AccessRequestScope { user: None, ..scope("ada") };
-        assert!(!filter.matches(&request(), &without_user, within(&tree), at(10)));
+        assert!(!filter.matches(&request(), role, &without_user, within(&tree), at(10)));
     }
 
     #[test]
     fn a_filter_compares_the_status_of_the_moment() {
         let tree = TestTree::new();
         let matches = |filter: AccessRequestFilter, moment| {
-            filter.matches(&request(), &AccessRequestScope::default(), within(&tree), at(moment))
+            filter.matches(&request(), None, &AccessRequestScope::default(), within(&tree), at(moment))
         };
         let none = AccessRequestFilter::default;
         assert!(matches(AccessRequestFilter { status: Some(Pending), ..none() }, 49));

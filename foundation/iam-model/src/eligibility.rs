@@ -110,7 +110,14 @@ impl Eligibility {
     /// decide.
     #[must_use]
     pub fn names_role(&self, role: RoleId) -> bool {
-        self.role_id == role || self.eligible.held_role() == Some(role) || self.approver_role_id == Some(role)
+        self.role_id == role || self.is_led_to_by(role)
+    }
+
+    /// Whether the holders of a role may ask by it, or decide about its requests. For the first, see also
+    /// [`is_for`](Self::is_for), for the second [`lets_decide`](Self::lets_decide).
+    #[must_use]
+    pub fn is_led_to_by(&self, role: RoleId) -> bool {
+        self.eligible.held_role() == Some(role) || self.approver_role_id == Some(role)
     }
 
     /// Whether a user with these rights may ask by it at a moment. `scope` is the place of the eligibility.
@@ -121,6 +128,14 @@ impl Eligibility {
             Eligible::HoldersOf(role) => rights.standing().holds_role(role, scope, now),
         };
         is_eligible && self.is_live(now)
+    }
+
+    /// Whether it lets a user with these rights decide about its requests at a moment, by the approver role. `scope` is
+    /// the place of the eligibility.
+    #[must_use]
+    pub fn lets_decide(&self, rights: &Authority, scope: ResourceScope<'_>, now: Timestamp) -> bool {
+        let holds = |role| rights.standing().holds_role(role, scope, now);
+        self.is_live(now) && self.approver_role_id.is_some_and(holds)
     }
 
     /// Whether `after` gives no more than this: for no longer, with as many approvals, of the same approvers. Such a
@@ -228,11 +243,36 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn those_decide_who_hold_the_approver_role_there_or_above_by_a_standing_assignment_that_counts() {
+        let test_tree = TestTree::new();
+        let by_role = Eligibility { approver_role_id: Some(id("roles:read")), ..eligibility() };
+        let scope = test_tree.scope("branch");
+        let decides = |eligibility: &Eligibility, grant: &Grant, now: Timestamp| {
+            eligibility.lets_decide(&Authority::of([grant]), scope, now)
+        };
+        for (held, place, expected) in [
+            ("roles:read", None, true),
+            ("roles:read", Some("root"), true),
+            ("roles:read", Some("team"), false),
+            ("roles:*", None, false),
+        ] {
+            let standing = test_tree.grant(held, place, Some(at(200)));
+            assert_eq!(decides(&by_role, &standing, at(99)), expected, "{held} {place:?}");
+            assert!(!decides(&by_role, &standing, at(100)), "{held} {place:?}");
+            assert!(!decides(&eligibility(), &standing, at(99)), "{held} {place:?}");
+            let mut elevation = standing;
+            elevation.assignment.access_request_id = Some(id("request"));
+            assert!(!decides(&by_role, &elevation, at(99)), "{held} {place:?}");
+        }
+    }
+
+    #[test]
     fn an_eligibility_names_three_roles() {
         let [role, held, approver] = ["users:read", "held", "approver"].map(id::<RoleId>);
         let all =
             Eligibility { eligible: Eligible::HoldersOf(held), approver_role_id: Some(approver), ..eligibility() };
         assert!([role, held, approver].into_iter().all(|role| all.names_role(role)));
+        assert!(!all.is_led_to_by(role) && all.is_led_to_by(held) && all.is_led_to_by(approver));
         assert!(!all.names_role(id("other")) && !eligibility().names_role(held));
     }
 }

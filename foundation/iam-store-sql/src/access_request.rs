@@ -140,8 +140,14 @@ const LIST_COLUMNS: &str = "
 
 /// How a database reads the decisions inside a request.
 pub trait StoredDecisions: SqlStore {
-    /// The users who have decided about a request `q`, as a subquery.
-    const DECIDERS: &'static str;
+    /// The decisions about a request `q`, as a table.
+    const DECISIONS: &'static str;
+
+    /// The user of a decision `d`.
+    const DECIDER: &'static str;
+
+    /// The version of the role for which a decision `d` counts; NULL for none.
+    const ROLE_VERSION: &'static str;
 }
 
 /// One reason for which a list shows requests. Each reason is a part of the statement, because it has its own index.
@@ -172,7 +178,7 @@ where
     for part in parts::<S>(filter, scope) {
         query.push(separator).push("SELECT q.id, q.created_at AS key FROM ").push(S::SCHEMA);
         query.push("access_requests q WHERE q.tenant_id = ").push_bind(tenant.as_uuid());
-        push_filter::<S>(&mut query, filter, scope, now);
+        push_filter::<S>(&mut query, tenant, filter, scope, now);
         match part {
             Part::Own(user) => drop(query.push(" AND q.requested_by = ").push_bind(user.as_uuid())),
             Part::Read(visible) => S::push_scope(&mut query, "q.organization_id", tenant, visible),
@@ -210,6 +216,7 @@ fn parts<'a, S: SqlStore>(filter: &AccessRequestFilter, scope: &'a ListScope<S::
 
 fn push_filter<S>(
     query: &mut QueryBuilder<S::Database>,
+    tenant: TenantId,
     filter: &AccessRequestFilter,
     scope: &ListScope<S::Scope>,
     now: Timestamp,
@@ -233,8 +240,20 @@ fn push_filter<S>(
     if let Some(user) = scope.user.filter(|_| filter.to_decide) {
         push_status::<S>(query, AccessRequestStatus::Pending, now);
         query.push(" AND q.requested_by <> ").push_bind(user.as_uuid());
-        query.push(" AND ").push_bind(user.as_uuid()).push(" NOT IN ").push(S::DECIDERS);
+        push_undecided::<S>(query, tenant, user);
     }
+}
+
+/// Adds the condition that a user has not decided about requests since their role has changed last.
+fn push_undecided<S>(query: &mut QueryBuilder<S::Database>, tenant: TenantId, user: UserId)
+where
+    S: StoredDecisions,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    query.push(" AND ").push_bind(user.as_uuid()).push(" NOT IN (SELECT ").push(S::DECIDER);
+    query.push(" FROM ").push(S::DECISIONS).push(" d WHERE ").push(S::ROLE_VERSION);
+    query.push(" = (SELECT r.version FROM ").push(S::SCHEMA).push("roles r WHERE r.tenant_id = ");
+    query.push_bind(tenant.as_uuid()).push(" AND r.id = q.role_id))");
 }
 
 /// Adds the condition that requests have a status at a moment. The stored status may be older. It is text of the

@@ -82,7 +82,8 @@ impl RequestPage {
     }
 
     fn approvals(&self) -> String {
-        english::approvals_of(self.listed.request.approvers().count(), self.listed.request.approvals_needed)
+        let ListedAccessRequest { request, role_version, .. } = &self.listed;
+        english::approvals_of(request.approvers(*role_version).count(), request.approvals_needed)
     }
 
     fn is_pending(&self) -> bool {

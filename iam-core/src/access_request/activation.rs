@@ -8,6 +8,7 @@ use iam_model::id::{OrganizationId, RoleId, UserId};
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::UserStatus;
+use iam_model::version::Version;
 
 use crate::assignment::{References, revoke};
 use crate::engine::{Engine, UnitOfWork, hold_quota, hold_user_quota};
@@ -44,6 +45,11 @@ impl Basis {
         Ok(Ok(Self { eligibility, offered, expired }))
     }
 
+    /// The version of the role, for which approvals count.
+    pub(super) fn role_version(&self) -> Option<Version> {
+        Some(self.offered.role.version)
+    }
+
     /// Returns the basis of a new request, which was checked.
     pub(super) fn new(eligibility: Eligibility, offered: OfferedRole, expired: Vec<Grant>) -> Self {
         Self { eligibility, offered, expired }
@@ -62,7 +68,7 @@ impl Basis {
         approved: &AccessRequest,
         change: impl FnOnce(AccessRequest) -> AccessRequestChange,
     ) -> Result<AccessRequest> {
-        let approved_by: Vec<UserId> = approved.approvers().collect();
+        let approved_by: Vec<UserId> = approved.approvers(self.role_version()).collect();
         // Who has given it is the last one who approved, also if it begins later.
         let given_by = approved_by.last().copied().unwrap_or(approved.requested_by);
         let offered = OfferedRole { expires_at: approved.ends_at, ..self.offered };

@@ -24,6 +24,7 @@ impl AccessRequests<'_> {
     /// `access-requests:update` there: both by standing rights, and in a session that has authenticated recently, and
     /// not by a message to the address of the user. The precondition is about the
     /// [version](ListedAccessRequest::version) of the request with its role: a decision is about what the role permits.
+    /// After a change of the role, the approval does not count any more, and the caller may give it again.
     ///
     /// # Errors
     ///
@@ -79,14 +80,15 @@ impl AccessRequests<'_> {
         found.require_decider()?;
         work.require_fresh_and_not_by_email().await?;
         require_version(precondition, found.version())?;
+        let role_version = found.role_version();
         let (before, now) = (found.request, work.now());
         if before.status_at(now) != AccessRequestStatus::Pending {
             return Err(Conflict::AccessRequestNotPending.into());
         }
-        if before.is_decided_by(user_id) {
+        if before.is_decided_by(user_id, role_version) {
             return Err(Conflict::DecidedBefore.into());
         }
-        let decided = before.with_decision(AccessDecision { user_id, decision, reason, at: now });
+        let decided = before.with_decision(AccessDecision { user_id, decision, reason, at: now, role_version });
         match decision {
             AccessVerdict::Deny => {
                 let after = decided.closed(AccessRequestStatus::Denied, now, Some(user_id));
@@ -119,7 +121,7 @@ async fn approve(
     basis: Basis,
 ) -> Result<()> {
     let now = work.now();
-    if !decided.has_approvals() {
+    if !decided.has_approvals(basis.role_version()) {
         return work.apply(update(before, decided, AccessRequestEvent::Approved)).await;
     }
     let approved = decided.approved(now, &basis.eligibility);

@@ -41,6 +41,11 @@ impl Found {
         version_of(&self.request, self.role.as_ref())
     }
 
+    /// The version of the role; `None` if it is gone.
+    pub(super) fn role_version(&self) -> Option<Version> {
+        self.role.as_ref().map(|role| role.version)
+    }
+
     /// Requires that the caller may decide about the request: it holds the approver role there or above, or, without
     /// such a role, `access-requests:update`. An elevation does not count.
     ///

@@ -311,6 +311,7 @@ impl AccessRequests<'_> {
             Some(ListedAccessRequest {
                 user: users.get(&request.requested_by)?.summary(),
                 role: role.map(Role::summary),
+                role_version: role.map(|role| role.version),
                 organization: organization
                     .map(|found| OrganizationSummary { id: found.id, name: found.name.to_string() }),
                 version: version_of(&request, role),

@@ -1,4 +1,4 @@
-use iam_model::access_request::{AccessRequest, AccessRequestStatus};
+use iam_model::access_request::{AccessRequest, AccessRequestStatus, CancelCause};
 use iam_model::change::AccessRequestEvent;
 use iam_model::error::Result;
 use iam_model::id::TenantId;
@@ -18,7 +18,8 @@ const BATCH: u32 = 20;
 
 impl Iam {
     /// Lets access requests of all tenants lapse, begin and end whose time has come, and returns how many. A request
-    /// that was approved for later begins if it still could be approved; otherwise it is cancelled.
+    /// that was approved for later begins if it still could be approved and its role has not changed since; otherwise it
+    /// is cancelled.
     ///
     /// A request lapses and an elevation ends at their instant, even before that is written. Only the beginning of
     /// those that were approved for later waits for this call: call it every second or so. Concurrent calls are
@@ -76,6 +77,10 @@ async fn advance(iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessReques
         return Ok(());
     }
     match Basis::of(work, request).await? {
+        // The approvals were for what the role permitted then.
+        Ok(basis) if !request.has_approvals(basis.role_version()) => {
+            cancel(work, request, Some(CancelCause::Outdated)).await
+        }
         Ok(basis) => {
             let start = |active| update(request, active, AccessRequestEvent::Started);
             basis.activate(iam, work, request, start).await.map(drop)

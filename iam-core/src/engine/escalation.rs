@@ -1,7 +1,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use iam_model::access::{CoveredBy, GrantedRights, RoleForHolders, RolesForHolders};
+use chrono::TimeDelta;
+use iam_model::access::{CoveredBy, GrantedRights, LeadingRole, LeadingRoles};
+use iam_model::access_request::MAX_DELAY;
 use iam_model::assignment::{GrantOrganization, OfferedRole};
 use iam_model::clock::Timestamp;
 use iam_model::eligibility::Eligibility;
@@ -18,7 +20,7 @@ use crate::engine::locked_rights::LockedRights;
 pub(super) struct Checked {
     /// The first of the rights that the author does not cover, by its number.
     pub(super) refused: Option<(usize, Error)>,
-    /// Whether users can ask for the rights to change what protects the tenant because of what the change gives.
+    /// Whether what the change gives leads users to the rights to change what protects the tenant.
     pub(super) offers_protections: bool,
 }
 
@@ -27,9 +29,9 @@ impl Checked {
     pub(super) const NOTHING: Self = Self { refused: None, offers_protections: false };
 
     /// Does the escalation check for an author with the rights `grantor`.
-    pub(super) fn of(grantor: &LockedRights, granted: &[GrantedRights<'_>], for_holders: &RolesForHolders) -> Self {
-        let offers_protections = granted.iter().any(|granted| for_holders.change_protections(granted, grantor.now()));
-        Self { refused: first_refused(grantor, granted, for_holders), offers_protections }
+    pub(super) fn of(grantor: &LockedRights, granted: &[GrantedRights<'_>], leading: &LeadingRoles) -> Self {
+        let offers_protections = granted.iter().any(|granted| leading.change_protections(granted, grantor.now()));
+        Self { refused: first_refused(grantor, granted, leading), offers_protections }
     }
 }
 
@@ -37,14 +39,14 @@ impl Checked {
 fn first_refused(
     grantor: &LockedRights,
     granted: &[GrantedRights<'_>],
-    for_holders: &RolesForHolders,
+    leading: &LeadingRoles,
 ) -> Option<(usize, Error)> {
     let kinds: Vec<CoveredBy> = distinct(granted.iter().map(|granted| granted.covered_by));
     let covering: Vec<LockedRights> = kinds.iter().map(|covered_by| grantor.covering(*covered_by)).collect();
     let checks = covering.iter().map(|covering| covering.rights().escalation_check());
     let mut checks: Vec<_> = kinds.iter().zip(checks).collect();
     let standing = grantor.standing();
-    let (mut standing, mut for_holders) = (standing.rights().escalation_check(), for_holders.check());
+    let (mut standing, mut leading) = (standing.rights().escalation_check(), leading.check());
     granted.iter().enumerate().find_map(|(number, granted)| {
         let check = checks.iter_mut().find(|(covered_by, _)| **covered_by == granted.covered_by);
         let checked = match check {
@@ -52,21 +54,21 @@ fn first_refused(
             None => Err(Error::internal("granted rights", "they are not compared")),
         };
         let escalation = |shortfall| Error::from(Forbidden::Escalation(shortfall));
-        let checked = checked.and_then(|()| for_holders.check(&mut standing, granted).map_err(escalation));
+        let checked = checked.and_then(|()| leading.check(&mut standing, granted).map_err(escalation));
         checked.err().map(|error| (number, error))
     })
 }
 
-/// Reads the roles for which the holders of these roles may ask. To be called under the tenant's lock.
-pub(super) async fn roles_for_holders(
+/// Reads to which others these roles lead. To be called under the tenant's lock.
+pub(super) async fn leading_roles(
     reads: &mut dyn TransactionReads,
-    held: &[RoleId],
+    given: &[RoleId],
     now: Timestamp,
-) -> Result<RolesForHolders> {
-    let mut found = reads.eligibilities_for_holders_of(held).await?;
+) -> Result<LeadingRoles> {
+    let mut found = reads.eligibilities_led_to_by(given).await?;
     found.retain(|eligibility| eligibility.is_live(now));
     if found.is_empty() {
-        return Ok(RolesForHolders::default());
+        return Ok(LeadingRoles::default());
     }
     let roles = reads.roles_by_id(&distinct(found.iter().map(|eligibility| eligibility.role_id))).await?;
     let roles: HashMap<RoleId, Arc<Role>> = roles.into_iter().map(|role| (role.id, Arc::new(role))).collect();
@@ -75,15 +77,23 @@ pub(super) async fn roles_for_holders(
         true => Hierarchy::default(),
         false => reads.lineages(&organizations).await?.into_iter().collect(),
     };
-    let for_holders = found.iter().filter_map(|eligibility| {
-        let held = eligibility.eligible.held_role()?;
-        Some(offered(eligibility, &roles, &hierarchy).map(|offered| RoleForHolders {
-            held,
-            offered,
-            max_seconds: eligibility.max_seconds,
-        }))
-    });
-    for_holders.collect()
+    let mut leading = Vec::new();
+    for eligibility in &found {
+        let offered = offered(eligibility, &roles, &hierarchy)?;
+        let one = |(role, goes_on)| LeadingRole { role, offered: offered.clone(), goes_on };
+        leading.extend(leading_to(eligibility).map(one));
+    }
+    Ok(leading.into_iter().collect())
+}
+
+/// The roles that lead to the role of an eligibility, each with the time for which that one can go on after the leading
+/// one has ended.
+fn leading_to(eligibility: &Eligibility) -> impl Iterator<Item = (RoleId, TimeDelta)> {
+    let longest = TimeDelta::seconds(eligibility.max_seconds.into());
+    let held = eligibility.eligible.held_role().map(|role| (role, longest));
+    // What its holders approve in the last moment can begin later.
+    let approver = eligibility.approver_role_id.map(|role| (role, longest + MAX_DELAY));
+    held.into_iter().chain(approver)
 }
 
 /// Returns the role of an eligibility in its place, until it expires.

@@ -3,7 +3,7 @@ use std::iter;
 use std::sync::Arc;
 
 use iam_model::access::{
-    Authority, CoveredBy, EscalationCheck, GrantedRights, HoldersCheck, Rights, RolesForHolders, Until,
+    Authority, CoveredBy, EscalationCheck, GrantedRights, LeadingRoles, LeadingRolesCheck, Rights, Until,
 };
 use iam_model::assignment::Grant;
 use iam_model::clock::Timestamp;
@@ -69,13 +69,8 @@ impl LockedRights {
     /// cover has none. Another one needs one request that, together with the standing rights, allows and covers it, and
     /// does not end before. If none does, the refusal comes with the number of the assignment.
     ///
-    /// What users may ask for because they hold a role must be covered by the standing rights. An assignment with a mark
-    /// makes no user eligible.
-    pub(super) fn mark(
-        &self,
-        mut grants: Vec<Grant>,
-        for_holders: &RolesForHolders,
-    ) -> (Vec<Grant>, Option<(usize, Error)>) {
+    /// That to which a role leads must be covered by the standing rights. An assignment with a mark leads to nothing.
+    pub(super) fn mark(&self, mut grants: Vec<Grant>, leading: &LeadingRoles) -> (Vec<Grant>, Option<(usize, Error)>) {
         let elevations = self.authority.elevations(self.now).into_iter();
         let elevations =
             elevations.map(|(request, until)| (Some(request), until, self.covering(CoveredBy::Elevation(request))));
@@ -87,7 +82,7 @@ impl LockedRights {
                 until: *until,
                 rights: locked.rights(),
                 check: locked.rights().escalation_check(),
-                for_holders: request.is_none().then(|| for_holders.check()),
+                leading: request.is_none().then(|| leading.check()),
             })
             .collect();
         for (number, grant) in grants.iter_mut().enumerate() {
@@ -116,8 +111,8 @@ struct Giver<'a> {
     until: Until,
     rights: Rights<'a>,
     check: EscalationCheck<'a>,
-    /// What users may ask for because of what is given. `None` if it has a mark.
-    for_holders: Option<HoldersCheck<'a>>,
+    /// That to which what is given leads. `None` if it has a mark.
+    leading: Option<LeadingRolesCheck<'a>>,
 }
 
 impl Giver<'_> {
@@ -132,14 +127,15 @@ impl Giver<'_> {
         }
         let given = GrantedRights::of_new(grant);
         self.check.check(&given)?;
-        let Some(for_holders) = &mut self.for_holders else { return Ok(()) };
-        for_holders.check(&mut self.check, &given).map_err(|shortfall| Forbidden::Escalation(shortfall).into())
+        let Some(leading) = &mut self.leading else { return Ok(()) };
+        leading.check(&mut self.check, &given).map_err(|shortfall| Forbidden::Escalation(shortfall).into())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use iam_model::access::RoleForHolders;
+    use chrono::TimeDelta;
+    use iam_model::access::LeadingRole;
     use iam_model::access::testing::{TestTree, at, id};
     use iam_model::assignment::OfferedRole;
 
@@ -158,11 +154,11 @@ mod tests {
         grant
     }
 
-    /// The holders of the role with `sessions:read` may ask for one with `webhooks:read`, tenant-wide.
-    fn for_holders(tree: &TestTree) -> RolesForHolders {
+    /// The role with `sessions:read` leads to one with `webhooks:read`, tenant-wide.
+    fn leading(tree: &TestTree) -> LeadingRoles {
         let role = tree.grant("webhooks:read", None, None).role;
         let offered = OfferedRole { role, organization: None, expires_at: None };
-        [RoleForHolders { held: id("sessions:read"), offered, max_seconds: 300 }].into_iter().collect()
+        [LeadingRole { role: id("sessions:read"), offered, goes_on: TimeDelta::minutes(5) }].into_iter().collect()
     }
 
     /// The mark with which a holder gives a role with one permission at second 5, or the refusal.
@@ -171,7 +167,7 @@ mod tests {
         let held: Vec<Grant> = held.iter().map(|held| grant(&tree, *held)).collect();
         let rights = LockedRights::new(Authority::of(&held), at(5));
         let given = vec![tree.grant(pattern, place, end.map(at))];
-        let (marked, refused) = rights.mark(given, &for_holders(&tree));
+        let (marked, refused) = rights.mark(given, &leading(&tree));
         match refused {
             Some((0, error)) => Err(error.to_string()),
             Some((number, error)) => panic!("{number}: {error}"),
@@ -231,7 +227,7 @@ mod tests {
                 ("users:read", None, Some(8)),
                 no("you do not hold users:read there"),
             ),
-            // What the holders of a role may ask for is covered, too. With a mark, the role makes no user eligible.
+            // That to which a role leads is covered, too. With a mark, the role leads to nothing.
             (
                 &[(CREATE, None, None, None), ("sessions:read", None, None, None), ("webhooks:read", None, None, None)],
                 ("sessions:read", None, None),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 
-use iam_model::access::{Authority, GrantedRights, RolesForHolders, Until};
+use iam_model::access::{Authority, GrantedRights, LeadingRoles, Until};
 use iam_model::assignment::{Grant, GrantOrganization, OfferedRole};
 use iam_model::audit::AuditEntry;
 use iam_model::change::{AssignmentChange, AuditBatch, Change, TenantChange};
@@ -24,7 +24,7 @@ use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::after_commit::{AfterCommit, PendingEffects};
 use crate::engine::computing::{CHECKED_AT_ONCE, Computing};
-use crate::engine::escalation::{Checked, roles_for_holders};
+use crate::engine::escalation::{Checked, leading_roles};
 use crate::engine::impersonation::act_as;
 use crate::engine::in_flight::Permit;
 use crate::engine::locked_rights::LockedRights;
@@ -310,10 +310,10 @@ impl<'a> UnitOfWork<'a> {
         if !grantor.has_elevations() {
             return Ok((grants, None));
         }
-        let for_holders = self.for_holders(&grantor, grants.iter().map(|grant| grant.role.id).collect()).await?;
+        let leading = self.leading(&grantor, grants.iter().map(|grant| grant.role.id).collect()).await?;
         let patterns: usize = grants.iter().map(|grant| grant.role.permissions.iter().count()).sum();
-        let is_short = patterns + for_holders.patterns() + grantor.patterns() <= CHECKED_AT_ONCE;
-        let mark = move || grantor.mark(grants, &for_holders);
+        let is_short = patterns + leading.patterns() + grantor.patterns() <= CHECKED_AT_ONCE;
+        let mark = move || grantor.mark(grants, &leading);
         if is_short { Ok(mark()) } else { self.computing.run(self.caller.tenant(), move |_| mark()).await }
     }
 
@@ -327,35 +327,34 @@ impl<'a> UnitOfWork<'a> {
         Ok(())
     }
 
-    /// Returns the roles for which users may ask because they hold these roles. Trusted code covers them all, so for it
-    /// none are read.
-    async fn for_holders(&mut self, grantor: &LockedRights, roles: Vec<RoleId>) -> Result<RolesForHolders> {
+    /// Returns to which others these roles lead. Trusted code covers them all, so for it none are read.
+    async fn leading(&mut self, grantor: &LockedRights, roles: Vec<RoleId>) -> Result<LeadingRoles> {
         if roles.is_empty() || grantor.authority().is_trusted() {
-            return Ok(RolesForHolders::default());
+            return Ok(LeadingRoles::default());
         }
         let now = self.now();
-        roles_for_holders(self.reads(), &distinct(roles), now).await
+        leading_roles(self.reads(), &distinct(roles), now).await
     }
 
-    /// Returns until when the holder of rights holds everything that each of these roles gives in its place, and all
-    /// for which users may ask because of it, or what it lacks. A long comparison runs beside the async threads.
+    /// Returns until when the holder of rights holds everything that each of these roles gives in its place, and all to
+    /// which it leads, or what it lacks. A long comparison runs beside the async threads.
     pub(crate) async fn held_until(
         &mut self,
         holder: &LockedRights,
         offered: Vec<OfferedRole>,
     ) -> Result<Vec<(OfferedRole, Result<Until, Shortfall>)>> {
-        let for_holders = self.for_holders(holder, offered.iter().map(|offered| offered.role.id).collect()).await?;
+        let leading = self.leading(holder, offered.iter().map(|offered| offered.role.id).collect()).await?;
         let patterns: usize = offered.iter().map(|offered| offered.role.permissions.iter().count()).sum();
-        let is_short = patterns + for_holders.patterns() + holder.patterns() <= CHECKED_AT_ONCE;
+        let is_short = patterns + leading.patterns() + holder.patterns() <= CHECKED_AT_ONCE;
         let holder = holder.clone();
         let compare = move || {
-            let (mut check, mut of_holders) = (holder.rights().escalation_check(), for_holders.check());
+            let (mut check, mut of_leading) = (holder.rights().escalation_check(), leading.check());
             let mut held = Vec::with_capacity(offered.len());
             for offered in offered {
                 let until = {
                     let given = GrantedRights::of_offered(&offered);
                     let until = check.holds_all_until(&given.permissions, given.scope);
-                    until.and_then(|until| of_holders.covered_until(&mut check, &given, until))
+                    until.and_then(|until| of_leading.covered_until(&mut check, &given, until))
                 };
                 held.push((offered, until));
             }
@@ -379,11 +378,11 @@ impl<'a> UnitOfWork<'a> {
         let not_locked =
             || Error::internal("granted rights", "the caller's rights were not read under the tenant's lock");
         let grantor = self.grantor.clone().ok_or_else(not_locked)?;
-        let for_holders = self.for_holders(&grantor, roles).await?;
-        let patterns = patterns.into_iter().sum::<usize>() + for_holders.patterns();
+        let leading = self.leading(&grantor, roles).await?;
+        let patterns = patterns.into_iter().sum::<usize>() + leading.patterns();
         let is_short = patterns + grantor.patterns() <= CHECKED_AT_ONCE;
         let check = move || {
-            let checked = Checked::of(&grantor, &granted(&given), &for_holders);
+            let checked = Checked::of(&grantor, &granted(&given), &leading);
             (given, checked)
         };
         if is_short { Ok(check()) } else { self.computing.run(self.caller.tenant(), move |_| check()).await }

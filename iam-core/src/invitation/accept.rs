@@ -154,7 +154,7 @@ pub(crate) async fn offered_by_inviter(work: &mut UnitOfWork<'_>, invitation: &I
         Error::Internal(_) | Error::Store(_) => error,
         _ => Conflict::InvitationOutdated.into(),
     })?;
-    // The inviter also holds what the new user may ask for because of these roles.
+    // The inviter also holds that to which these roles lead.
     let held = work.held_until(&inviter, offered).await?;
     let covered = |(offered, until): (OfferedRole, Result<Until, Shortfall>)| {
         let is_covered = until.is_ok_and(|until| until >= offered.expires_at.into());

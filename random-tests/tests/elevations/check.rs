@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use iam_core::access_request::AccessRequestStatus as Status;
 
 use crate::operation::Operation;
-use crate::state::{Counting, Eligibility, Held, Moment, Request, Right, Spot, Tenant, is_covered};
+use crate::state::{Counting, Decision, Eligibility, Held, Moment, Request, Right, Spot, Tenant, is_covered};
 
 /// A step, with the tenant before and after it.
 pub(crate) struct Step<'a> {
@@ -27,6 +27,7 @@ impl Step<'_> {
     pub(crate) fn broken(&self) -> Vec<String> {
         let mut broken = Vec::new();
         self.check_answer(&mut broken);
+        self.check_decision(&mut broken);
         self.check_growth(&mut broken);
         self.check_marks(&mut broken);
         for (number, request) in &self.after.requests {
@@ -70,6 +71,20 @@ impl Step<'_> {
         };
         if self.answer.is_ok() && !self.before.may(author, permission, spot, Counting::All, self.now) {
             broken.push("it had no permission".to_owned());
+        }
+    }
+
+    /// A decision is about the role as it is.
+    fn check_decision(&self, broken: &mut Vec<String>) {
+        let (Ok(()), Some(user), Operation::Decide { request, approves, .. }) =
+            (self.answer, self.author, self.operation)
+        else {
+            return;
+        };
+        let request = &self.after.requests[request];
+        let version = Some(self.before.versions[request.role]);
+        if request.decisions.last() != Some(&Decision { user, approves: *approves, version }) {
+            broken.push(format!("the decision is another one: {request:?}"));
         }
     }
 
@@ -142,7 +157,7 @@ impl Step<'_> {
         if request.status != Status::Pending {
             return Err("AccessRequestNotPending");
         }
-        if request.decisions.iter().any(|(user, _)| *user == author) {
+        if self.before.has_decided(author, request) {
             return Err("DecidedBefore");
         }
         if !approves {
@@ -182,7 +197,8 @@ impl Step<'_> {
     }
 
     /// No user has or can get more than before, unless the author holds it: by standing rights, or, for an assignment
-    /// with a mark, by the elevation with that mark. Who gives a role also gives what its holders may ask for.
+    /// with a mark, by the elevation with that mark. Who gives a role also gives what its holders may ask for, and what
+    /// they may approve.
     fn check_growth(&self, broken: &mut Vec<String>) {
         let given = match self.operation {
             Operation::Give { user, role, spot, .. } => self.given(*user, *role, *spot),
@@ -200,7 +216,7 @@ impl Step<'_> {
             let before = self.before.potential(user, self.now);
             let is_new = |right: &Right| !is_covered(right, &before) && !is_covered(right, &own);
             if let Some(right) = self.after.potential(user, self.now).into_iter().find(is_new) {
-                broken.push(format!("{user} has or can get {right:?}, which nobody could give"));
+                broken.push(format!("{user} has, can get or can approve {right:?}, which nobody could give"));
             }
         }
         // An eligibility is covered even if nobody can ask by it yet.
@@ -238,14 +254,12 @@ impl Step<'_> {
                 broken.push(format!("{number}: {what}: {request:?}"));
             }
         };
-        let deciders: BTreeSet<usize> = request.decisions.iter().map(|(user, _)| *user).collect();
+        let deciders: BTreeSet<usize> = request.decisions.iter().map(|it| it.user).collect();
         require(deciders.len() == request.decisions.len(), "a user decided twice");
         require(!deciders.contains(&request.user), "its user decided");
-        let approvals = request.decisions.iter().filter(|(_, approves)| *approves).count();
-        let has_denial = approvals < request.decisions.len();
+        let has_denial = request.decisions.iter().any(|it| !it.approves);
         require(has_denial == (request.status == Status::Denied), "one denial ends it, and nothing else denies it");
         if let Some(end) = request.ends {
-            require(approvals == usize::from(request.approvals), "it began without its approvals");
             let start = request.starts.unwrap_or(end);
             require(end - start <= Moment::from(request.seconds) * 1_000, "it is longer than was asked for");
         }
@@ -257,6 +271,12 @@ impl Step<'_> {
             require(self.after.held.contains(&own) && self.now < until, "it is ACTIVE without its assignment");
         }
         let before = self.before.requests.get(&number);
+        let is_approved_now = request.ends.is_some() && before.is_none_or(|it| it.ends.is_none());
+        let begins = request.status == Status::Active && before.is_none_or(|it| it.status != Status::Active);
+        if is_approved_now || begins {
+            let approvals = self.after.approvers(request).count();
+            require(approvals == usize::from(request.approvals), "it has no approvals for the role as it is");
+        }
         if let (None, Some(end)) = (before.and_then(|it| it.ends), request.ends) {
             let by = self.before.eligibilities.get(&request.eligibility);
             require(by.is_some_and(|it| end <= it.until), "it outlasts its eligibility");

@@ -177,6 +177,15 @@ impl Chooser<'_> {
         (!from.is_empty()).then(|| from[self.random.usize(..from.len())])
     }
 
+    /// Chooses a role to change, often one for which a user asks.
+    fn edited(&mut self) -> usize {
+        let request = if self.random.bool() { self.request() } else { None };
+        match request {
+            Some(request) => self.tenant.requests[&request].role,
+            None => self.role(),
+        }
+    }
+
     fn make(&mut self) -> Operation {
         Operation::Make {
             role: self.role(),
@@ -230,7 +239,7 @@ impl Chooser<'_> {
             51..53 => {
                 let count = self.random.usize(..3);
                 let permissions = (0..count).map(|_| ASKED[self.random.usize(..ASKED.len())]).collect();
-                Some(Operation::Edit { role: self.role(), permissions })
+                Some(Operation::Edit { role: self.edited(), permissions })
             }
             53..55 => {
                 // The first user keeps the administration.

@@ -12,7 +12,7 @@ use iam_core::page::PageRequest;
 use iam_core::user::UserStatus;
 use iam_core::{AccessRequestId, AssignmentId, Caller, EligibilityId, Iam, OrganizationId, RoleId, TenantId, UserId};
 
-use crate::state::{Eligibility, Held, Moment, NEVER, Request, Spot, Tenant, Who};
+use crate::state::{Decision, Eligibility, Held, Moment, NEVER, Request, Spot, Tenant, Who};
 
 /// The ids in the service of what the test identifies by an index, and the start of the world.
 pub(crate) struct Names {
@@ -91,7 +91,11 @@ impl Names {
             approvals: found.approvals_needed,
             approver: found.approver_role_id.map(|role| position(&self.roles, &role)),
             decisions: decisions
-                .map(|it| (position(&self.users, &it.user_id), it.decision == AccessVerdict::Approve))
+                .map(|it| Decision {
+                    user: position(&self.users, &it.user_id),
+                    approves: it.decision == AccessVerdict::Approve,
+                    version: it.role_version.map(i64::from),
+                })
                 .collect(),
             status: found.status,
             starts: found.starts_at.map(|at| self.moment(at)),
@@ -132,6 +136,7 @@ impl Names {
         for role in &self.roles {
             let role = iam.roles().get(&system, *role).await.unwrap();
             tenant.roles.push(role.permissions.iter().map(ToString::to_string).collect());
+            tenant.versions.push(role.version.into());
         }
         let mut assignments = BTreeMap::new();
         let filter = AssignmentFilter { include_expired: true, ..AssignmentFilter::default() };

@@ -54,6 +54,14 @@ pub(crate) struct Eligibility {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) user: usize,
+    pub(crate) approves: bool,
+    /// The version of the role about which the user decided.
+    pub(crate) version: Option<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) user: usize,
     pub(crate) eligibility: usize,
@@ -62,8 +70,7 @@ pub(crate) struct Request {
     pub(crate) seconds: u32,
     pub(crate) approvals: u8,
     pub(crate) approver: Option<usize>,
-    /// Who decided, and whether it approved.
-    pub(crate) decisions: Vec<(usize, bool)>,
+    pub(crate) decisions: Vec<Decision>,
     /// The status at the moment at which it was read.
     pub(crate) status: AccessRequestStatus,
     pub(crate) starts: Option<Moment>,
@@ -77,6 +84,8 @@ pub(crate) struct Request {
 pub(crate) struct Tenant {
     pub(crate) is_active: Vec<bool>,
     pub(crate) roles: Vec<BTreeSet<String>>,
+    /// The versions of the roles.
+    pub(crate) versions: Vec<i64>,
     /// All assignments, also expired ones.
     pub(crate) held: BTreeSet<Held>,
     pub(crate) eligibilities: BTreeMap<usize, Eligibility>,
@@ -153,11 +162,13 @@ impl Tenant {
         held.flat_map(|held| self.rights_of(held.role, held.spot, held.until)).collect()
     }
 
-    /// The rights of a user with those for which it may ask.
+    /// The rights of a user with those for which it may ask, and those that it may approve for others by an approver
+    /// role.
     pub(crate) fn potential(&self, user: usize, now: Moment) -> Vec<Right> {
         let mut rights = self.rights(user, Counting::All, now);
         for eligibility in self.eligibilities.values() {
-            if let Some(until) = self.eligible_until(user, eligibility, now) {
+            let ends = [self.eligible_until(user, eligibility, now), self.approves_until(user, eligibility, now)];
+            for until in ends.into_iter().flatten() {
                 rights.extend(self.rights_of(eligibility.role, eligibility.spot, until));
             }
         }
@@ -180,6 +191,27 @@ impl Tenant {
             }
         };
         until.map(|until| until.min(eligibility.until)).filter(|_| now < eligibility.until)
+    }
+
+    /// Until when others can have what a user may approve by its approver role. What is approved in the last moment can
+    /// begin thirty days later.
+    fn approves_until(&self, user: usize, eligibility: &Eligibility, now: Moment) -> Option<Moment> {
+        let longest = Moment::from(eligibility.max_seconds) * 1_000 + 30 * 24 * 3_600_000;
+        let held = self.held_in(user, eligibility.approver?, eligibility.spot, now);
+        let until = held.map(|held| held.until.saturating_add(longest)).max()?;
+        (now < eligibility.until).then_some(until.min(eligibility.until))
+    }
+
+    /// The users whose approvals are about the role as it is.
+    pub(crate) fn approvers(&self, request: &Request) -> impl Iterator<Item = usize> {
+        let version = Some(self.versions[request.role]);
+        let counts = move |it: &&Decision| it.approves && it.version == version;
+        request.decisions.iter().filter(counts).map(|it| it.user)
+    }
+
+    /// Whether a user has decided about the role as it is.
+    pub(crate) fn has_decided(&self, user: usize, request: &Request) -> bool {
+        request.decisions.iter().any(|it| it.user == user && it.version == Some(self.versions[request.role]))
     }
 
     /// The standing assignments of a role to a user in a place or above.

@@ -354,7 +354,7 @@ impl World<'_> {
         let can_decide = |request: &Request| {
             request.user != user
                 && request.status == AccessRequestStatus::Pending
-                && request.decisions.iter().all(|(decider, _)| *decider != user)
+                && !tenant.has_decided(user, request)
                 && tenant.decides(user, request, now)
         };
         self.compare_list(session, &all, sees).await;

@@ -21,9 +21,8 @@ pub struct GrantedRights<'a> {
     pub until: Until,
     /// Which rights of the author can cover them.
     pub covered_by: CoveredBy,
-    /// The role that is given, if it is one by which users may ask for others: see
-    /// [`RolesForHolders`](crate::access::RolesForHolders). `None` for what is held by an access request, and for what
-    /// gives no role.
+    /// The role that is given, if it can lead to others: see [`LeadingRoles`](crate::access::LeadingRoles). `None` for
+    /// what is held by an access request, and for what gives no role.
     pub role: Option<RoleId>,
 }
 

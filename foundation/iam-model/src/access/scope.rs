@@ -117,15 +117,15 @@ impl Until {
         }
     }
 
-    /// The same end so many seconds later.
-    pub(super) fn later_by(self, seconds: u32) -> Self {
-        let later = |moment: Timestamp| moment.checked_add_signed(TimeDelta::seconds(seconds.into()));
+    /// The same end so much later.
+    pub(super) fn later_by(self, time: TimeDelta) -> Self {
+        let later = |moment: Timestamp| moment.checked_add_signed(time);
         self.moment().and_then(later).map_or(Self::Forever, Self::Moment)
     }
 
-    /// The same end so many seconds earlier.
-    pub(super) fn earlier_by(self, seconds: u32) -> Self {
-        let earlier = |moment: Timestamp| moment.checked_sub_signed(TimeDelta::seconds(seconds.into()));
+    /// The same end so much earlier.
+    pub(super) fn earlier_by(self, time: TimeDelta) -> Self {
+        let earlier = |moment: Timestamp| moment.checked_sub_signed(time);
         match self {
             Self::Moment(moment) => Self::Moment(earlier(moment).unwrap_or(Timestamp::MIN_UTC)),
             Self::Forever => Self::Forever,

@@ -49,7 +49,8 @@ pub trait EligibilityTransaction {
     /// [`Eligibility::MAX`].
     async fn all_eligibilities(&mut self) -> Result<Vec<Eligibility>, StoreError>;
 
-    /// Returns the eligibilities for the holders of one of these roles, in every place and also expired ones: newest
-    /// first, then by identifier. Most tenants have none, so this is one search by an index.
-    async fn eligibilities_for_holders_of(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError>;
+    /// Returns the eligibilities for the holders of one of these roles, and those about whose requests these holders
+    /// decide, each once, in every place and also expired ones: newest first, then by identifier. Most tenants have none,
+    /// so this is a search by two indexes.
+    async fn eligibilities_led_to_by(&mut self, roles: &[RoleId]) -> Result<Vec<Eligibility>, StoreError>;
 }

@@ -1,10 +1,12 @@
 //! Who decides about requests, and what a decision needs (`docs/access-requests.md#decisions`).
 
 use chrono::TimeDelta;
-use iam_core::access_request::{AccessRequestStatus, AccessVerdict};
+use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, AccessVerdict};
 use iam_core::eligibility::{EligibilityPatch, NewEligibility};
+use iam_core::page::PageRequest;
 use iam_core::role::RolePatch;
 use iam_core::{Conflict, Error, Forbidden, Unauthenticated};
+use serde_json::json;
 
 use super::*;
 
@@ -139,6 +141,33 @@ async fn a_decision_is_about_what_the_role_permits_now() {
     assert!(matches!(refused, Err(Error::PreconditionFailed)), "{refused:?}");
     let seen = Precondition::OneOf(vec![requests.get(&world.ada, request).await.unwrap().version]);
     requests.approve(&world.ada, request, None, &seen).await.unwrap();
+}
+
+#[tokio::test]
+async fn approvals_from_before_a_change_of_the_role_do_not_count() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (bob, by_bob) = world.user("bob", &["access-requests:update"]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let new = NewEligibility { approvals: Some(2), ..NewEligibility::of_user(role, grace) };
+    let request = world.ask(&session, world.eligibility(new).await).await.id;
+    let requests = world.iam.access_requests();
+    let to_decide = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
+    let count = async || requests.list(&by_bob, &to_decide, PageRequest::default()).await.unwrap().total;
+    world.approve(&by_bob, request).await.unwrap();
+    assert_eq!(count().await, 0);
+    let patch = RolePatch { permissions: Some(vec!["*".to_owned()]), ..RolePatch::default() };
+    world.iam.roles().update(&world.ada, role, patch).await.unwrap();
+    assert_eq!(count().await, 1, "it is decided again");
+    let one = world.approve(&world.ada, request).await.unwrap();
+    assert_eq!((one.request.status, one.request.decisions.len()), (AccessRequestStatus::Pending, 2));
+    let counting: Vec<Option<UserId>> = one.request.approvers(one.role_version).map(Some).collect();
+    assert_eq!(counting, [world.ada.user()]);
+    let last = world.approve(&by_bob, request).await.unwrap().request;
+    assert_eq!((last.status, last.decisions.len()), (AccessRequestStatus::Active, 2));
+    let assigned = world.entries(last.assignment_id.unwrap()).await.remove(0);
+    assert_eq!(assigned.metadata["approvedBy"], json!([world.ada.user(), bob]));
+    assert_eq!(world.actions(request).await, ["CREATE", "APPROVED", "APPROVED", "APPROVED"]);
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
 //! What a giver must hold of a role whose holders may ask for another one
-//! (`docs/access-requests.md#who-gives-a-role-that-makes-eligible`).
-
-use std::fmt::Debug;
+//! (`docs/access-requests.md#who-gives-a-role-that-leads-to-another`).
 
 use chrono::TimeDelta;
 use iam_core::assignment::{AssignmentPatch, NewAssignment};
@@ -62,18 +60,6 @@ impl Held {
         let given = self.world.iam.assignments().create(&boss, self.giving(organization, expires_at)).await;
         Ok(given?.id)
     }
-}
-
-/// The permission that a giver lacks, and until when it holds it.
-fn lacking<T: Debug>(refused: Result<T>) -> (String, Option<Timestamp>) {
-    match refused {
-        Err(Error::Forbidden(Forbidden::Escalation(lacking))) => (lacking.permission.to_string(), lacking.held_until),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn reading() -> (String, Option<Timestamp>) {
-    ("audit-logs:read".to_owned(), None)
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Access requests: who may ask for what, who decides, what an elevation counts for, and when it ends.
 
+mod approver_role;
 mod decision;
 mod elevation;
 mod eligibility;
@@ -8,6 +9,7 @@ mod held_role;
 mod list;
 mod request;
 
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -218,6 +220,18 @@ fn asking(eligibility: EligibilityId) -> NewAccessRequest {
         ticket: Some("OPS-7".to_owned()),
         starts_at: None,
     }
+}
+
+/// The permission that a giver lacks, and until when it holds it.
+fn lacking<T: Debug>(refused: Result<T>) -> (String, Option<Timestamp>) {
+    match refused {
+        Err(Error::Forbidden(Forbidden::Escalation(lacking))) => (lacking.permission.to_string(), lacking.held_until),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reading() -> (String, Option<Timestamp>) {
+    ("audit-logs:read".to_owned(), None)
 }
 
 fn is_missing<T>(refused: &Result<T>, permission: &str) -> bool {

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use iam_core::access_request::{AccessRequestStatus, MAX_OPEN, NewAccessRequest};
 use iam_core::eligibility::{EligibilityPatch, NewEligibility};
 use iam_core::preview::Direction;
+use iam_core::role::RolePatch;
 use iam_core::{Conflict, Error, Forbidden, Unauthenticated};
 use serde_json::json;
 
@@ -163,6 +164,33 @@ async fn a_request_that_is_approved_for_later_begins_then_if_it_still_could_be_a
     assert_eq!(world.actions(kept).await, ["CREATE", "APPROVED"]);
     let assigned = world.entries(held[0].assignment.id).await.remove(0);
     assert_eq!((assigned.user_id, &assigned.metadata["approvedBy"]), (None, &json!([world.ada.user()])));
+}
+
+#[tokio::test]
+async fn a_request_that_is_approved_for_later_does_not_begin_after_a_change_of_its_role() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let mut asked = Vec::new();
+    for (name, approvals) in [("READER", 1), ("WRITER", 0)] {
+        let role = world.role(name, &["users:read"]).await;
+        let new = NewEligibility { approvals: Some(approvals), ..NewEligibility::of_user(role, grace) };
+        let eligibility = world.eligibility(new).await;
+        let new = NewAccessRequest { starts_at: Some(world.now() + TimeDelta::hours(2)), ..asking(eligibility) };
+        let request = world.iam.access_requests().create(&session, new).await.unwrap().id;
+        if approvals > 0 {
+            world.approve(&world.ada, request).await.unwrap();
+        }
+        assert_eq!(world.status(request).await, AccessRequestStatus::Approved);
+        let permissions = Some(vec!["users:read".to_owned(), "users:update".to_owned()]);
+        let patch = RolePatch { permissions, ..RolePatch::default() };
+        world.iam.roles().update(&world.ada, role, patch).await.unwrap();
+        asked.push(request);
+    }
+    world.pass(TimeDelta::hours(2)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 2);
+    assert_eq!(world.status(asked[0]).await, AccessRequestStatus::Cancelled);
+    assert_eq!(world.entries(asked[0]).await.last().unwrap().metadata["cause"], "OUTDATED");
+    assert_eq!(world.status(asked[1]).await, AccessRequestStatus::Active, "no approval was about the role");
 }
 
 #[tokio::test]
