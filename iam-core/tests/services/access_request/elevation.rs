@@ -53,9 +53,33 @@ async fn it_does_not_count_for_what_outlasts_it() {
     assert!(is_missing(&iam.factors().reset(&elevated, mary).await, "users:update"));
     let new = NewImpersonation { reason: "ticket 7".to_owned(), duration: TimeDelta::minutes(5), read_only: true };
     assert!(is_missing(&iam.sessions().impersonate(&elevated, mary, new).await, "impersonations:create"));
+    let branch = world.organization("branch", None).await;
+    let patch = UserPatch { home: Some(Some(branch)), ..UserPatch::default() };
+    assert!(is_missing(&iam.users().update(&elevated, mary, patch).await, "users:update"));
     // For a name, it does.
     let patch = UserPatch { last_name: Some("Shelley".to_owned()), ..UserPatch::default() };
     iam.users().update(&elevated, mary, patch).await.unwrap();
+}
+
+/// Otherwise the user would have power over the account by its standing rights, also after the elevation.
+#[tokio::test]
+async fn it_brings_no_user_home_to_where_the_standing_rights_count() {
+    let world = World::new().await;
+    let (mary, _) = world.user("mary", &[]).await;
+    let branch = world.organization("branch", None).await;
+    let (grace, _, _) = world.elevated(&["users:*"]).await;
+    let helpdesk = world.role("HELPDESK", &["users:*"]).await;
+    world.give(grace, helpdesk, Some(branch)).await;
+    let elevated = world.login("grace").await;
+    let home = UserPatch { home: Some(Some(branch)), ..UserPatch::default() };
+    let refused = world.iam.users().update(&elevated, mary, home.clone()).await;
+    assert!(matches!(refused, Err(Error::NotFound(_) | Error::Forbidden(_))), "{refused:?}");
+    assert_eq!(world.iam.users().get(&world.ada, mary).await.unwrap().home_organization_id, None);
+    // A new user has no power over an account that exists.
+    world.iam.users().create_once(&elevated, person("new@example.com"), Some(branch), None, None).await.unwrap();
+    // Who may do it tenant-wide by standing rights does.
+    let moved = world.iam.users().update(&world.ada, mary, home).await.unwrap();
+    assert_eq!(moved.home_organization_id, Some(branch));
 }
 
 #[tokio::test]
