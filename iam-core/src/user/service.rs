@@ -251,8 +251,8 @@ impl Users<'_> {
     }
 
     /// Changes a user. Needs `users:update`; a permission that is held in organizations is for users who have their home
-    /// there or below, and hold no role elsewhere. A new home needs the permission tenant-wide. For an e-mail, an external
-    /// identifier or a home, only standing rights count. A patch that changes nothing records nothing.
+    /// there or below, and hold no role elsewhere. A new home needs the permission tenant-wide. For an e-mail, an
+    /// external identifier or a home, only standing rights count. A patch that changes nothing records nothing.
     ///
     /// A status other than ACTIVE ends the user's sessions and what the user holds by access requests, and cancels the
     /// requests of the user that wait. INACTIVE also ends its role assignments and API keys and its memberships in
