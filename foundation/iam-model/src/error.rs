@@ -270,9 +270,9 @@ pub enum Unauthenticated {
     /// The user has a second factor, so a password alone does not authenticate it again.
     #[error("Authenticate with your second factor. The password alone is not enough.")]
     PasswordAlone,
-    /// The session was begun by a message to the address of its user, which is not enough to decide about the access of
-    /// others.
-    #[error("You have logged in by e-mail. To decide about access, log in by other means.")]
+    /// The session has authenticated by a message to the address of its user, which is not enough to decide about the
+    /// access of others.
+    #[error("You have logged in by e-mail. To decide about access, authenticate by other means.")]
     ByEmail {
         /// How long ago the other proof may be.
         max_age: Duration,
