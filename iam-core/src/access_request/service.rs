@@ -140,11 +140,11 @@ impl AccessRequests<'_> {
         if open >= MAX_OPEN {
             return Err(Conflict::TooManyAccessRequests.into());
         }
-        let (is_held, expired) = held(work, &eligibility, user).await?;
+        let (is_held, replaced) = held(work, &eligibility, user).await?;
         if is_held {
             return Err(Conflict::RoleHeld.into());
         }
-        Ok(Basis::new(eligibility, offered, expired))
+        Ok(Basis::new(eligibility, offered, replaced))
     }
 
     fn request(

@@ -159,3 +159,27 @@ async fn a_standing_assignment_takes_its_place() {
     assert_eq!(world.status(request.id).await, AccessRequestStatus::Ended);
     assert_eq!(world.actions(request.assignment_id.unwrap()).await, ["ROLE_ASSIGNED", "ROLE_REVOKED"]);
 }
+
+#[tokio::test]
+async fn an_own_elevation_takes_the_place_of_what_another_one_gives() {
+    let world = World::new().await;
+    let (mary, of_mary) = world.user("mary", &[]).await;
+    let (_, elevated, request) = world.elevated(&["role-assignments:*", "users:read"]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let new = NewAssignment { user: mary, role, organization: None, expires_at: request.ends_at };
+    let given = world.iam.assignments().create(&elevated, new).await.unwrap();
+    let own = world.ask(&of_mary, world.eligible(mary, role).await).await;
+    assert_eq!(world.held(mary).await[0].assignment.id, given.id);
+    let own = world.approve(&world.ada, own.id).await.unwrap().request;
+    let held = world.held(mary).await;
+    assert_eq!((held.len(), held[0].assignment.access_request_id), (1, Some(own.id)));
+    let revoked = world.entries(given.id).await.remove(1);
+    assert_eq!((&*revoked.action, &revoked.metadata["reason"]), ("ROLE_REVOKED", &"ENDED".into()));
+    // The elevation by which it was given goes on, and does not end the other one.
+    assert_eq!(world.status(request.id).await, AccessRequestStatus::Active);
+    world.iam.access_requests().end(&elevated, request.id).await.unwrap();
+    assert_eq!(world.held(mary).await.len(), 1);
+    // An own elevation is held.
+    let refused = world.try_ask(&of_mary, world.eligible(mary, role).await).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleHeld))), "{refused:?}");
+}
