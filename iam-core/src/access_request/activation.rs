@@ -101,7 +101,7 @@ pub(super) async fn is_eligible(
 }
 
 /// Returns whether a user holds the role of an eligibility in its place, and the assignments of it that give way to an
-/// elevation: those that have expired, and those that the elevation of another user gives, which may end at any moment.
+/// elevation: those that have expired, and those that are given by another elevation, which may end at any moment.
 pub(super) async fn held(
     work: &mut UnitOfWork<'_>,
     eligibility: &Eligibility,
