@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::assignment::{AssignedUser, Named};
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{ACCESS_REQUESTS, Problems};
-use crate::extract::{Authenticated, Call, Params, PathId, Query, Whole};
+use crate::extract::{Authenticated, Call, CallWithOptionalBody, Params, PathId, Query, Whole};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery};
 use crate::preview::Target;
@@ -237,7 +237,7 @@ impl NewAccessRequestDto {
 }
 
 /// What to say about a decision.
-#[derive(Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewAccessDecision)]
 pub(crate) struct NewAccessDecisionDto {
@@ -365,8 +365,9 @@ pub(crate) async fn get(
 ///
 /// With the last approval that it needs, the user holds the role at once, or from the wanted start. If the eligibility
 /// has named an approver role, the caller needs this role in the place of the request or above, and not the permission.
-/// The session must have authenticated within the last ten minutes, and not have begun by a message to the user. What
-/// the caller holds by an access request does not count, and no caller decides about its own request.
+/// The session must have authenticated within the last ten minutes, and not by a message to the user, also not together
+/// with a second factor. What the caller holds by an access request does not count, and no caller decides about its own
+/// request.
 ///
 /// If the eligibility was removed or narrowed, or the user is not eligible any more, the response is 409, and the
 /// request is CANCELLED. `If-Match` refuses a decision about a role whose permissions have changed since they were read.
@@ -381,6 +382,7 @@ pub(crate) async fn get(
     extensions(
         ("x-required-permission" = json!("access-requests:update")),
         ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-optional-body" = json!(true)),
     ),
 )]
 pub(crate) async fn approve(
@@ -388,7 +390,7 @@ pub(crate) async fn approve(
     _: Authenticated,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<AccessRequestId>,
-    Call(caller, body): Call<NewAccessDecisionDto>,
+    CallWithOptionalBody(caller, body): CallWithOptionalBody<NewAccessDecisionDto>,
 ) -> Result<Tagged<ListedAccessRequestDto>, Problem> {
     Ok(tagged(iam.access_requests().approve(&caller, id, body.reason.as_deref(), &precondition).await?))
 }
@@ -407,6 +409,7 @@ pub(crate) async fn approve(
     extensions(
         ("x-required-permission" = json!("access-requests:update")),
         ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-optional-body" = json!(true)),
     ),
 )]
 pub(crate) async fn deny(
@@ -414,7 +417,7 @@ pub(crate) async fn deny(
     _: Authenticated,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<AccessRequestId>,
-    Call(caller, body): Call<NewAccessDecisionDto>,
+    CallWithOptionalBody(caller, body): CallWithOptionalBody<NewAccessDecisionDto>,
 ) -> Result<Tagged<ListedAccessRequestDto>, Problem> {
     Ok(tagged(iam.access_requests().deny(&caller, id, body.reason.as_deref(), &precondition).await?))
 }

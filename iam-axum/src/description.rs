@@ -8,7 +8,7 @@ use utoipa::IntoResponses;
 use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::tag::{Tag, TagBuilder};
-use utoipa::openapi::{Components, ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::{Components, ContentBuilder, Ref, RefOr, Required, Response, ResponseBuilder};
 
 use crate::problem::{Kind, example};
 
@@ -208,6 +208,22 @@ const KINDS: &str = "x-problems";
 /// The extension by which an operation says that it ignores parameters that it does not know. It is not part of the
 /// document, either.
 pub(crate) const IGNORES_PARAMETERS: &str = "x-ignores-parameters";
+
+/// The extension by which an operation says that a request may leave out the body. It is not part of the document,
+/// either: the body says so itself.
+const OPTIONAL_BODY: &str = "x-optional-body";
+
+/// Says of the bodies that requests may leave out that they are not required.
+pub(crate) fn describe_optional_bodies<'a>(operations: impl Iterator<Item = (&'a str, &'a mut Operation)>) {
+    for (_, operation) in operations {
+        let is_optional = operation.extensions.get_or_insert_default().remove(OPTIONAL_BODY).is_some();
+        if let Some(RefOr::T(body)) = &mut operation.request_body
+            && is_optional
+        {
+            body.required = Some(Required::False);
+        }
+    }
+}
 
 /// Adds a response for each status that an operation can answer with a problem. `type_base` begins the types of
 /// problems.

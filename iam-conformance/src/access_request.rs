@@ -485,34 +485,6 @@ pub async fn open_requests_of_a_user_are_found(store: Arc<dyn Store>) {
     assert_eq!(world.locked(fixture.tenant.id, open).await, []);
 }
 
-/// The requests of a user that need approvals are counted from after a moment on, in any status.
-pub async fn requests_of_a_user_are_counted(store: Arc<dyn Store>) {
-    let world = World::new(store);
-    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
-    let (ada, bob) = (world.user(&acme, "ada@example.com").await, world.user(&acme, "bob@example.com").await);
-    let mut moments = Vec::new();
-    for (number, status) in STATUSES.into_iter().enumerate() {
-        world.clock.advance(TimeDelta::milliseconds(1));
-        moments.push(world.now());
-        let times = (world.now(), world.now() + TimeDelta::minutes(1));
-        add(&world, with_status(&world, new_request(&world, &ada, None), status, times)).await;
-        let without = AccessRequest { approvals_needed: 0, ..new_request(&world, &ada, None) };
-        add(&world, with_status(&world, without, status, times)).await;
-        if number % 2 == 0 {
-            add(&world, new_request(&world, &bob, None)).await;
-        }
-    }
-    let count = async |tenant: TenantId, user: UserId, after: Timestamp| {
-        let count = async |locks: &mut dyn TransactionReads| locks.count_access_requests_of(user, after).await.unwrap();
-        world.locked(tenant, count).await
-    };
-    let before = moments[0] - TimeDelta::milliseconds(1);
-    assert_eq!((count(acme.id, ada.id, before).await, count(acme.id, bob.id, before).await), (7, 4));
-    assert_eq!((count(acme.id, ada.id, moments[0]).await, count(acme.id, bob.id, moments[0]).await), (6, 3));
-    assert_eq!((count(acme.id, ada.id, moments[5]).await, count(acme.id, ada.id, moments[6]).await), (1, 0));
-    assert_eq!(count(other.id, ada.id, before).await, 0);
-}
-
 /// A request is due when it lapses, begins or ends, from the exact millisecond on. Closed ones are never due.
 pub async fn due_requests_are_found(store: Arc<dyn Store>) {
     let world = World::new(store);

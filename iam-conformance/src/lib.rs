@@ -303,7 +303,7 @@ macro_rules! conformance_cases {
             access_request: a_request_is_read_back, references_to_another_tenant_are_refused, changes_are_read_back,
                 list_filters_by_every_field, list_stays_within_the_scope, requests_to_decide_are_found,
                 many_roles_may_decide, list_pages_and_counts, open_requests_of_a_user_are_found,
-                requests_of_a_user_are_counted, due_requests_are_found, tenants_with_due_requests_are_listed_once,
+                due_requests_are_found, tenants_with_due_requests_are_listed_once,
                 the_oldest_closed_requests_of_a_user_are_removed, a_unit_of_work_reads_its_own_changes;
             activation: one_of_concurrent_requests_is_open, concurrent_requests_stay_within_the_maximum,
                 concurrent_eligibilities_stay_within_the_maximum, concurrent_approvals_give_one_assignment,

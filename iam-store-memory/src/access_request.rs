@@ -53,13 +53,6 @@ impl AccessRequestTransaction for MemoryTransaction {
         Ok(self.draft.sorted_requests(is_open).into_iter().cloned().collect())
     }
 
-    async fn count_access_requests_of(&mut self, user: UserId, after: Timestamp) -> Result<u64, StoreError> {
-        let counts = |found: &&AccessRequest| {
-            found.requested_by == user && found.created_at > after && found.approvals_needed > 0
-        };
-        Ok(self.draft.access_requests.values().filter(counts).count() as u64)
-    }
-
     async fn due_access_requests(&mut self, at: Timestamp, limit: u32) -> Result<Vec<AccessRequest>, StoreError> {
         let requests = self.draft.access_requests.values();
         let mut due: Vec<&AccessRequest> = requests.filter(|found| is_due(found, at)).collect();

@@ -15,7 +15,6 @@ use iam_model::validate::Description;
 use iam_store_sql::access_request::{
     AccessRequestRow, ListScope, StoredDecisions, deciding_scopes, list, shows_nothing,
 };
-use iam_store_sql::column::not_negative;
 use iam_store_sql::error::expect_row;
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -164,20 +163,6 @@ impl AccessRequestTransaction for SqliteTransaction {
         );
         let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
         rows.into_iter().map(AccessRequest::try_from).collect()
-    }
-
-    async fn count_access_requests_of(&mut self, user: UserId, after: Timestamp) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(
-            r#"
-            SELECT count(*) AS "count!: i64"
-            FROM access_requests
-            WHERE tenant_id = ?1 AND requested_by = ?2 AND created_at > ?3 AND approvals_needed > 0
-            "#,
-            self.tenant(),
-            user.as_uuid(),
-            millis(after)
-        );
-        count.fetch_one(self.connection()).await.map(not_negative).map_err(store_error)
     }
 
     async fn due_access_requests(&mut self, at: Timestamp, limit: u32) -> Result<Vec<AccessRequest>, StoreError> {

@@ -75,13 +75,6 @@ impl AccessRequestTransaction for RedbTransaction {
         Ok(sorted(self.view().select(is_open)?))
     }
 
-    async fn count_access_requests_of(&mut self, user: UserId, after: Timestamp) -> Result<u64, StoreError> {
-        let counts = |found: &AccessRequest| {
-            found.requested_by == user && found.created_at > after && found.approvals_needed > 0
-        };
-        Ok(self.view().select(counts)?.len() as u64)
-    }
-
     async fn due_access_requests(&mut self, at: Timestamp, limit: u32) -> Result<Vec<AccessRequest>, StoreError> {
         let mut due = self.view().select(|found: &AccessRequest| is_due(found, at))?;
         due.sort_by_key(|found| (found.due_at(), found.id));

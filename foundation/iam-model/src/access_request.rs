@@ -32,12 +32,6 @@ pub const MAX_TICKET: usize = 200;
 /// How many requests of one user are open at most.
 pub const MAX_OPEN: u64 = 20;
 
-/// How many requests of one user within [an hour](MAIL_WINDOW) are told to those who decide.
-pub const MAILED: u64 = 3;
-
-/// See [`MAILED`].
-pub const MAIL_WINDOW: TimeDelta = TimeDelta::hours(1);
-
 /// How many assignments the elevation of a request gives at most. They all end with it, in one transaction.
 pub const MAX_GIVEN: usize = 1_000;
 

@@ -270,9 +270,9 @@ pub enum Unauthenticated {
     /// The user has a second factor, so a password alone does not authenticate it again.
     #[error("Authenticate with your second factor. The password alone is not enough.")]
     PasswordAlone,
-    /// The session was begun by a message to the address of its user, which is not enough to decide about the access of
-    /// others.
-    #[error("You have logged in by e-mail. To decide about access, log in by other means.")]
+    /// The session has authenticated by a message to the address of its user, which is not enough to decide about the
+    /// access of others.
+    #[error("You have logged in by e-mail. To decide about access, authenticate by other means.")]
     ByEmail {
         /// How long ago the other proof may be.
         max_age: Duration,
@@ -297,7 +297,7 @@ pub enum Forbidden {
     #[error("Missing permission: {0}.")]
     Permission(Permission),
     /// A user would get rights that the caller does not hold itself, in the same resource scope and for as long.
-    #[error("You cannot give a role with higher privileges than your own: {0}.")]
+    #[error("You cannot give or take over higher privileges than your own: {0}.")]
     Escalation(Shortfall),
     /// A group of a directory would give rights that the service account of the directory, or the API key by which it
     /// adds a member, does not hold itself at this moment, in the same resource scope.
@@ -428,6 +428,9 @@ pub enum Conflict {
     /// At least one user holds the role.
     #[error("The role is assigned to at least one user.")]
     RoleInUse,
+    /// An eligibility that has not expired names the role.
+    #[error("An eligibility that has not expired names the role.")]
+    RoleOfEligibility,
     /// At least one user holds the role in a resource scope that the new scope of the role does not allow.
     #[error("The role has assignments that its new scope does not allow.")]
     RoleScopeInUse,

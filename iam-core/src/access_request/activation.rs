@@ -17,8 +17,8 @@ use crate::engine::{Engine, UnitOfWork, hold_quota, hold_user_quota};
 pub(super) struct Basis {
     pub(super) eligibility: Eligibility,
     offered: OfferedRole,
-    /// Assignments of the same role there that have expired, and give way to the new one.
-    expired: Vec<Grant>,
+    /// Assignments of the same role there that give way to the new one.
+    replaced: Vec<Grant>,
 }
 
 impl Basis {
@@ -38,11 +38,11 @@ impl Basis {
         if !is_active || !is_eligible(work, &eligibility, &offered, request.requested_by).await? {
             return Ok(Err(CancelCause::NotEligible));
         }
-        let (held, expired) = held(work, &eligibility, request.requested_by).await?;
+        let (held, replaced) = held(work, &eligibility, request.requested_by).await?;
         if held {
             return Ok(Err(CancelCause::RoleHeld));
         }
-        Ok(Ok(Self { eligibility, offered, expired }))
+        Ok(Ok(Self { eligibility, offered, replaced }))
     }
 
     /// The version of the role, for which approvals count.
@@ -51,8 +51,8 @@ impl Basis {
     }
 
     /// Returns the basis of a new request, which was checked.
-    pub(super) fn new(eligibility: Eligibility, offered: OfferedRole, expired: Vec<Grant>) -> Self {
-        Self { eligibility, offered, expired }
+    pub(super) fn new(eligibility: Eligibility, offered: OfferedRole, replaced: Vec<Grant>) -> Self {
+        Self { eligibility, offered, replaced }
     }
 
     /// Gives the role to the user of an APPROVED request, by the change that `change` makes of the request with its
@@ -74,9 +74,9 @@ impl Basis {
         let offered = OfferedRole { expires_at: approved.ends_at, ..self.offered };
         let mut grant = offered.granted(iam.next_id(), (approved.requested_by, Some(given_by)), work.now());
         grant.assignment.access_request_id = Some(approved.id);
+        revoke(work, self.replaced, RevokeReason::Ended).await?;
         hold_user_quota(&iam.settings.quota, work, std::slice::from_ref(&grant), |_, error| error).await?;
         hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, 1).await?;
-        revoke(work, self.expired, RevokeReason::Expired).await?;
         let active = approved.active(grant.assignment.id);
         work.apply(change(active.clone())).await?;
         work.apply(AssignmentChange::Activate { grant: Box::new(grant), approved_by }).await?;
@@ -106,7 +106,8 @@ pub(super) async fn is_eligible(
     Ok(eligibility.is_for(user, &Authority::of(&grants), scope, work.now()))
 }
 
-/// Returns whether a user holds the role of an eligibility in its place, and the assignments of it that have expired.
+/// Returns whether a user holds the role of an eligibility in its place, and the assignments of it that give way to an
+/// elevation: those that have expired, and those that are given by another elevation, which may end at any moment.
 pub(super) async fn held(
     work: &mut UnitOfWork<'_>,
     eligibility: &Eligibility,
@@ -114,8 +115,19 @@ pub(super) async fn held(
 ) -> Result<(bool, Vec<Grant>)> {
     let (role, organization, now) = (eligibility.role_id, eligibility.organization_id, work.now());
     let found = work.reads().grants(GrantQuery::At(&[GrantContext { user, role, organization }])).await?;
-    let (held, expired): (Vec<_>, Vec<_>) = found.into_iter().partition(|grant| grant.assignment.is_live(now));
-    Ok((!held.is_empty(), expired))
+    for grant in &found {
+        if grant.assignment.is_live(now) && !is_given_by_elevation(work, grant).await? {
+            return Ok((true, Vec::new()));
+        }
+    }
+    Ok((false, found))
+}
+
+/// Whether an assignment was given by the rights of an elevation, and is not the elevation itself.
+async fn is_given_by_elevation(work: &mut UnitOfWork<'_>, grant: &Grant) -> Result<bool> {
+    let Some(request) = grant.assignment.access_request_id else { return Ok(false) };
+    let request = work.reads().access_requests_by_id(&[request]).await?.pop();
+    Ok(request.is_none_or(|request| request.assignment_id != Some(grant.assignment.id)))
 }
 
 /// The change of a request to its state after an event.

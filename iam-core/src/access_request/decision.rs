@@ -142,5 +142,5 @@ async fn tell_requester(
 ) -> Result<()> {
     let user = work.reads().users_by_id(&[request.requested_by]).await?.pop();
     let user = user.ok_or_else(|| Error::internal("access request", "its user is missing"))?;
-    iam.queue_notice(work, kind, &user).await
+    iam.queue_access_notice(work, kind, &user, request).await
 }

@@ -40,9 +40,11 @@ impl NewAccessRequest {
         if reason.as_ref().is_some_and(|reason| reason.as_str().is_empty()) {
             fields.reject("reason", "must be 1 to 500 characters");
         }
-        let ticket: Option<Description> = fields.check_optional("ticket", self.ticket.as_deref());
-        if ticket.as_ref().is_some_and(|ticket| ticket.as_str().chars().count() > MAX_TICKET) {
-            fields.reject("ticket", format!("must be at most {MAX_TICKET} characters"));
+        let ticket: Option<Description> = self.ticket.as_deref().unwrap_or_default().parse().ok();
+        let ticket = ticket.filter(|ticket| ticket.as_str().chars().count() <= MAX_TICKET);
+        if ticket.is_none() {
+            let message = format!("must be at most {MAX_TICKET} characters, none of them a control character");
+            fields.reject("ticket", message);
         }
         let ticket = ticket.filter(|ticket| !ticket.as_str().is_empty());
         match reason {
@@ -66,7 +68,8 @@ impl ValidRequest {
             } else if starts_at - now > MAX_DELAY {
                 fields.reject("startsAt", format!("must be at most {} days from now", MAX_DELAY.num_days()));
             } else if !eligibility.is_live(starts_at + TimeDelta::seconds(MIN_SECONDS.into())) {
-                fields.reject("startsAt", "must be before the eligibility expires");
+                let message = format!("must be more than {MIN_SECONDS} seconds before the eligibility expires");
+                fields.reject("startsAt", message);
             }
         }
         match seconds {
@@ -144,6 +147,24 @@ mod tests {
         }
         assert_eq!(fields(valid_reason(Some(&long(501)))), ["reason"]);
         assert_eq!(valid_reason(Some(" ")).unwrap(), None);
+    }
+
+    #[test]
+    fn an_error_tells_the_bound() {
+        fn message<T>(refused: Result<T>) -> String {
+            match refused {
+                Err(Error::Validation(errors)) => errors[0].message.clone(),
+                Err(other) => panic!("{other:?}"),
+                Ok(_) => panic!("it is valid"),
+            }
+        }
+        let bound = "must be at most 200 characters, none of them a control character";
+        for ticket in ["x".repeat(201), "x".repeat(501), "\u{7}".to_owned()] {
+            assert_eq!(message(NewAccessRequest { ticket: Some(ticket), ..new() }.validate()), bound);
+        }
+        let valid = NewAccessRequest { starts_at: Some(at(200)), ..new() }.validate().unwrap();
+        let refused = message(valid.times(&eligibility(Some(260)), at(10)));
+        assert_eq!(refused, "must be more than 60 seconds before the eligibility expires");
     }
 
     #[test]

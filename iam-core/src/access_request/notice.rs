@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use iam_model::access_request::{MAIL_WINDOW, MAILED};
+use iam_model::access_request::AccessRequest;
 use iam_model::assignment::Grant;
 use iam_model::eligibility::Eligibility;
 use iam_model::error::Result;
@@ -53,20 +53,13 @@ impl Told {
         Ok(Self { kind, to })
     }
 
-    /// Queues the messages. To be called after everything else that takes a lock.
-    pub(super) async fn queue(&self, iam: &Engine, work: &mut UnitOfWork<'_>) -> Result<()> {
+    /// Queues the messages about the request. To be called after everything else that takes a lock.
+    pub(super) async fn queue(&self, iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<()> {
         for user in &self.to {
-            iam.queue_notice(work, self.kind, user).await?;
+            iam.queue_access_notice(work, self.kind, user, request).await?;
         }
         Ok(())
     }
-}
-
-/// Whether those who decide are told of a new request of a user: of at most three within an hour. To be called before
-/// the request is written.
-pub(super) async fn may_tell(work: &mut UnitOfWork<'_>, user: UserId) -> Result<bool> {
-    let after = work.now() - MAIL_WINDOW;
-    Ok(work.reads().count_access_requests_of(user, after).await? < MAILED)
 }
 
 /// Returns ACTIVE persons who hold one of these roles in an organization, or tenant-wide, by a standing assignment. If

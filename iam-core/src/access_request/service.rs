@@ -22,7 +22,7 @@ use crate::access_request::activation::{Basis, conflict, held, is_eligible, offe
 use crate::access_request::closing::{cancel, end, settle};
 use crate::access_request::found::{Found, not_found, version_of};
 use crate::access_request::input::ValidRequest;
-use crate::access_request::notice::{Told, may_tell};
+use crate::access_request::notice::Told;
 use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork};
@@ -64,9 +64,10 @@ use crate::idempotency::Idempotency;
 pub struct AccessRequests<'a>(pub(crate) &'a Engine);
 
 impl AccessRequests<'_> {
-    /// Asks for the role of an eligibility, and tells those who decide by mail: at most 20 of them, and at most of
-    /// three requests of the user within an hour. If the eligibility needs no approval, the request is ACTIVE at once,
-    /// or APPROVED if it is to begin later, and the administrators of the tenant are told.
+    /// Asks for the role of an eligibility, and tells those who decide by mail: at most 20 of them. If the eligibility
+    /// needs no approval, the request is ACTIVE at once, or APPROVED if it is to begin later, and the administrators of
+    /// the tenant are told. Each of them gets at most three messages about what the user asks by the eligibility within
+    /// an hour. One more waits, and stands for the others.
     ///
     /// Needs a session that has authenticated recently, of a user who is eligible.
     ///
@@ -110,13 +111,10 @@ impl AccessRequests<'_> {
         let eligibility = work.reads().eligibility(id).await?.ok_or_else(unknown)?;
         let basis = self.admit(&mut work, user, eligibility).await?;
         let request = self.request(caller, new, &basis.eligibility, work.now())?;
-        let may_tell = request.approvals_needed == 0 || may_tell(&mut work, user).await?;
         let request = begin(iam, &mut work, request, basis).await?;
         work.apply(AccessRequestChange::RemoveOldest { user, kept: KEPT_CLOSED }).await?;
         once.keep(&mut work, &request).await?;
-        if may_tell {
-            told.queue(iam, &mut work).await?;
-        }
+        told.queue(iam, &mut work, &request).await?;
         work.commit().await?;
         Ok(request)
     }
@@ -142,11 +140,11 @@ impl AccessRequests<'_> {
         if open >= MAX_OPEN {
             return Err(Conflict::TooManyAccessRequests.into());
         }
-        let (is_held, expired) = held(work, &eligibility, user).await?;
+        let (is_held, replaced) = held(work, &eligibility, user).await?;
         if is_held {
             return Err(Conflict::RoleHeld.into());
         }
-        Ok(Basis::new(eligibility, offered, expired))
+        Ok(Basis::new(eligibility, offered, replaced))
     }
 
     fn request(

@@ -179,7 +179,7 @@ mod tests {
     fn an_assignment_has_the_mark_of_the_one_request_that_covers_it() {
         const CREATE: &str = "role-assignments:create";
         let one = || Ok(Some(id("one")));
-        let no = |why: &str| Err(format!("You cannot give a role with higher privileges than your own: {why}."));
+        let no = |why: &str| Err(format!("You cannot give or take over higher privileges than your own: {why}."));
         let cases: &[Case<'_>] = &[
             // What the standing rights cover has no mark.
             (

@@ -190,7 +190,8 @@ impl Roles<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::SystemRole`], [`Conflict::RoleInUse`].
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::SystemRole`], [`Conflict::RoleInUse`],
+    /// [`Conflict::RoleOfEligibility`].
     pub async fn delete(&self, caller: &Caller, id: RoleId) -> Result<()> {
         self.delete_if(caller, id, &Precondition::Exists).await
     }
@@ -219,7 +220,7 @@ impl Roles<'_> {
         let mut eligibilities = work.reads().all_eligibilities().await?;
         eligibilities.retain(|eligibility| eligibility.names_role(id));
         if eligibilities.iter().any(|eligibility| eligibility.is_live(now)) {
-            return Err(Conflict::RoleInUse.into());
+            return Err(Conflict::RoleOfEligibility.into());
         }
         eligibility::remove(&mut work, &eligibilities, Some(RevokeReason::Expired)).await?;
         let expired = work.reads().grants(GrantQuery::OfRole(id)).await?;

@@ -225,9 +225,9 @@ impl UnitOfWork<'_> {
         require_proof_by_factor(&session, &factors, FRESH)
     }
 
-    /// Checks what [`require_fresh`](Self::require_fresh) does, and that the session was not begun by a message to the
-    /// address of its user: a reader of the mailbox must not decide about the access of others, also after a second
-    /// factor. Trusted code always passes.
+    /// Checks what [`require_fresh`](Self::require_fresh) does, and that the session has not authenticated by a message
+    /// to the address of its user: a reader of the mailbox must not decide about the access of others, also after a
+    /// second factor. The password of a user without a factor counts in place of the message. Trusted code always passes.
     ///
     /// # Errors
     ///

@@ -251,8 +251,8 @@ impl Users<'_> {
     }
 
     /// Changes a user. Needs `users:update`; a permission that is held in organizations is for users who have their home
-    /// there or below, and hold no role elsewhere. A new home needs the permission tenant-wide. A patch that changes
-    /// nothing records nothing.
+    /// there or below, and hold no role elsewhere. A new home needs the permission tenant-wide. For an e-mail, an
+    /// external identifier or a home, only standing rights count. A patch that changes nothing records nothing.
     ///
     /// A status other than ACTIVE ends the user's sessions and what the user holds by access requests, and cancels the
     /// requests of the user that wait. INACTIVE also ends its role assignments and API keys and its memberships in
@@ -303,11 +303,12 @@ impl Users<'_> {
             None => false,
         };
         let mut work = self.0.begin(caller).await?;
-        let subject = match patch.renames() {
-            // Another address or identifier takes the account over.
+        let subject = match patch.takes_over() {
+            // Another address or identifier takes the account over, and another home lets other users do so.
             true => Subject::lock_by_standing_in_any_status(&mut work, id, &permission::USERS_UPDATE).await?,
             false => {
-                let needs_locked_rights = patch.needs_locked_rights();
+                // Another status may raise the rights of the user.
+                let needs_locked_rights = patch.status.is_some();
                 Subject::lock_in_any_status(&mut work, id, &permission::USERS_UPDATE, needs_locked_rights).await?
             }
         };

@@ -49,9 +49,6 @@ pub trait AccessRequestTransaction {
     /// identifier.
     async fn open_access_requests_of(&mut self, user: UserId) -> Result<Vec<AccessRequest>, StoreError>;
 
-    /// Returns how many requests of a user that need approvals were made after a moment, in any status.
-    async fn count_access_requests_of(&mut self, user: UserId, after: Timestamp) -> Result<u64, StoreError>;
-
     /// Returns the requests of the tenant that are [due](AccessRequest::due_at) at a moment or before, earliest first,
     /// then by identifier, at most `limit`.
     async fn due_access_requests(&mut self, at: Timestamp, limit: u32) -> Result<Vec<AccessRequest>, StoreError>;

@@ -7,18 +7,20 @@ use serde_json::{Value, json};
 use super::{Shop, id};
 use crate::api_key::text;
 use crate::app::{TestApp, shown};
-use crate::people::Person;
+use crate::people::{PASSWORD, Person};
 use crate::request::Response;
 
 in_memory![
     an_approval_gives_the_role_for_a_time,
     a_denial_ends_it,
+    a_decision_needs_no_body,
     two_approvals_of_two_users_are_needed,
     one_denial_after_an_approval_ends_it,
     the_approver_role_decides_in_that_place_or_above,
     without_an_approver_role_the_permission_decides,
     a_decision_needs_a_recent_authentication_and_no_api_key,
     a_session_by_a_message_to_the_mailbox_does_not_decide,
+    the_password_counts_in_place_of_the_message,
     a_user_who_acts_as_another_decides_nothing,
     a_user_does_not_decide_about_itself,
     a_request_is_decided_once,
@@ -76,6 +78,19 @@ async fn a_denial_ends_it(app: TestApp) {
     assert!(!shop.may_read().await);
     for how in ["approve", "deny"] {
         app.decides(&shop.carol, &request, how).send().await.problem("conflict");
+    }
+}
+
+async fn a_decision_needs_no_body(app: TestApp) {
+    let shop = Shop::of(&app).await;
+    for (how, status) in [("deny", "DENIED"), ("approve", "ACTIVE")] {
+        let request = shop.ask().await;
+        let decide = || app.post(&format!("/access-requests/{request}/{how}")).by(&shop.carol);
+        for request in [decide().body("{}"), decide().header("content-type", "text/plain")] {
+            app.unrecorded(&shop.ada, request.send()).await.problem("unsupported-media-type");
+        }
+        let decided = decide().send().await.ok();
+        assert_eq!((&decided["status"], &decided["decisions"][0]["reason"]), (&json!(status), &Value::Null));
     }
 }
 
@@ -190,6 +205,18 @@ async fn a_session_by_a_message_to_the_mailbox_does_not_decide(app: TestApp) {
     assert!(refused.detail("insufficient-authentication").contains("by e-mail"));
     // What the user may do besides stays.
     app.read_request(&with_factor, &request).await.ok();
+}
+
+async fn the_password_counts_in_place_of_the_message(app: TestApp) {
+    let app = app.with_mail().await;
+    let shop = Shop::of(&app).await;
+    let request = shop.ask().await;
+    app.allow_email_login(&shop.carol).await;
+    let body = json!({ "token": app.email_login(&shop.carol).await.token });
+    let carol = Person::logged_in(&app.post("/auth/email-login/finish").json(&body).send().await.ok());
+    app.decides(&carol, &request, "approve").send().await.problem("insufficient-authentication");
+    app.post("/auth/step-up").by(&carol).json(&json!({ "password": PASSWORD })).send().await.no_content();
+    app.decides(&carol, &request, "approve").send().await.ok();
 }
 
 async fn a_user_who_acts_as_another_decides_nothing(app: TestApp) {

@@ -115,10 +115,12 @@ async fn it_does_not_count_for_taking_over_an_account(app: TestApp) {
     let (shop, _) = elevated(&app).await;
     let (ada, grace, carol) = (&shop.ada, &shop.grace, &shop.carol);
     app.enrol(carol).await;
+    let branch = app.organization(ada, "branch").await;
     let path = format!("/users/{}", carol.user);
     for request in [
         app.patch(&path).by(grace).json(&json!({ "email": fresh_email() })),
         app.patch(&path).by(grace).json(&json!({ "externalId": "mine" })),
+        app.patch(&path).by(grace).json(&json!({ "homeOrganizationId": branch })),
         app.post(&format!("{path}/password-reset")).by(grace),
         app.delete(&format!("{path}/factors")).by(grace),
         app.asks_to_act(grace, &carol.user, &json!({})),

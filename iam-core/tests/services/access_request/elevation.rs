@@ -53,9 +53,33 @@ async fn it_does_not_count_for_what_outlasts_it() {
     assert!(is_missing(&iam.factors().reset(&elevated, mary).await, "users:update"));
     let new = NewImpersonation { reason: "ticket 7".to_owned(), duration: TimeDelta::minutes(5), read_only: true };
     assert!(is_missing(&iam.sessions().impersonate(&elevated, mary, new).await, "impersonations:create"));
+    let branch = world.organization("branch", None).await;
+    let patch = UserPatch { home: Some(Some(branch)), ..UserPatch::default() };
+    assert!(is_missing(&iam.users().update(&elevated, mary, patch).await, "users:update"));
     // For a name, it does.
     let patch = UserPatch { last_name: Some("Shelley".to_owned()), ..UserPatch::default() };
     iam.users().update(&elevated, mary, patch).await.unwrap();
+}
+
+/// Otherwise the user would have power over the account by its standing rights, also after the elevation.
+#[tokio::test]
+async fn it_brings_no_user_home_to_where_the_standing_rights_count() {
+    let world = World::new().await;
+    let (mary, _) = world.user("mary", &[]).await;
+    let branch = world.organization("branch", None).await;
+    let (grace, _, _) = world.elevated(&["users:*"]).await;
+    let helpdesk = world.role("HELPDESK", &["users:*"]).await;
+    world.give(grace, helpdesk, Some(branch)).await;
+    let elevated = world.login("grace").await;
+    let home = UserPatch { home: Some(Some(branch)), ..UserPatch::default() };
+    let refused = world.iam.users().update(&elevated, mary, home.clone()).await;
+    assert!(matches!(refused, Err(Error::NotFound(_) | Error::Forbidden(_))), "{refused:?}");
+    assert_eq!(world.iam.users().get(&world.ada, mary).await.unwrap().home_organization_id, None);
+    // A new user has no power over an account that exists.
+    world.iam.users().create_once(&elevated, person("new@example.com"), Some(branch), None, None).await.unwrap();
+    // Who may do it tenant-wide by standing rights does.
+    let moved = world.iam.users().update(&world.ada, mary, home).await.unwrap();
+    assert_eq!(moved.home_organization_id, Some(branch));
 }
 
 #[tokio::test]
@@ -134,4 +158,28 @@ async fn a_standing_assignment_takes_its_place() {
     assert_eq!((held.len(), held[0].assignment.access_request_id), (1, None));
     assert_eq!(world.status(request.id).await, AccessRequestStatus::Ended);
     assert_eq!(world.actions(request.assignment_id.unwrap()).await, ["ROLE_ASSIGNED", "ROLE_REVOKED"]);
+}
+
+#[tokio::test]
+async fn an_own_elevation_takes_the_place_of_what_another_one_gives() {
+    let world = World::new().await;
+    let (mary, of_mary) = world.user("mary", &[]).await;
+    let (_, elevated, request) = world.elevated(&["role-assignments:*", "users:read"]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let new = NewAssignment { user: mary, role, organization: None, expires_at: request.ends_at };
+    let given = world.iam.assignments().create(&elevated, new).await.unwrap();
+    let own = world.ask(&of_mary, world.eligible(mary, role).await).await;
+    assert_eq!(world.held(mary).await[0].assignment.id, given.id);
+    let own = world.approve(&world.ada, own.id).await.unwrap().request;
+    let held = world.held(mary).await;
+    assert_eq!((held.len(), held[0].assignment.access_request_id), (1, Some(own.id)));
+    let revoked = world.entries(given.id).await.remove(1);
+    assert_eq!((&*revoked.action, &revoked.metadata["reason"]), ("ROLE_REVOKED", &"ENDED".into()));
+    // The elevation by which it was given goes on, and does not end the other one.
+    assert_eq!(world.status(request.id).await, AccessRequestStatus::Active);
+    world.iam.access_requests().end(&elevated, request.id).await.unwrap();
+    assert_eq!(world.held(mary).await.len(), 1);
+    // An own elevation is held.
+    let refused = world.try_ask(&of_mary, world.eligible(mary, role).await).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleHeld))), "{refused:?}");
 }

@@ -151,7 +151,7 @@ async fn an_eligibility_counts_as_a_holder_of_its_role() {
     let refused = world.iam.roles().update(&clerk, role, patch()).await;
     assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
     let refused = world.iam.roles().delete(&world.ada, role).await;
-    assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleInUse))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleOfEligibility))), "{refused:?}");
     let narrow = EligibilityPatch { expires_at: Some(end), ..EligibilityPatch::default() };
     world.iam.eligibilities().update(&world.ada, id, narrow).await.unwrap();
     world.iam.roles().update(&clerk, role, patch()).await.unwrap();
@@ -176,7 +176,7 @@ async fn a_role_is_deleted_with_the_expired_eligibilities_that_name_it() {
     let id = world.eligibility(new).await;
     for role in [role, held, approver] {
         let refused = world.iam.roles().delete(&world.ada, role).await;
-        assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleInUse))), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleOfEligibility))), "{refused:?}");
     }
     world.pass(TimeDelta::hours(1)).await;
     world.iam.roles().delete(&world.ada, approver).await.unwrap();

@@ -120,6 +120,14 @@ impl World {
         (user, self.login(name).await)
     }
 
+    /// Verifies the addresses of users, whose limits then depend on no other tenant.
+    async fn verify(&self, names: &[&str]) {
+        let system = Caller::system(self.ada.tenant(), "test");
+        for name in names {
+            self.iam.users().verify_email(&system, &format!("{name}@example.com")).await.unwrap();
+        }
+    }
+
     async fn role(&self, name: &str, permissions: &[&str]) -> RoleId {
         let permissions = permissions.iter().map(|text| (*text).to_owned()).collect();
         let new = NewRole { name: name.to_owned(), description: None, scope: RoleScope::Any, permissions };

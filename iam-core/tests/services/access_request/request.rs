@@ -222,29 +222,76 @@ async fn an_elevation_ends_with_its_eligibility() {
 }
 
 #[tokio::test]
-async fn those_who_decide_are_told_of_three_requests_in_an_hour() {
-    let mut world = World::new().await;
+async fn those_who_decide_and_the_user_are_told() {
+    let world = World::new().await;
     let (grace, session) = world.user("grace", &[]).await;
     let (_, _) = world.user("bob", &["access-requests:*"]).await;
     let (_, _) = world.user("reader", &["access-requests:read"]).await;
     let told = |kind, name: &str| (kind, format!("{name}@example.com"));
     let asked = [told(MailKind::AccessRequested, "ada"), told(MailKind::AccessRequested, "bob")];
     let mut requests = Vec::new();
-    for number in 0..4 {
-        let role = world.role(&format!("READER_{number}"), &["users:read"]).await;
-        let request = world.ask(&session, world.eligible(grace, role).await).await;
-        assert_eq!(world.mailed().await, if number < 3 { &asked[..] } else { &[] });
-        requests.push(request.id);
+    for name in ["READER", "OTHER"] {
+        let role = world.role(name, &["users:read"]).await;
+        requests.push(world.ask(&session, world.eligible(grace, role).await).await.id);
+        assert_eq!(world.mailed().await, asked);
     }
     world.approve(&world.ada, requests[0]).await.unwrap();
     let access_requests = world.iam.access_requests();
     access_requests.deny(&world.ada, requests[1], Some("Not now."), &Precondition::Exists).await.unwrap();
     assert_eq!(world.mailed().await, [told(MailKind::AccessApproved, "grace"), told(MailKind::AccessDenied, "grace")]);
+}
+
+/// Who makes harmless requests hides neither a dangerous one nor those of others.
+#[tokio::test]
+async fn messages_are_limited_for_each_user_and_eligibility() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (mary, of_mary) = world.user("mary", &[]).await;
+    world.verify(&["ada"]).await;
+    let mut eligibilities = Vec::new();
+    for (user, name, approvals) in
+        [(grace, "HARMLESS", 1), (grace, "LOW", 0), (grace, "ALL", 0), (mary, "OF_MARY", 1), (mary, "BY_MARY", 0)]
+    {
+        let permissions: &[&str] = if name == "ALL" { &["*"] } else { &[] };
+        let role = world.role(name, permissions).await;
+        let new = NewEligibility { approvals: Some(approvals), ..NewEligibility::of_user(role, user) };
+        eligibilities.push(world.eligibility(new).await);
+    }
+    let access_requests = world.iam.access_requests();
+    let requested = [(MailKind::AccessRequested, "ada@example.com".to_owned())];
+    let activated = [(MailKind::AccessActivated, "ada@example.com".to_owned())];
+    for number in 0..5 {
+        let request = world.ask(&session, eligibilities[0]).await;
+        assert_eq!(world.mailed().await, if number < 3 { &requested[..] } else { &[] });
+        access_requests.cancel(&session, request.id).await.unwrap();
+        let request = world.ask(&session, eligibilities[1]).await;
+        assert_eq!(world.mailed().await, if number < 3 { &activated[..] } else { &[] });
+        access_requests.end(&session, request.id).await.unwrap();
+    }
+    world.ask(&session, eligibilities[2]).await;
+    assert_eq!(world.mailed().await, activated);
+    world.ask(&of_mary, eligibilities[3]).await;
+    assert_eq!(world.mailed().await, requested);
+    world.ask(&of_mary, eligibilities[4]).await;
+    assert_eq!(world.mailed().await, activated);
+    // The others are told together, when the first is an hour old.
     world.pass(TimeDelta::hours(1)).await;
-    let role = world.role("ONE_MORE", &["users:read"]).await;
-    let eligibility = world.eligible(grace, role).await;
-    world.ask(&world.login("grace").await, eligibility).await;
-    assert_eq!(world.mailed().await, asked);
+    assert_eq!(world.mailed().await, [requested, activated].concat());
+}
+
+/// A stranger could register an address in many tenants.
+#[tokio::test]
+async fn an_address_that_is_not_verified_has_one_limit() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let told = [(MailKind::AccessRequested, "ada@example.com".to_owned())];
+    for number in 0..4 {
+        let role = world.role(&format!("READER_{number}"), &["users:read"]).await;
+        world.ask(&session, world.eligible(grace, role).await).await;
+        assert_eq!(world.mailed().await, if number < 3 { &told[..] } else { &[] });
+    }
+    world.pass(TimeDelta::hours(1)).await;
+    assert_eq!(world.mailed().await, told);
 }
 
 #[tokio::test]
