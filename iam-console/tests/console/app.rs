@@ -216,8 +216,13 @@ impl App {
     /// Logs in without the console. Returns the caller.
     pub(crate) async fn caller(&self, email: &str) -> Caller {
         let login = Login { email: email.to_owned(), password: PASSWORD.into(), tenant: None };
-        let login = self.iam.sessions().login(&RequestContext::default(), login).await.unwrap();
-        self.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap()
+        let iam = self.iam.clone();
+        // A task begins on an empty stack: that of a test is too small for a login below a long function.
+        let caller = tokio::spawn(async move {
+            let login = iam.sessions().login(&RequestContext::default(), login).await.unwrap();
+            iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap()
+        });
+        caller.await.unwrap()
     }
 
     /// Adds a person with a role in the whole tenant that has these permissions.
