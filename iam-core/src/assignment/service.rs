@@ -57,7 +57,7 @@ impl Assignments<'_> {
     /// Gives a role to a user, tenant-wide or in an organization. Needs `role-assignments:create` there, and
     /// all permissions of the role, there and for as long. If it needs what the caller holds by an access request, the
     /// assignment has the mark of that request, and ends with its elevation. If the user holds the role there by an
-    /// access request, this elevation ends, and the assignment takes its place.
+    /// access request, this elevation ends, and the assignment takes its place if it lasts as long.
     ///
     /// # Errors
     ///
@@ -348,15 +348,20 @@ async fn check_given(work: &mut UnitOfWork<'_>, grants: &[Grant]) -> Result<()> 
 
 /// Refuses a role that the user already holds there, or that the input contains twice. Then removes the expired
 /// assignments with which the new ones would conflict, and ends what the user holds there by an access request, if a
-/// standing assignment takes its place.
+/// standing assignment that lasts as long takes its place. By a shorter one, a caller who may not revoke roles would end
+/// the elevation.
 async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[Grant], naming: Naming) -> Result<()> {
     let contexts: Vec<GrantContext> = grants.iter().map(|grant| grant.assignment.context()).collect();
     let now = work.now();
     let existing = work.reads().grants(GrantQuery::At(&contexts)).await?;
-    let standing: HashSet<GrantContext> =
-        grants.iter().filter(|grant| grant.assignment.is_standing()).map(|grant| grant.assignment.context()).collect();
+    let until = |grant: &Grant| Until::from(grant.assignment.expires_at);
+    let standing = grants.iter().filter(|grant| grant.assignment.is_standing());
+    let standing: HashMap<GrantContext, Until> =
+        standing.map(|grant| (grant.assignment.context(), until(grant))).collect();
     let stays = |grant: &Grant| {
-        let is_replaced = !grant.assignment.is_standing() && standing.contains(&grant.assignment.context());
+        let lasts = |new: &Until| *new >= until(grant);
+        let is_replaced =
+            !grant.assignment.is_standing() && standing.get(&grant.assignment.context()).is_some_and(lasts);
         grant.assignment.is_live(now) && !is_replaced
     };
     let (held, replaced): (Vec<_>, Vec<_>) = existing.into_iter().partition(stays);

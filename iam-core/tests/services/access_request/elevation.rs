@@ -153,6 +153,12 @@ async fn it_makes_roles_and_adds_nothing_to_those_that_are_held() {
 async fn a_standing_assignment_takes_its_place() {
     let world = World::new().await;
     let (grace, _, request) = world.elevated(&["users:read"]).await;
+    // A shorter one would end it before its time.
+    let end = request.ends_at.unwrap() - TimeDelta::milliseconds(1);
+    let shorter = NewAssignment { user: grace, role: request.role_id, organization: None, expires_at: Some(end) };
+    let refused = world.iam.assignments().create(&world.ada, shorter).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleHeld))), "{refused:?}");
+    assert_eq!(world.status(request.id).await, AccessRequestStatus::Active);
     world.give(grace, request.role_id, None).await;
     let held = world.held(grace).await;
     assert_eq!((held.len(), held[0].assignment.access_request_id), (1, None));
