@@ -295,8 +295,8 @@ EXCEPTION
 END
 $$;
 
--- Writes the items of a new access review, like the statement of the store for tables that are not distributed. Citus
--- cannot plan it with parameters.
+-- Writes the items of a new access review, like the statements of the store for tables that are not distributed. Citus
+-- cannot plan them with parameters.
 CREATE OR REPLACE FUNCTION iam.freeze_access_review(
     tenant uuid,
     organization uuid,
@@ -357,6 +357,63 @@ BEGIN
             AND (cardinality(%3$L::uuid[]) = 0 OR a.role_id = ANY (%3$L::uuid[]))
             AND (cardinality(%4$L::uuid[]) = 0 OR a.user_id = ANY (%4$L::uuid[]))
             AND (a.expires_at IS NULL OR a.expires_at > %5$L)',
+        tenant,
+        organization,
+        roles,
+        users,
+        moment,
+        review
+    );
+    EXECUTE format(
+        'INSERT INTO iam.access_review_items (
+            tenant_id,
+            review_id,
+            kind,
+            assignment_id,
+            user_id,
+            held_role_id,
+            role_id,
+            role_name,
+            organization_id,
+            organization_name,
+            expires_at,
+            assignment_created_at,
+            granted_by,
+            last_login_at
+        )
+        WITH RECURSIVE within AS (
+            SELECT o.id
+            FROM iam.organizations o
+            WHERE o.tenant_id = %1$L AND o.id = %2$L
+            UNION
+            SELECT o.id
+            FROM within w
+            JOIN iam.organizations o ON o.tenant_id = %1$L AND o.parent_id = w.id
+        )
+        SELECT
+            e.tenant_id,
+            %6$L::uuid,
+            ''ELIGIBILITY'',
+            e.id,
+            e.user_id,
+            e.held_role_id,
+            e.role_id,
+            r.name,
+            e.organization_id,
+            o.name,
+            e.expires_at,
+            e.created_at,
+            e.created_by,
+            u.last_login_at
+        FROM iam.eligibilities e
+        JOIN iam.roles r ON r.tenant_id = %1$L AND r.id = e.role_id
+        LEFT JOIN iam.users u ON u.tenant_id = %1$L AND u.id = e.user_id
+        LEFT JOIN iam.organizations o ON o.tenant_id = %1$L AND o.id = e.organization_id
+        WHERE e.tenant_id = %1$L
+            AND (%2$L::uuid IS NULL OR e.organization_id IN (SELECT w.id FROM within w))
+            AND (cardinality(%3$L::uuid[]) = 0 OR e.role_id = ANY (%3$L::uuid[]))
+            AND (cardinality(%4$L::uuid[]) = 0 OR e.user_id = ANY (%4$L::uuid[]))
+            AND (e.expires_at IS NULL OR e.expires_at > %5$L)',
         tenant,
         organization,
         roles,
@@ -440,6 +497,8 @@ BEGIN
         'history_starts',
         'access_reviews',
         'access_review_items',
+        'eligibilities',
+        'access_requests',
         'identities',
         'directories',
         'directory_users',

@@ -44,6 +44,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.webhook_deliveries,
     iam.access_reviews,
     iam.access_review_items,
+    iam.eligibilities,
+    iam.access_requests,
     iam.domains,
     iam.identity_providers,
     iam.identities,

@@ -94,6 +94,19 @@ def before_call(context, case, kwargs):
         assignment = {"userId": user, "roleId": member}
         is_single = operation_id(case) == "createRoleAssignment"
         case.body = assignment if is_single else {"assignments": [assignment]}
+    # For the same reason, users may ask for a role, and the administrator asks.
+    if operation_id(case) in ("createEligibility", "createAccessRequest") and next(numbers) % 2:
+        authorization = case.headers.get("Authorization")
+        try:
+            if operation_id(case) == "createEligibility":
+                user = ask("POST", "/users", person(), authorization)["id"]
+                case.body = {"roleId": member, "userId": user}
+            else:
+                user = ask("GET", "/auth/me", authorization=authorization)["user"]["id"]
+                eligibility = ask("POST", "/eligibilities", {"roleId": member, "userId": user}, authorization)
+                case.body = {"eligibilityId": eligibility["id"], "reason": "A check of the API"}
+        except requests.HTTPError:
+            return  # As above, or there are enough eligibilities.
 
 
 # The fields whose values can be wrong although the document allows them.
@@ -106,6 +119,8 @@ KNOWN_TO_THE_SERVER = {
     "check": {"at"},
     "checkAll": {"at"},
     "confirmTotp": {"code"},
+    # What the eligibility allows, at a moment to come.
+    "createAccessRequest": {"seconds", "startsAt"},
     "createAccessReview": {"dueAt"},
     # The key of another user names its permissions.
     "createApiKey": {"expiresAt", "permissions"},
@@ -114,6 +129,8 @@ KNOWN_TO_THE_SERVER = {
     "createDirectory": {"serviceAccountId"},
     # What UTS 46 allows is no pattern.
     "createDomain": {"domain"},
+    # It names a user or the role of its holders, and is made for a time to come.
+    "createEligibility": {"expiresAt", "heldRoleId", "userId"},
     # The discovery document of the issuer is read. One scope is `openid`, and no domain or role occurs twice.
     "createIdentityProvider": {"clientId", "domainIds", "issuer", "roleId", "scopes", "slug"},
     # Two items with the same role are refused.
@@ -158,6 +175,7 @@ KNOWN_TO_THE_SERVER = {
     # No role occurs twice in a place.
     "setDirectoryGroupGrants": {"roleId"},
     "stepUp": {"code", "credential", "password"},
+    "updateEligibility": {"expiresAt"},
     "updateIdentityProvider": {"clientId", "domainIds", "issuer", "roleId", "scopes", "slug"},
     "updateRole": {"permissions"},
     # A person has no `name`, and a service account no other name, no e-mail and no external identifier.
@@ -169,7 +187,7 @@ KNOWN_TO_THE_SERVER = {
 
 # Texts that are trimmed, which the document does not say, have a visible character, and none that is a control character,
 # ends a line or changes the direction.
-TEXTS = {"firstName", "lastName", "tenantName", "name", "description", "reason"}
+TEXTS = {"firstName", "lastName", "tenantName", "name", "description", "reason", "ticket"}
 
 
 def is_no_text(text):

@@ -109,6 +109,7 @@ impl Ours {
                     created_at: now,
                     created_by: None,
                     directory_group_id: None,
+                    access_request_id: None,
                 };
                 grants.push(Grant { assignment, role: Arc::clone(role), organization });
             }

@@ -157,6 +157,7 @@ fn grant(user: UserId, role: &Role, place: Option<&Organization>, created_at: Ti
         created_at,
         created_by: None,
         directory_group_id: None,
+        access_request_id: None,
     };
     // Only the assignment is written.
     Grant { assignment, role: Arc::new(role.clone()), organization: None }

@@ -238,7 +238,8 @@ impl Bench {
         let began = Instant::now();
         let items = reviews.all_items(self.caller(), review, None).await?;
         let read = began.elapsed();
-        let items: Arc<Vec<AssignmentId>> = Arc::new(items.iter().map(|item| item.item.assignment_id).collect());
+        let items: Arc<Vec<AssignmentId>> =
+            Arc::new(items.iter().filter_map(|item| item.item.subject.assignment()).collect());
         let began = Instant::now();
         let deciders: Vec<_> = (0..REVIEWERS)
             .map(|number| {

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use iam_core::access::{DecidingGrant, Decision, Holder, Question};
-use iam_core::{DirectoryGroupId, Iam, OrganizationId, UserId};
+use iam_core::{AccessRequestId, DirectoryGroupId, Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -96,6 +96,9 @@ pub(crate) struct DecidingGrantDto {
     /// The group of a directory that gives the role. Null if it was assigned by other means.
     #[schema(required)]
     directory_group_id: Option<Uuid>,
+    /// The access request by which the role is held, or was given. Null for a standing assignment.
+    #[schema(required)]
+    access_request_id: Option<Uuid>,
     granted_at: Time,
 }
 
@@ -109,6 +112,7 @@ impl From<DecidingGrant> for DecidingGrantDto {
             inherited_from: grant.inherited_from.map(OrganizationId::as_uuid),
             granted_by: grant.granted_by.map(UserId::as_uuid),
             directory_group_id: grant.directory_group.map(DirectoryGroupId::as_uuid),
+            access_request_id: grant.access_request.map(AccessRequestId::as_uuid),
             granted_at: Time(grant.granted_at),
         }
     }

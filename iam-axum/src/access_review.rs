@@ -7,9 +7,12 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use iam_core::access_review::{
     AccessReviewFilter, AccessReviewStatus, Decided, ListedAccessReview, ListedReviewItem, NewAccessReview,
-    NewDecision, ReviewDecision, ReviewItemFilter, ReviewOutcome, ReviewProgress,
+    NewDecision, ReviewDecision, ReviewItemFilter, ReviewItemKind, ReviewOutcome, ReviewProgress, ReviewSubject,
 };
-use iam_core::{AccessReviewId, AssignmentId, Description, DirectoryGroupId, Iam, OrganizationId, RoleId, UserId};
+use iam_core::{
+    AccessReviewId, AccessReviewItemId, AssignmentId, Description, DirectoryGroupId, EligibilityId, Iam,
+    OrganizationId, RoleId, UserId,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -24,7 +27,7 @@ use crate::problem::{Kind, Problem, chain};
 use crate::spreadsheet::{BYTE_ORDER_MARK, CSV, CSV_IN_UTF_8, csv, harmless};
 use crate::time::{Time, moment};
 
-/// A review of role assignments.
+/// A review of role assignments and eligibilities.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AccessReview)]
@@ -34,9 +37,9 @@ pub(crate) struct AccessReviewDto {
     /// The review is about this organization and everything below it. Null means the whole tenant.
     #[schema(required)]
     organization_id: Option<Uuid>,
-    /// The review is about assignments of these roles. Empty means all roles.
+    /// The review is about these roles. Empty means all roles.
     role_ids: Vec<Uuid>,
-    /// The review is about assignments of these users. Empty means all users.
+    /// The review is about these users. Empty means all users.
     user_ids: Vec<Uuid>,
     due_at: Time,
     status: AccessReviewStatusDto,
@@ -61,9 +64,9 @@ pub(crate) struct AccessReviewCounts {
     total: u64,
     /// The items without a decision.
     undecided: u64,
-    /// The items whose assignments stay.
+    /// The items of which the assignment or the eligibility stays.
     keep: u64,
-    /// The items whose assignments are revoked when the review is completed.
+    /// The items of which it is revoked when the review is completed.
     revoke: u64,
 }
 
@@ -123,10 +126,10 @@ pub(crate) struct NewAccessReviewDto {
     /// Restricts the review to this organization and everything below it. Absent or null means the whole tenant.
     #[schema(value_type = Option<Uuid>)]
     organization_id: Option<String>,
-    /// Restricts the review to assignments of these roles. Absent, null or empty means all roles.
+    /// Restricts the review to these roles. Absent, null or empty means all roles.
     #[schema(max_items = 100, value_type = Option<Vec<Uuid>>)]
     role_ids: Option<Vec<String>>,
-    /// Restricts the review to assignments of these users. Absent, null or empty means all users.
+    /// Restricts the review to these users. Absent, null or empty means all users.
     #[schema(max_items = 100, value_type = Option<Vec<Uuid>>)]
     user_ids: Option<Vec<String>>,
     /// Until when the decisions are due. It must be in the future.
@@ -159,15 +162,24 @@ where
     texts.iter().enumerate().filter_map(parse).collect()
 }
 
-/// An item of a review: a role assignment as it was when the review began, and the decision about it.
+/// An item of a review: a role assignment or an eligibility as it was when the review began, and the decision about it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AccessReviewItem)]
 pub(crate) struct AccessReviewItemDto {
-    /// Identifies the item. It is the identifier of the assignment.
+    /// Identifies the item. It is the identifier of the assignment or of the eligibility.
     id: Uuid,
-    user_id: Uuid,
-    user: AssignedUser,
+    kind: ReviewItemKindDto,
+    /// The user who holds the role, or may ask for it. Null means the holders of a role.
+    #[schema(required)]
+    user_id: Option<Uuid>,
+    /// Absent when the holders of a role may ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    user: Option<AssignedUser>,
+    /// The role whose holders may ask. Null means a user.
+    #[schema(required)]
+    held_role_id: Option<Uuid>,
     role_id: Uuid,
     role: Named,
     /// Null means tenant-wide.
@@ -177,14 +189,18 @@ pub(crate) struct AccessReviewItemDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     organization: Option<Named>,
-    /// The assignment. It may have ended since.
-    assignment_id: Uuid,
-    /// When the assignment expires. Null means never.
+    /// The assignment. It may have ended since. Null for an eligibility.
+    #[schema(required)]
+    assignment_id: Option<Uuid>,
+    /// The eligibility. It may be removed since. Null for an assignment.
+    #[schema(required)]
+    eligibility_id: Option<Uuid>,
+    /// When the assignment or the eligibility expires. Null means never.
     #[schema(required)]
     expires_at: Option<Time>,
-    /// When the assignment was made.
+    /// When the assignment or the eligibility was made.
     assignment_created_at: Time,
-    /// The user who made the assignment. Null means the service itself.
+    /// The user who made it. Null means the service itself.
     #[schema(required)]
     granted_by: Option<Uuid>,
     /// The group of a directory that gave the role when the review began. Null if it was assigned by other means.
@@ -193,7 +209,7 @@ pub(crate) struct AccessReviewItemDto {
     /// When the user had last logged in when the review began. Null means never.
     #[schema(required)]
     last_login_at: Option<Time>,
-    /// Whether the assignment stays. Null means that nothing is decided.
+    /// Whether it stays. Null means that nothing is decided.
     #[schema(required)]
     decision: Option<ReviewDecisionDto>,
     /// Why, for people.
@@ -209,7 +225,16 @@ pub(crate) struct AccessReviewItemDto {
     outcome: Option<ReviewOutcomeDto>,
 }
 
-/// A decision: the assignment stays, or it is revoked when the review is completed.
+/// What an item is about: a role that a user holds, or one for which users may ask.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schema(as = AccessReviewItemKind)]
+pub(crate) enum ReviewItemKindDto {
+    Assignment,
+    Eligibility,
+}
+
+/// A decision: the assignment or the eligibility stays, or it is revoked when the review is completed.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 #[schema(as = AccessReviewDecision)]
@@ -218,7 +243,7 @@ pub(crate) enum ReviewDecisionDto {
     Revoke,
 }
 
-/// What the completion made of a decision: the assignment stayed, was revoked, or had ended before.
+/// What the completion made of a decision: the assignment or the eligibility stayed, was revoked, or had ended before.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 #[schema(as = AccessReviewOutcome)]
@@ -226,6 +251,15 @@ pub(crate) enum ReviewOutcomeDto {
     Kept,
     Revoked,
     Gone,
+}
+
+impl From<ReviewItemKind> for ReviewItemKindDto {
+    fn from(kind: ReviewItemKind) -> Self {
+        match kind {
+            ReviewItemKind::Assignment => Self::Assignment,
+            ReviewItemKind::Eligibility => Self::Eligibility,
+        }
+    }
 }
 
 impl From<ReviewDecision> for ReviewDecisionDto {
@@ -249,25 +283,28 @@ impl From<ReviewOutcome> for ReviewOutcomeDto {
 
 impl From<ListedReviewItem> for AccessReviewItemDto {
     fn from(ListedReviewItem { item, user }: ListedReviewItem) -> Self {
-        let id = item.assignment_id.as_uuid();
+        let subject = item.subject;
         let decision = item.decision().map(ReviewDecisionDto::from);
         let (reason, decided_by, decided_at) = match item.decided {
             Some(Decided { reason, decided_by, decided_at, .. }) => (reason, decided_by, Some(Time(decided_at))),
             None => (None, None, None),
         };
         Self {
-            id,
-            user_id: item.user_id.as_uuid(),
-            user: AssignedUser::new(item.user_id, user),
+            id: subject.item_id().as_uuid(),
+            kind: subject.kind().into(),
+            user_id: subject.user().map(UserId::as_uuid),
+            user: subject.user().zip(user).map(|(id, user)| AssignedUser::new(id, user)),
+            held_role_id: held_role(subject).map(RoleId::as_uuid),
             role_id: item.role.id.as_uuid(),
             role: item.role.into(),
             organization_id: item.organization.as_ref().map(|organization| organization.id.as_uuid()),
             organization: item.organization.map(Named::from),
-            assignment_id: id,
+            assignment_id: subject.assignment().map(AssignmentId::as_uuid),
+            eligibility_id: subject.eligibility().map(EligibilityId::as_uuid),
             expires_at: item.expires_at.map(Time),
-            assignment_created_at: Time(item.assignment_created_at),
+            assignment_created_at: Time(item.granted_at),
             granted_by: item.granted_by.map(UserId::as_uuid),
-            directory_group_id: item.directory_group_id.map(DirectoryGroupId::as_uuid),
+            directory_group_id: subject.directory_group().map(DirectoryGroupId::as_uuid),
             last_login_at: item.last_login_at.map(Time),
             decision,
             reason: reason.map(Description::into),
@@ -278,8 +315,16 @@ impl From<ListedReviewItem> for AccessReviewItemDto {
     }
 }
 
+/// The role whose holders may ask, if the item is about them.
+fn held_role(subject: ReviewSubject) -> Option<RoleId> {
+    match subject {
+        ReviewSubject::Assignment { .. } => None,
+        ReviewSubject::Eligibility { eligible, .. } => eligible.held_role(),
+    }
+}
+
 /// The first line of a review as CSV.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 19] = [
     "id",
     "userId",
     "user",
@@ -297,6 +342,8 @@ const COLUMNS: [&str; 17] = [
     "decidedBy",
     "decidedAt",
     "outcome",
+    "kind",
+    "heldRoleId",
 ];
 
 /// Returns the cells of an item. A null value becomes an empty cell.
@@ -304,27 +351,30 @@ fn cells(ListedReviewItem { item, user }: ListedReviewItem) -> [String; COLUMNS.
     fn cell(value: Option<impl ToString>) -> String {
         value.map(|value| harmless(value.to_string())).unwrap_or_default()
     }
-    let user = user.service_name.map_or_else(|| user.email.to_string(), |name| name.to_string());
+    let user = user.map(|user| user.service_name.map_or_else(|| user.email.to_string(), |name| name.to_string()));
+    let subject = item.subject;
     let (place, decision) = (item.organization.as_ref(), item.decision());
     let decided = item.decided.as_ref();
     [
-        item.assignment_id.to_string(),
-        item.user_id.to_string(),
-        cell(Some(user)),
+        subject.item_id().to_string(),
+        cell(subject.user()),
+        cell(user),
         item.role.id.to_string(),
         cell(Some(&item.role.name)),
         cell(place.map(|place| place.id)),
         cell(place.map(|place| &place.name)),
         cell(item.expires_at.map(Time)),
-        Time(item.assignment_created_at).to_string(),
+        Time(item.granted_at).to_string(),
         cell(item.granted_by),
-        cell(item.directory_group_id),
+        cell(subject.directory_group()),
         cell(item.last_login_at.map(Time)),
         cell(decision),
         cell(decided.and_then(|decided| decided.reason.as_ref())),
         cell(decided.and_then(|decided| decided.decided_by)),
         cell(decided.map(|decided| Time(decided.decided_at))),
         cell(item.outcome),
+        subject.kind().to_string(),
+        cell(held_role(subject)),
     ]
 }
 
@@ -369,7 +419,7 @@ pub(crate) struct NewDecisionDto {
 }
 
 /// The identifiers in the path of an item.
-pub(crate) struct ItemPath(AccessReviewId, AssignmentId);
+pub(crate) struct ItemPath(AccessReviewId, AccessReviewItemId);
 
 impl<S: Send + Sync> FromRequestParts<S> for ItemPath {
     type Rejection = Problem;
@@ -407,9 +457,9 @@ pub(crate) async fn list(
 
 /// Begin an access review
 ///
-/// The role assignments that have not expired, in the organization and below it or in the whole tenant, are frozen as
-/// the items of the review, at most 10,000. Then people decide about them, one by one. The caller needs
-/// `role-assignments:read` there, too.
+/// The role assignments and the eligibilities that have not expired, in the organization and below it or in the whole
+/// tenant, are frozen as the items of the review, at most 10,000. Then people decide about them, one by one. The caller
+/// needs `role-assignments:read` there, too.
 #[utoipa::path(
     post,
     path = "/access-reviews",
@@ -453,7 +503,7 @@ pub(crate) async fn get(
 
 /// List the items of an access review
 ///
-/// By the identifier of the assignment. If `Accept` prefers `text/csv`, the response has all items that pass the filter,
+/// By their identifiers. If `Accept` prefers `text/csv`, the response has all items that pass the filter,
 /// and no pages.
 ///
 /// CSV follows RFC 4180, in UTF-8 with a byte order mark and a header line. A null value is an empty cell; `user` is the
@@ -515,7 +565,7 @@ pub fn access_review_file(items: Vec<ListedReviewItem>) -> Result<Response, Prob
 /// Decide about an item of an access review
 ///
 /// The decision replaces an earlier one. It has no effect before the review is completed, and can be changed until then.
-/// A user cannot decide about its own roles.
+/// A user cannot decide about its own roles, nor about those for which it may ask.
 #[utoipa::path(
     patch,
     path = "/access-reviews/{id}/items/{itemId}",
@@ -523,7 +573,7 @@ pub fn access_review_file(items: Vec<ListedReviewItem>) -> Result<Response, Prob
     tag = ACCESS_REVIEWS,
     params(
         ("id" = Uuid, Path, description = "The review"),
-        ("itemId" = Uuid, Path, description = "The item: the identifier of the assignment"),
+        ("itemId" = Uuid, Path, description = "The item: the identifier of the assignment or of the eligibility"),
     ),
     request_body = NewDecisionDto,
     responses((status = 200, description = "The item with the decision", body = AccessReviewItemDto), Problems),
@@ -546,9 +596,9 @@ pub(crate) async fn decide(
 
 /// Complete an access review
 ///
-/// Every item must be decided. All assignments that are to be revoked are revoked, or none: if one cannot be revoked,
-/// `errors` names its item. Assignments that have ended meanwhile are skipped. The caller needs
-/// `role-assignments:delete` for each assignment, too.
+/// Every item must be decided. All assignments that are to be revoked are revoked, and all such eligibilities removed, or
+/// none: if one cannot be revoked, `errors` names its item. Those that have ended meanwhile are skipped. The caller needs
+/// `role-assignments:delete` for each assignment and `eligibilities:delete` for each eligibility, too.
 #[utoipa::path(
     post,
     path = "/access-reviews/{id}/complete",

@@ -14,7 +14,7 @@ use iam_core::organization::OrganizationSummary;
 use iam_core::permission::PermissionSet;
 use iam_core::role::RoleSummary;
 use iam_core::user::UserSummary;
-use iam_core::{AssignmentId, DirectoryGroupId, Iam, OrganizationId, PersonName, UserId};
+use iam_core::{AccessRequestId, AssignmentId, DirectoryGroupId, Iam, OrganizationId, PersonName, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -49,6 +49,9 @@ pub(crate) struct AssignmentDto {
     /// The group of a directory that gives the role. Null if it was assigned by other means.
     #[schema(required)]
     directory_group_id: Option<Uuid>,
+    /// The access request by which the role is held, or was given: it ends with it. Null for a standing assignment.
+    #[schema(required)]
+    access_request_id: Option<Uuid>,
 }
 
 impl From<Assignment> for AssignmentDto {
@@ -62,6 +65,7 @@ impl From<Assignment> for AssignmentDto {
             created_at: Time(assignment.created_at),
             created_by: assignment.created_by.map(UserId::as_uuid),
             directory_group_id: assignment.directory_group_id.map(DirectoryGroupId::as_uuid),
+            access_request_id: assignment.access_request_id.map(AccessRequestId::as_uuid),
         }
     }
 }

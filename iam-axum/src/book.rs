@@ -23,7 +23,7 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 19] = pages![
+const PAGES: [(&str, &str); 20] = pages![
     "introduction",
     "design",
     "embedding",
@@ -31,6 +31,7 @@ const PAGES: [(&str, &str); 19] = pages![
     "integrating",
     "authzen",
     "foresight",
+    "access-requests",
     "federation",
     "identity-providers",
     "directories",

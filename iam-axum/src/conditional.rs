@@ -55,7 +55,8 @@ pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodR
                 ResponseBuilder::new().description("A tag is current: the client already has the resource").build();
             operation.responses.responses.insert(StatusCode::NOT_MODIFIED.as_str().to_owned(), unchanged.into());
         }
-        for operation in path.put.iter_mut().chain(&mut path.patch).chain(&mut path.delete) {
+        let changes = path.post.iter_mut().chain(&mut path.put).chain(&mut path.patch).chain(&mut path.delete);
+        for operation in changes {
             let what =
                 "Entity tags of versions that the client has seen. If none of them is current, the response is 412.";
             describe(operation, IF_MATCH, what, Some(TAGS));

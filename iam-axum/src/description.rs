@@ -8,7 +8,7 @@ use utoipa::IntoResponses;
 use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::tag::{Tag, TagBuilder};
-use utoipa::openapi::{Components, ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::{Components, ContentBuilder, Ref, RefOr, Required, Response, ResponseBuilder};
 
 use crate::problem::{Kind, example};
 
@@ -20,6 +20,7 @@ pub(crate) const ROLE_ASSIGNMENTS: &str = "Role assignments";
 pub(crate) const ORGANIZATIONS: &str = "Organizations";
 pub(crate) const INVITATIONS: &str = "Invitations";
 pub(crate) const ACCESS_REVIEWS: &str = "Access reviews";
+pub(crate) const ACCESS_REQUESTS: &str = "Access requests";
 pub(crate) const AUTHORIZATION: &str = "Authorization";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const API_KEYS: &str = "API keys";
@@ -34,7 +35,7 @@ pub(crate) const WEBHOOKS: &str = "Webhooks";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 20] = [
+const TAGS: [(&str, &str, &str); 21] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -75,9 +76,16 @@ const TAGS: [(&str, &str, &str); 20] = [
     ),
     (
         ACCESS_REVIEWS,
-        "Decide from time to time who keeps which role. A review freezes the role assignments of an organization or of \
-         the tenant. People decide about each of them, and its completion revokes all that shall end, or none.",
+        "Decide from time to time who keeps which role. A review freezes the role assignments and the eligibilities of an \
+         organization or of the tenant. People decide about each of them, and its completion revokes all that shall end, \
+         or none.",
         "http-api#access-reviews",
+    ),
+    (
+        ACCESS_REQUESTS,
+        "Hold strong roles only while they are needed. An eligibility lets users ask for a role in a place. Others approve \
+         or deny, and the role ends by itself. API keys never have it.",
+        "access-requests",
     ),
     (
         AUTHORIZATION,
@@ -200,6 +208,22 @@ const KINDS: &str = "x-problems";
 /// The extension by which an operation says that it ignores parameters that it does not know. It is not part of the
 /// document, either.
 pub(crate) const IGNORES_PARAMETERS: &str = "x-ignores-parameters";
+
+/// The extension by which an operation says that a request may leave out the body. It is not part of the document,
+/// either: the body says so itself.
+const OPTIONAL_BODY: &str = "x-optional-body";
+
+/// Says of the bodies that requests may leave out that they are not required.
+pub(crate) fn describe_optional_bodies<'a>(operations: impl Iterator<Item = (&'a str, &'a mut Operation)>) {
+    for (_, operation) in operations {
+        let is_optional = operation.extensions.get_or_insert_default().remove(OPTIONAL_BODY).is_some();
+        if let Some(RefOr::T(body)) = &mut operation.request_body
+            && is_optional
+        {
+            body.required = Some(Required::False);
+        }
+    }
+}
 
 /// Adds a response for each status that an operation can answer with a problem. `type_base` begins the types of
 /// problems.

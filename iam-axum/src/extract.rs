@@ -298,6 +298,31 @@ where
     }
 }
 
+/// As [`Call`], for an operation whose fields are all optional: a request without a body is one without fields.
+pub(crate) struct CallWithOptionalBody<T>(pub(crate) Caller, pub(crate) T);
+
+impl<S, T> FromRequest<S> for CallWithOptionalBody<T>
+where
+    S: Send + Sync,
+    T: DeserializeOwned + Default,
+    Iam: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let is_json = is_of_type(request.headers(), JSON);
+        let is_possible = |headers: &HeaderMap| is_json || is_of_no_type(headers);
+        let (caller, bytes) = call(request, state, is_possible).await?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(Self(caller, T::default()));
+        }
+        if !is_json {
+            return Err(Problem::new(Kind::UnsupportedMediaType));
+        }
+        parse(&bytes).map(|body| Self(caller, body))
+    }
+}
+
 /// As [`Call`], for an operation that also takes the fields as a form.
 pub(crate) struct CallWithForm<T>(pub(crate) Caller, pub(crate) T);
 

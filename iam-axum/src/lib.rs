@@ -3,6 +3,7 @@
 
 mod accept;
 mod access;
+mod access_request;
 mod access_review;
 mod account;
 mod api_key;
@@ -17,6 +18,7 @@ mod demand;
 mod description;
 mod directory;
 mod domain;
+mod eligibility;
 mod email_login;
 mod event;
 mod extract;

@@ -18,7 +18,7 @@ use utoipa::openapi::{OpenApi, PathItem, Server, ServerBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::book::{self, BOOK};
-use crate::description::{describe_problems, tags};
+use crate::description::{describe_optional_bodies, describe_problems, tags};
 use crate::operations::{operations, operations_at_the_root};
 use crate::problem::{FieldErrorDocument, Kind, Problem, ProblemDocument};
 use crate::properties::describe_properties;
@@ -141,6 +141,7 @@ fn conflict(host: &mut OpenApi, own: &OpenApi, paths: &mut BTreeMap<String, Path
 fn complete(document: &mut OpenApi, type_base: &str) {
     let components = document.components.get_or_insert_default();
     components.add_security_scheme(BEARER, bearer());
+    describe_optional_bodies(all_operations(&mut document.paths.paths));
     describe_problems(all_operations(&mut document.paths.paths), components, type_base);
     // A test fails if the texts are invalid.
     let _ = describe_properties(all_operations(&mut document.paths.paths), components);

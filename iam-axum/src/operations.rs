@@ -18,9 +18,9 @@ use crate::settings::ApiPart;
 use crate::state::ApiState;
 use crate::unused::refuse_unused;
 use crate::{
-    access, access_review, api_key, assignment, audit, authzen, credential, directory, domain, email_login, event,
-    factor, federation, health, identity_provider, impersonation, introspection, invitation, organization, permission,
-    recovery, role, session, tenant, token, user, verification, webhook,
+    access, access_request, access_review, api_key, assignment, audit, authzen, credential, directory, domain,
+    eligibility, email_login, event, factor, federation, health, identity_provider, impersonation, introspection,
+    invitation, organization, permission, recovery, role, session, tenant, token, user, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -104,6 +104,18 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(access_review::decide),
             routes!(access_review::complete),
             routes!(access_review::cancel),
+        ],
+        ApiPart::AccessRequests => vec![
+            once(routes!(eligibility::list, eligibility::create)),
+            conditional(routes!(eligibility::get)),
+            conditional(routes!(eligibility::update, eligibility::delete)),
+            routes!(eligibility::own),
+            once(previewable(routes!(access_request::list, access_request::create))),
+            conditional(routes!(access_request::get)),
+            conditional(routes!(access_request::approve)),
+            conditional(routes!(access_request::deny)),
+            routes!(access_request::cancel),
+            routes!(access_request::end),
         ],
         ApiPart::Authorization => vec![
             routes!(access::check),

@@ -7,6 +7,7 @@ use axum::extract::{FromRef as _, FromRequestParts};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use iam_core::access_request::AccessRequests;
 use iam_core::assignment::Assignments;
 use iam_core::directory::Directories;
 use iam_core::idempotency::Idempotency;
@@ -177,6 +178,13 @@ impl Target {
         match self {
             Self::Change(iam) => iam.assignments(),
             Self::Preview(previewing) => previewing.trial.assignments(),
+        }
+    }
+
+    pub(crate) fn access_requests(&self) -> AccessRequests<'_> {
+        match self {
+            Self::Change(iam) => iam.access_requests(),
+            Self::Preview(previewing) => previewing.trial.access_requests(),
         }
     }
 

@@ -63,7 +63,7 @@ impl Challenge {
                 r#"Bearer error="invalid_token""#.into()
             }
             // RFC 9470 §3.
-            Unauthenticated::NotFresh { max_age } => {
+            Unauthenticated::NotFresh { max_age } | Unauthenticated::ByEmail { max_age } => {
                 let seconds = max_age.as_secs();
                 format!(r#"Bearer error="insufficient_user_authentication", max_age="{seconds}""#).into()
             }
@@ -365,7 +365,7 @@ impl From<Error> for Problem {
                 let challenge = Some(Challenge::SecondFactor(pending.into()));
                 Self { challenge, ..Self::new(Kind::SecondFactorRequired) }
             }
-            Error::Unauthenticated(reason @ Unauthenticated::NotFresh { .. }) => {
+            Error::Unauthenticated(reason @ (Unauthenticated::NotFresh { .. } | Unauthenticated::ByEmail { .. })) => {
                 Self { challenge: Some(Challenge::of(reason)), ..Self::new(Kind::InsufficientAuthentication) }
             }
             Error::Unauthenticated(reason) => {

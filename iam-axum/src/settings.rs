@@ -109,8 +109,10 @@ pub enum ApiPart {
     Assignments,
     /// `/organizations`.
     Organizations,
-    /// `/access-reviews`: people decide about role assignments, one by one.
+    /// `/access-reviews`: people decide about role assignments and eligibilities, one by one.
     AccessReviews,
+    /// `/eligibilities`, `/auth/eligibilities` and `/access-requests`: users ask for roles for a time.
+    AccessRequests,
     /// `/authz`: checks of permissions; `/access/v1`: the same by AuthZEN.
     Authorization,
     /// `/tenants`.
@@ -132,7 +134,7 @@ pub enum ApiPart {
 
 impl ApiPart {
     /// All parts.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
@@ -148,6 +150,7 @@ impl ApiPart {
         Self::Assignments,
         Self::Organizations,
         Self::AccessReviews,
+        Self::AccessRequests,
         Self::Authorization,
         Self::Tenants,
         Self::AuditLogs,

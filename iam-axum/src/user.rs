@@ -313,7 +313,8 @@ pub(crate) struct UserPatchDto {
     /// and also needs `users:create`.
     #[schema(inline)]
     status: Option<StatusDto>,
-    /// Gives the user another home, and needs the permission tenant-wide. Null makes the user one of the tenant.
+    /// Gives the user another home, and needs the permission tenant-wide, not by an access request. Null makes the user
+    /// one of the tenant.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Uuid>)]
     home_organization_id: Option<Option<String>>,

@@ -10,12 +10,13 @@ use iam_core::user::NewUser;
 use iam_model::access::VisibleScope;
 use iam_model::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, Decided, ListedAccessReview,
-    ListedReviewItem, ReviewDecision, ReviewItemFilter, ReviewOutcome, ReviewProgress,
+    ListedReviewItem, ReviewDecision, ReviewItemFilter, ReviewOutcome, ReviewProgress, ReviewSubject,
 };
 use iam_model::assignment::Assignment;
 use iam_model::change::{AccessReviewChange, AssignmentChange, Change, OrganizationChange};
+use iam_model::eligibility::{Eligibility, Eligible};
 use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{AccessReviewId, AssignmentId, TenantId};
+use iam_model::id::{AccessReviewId, AccessReviewItemId, AssignmentId, TenantId};
 use iam_model::organization::Organization;
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
@@ -25,6 +26,7 @@ use iam_model::tenant::Tenant;
 use iam_model::user::User;
 use tokio::task::JoinSet;
 
+use crate::eligibility::{add_eligibility, new_eligibility};
 use crate::race::{race, settings};
 use crate::world::{World, assert_conflict, assert_pages, assigning, everything, sorted, within};
 
@@ -75,15 +77,15 @@ async fn progress(world: &World, review: &AccessReview) -> ReviewProgress {
 async fn items(world: &World, review: &AccessReview) -> Vec<ListedReviewItem> {
     let items = world.store.all_access_review_items(review.tenant_id, review.id, None).await.unwrap();
     for listed in &items {
-        let id = listed.item.assignment_id;
+        let id = listed.item.id();
         let locked = world.locked(review.tenant_id, async |locks| locks.lock_access_review_item(review.id, id).await);
         assert_eq!(locked.await.unwrap().as_ref(), Some(&listed.item));
     }
     items
 }
 
-fn ids(items: Vec<ListedReviewItem>) -> Vec<AssignmentId> {
-    items.into_iter().map(|listed| listed.item.assignment_id).collect()
+fn ids(items: Vec<ListedReviewItem>) -> Vec<AccessReviewItemId> {
+    items.into_iter().map(|listed| listed.item.id()).collect()
 }
 
 fn decided(world: &World, decision: ReviewDecision) -> Decided {
@@ -95,7 +97,7 @@ fn deciding(before: &AccessReviewItem, decided: Decided) -> Change {
     AccessReviewChange::Decide { organization: None, before: before.clone().into(), after }.into()
 }
 
-fn completing(world: &World, review: &AccessReview, gone: &[AssignmentId]) -> Change {
+fn completing(world: &World, review: &AccessReview, gone: &[AccessReviewItemId]) -> Change {
     AccessReviewChange::Complete {
         before: review.clone(),
         after: review.closed(AccessReviewStatus::Completed, world.now(), Some(world.id())),
@@ -208,7 +210,8 @@ pub async fn live_assignments_of_the_place_are_frozen(store: Arc<dyn Store>) {
                 let is_item = |it: &&Assignment| {
                     it.is_live(world.now()) && review.is_about(it.role_id, it.user_id) && is_below(place, it)
                 };
-                let expected = sorted(assignments.iter().filter(is_item).collect(), |it| it.id);
+                let expected: Vec<&Assignment> = assignments.iter().filter(is_item).collect();
+                let expected = sorted(expected, |it| AccessReviewItemId::from(it.id));
                 for limit in [0, 1, 100] {
                     let count = async |locks: &mut dyn iam_model::store::TransactionReads| {
                         locks.count_items_of(&review, limit).await.unwrap()
@@ -225,27 +228,142 @@ pub async fn live_assignments_of_the_place_are_frozen(store: Arc<dyn Store>) {
     let of = &assignments[12];
     let expected = AccessReviewItem {
         review_id: review.id,
-        assignment_id: of.id,
-        user_id: users[0].id,
+        subject: ReviewSubject::Assignment { id: of.id, user: users[0].id, directory_group: of.directory_group_id },
         role: roles[0].summary(),
         organization: Some(iam_model::organization::OrganizationSummary { id: leaf.id, name: leaf.name.to_string() }),
         expires_at: None,
-        assignment_created_at: of.created_at,
+        granted_at: of.created_at,
         granted_by: None,
-        directory_group_id: of.directory_group_id,
         last_login_at: users[0].last_login_at,
         decided: None,
         outcome: None,
     };
-    assert_eq!(items[0], ListedReviewItem { item: expected, user: users[0].summary() });
+    assert_eq!(items[0], ListedReviewItem { item: expected, user: Some(users[0].summary()) });
     let review = begin(&world, new_review(&world, &acme, None)).await;
     let all = world.store.all_access_review_items(acme.id, review.id, None).await.unwrap();
     for listed in all {
-        let of = assignments.iter().find(|it| it.id == listed.item.assignment_id).unwrap();
+        let of = assignments.iter().find(|it| Some(it.id) == listed.item.subject.assignment()).unwrap();
         let item = listed.item;
         let place = item.organization.map(|place| place.id);
-        let frozen = (item.expires_at, item.granted_by, item.directory_group_id, place);
+        let frozen = (item.expires_at, item.granted_by, item.subject.directory_group(), place);
         assert_eq!(frozen, (of.expires_at, of.created_by, of.directory_group_id, of.organization_id));
+    }
+}
+
+/// The items of a review are also the eligibilities of its organization and below, for its roles and naming its users,
+/// that have not expired at the exact millisecond of its beginning. They are counted with the assignments.
+pub async fn live_eligibilities_of_the_place_are_frozen(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let root = world.organization(&acme, "root").await;
+    let leaf = world.below(&root, "leaf").await;
+    let roles = [world.role(&acme, "CLERK", &["users:read"]).await, world.role(&acme, "COOK", &["roles:read"]).await];
+    let seen = User { last_login_at: Some(world.now()), ..world.new_user(&acme, "ada@example.com") };
+    let users = [world.add(seen).await, world.user(&acme, "bob@example.com").await];
+    let mut eligibilities = Vec::new();
+    for (millis, place) in [(0, None), (1, Some(&root)), (2, Some(&leaf))] {
+        for (role, eligible) in
+            [(0, Eligible::User(users[0].id)), (1, Eligible::User(users[1].id)), (0, Eligible::HoldersOf(roles[1].id))]
+        {
+            let expires_at = (role == 1).then(|| world.now() + TimeDelta::milliseconds(millis));
+            let created_by = (millis == 1).then(|| world.id());
+            let new = new_eligibility(&world, &roles[role], place, eligible);
+            eligibilities.push(add_eligibility(&world, Eligibility { expires_at, created_by, ..new }).await);
+        }
+    }
+    let foreign = world.role(&other, "CLERK", &["users:read"]).await;
+    add_eligibility(&world, new_eligibility(&world, &foreign, None, Eligible::HoldersOf(foreign.id))).await;
+    let assignment = world.give(&users[0], &roles[0], Some(&leaf)).await;
+    world.clock.advance(TimeDelta::milliseconds(1));
+    let is_below = |place: Option<&Organization>, organization: Option<iam_model::id::OrganizationId>| {
+        place.is_none_or(|place| organization == Some(place.id) || (place.id == root.id && organization.is_some()))
+    };
+    for place in [None, Some(&root), Some(&leaf)] {
+        for role_ids in [vec![], vec![roles[0].id], vec![roles[1].id]] {
+            for user_ids in [vec![], vec![users[0].id], vec![world.id(), users[1].id]] {
+                let review = AccessReview { role_ids: role_ids.clone(), user_ids, ..new_review(&world, &acme, place) };
+                let is_item = |it: &&Eligibility| {
+                    it.is_live(world.now()) && review.is_about_eligibility(it) && is_below(place, it.organization_id)
+                };
+                let items_of: Vec<&Eligibility> = eligibilities.iter().filter(is_item).collect();
+                let mut expected = sorted(items_of, |it| AccessReviewItemId::from(it.id));
+                if review.is_about(assignment.role_id, assignment.user_id) {
+                    expected.push(assignment.id.into());
+                    expected.sort();
+                }
+                let count = async |locks: &mut dyn iam_model::store::TransactionReads| {
+                    locks.count_items_of(&review, 2).await.unwrap()
+                };
+                assert_eq!(world.locked(acme.id, count).await, 2.min(expected.len() as u64));
+                let review = begin(&world, review).await;
+                assert_eq!(ids(items(&world, &review).await), expected, "{review:?}");
+            }
+        }
+    }
+    let review = begin(&world, new_review(&world, &acme, None)).await;
+    let items = items(&world, &review).await;
+    for (number, user, place) in [(0, Some(&users[0]), None), (3, Some(&users[0]), Some(&root)), (8, None, Some(&leaf))]
+    {
+        let of = &eligibilities[number];
+        let listed = items.iter().find(|listed| listed.item.id() == AccessReviewItemId::from(of.id)).unwrap();
+        let summary = |place: &Organization| iam_model::organization::OrganizationSummary {
+            id: place.id,
+            name: place.name.to_string(),
+        };
+        let expected = AccessReviewItem {
+            review_id: review.id,
+            subject: ReviewSubject::Eligibility { id: of.id, eligible: of.eligible },
+            role: roles[0].summary(),
+            organization: place.map(summary),
+            expires_at: None,
+            granted_at: of.created_at,
+            granted_by: of.created_by,
+            last_login_at: user.and_then(|user| user.last_login_at),
+            decided: None,
+            outcome: None,
+        };
+        assert_eq!(listed, &ListedReviewItem { item: expected, user: user.map(User::summary) });
+    }
+}
+
+/// A decision about an eligibility is read back, counted and completed like one about an assignment. The item stays
+/// when the eligibility and its role are gone.
+pub async fn eligibilities_are_decided_like_assignments(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "CLERK", &["users:read"]).await;
+    let held = world.role(&tenant, "COOK", &["roles:read"]).await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    world.give(&user, &held, None).await;
+    let mut eligibilities = Vec::new();
+    for eligible in [Eligible::User(user.id), Eligible::HoldersOf(held.id)] {
+        eligibilities.push(add_eligibility(&world, new_eligibility(&world, &role, None, eligible)).await);
+    }
+    let review = begin(&world, new_review(&world, &tenant, None)).await;
+    let before = items(&world, &review).await;
+    assert_eq!(before.len(), 3);
+    let of = |id: AccessReviewItemId| before.iter().find(|listed| listed.item.id() == id).unwrap();
+    let sleeping: Vec<_> = eligibilities.iter().map(|eligibility| of(eligibility.id.into())).collect();
+    for listed in &before {
+        world.commit(tenant.id, deciding(&listed.item, decided(&world, ReviewDecision::Revoke))).await;
+    }
+    assert_eq!(progress(&world, &review).await, ReviewProgress::of(3, 0, 3));
+    let revoked = world.locked(tenant.id, async |locks| locks.items_to_revoke(review.id).await.unwrap()).await;
+    assert_eq!(revoked, before.iter().map(|listed| listed.item.subject).collect::<Vec<_>>());
+    let delete = iam_model::change::EligibilityChange::Delete { eligibilities, reason: None };
+    world.commit(tenant.id, delete).await;
+    world.commit(tenant.id, iam_model::change::RoleChange::Delete(role)).await;
+    world.commit(tenant.id, completing(&world, &review, &[sleeping[0].item.id()])).await;
+    let after = items(&world, &review).await;
+    for listed in &after {
+        let is_gone = listed.item.id() == sleeping[0].item.id();
+        let expected = if is_gone { ReviewOutcome::Gone } else { ReviewOutcome::Revoked };
+        assert_eq!(listed.item.outcome, Some(expected));
+        let former = of(listed.item.id());
+        assert_eq!(
+            (listed.item.subject, &listed.item.role, &listed.user),
+            (former.item.subject, &former.item.role, &former.user)
+        );
     }
 }
 
@@ -269,7 +387,7 @@ pub async fn items_do_not_change_later(store: Arc<dyn Store>) {
     let update = iam_model::change::UserChange::Update { before: user, after: renamed.clone(), grants: None };
     world.commit(tenant.id, update).await;
     let after = items(&world, &review).await;
-    assert_eq!(after, [ListedReviewItem { user: renamed.summary(), ..before[0].clone() }]);
+    assert_eq!(after, [ListedReviewItem { user: Some(renamed.summary()), ..before[0].clone() }]);
 }
 
 /// A decision replaces an earlier one, and is counted. It changes no other item, and not the item of another review of
@@ -298,7 +416,7 @@ pub async fn decisions_are_read_back_and_counted(store: Arc<dyn Store>) {
     ];
     assert_eq!(after, expected);
     let revoked = world.locked(tenant.id, async |locks| locks.items_to_revoke(review.id).await.unwrap()).await;
-    assert_eq!(revoked, [(before[1].assignment_id, before[1].user_id)]);
+    assert_eq!(revoked, [before[1].subject]);
     assert_eq!(progress(&world, &other).await, ReviewProgress::of_new(3));
     let both = world.store.access_review_progress(tenant.id, &[other.id, review.id]).await.unwrap();
     assert_eq!(sorted(both, |(id, progress)| (id, progress.undecided)), [(review.id, 1), (other.id, 3)]);
@@ -311,7 +429,8 @@ pub async fn a_closed_review_does_not_change(store: Arc<dyn Store>) {
     let other = world.tenant("other").await;
     let (first, items) = with_items(&world, &tenant, 1).await;
     let second = begin(&world, new_review(&world, &tenant, None)).await;
-    let missing = AccessReviewItem { assignment_id: world.id(), ..items[0].clone() };
+    let subject = ReviewSubject::Assignment { id: world.id(), user: world.id(), directory_group: None };
+    let missing = AccessReviewItem { subject, ..items[0].clone() };
     let decision = decided(&world, ReviewDecision::Revoke);
     assert!(world.try_commit(tenant.id, [deciding(&missing, decision.clone())]).await.is_err());
     assert!(world.try_commit(other.id, [deciding(&items[0], decision.clone())]).await.is_err());
@@ -341,7 +460,7 @@ pub async fn completed_items_have_outcomes(store: Arc<dyn Store>) {
         world.commit(tenant.id, deciding(item, decided(&world, decision))).await;
     }
     world.tick();
-    let (closer, gone) = (world.id(), vec![before[2].assignment_id, before[3].assignment_id]);
+    let (closer, gone) = (world.id(), vec![before[2].id(), before[3].id()]);
     let after = review.closed(AccessReviewStatus::Completed, world.now(), Some(closer));
     let progress = progress(&world, &review).await;
     let complete = AccessReviewChange::Complete { before: review.clone(), after: after.clone(), progress, gone };
@@ -417,14 +536,14 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
     }
 }
 
-/// Items are sorted by the identifier of the assignment, and can be filtered by the decision.
+/// Items are sorted by their identifiers, and can be filtered by the decision.
 pub async fn items_page_count_and_filter(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let (review, before) = with_items(&world, &tenant, 8).await;
     begin(&world, new_review(&world, &tenant, None)).await;
     let expected = items(&world, &review).await;
-    assert!(expected.is_sorted_by_key(|listed| listed.item.assignment_id));
+    assert!(expected.is_sorted_by_key(|listed| listed.item.id()));
     let page = async |filter, page| world.store.access_review_items(tenant.id, review.id, filter, page).await.unwrap();
     assert_pages(&expected, async |request| page(None, request).await).await;
     for (number, item) in before.iter().enumerate() {
@@ -438,8 +557,7 @@ pub async fn items_page_count_and_filter(store: Arc<dyn Store>) {
         (ReviewItemFilter::Revoke, vec![1, 2, 4, 5]),
         (ReviewItemFilter::Undecided, vec![6, 7]),
     ] {
-        let expected: Vec<AssignmentId> =
-            expected.into_iter().map(|number: usize| before[number].assignment_id).collect();
+        let expected: Vec<AccessReviewItemId> = expected.into_iter().map(|number: usize| before[number].id()).collect();
         let found = page(Some(filter), everything()).await;
         assert_eq!((found.total, ids(found.items)), (expected.len() as u64, expected.clone()), "{filter}");
         let all = world.store.all_access_review_items(tenant.id, review.id, Some(filter)).await.unwrap();
@@ -474,9 +592,10 @@ pub async fn a_review_with_many_items_is_completed(store: Arc<dyn Store>) {
     assert_eq!(progress(&world, &review).await, ReviewProgress::of(500, 0, 500));
     let mut work = world.begin(&World::system(tenant.id)).await;
     let all = work.reads().items_to_revoke(review.id).await.unwrap();
-    let all: Vec<AssignmentId> = all.into_iter().map(|(id, _)| id).collect();
+    let assignments: Vec<AssignmentId> = all.iter().filter_map(|subject| subject.assignment()).collect();
+    let all: Vec<AccessReviewItemId> = all.into_iter().map(ReviewSubject::item_id).collect();
     assert_eq!(all, ids(before));
-    let grants = work.reads().grants(GrantQuery::Each(&all)).await.unwrap();
+    let grants = work.reads().grants(GrantQuery::Each(&assignments)).await.unwrap();
     assert_eq!(grants.len(), 500);
     work.apply(AssignmentChange::Revoke { grants, reason: None }).await.unwrap();
     let gone = &all[..250];

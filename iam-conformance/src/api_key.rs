@@ -96,7 +96,9 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let role = world.role(&tenant, "READER", &["users:read"]).await;
     let branch = world.organization(&tenant, "branch").await;
     let given = world.new_assignment(&ada, &role, None);
-    world.assign(Assignment { directory_group_id: Some(world.id()), ..given }, &role).await;
+    let (directory_group_id, access_request_id) = (Some(world.id()), Some(world.id()));
+    let expires_at = Some(world.now() + TimeDelta::days(1));
+    world.assign(Assignment { expires_at, directory_group_id, access_request_id, ..given }, &role).await;
     for (user, organization) in [(&ada, Some(&branch)), (&bob, None)] {
         world.give(user, &role, organization).await;
     }

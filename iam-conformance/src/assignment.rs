@@ -13,7 +13,7 @@ use iam_model::assignment::{
 use iam_model::change::{AssignmentChange, RoleChange, UserChange};
 use iam_model::clock::Timestamp;
 use iam_model::history::Past;
-use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{AccessRequestId, AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
@@ -46,6 +46,7 @@ pub async fn grants_show_role_and_organization(store: Arc<dyn Store>) {
         expires_at: Some(world.now() - TimeDelta::seconds(1)),
         created_by: Some(other.id),
         directory_group_id: Some(world.id()),
+        access_request_id: Some(world.id()),
         ..world.new_assignment(&user, auditor, None)
     };
     let expired = world.assign(expired, auditor).await;
@@ -211,6 +212,7 @@ pub async fn one_change_creates_many_assignments(store: Arc<dyn Store>) {
                 let assign = move |user| Assignment {
                     expires_at,
                     directory_group_id: expires_at.map(|_| world.id()),
+                    access_request_id: expires_at.map(|_| world.id()),
                     ..world.new_assignment(user, role, organization)
                 };
                 users.iter().map(assign)
@@ -336,6 +338,81 @@ pub async fn the_group_of_an_assignment_is_set_changed_and_removed(store: Arc<dy
     assert_eq!(found, Assignment { expires_at: moment, ..bystander });
 }
 
+/// The mark of an access request stays when the expiry of its assignment changes. It is shown by every read, also by
+/// lists, and finds the assignment.
+pub async fn assignments_of_access_requests_are_found(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let (ada, bob) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "bob@example.com").await);
+    let branch = world.organization(&tenant, "branch").await;
+    let [first, second, unknown]: [AccessRequestId; 3] = std::array::from_fn(|_| world.id());
+    let expires_at = Some(world.now() + TimeDelta::days(1));
+    let mut assignments = Vec::new();
+    for (user, organization, request) in [
+        (&ada, None, Some(first)),
+        (&bob, None, Some(first)),
+        (&ada, Some(branch.id), Some(second)),
+        (&bob, Some(branch.id), None),
+    ] {
+        world.tick();
+        let access_request_id = request;
+        let assignment = world.new_assignment(user, &role, organization);
+        let assignment = Assignment { expires_at, access_request_id, ..assignment };
+        assignments.push(world.assign(assignment, &role).await);
+    }
+    let before = assignments[2].clone();
+    let expires_at = Some(world.now() + TimeDelta::hours(1));
+    world.commit(tenant.id, expiring(&before, &role, expires_at)).await;
+    assignments[2] = Assignment { expires_at, ..before };
+    assignments.reverse();
+    for (requests, expected) in [
+        (vec![first], vec![2, 3]),
+        (vec![second, unknown], vec![1]),
+        (vec![unknown, first, second, first], vec![1, 2, 3]),
+    ] {
+        let found = world.grants(tenant.id, GrantQuery::OfAccessRequests(&requests)).await;
+        let found: Vec<Assignment> = found.into_iter().map(|grant| grant.assignment).collect();
+        let expected: Vec<Assignment> = expected.into_iter().map(|number: usize| assignments[number].clone()).collect();
+        assert_eq!(found, expected);
+        assert_eq!(world.grants(other.id, GrantQuery::OfAccessRequests(&requests)).await, []);
+    }
+    let listed = list(&world, &tenant, &AssignmentFilter::default(), &VisibleScope::Tenant).await;
+    let listed: Vec<Assignment> = listed.into_iter().map(|listed| listed.assignment).collect();
+    assert_eq!(listed, assignments);
+    let (now, until) = (world.now(), world.now() + TimeDelta::hours(2));
+    let soon = world.store.expiring_assignments(tenant.id, &VisibleScope::Tenant, now, until, 10).await.unwrap();
+    let soon: Vec<Assignment> = soon.into_iter().map(|listed| listed.assignment).collect();
+    assert_eq!(soon, assignments[1..2]);
+}
+
+/// The assignment of an elevation is written like another one: once in its context, with a role that exists.
+pub async fn an_elevation_begins_with_its_assignment(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let branch = world.organization(&tenant, "branch").await;
+    let activating = |assignment: &Assignment| AssignmentChange::Activate {
+        grant: Box::new(Grant { assignment: assignment.clone(), role: Arc::new(role.clone()), organization: None }),
+        approved_by: vec![user.id],
+    };
+    let elevation = Assignment {
+        expires_at: Some(world.now() + TimeDelta::milliseconds(1)),
+        access_request_id: Some(world.id()),
+        ..world.new_assignment(&user, &role, Some(branch.id))
+    };
+    world.commit(tenant.id, activating(&elevation)).await;
+    let found = world.store.grants_of(tenant.id, &[user.id]).await.unwrap();
+    assert_eq!(found.into_iter().map(|grant| grant.assignment).collect::<Vec<_>>(), std::slice::from_ref(&elevation));
+    let again = Assignment { id: world.id(), ..elevation.clone() };
+    let refused = world.try_commit(tenant.id, [activating(&again).into()]).await;
+    assert_conflict(&refused, Constraint::RoleAssignment);
+    let nowhere = Assignment { id: world.id(), organization_id: Some(world.id()), ..elevation };
+    let refused = world.try_commit(tenant.id, [activating(&nowhere).into()]).await;
+    assert_conflict(&refused, Constraint::Reference);
+}
+
 /// One change updates many assignments, each to an expiry and a group of its own, and ends a version of each of them. If
 /// one does not exist, the change updates none.
 pub async fn one_change_updates_many_assignments(store: Arc<dyn Store>) {
@@ -449,6 +526,8 @@ pub async fn every_grant_query_finds_its_assignments(store: Arc<dyn Store>) {
         GrantQuery::OfRole(unknown_role),
         GrantQuery::In(world.id()),
         GrantQuery::OfDirectory(world.id()),
+        GrantQuery::OfAccessRequests(&[]),
+        GrantQuery::OfAccessRequests(&[world.id()]),
         GrantQuery::Each(&[]),
         GrantQuery::At(&[]),
         GrantQuery::At(&[GrantContext { user: unknown_user, role: buyer.id, organization: None }]),

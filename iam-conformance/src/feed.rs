@@ -11,8 +11,8 @@ use iam_model::assignment::Assignment;
 use iam_model::audit::log_id;
 use iam_model::challenge::{Challenge, ChallengePurpose};
 use iam_model::change::{
-    ApiKeyChange, AssignmentChange, ChallengeChange, Change, FactorChange, RoleChange, SessionChange, TenantChange,
-    UserChange,
+    AccessRequestChange, ApiKeyChange, AssignmentChange, ChallengeChange, Change, FactorChange, RoleChange,
+    SessionChange, TenantChange, UserChange,
 };
 use iam_model::factor::{AuthenticationMethod, Factor};
 use iam_model::organization::{Organization, OrganizationStatus};
@@ -26,6 +26,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;
 
+use crate::access_request::new_request;
 use crate::world::{World, assigning, create, expiring, new_api_key, new_passkey, new_totp, requiring, update};
 
 /// The feed reports a user when its status changes, when it gets or loses a role, and when the expiry of an
@@ -46,7 +47,10 @@ pub async fn changed_users_are_reported(store: Arc<dyn Store>) {
     let tomorrow = Some(world.now() + TimeDelta::days(1));
     expect_reported(&mut *feed, expiring(&assignment, &role, tomorrow).into()).await;
     let grants = world.grants(tenant.id, GrantQuery::OfUser(user.id)).await;
-    expect_reported(&mut *feed, AssignmentChange::Revoke { grants, reason: None }.into()).await;
+    expect_reported(&mut *feed, AssignmentChange::Revoke { grants: grants.clone(), reason: None }.into()).await;
+    let grant = grants.into_iter().next().unwrap();
+    expect_reported(&mut *feed, AssignmentChange::Activate { grant: Box::new(grant), approved_by: Vec::new() }.into())
+        .await;
     let after = User { status: UserStatus::Inactive, ..user.clone() };
     expect_reported(&mut *feed, UserChange::Delete { before: user.clone(), after }.into()).await;
 }
@@ -281,8 +285,10 @@ pub async fn changes_without_effect_on_rights_are_not_reported(store: Arc<dyn St
     let session = Session { authenticated_at: world.now(), ..session };
     world.commit(tenant.id, SessionChange::StepUp { session, method: AuthenticationMethod::Password }).await;
     let renamed = User { first_name: "Augusta".parse().unwrap(), ..user.clone() };
-    let rename = UserChange::Update { before: user, after: renamed, grants: None };
+    let rename = UserChange::Update { before: user, after: renamed.clone(), grants: None };
     world.commit(tenant.id, rename).await;
+    let request = new_request(&world, &renamed, None);
+    world.commit(tenant.id, AccessRequestChange::Create(Box::new(request))).await;
     world.permission(&tenant, "orders:read").await;
     let organization = world.organization(&tenant, "root").await;
     let renamed = Organization { name: "Another".parse().unwrap(), ..organization.clone() };

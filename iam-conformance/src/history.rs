@@ -26,7 +26,9 @@ pub async fn past_assignments_are_kept(store: Arc<dyn Store>) {
     let (ada, bob) = (world.user(&tenant, "a@example.com").await, world.user(&tenant, "b@example.com").await);
     let first = world.new_assignment(&ada, &role, Some(organization.id));
     let (created_by, directory_group_id) = (Some(bob.id), Some(world.id()));
-    let first = world.assign(Assignment { created_by, directory_group_id, ..first }, &role).await;
+    let (access_request_id, expires_at) = (Some(world.id()), Some(world.now() + TimeDelta::hours(1)));
+    let first = Assignment { created_by, directory_group_id, access_request_id, expires_at, ..first };
+    let first = world.assign(first, &role).await;
     let others = world.give(&bob, &role, None).await;
     world.tick();
     let (changed_at, expires_at) = (world.now(), Some(world.now() + TimeDelta::days(1)));
@@ -166,13 +168,15 @@ pub async fn assignments_are_listed_as_they_were(store: Arc<dyn Store>) {
     let in_branch = Assignment {
         expires_at: Some(world.now() + TimeDelta::seconds(2)),
         directory_group_id: Some(world.id()),
+        access_request_id: Some(world.id()),
         ..world.new_assignment(&bob, &writer, Some(branch.id))
     };
     let in_branch = world.assign(in_branch, &writer).await;
     let then = world.now();
     world.tick();
     let later = world.give(&bob, &reader, None).await;
-    let longer = Assignment { expires_at: None, directory_group_id: Some(world.id()), ..in_branch.clone() };
+    let expires_at = Some(world.now() + TimeDelta::days(1));
+    let longer = Assignment { expires_at, directory_group_id: Some(world.id()), ..in_branch.clone() };
     world.commit(tenant.id, updating(&in_branch, &writer, &longer)).await;
     world.tick();
     let expired_at = world.now();

@@ -16,14 +16,17 @@
     reason = "these are tests: they fail by panicking"
 )]
 
+pub mod access_request;
 pub mod access_review;
 pub mod account;
+pub mod activation;
 pub mod api_key;
 pub mod assignment;
 pub mod audit;
 pub mod credential;
 pub mod directory;
 pub mod domain;
+pub mod eligibility;
 pub mod erasure;
 pub mod factor;
 pub mod feed;
@@ -208,6 +211,7 @@ macro_rules! conformance_cases {
                 a_lineage_is_active_with_all_ancestors, a_user_holds_a_role_once_in_a_context,
                 one_change_creates_many_assignments, one_refused_assignment_refuses_all_of_a_change,
                 an_expiry_is_set_moved_and_removed, the_group_of_an_assignment_is_set_changed_and_removed,
+                assignments_of_access_requests_are_found, an_elevation_begins_with_its_assignment,
                 one_change_updates_many_assignments, revoked_assignments_are_gone,
                 every_grant_query_finds_its_assignments, deciding_grants_are_found, grants_are_found_by_their_whole_context,
                 assignments_expire_to_the_millisecond, expiring_assignments_are_found_by_their_expiry,
@@ -285,12 +289,27 @@ macro_rules! conformance_cases {
                 one_of_concurrent_logins_by_email_succeeds, a_login_by_email_comes_before_a_suspension_or_fails,
                 a_login_by_email_leaves_a_newer_message_as_it_is;
             access_review: a_review_is_read_back, a_review_of_a_missing_place_is_refused,
-                live_assignments_of_the_place_are_frozen, items_do_not_change_later,
+                live_assignments_of_the_place_are_frozen, live_eligibilities_of_the_place_are_frozen,
+                eligibilities_are_decided_like_assignments, items_do_not_change_later,
                 decisions_are_read_back_and_counted, a_closed_review_does_not_change, completed_items_have_outcomes,
                 list_pages_counts_and_filters, list_stays_within_the_visible_scope, items_page_count_and_filter,
                 a_review_with_many_items_is_completed, a_review_is_closed_once_by_concurrent_tasks,
                 a_review_is_decided_and_completed_by_several_people, a_review_outlives_its_organization,
                 the_oldest_reviews_of_a_status_are_removed;
+            eligibility: an_eligibility_is_read_back, references_to_another_tenant_are_refused, changes_are_read_back,
+                deleted_eligibilities_are_gone, a_named_role_is_not_deleted, list_pages_and_counts,
+                list_stays_within_the_visible_scope, eligibilities_of_users_and_roles_are_found,
+                a_unit_of_work_reads_its_own_changes, changes_are_recorded;
+            access_request: a_request_is_read_back, references_to_another_tenant_are_refused, changes_are_read_back,
+                list_filters_by_every_field, list_stays_within_the_scope, requests_to_decide_are_found,
+                many_roles_may_decide, list_pages_and_counts, open_requests_of_a_user_are_found,
+                due_requests_are_found, tenants_with_due_requests_are_listed_once,
+                the_oldest_closed_requests_of_a_user_are_removed, a_unit_of_work_reads_its_own_changes;
+            activation: one_of_concurrent_requests_is_open, concurrent_requests_stay_within_the_maximum,
+                concurrent_eligibilities_stay_within_the_maximum, concurrent_approvals_give_one_assignment,
+                an_approval_or_what_ends_the_request_wins, an_approval_comes_before_a_suspension_or_fails,
+                an_ordinary_assignment_and_an_approval_give_one_assignment,
+                concurrent_sweepers_advance_each_request_once, closed_requests_of_a_user_are_bounded;
             race: one_of_concurrent_requests_gets_the_email, one_of_concurrent_requests_gets_the_external_id,
                 concurrent_requests_stay_within_the_quota,
                 concurrent_assignments_stay_within_the_quota_of_their_user,

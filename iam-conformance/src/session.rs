@@ -91,7 +91,9 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let branch = world.below(&root, "branch").await;
     let auditor = named(&roles, "AUDITOR");
     let given = world.new_assignment(&user, auditor, None);
-    world.assign(Assignment { directory_group_id: Some(world.id()), ..given }, auditor).await;
+    let (directory_group_id, access_request_id) = (Some(world.id()), Some(world.id()));
+    let expires_at = Some(world.now() + TimeDelta::days(1));
+    world.assign(Assignment { expires_at, directory_group_id, access_request_id, ..given }, auditor).await;
     world.tick();
     world.give(&user, named(&roles, "MEMBER"), Some(&branch)).await;
     world.give_until(&user, &bare_role, Some(&root), Some(world.now())).await;

@@ -297,6 +297,7 @@ impl World {
             created_at: self.now(),
             created_by: None,
             directory_group_id: None,
+            access_request_id: None,
         }
     }
 

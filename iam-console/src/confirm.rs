@@ -4,6 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use iam_axum::Problem;
+use iam_core::access_request::AccessRequests;
 use iam_core::assignment::Assignments;
 use iam_core::directory::Directories;
 use iam_core::organization::Organizations;
@@ -41,6 +42,13 @@ impl Attempt {
 
     pub(crate) fn confirmed_if(console: &Console, is_confirmed: bool) -> Self {
         if is_confirmed { Self::Change(console.iam.clone()) } else { Self::Trial(Box::new(console.iam.trial())) }
+    }
+
+    pub(crate) fn access_requests(&self) -> AccessRequests<'_> {
+        match self {
+            Self::Change(iam) => iam.access_requests(),
+            Self::Trial(trial) => trial.access_requests(),
+        }
     }
 
     pub(crate) fn assignments(&self) -> Assignments<'_> {

@@ -30,7 +30,8 @@ pub(crate) struct Effects {
 
 /// A user with the rights that it would gain or lose.
 struct Affected {
-    id: UserId,
+    /// The page of the user, below the path of the console.
+    address: String,
     name: String,
     rights: Vec<Rights>,
 }
@@ -87,10 +88,14 @@ impl Effects {
             from: Some(from).filter(|from| *from > now),
             until,
         };
-        let affected = by_user.into_iter().map(|(id, groups)| Affected {
-            id,
-            name: names.user(id),
-            rights: groups.into_iter().map(rights).collect(),
+        let affected = by_user.into_iter().map(|(id, groups)| {
+            // Who may not see users can be affected itself.
+            let is_unseen = names.known_user(id).is_none() && caller.user() == Some(id);
+            Affected {
+                address: if is_unseen { "/account".to_owned() } else { format!("/users/{id}") },
+                name: if is_unseen { english::YOU.to_owned() } else { names.user(id) },
+                rights: groups.into_iter().map(rights).collect(),
+            }
         });
         let affected: Vec<Affected> = affected.collect();
         let others = preview.users.saturating_sub(affected.len().try_into().unwrap_or(u64::MAX));

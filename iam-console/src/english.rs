@@ -6,12 +6,14 @@
 //! Messages about a refused call come from the services, as in the API.
 
 mod access;
+mod access_requests;
 mod access_reviews;
 mod account;
 mod assignments;
 mod audit;
 mod directories;
 mod domains;
+mod eligibilities;
 mod identity_providers;
 mod import;
 mod invitations;
@@ -25,12 +27,14 @@ mod users;
 mod webhooks;
 
 pub(crate) use self::access::*;
+pub(crate) use self::access_requests::*;
 pub(crate) use self::access_reviews::*;
 pub(crate) use self::account::*;
 pub(crate) use self::assignments::*;
 pub(crate) use self::audit::*;
 pub(crate) use self::directories::*;
 pub(crate) use self::domains::*;
+pub(crate) use self::eligibilities::*;
 pub(crate) use self::identity_providers::*;
 pub(crate) use self::import::*;
 pub(crate) use self::invitations::*;

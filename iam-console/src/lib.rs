@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod access_requests;
 mod access_reviews;
 mod account;
 mod activity;
@@ -14,7 +15,9 @@ mod day;
 mod device;
 mod directories;
 mod domains;
+mod duration;
 mod effects;
+mod eligibilities;
 mod english;
 mod errand;
 mod form;
@@ -95,7 +98,9 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(keys::routes())
         .merge(invitations::routes())
         .merge(audit::routes())
+        .merge(access_requests::routes())
         .merge(access_reviews::routes())
+        .merge(eligibilities::routes())
         .merge(webhooks::routes())
         .merge(domains::routes())
         .merge(identity_providers::routes())

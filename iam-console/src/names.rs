@@ -52,6 +52,11 @@ impl Names {
         Ok(self)
     }
 
+    /// Returns the name of a user; `None` if the caller may not see the user.
+    pub(crate) fn known_user(&self, id: UserId) -> Option<&str> {
+        self.users.get(&id).map(String::as_str)
+    }
+
     /// Returns the name of a user, or its id if the caller may not see the user.
     pub(crate) fn user(&self, id: UserId) -> String {
         self.users.get(&id).cloned().unwrap_or_else(|| id.to_string())

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::TimeDelta;
 use iam_axum::Problem;
+use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, ListedAccessRequest};
 use iam_core::api_key::ApiKey;
 use iam_core::assignment::ListedAssignment;
 use iam_core::clock::Timestamp;
@@ -34,6 +35,7 @@ struct Overview {
     session: Option<Session>,
     /// Each role, with where it is held.
     roles: Vec<(String, String)>,
+    elevated: Elevated,
     /// `None` if the caller may not see any user.
     users: Option<[(UserStatus, u64); 3]>,
     /// `None` if the caller may not read the audit log.
@@ -71,6 +73,30 @@ impl Linked {
         });
         let linked = Self { holders: holders.collect(), is_cut: found.truncated };
         Ok((linked.is_cut || !linked.holders.is_empty()).then_some(linked))
+    }
+}
+
+/// What access requests give and ask for.
+struct Elevated {
+    /// The person's own requests that are in force.
+    own: Vec<ListedAccessRequest>,
+    /// How many requests wait for the decision of the person.
+    to_decide: u64,
+}
+
+impl Elevated {
+    async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {
+        let (requests, all) = (iam.access_requests(), AccessRequestFilter::default());
+        let own = AccessRequestFilter { status: Some(AccessRequestStatus::Active), user: caller.user(), ..all };
+        let waiting = AccessRequestFilter { to_decide: true, ..all };
+        Ok(Self {
+            own: requests.list(caller, &own, PageRequest::default()).await?.items,
+            to_decide: requests.list(caller, &waiting, PageRequest::new(1, 1)?).await?.total,
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.to_decide == 0
     }
 }
 
@@ -189,9 +215,11 @@ pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
     let roles = roles.collect();
     let users = users_by_status(&console.iam, &signed_in.caller).await?;
     let is_new = is_new(&console.iam, &signed_in.caller, users.as_ref().map(|counts| &counts[..])).await?;
+    let elevated = Elevated::read(&console.iam, &signed_in.caller).await?;
     let activity = Activity::read(&console.iam, &signed_in.caller).await?;
     let linked = Linked::read(&console.iam, &signed_in.caller).await?;
     let ending = Ending::read(&console.iam, &signed_in.caller).await?;
     let log = LogLag::read(&console.iam, &signed_in.caller).await?;
-    page(StatusCode::OK, &Overview { frame, session, roles, users, activity, linked, ending, log, is_new, me })
+    let shown = Overview { frame, session, roles, elevated, users, activity, linked, ending, log, is_new, me };
+    page(StatusCode::OK, &shown)
 }

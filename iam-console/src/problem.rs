@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use iam_axum::{Context, Kind, Problem};
 use iam_core::session::Me;
-use iam_core::{Error, FieldError, Forbidden, RequestContext};
+use iam_core::{Error, FieldError, Forbidden, RequestContext, Unauthenticated};
 use serde::Deserialize;
 
 use crate::cookie::SessionCookie;
@@ -194,9 +194,13 @@ pub(crate) async fn refused_form<T: Template>(
     refused(error, &shown)
 }
 
-/// Whether an error asks the person to authenticate.
+/// Whether an error asks the person to authenticate. No further proof mends a session that began by an e-mail.
 fn asks_for_proof(error: &Error) -> bool {
-    matches!(error, Error::Unauthenticated(_) | Error::Forbidden(Forbidden::SecondFactorRequired))
+    match error {
+        Error::Unauthenticated(Unauthenticated::ByEmail { .. }) => false,
+        Error::Unauthenticated(_) | Error::Forbidden(Forbidden::SecondFactorRequired) => true,
+        _ => false,
+    }
 }
 
 /// Returns a value that a person has typed, or adds its error to the errors of the form.

@@ -11,6 +11,11 @@ pub(crate) async fn held<const N: usize>(
     permissions: [Permission; N],
 ) -> Result<[bool; N], Error> {
     let question = |permission| Question { permission, organization, user: None, at: None };
-    let mut decisions = iam.access().check_all(caller, &permissions.map(question)).await?.into_iter();
+    let decisions = match iam.access().check_all(caller, &permissions.map(question)).await {
+        // A caller that holds nothing in an organization is not told that it exists.
+        Err(Error::About { error, .. }) if matches!(*error, Error::NotFound(_)) => return Ok([false; N]),
+        decisions => decisions?,
+    };
+    let mut decisions = decisions.into_iter();
     Ok(std::array::from_fn(|_| decisions.next().is_some_and(|decision| decision.is_allowed())))
 }

@@ -4,6 +4,7 @@
 #[macro_use]
 mod doctest_setup;
 pub mod access;
+pub mod access_request;
 pub mod access_review;
 pub mod api_key;
 pub mod assignment;
@@ -19,6 +20,7 @@ pub mod directory;
 mod directory_requests;
 mod distinct;
 pub mod domain;
+pub mod eligibility;
 pub mod email_login;
 mod engine;
 pub mod factor;
@@ -70,9 +72,9 @@ pub use iam_model::change::{AuditBatch, Change};
 pub use iam_model::context::{Actor, Author, CorrelationId, Impersonator, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
-    AccessReviewId, ApiKeyId, AssignmentId, AuditEntryId, DirectoryGroupId, DirectoryId, DomainId, FactorId,
-    IdentityId, IdentityProviderId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId, PermissionId,
-    RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
+    AccessRequestId, AccessReviewId, AccessReviewItemId, ApiKeyId, AssignmentId, AuditEntryId, DirectoryGroupId,
+    DirectoryId, DomainId, EligibilityId, FactorId, IdentityId, IdentityProviderId, InvalidId, InvitationId, KeyId,
+    LinkId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
 };
 pub use iam_model::store::{
     ChangeFeed, FeedNotification, HostTransaction, Schema, Store, Transaction, TransactionReads,

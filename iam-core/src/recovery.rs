@@ -16,6 +16,7 @@ use crate::access::Subject;
 use crate::api_key::revoke_keys_known_to_owner;
 use crate::caller::Caller;
 use crate::credential::replace_password;
+use crate::eligibility::with_sleeping;
 use crate::engine::Engine;
 use crate::guard::confirmed_factors;
 use crate::hashing::Share;
@@ -73,7 +74,8 @@ impl Recovery<'_> {
     }
 
     /// Sends a user a link with which it chooses a new password. Needs `users:update`, and everything that the user's
-    /// roles permit: a caller that also reads the mail of that address could use the account.
+    /// roles permit, also those for which it may ask, both by standing rights: a caller that also reads the mail of
+    /// that address could use the account.
     ///
     /// # Errors
     ///
@@ -81,16 +83,18 @@ impl Recovery<'_> {
     /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`](crate::Error::NotFound),
     /// [`Conflict::UserNotActive`].
     pub async fn start(&self, caller: &Caller, user: UserId) -> Result<()> {
-        self.0.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
+        self.0.standing(caller).rights().require_anywhere(&permission::USERS_UPDATE)?;
         self.0.require_mail()?;
         let mut work = self.0.begin(caller).await?;
-        let Subject { user, grants, .. } = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await?;
+        let Subject { user, grants, .. } =
+            Subject::lock_by_standing(&mut work, user, &permission::USERS_UPDATE).await?;
         if user.kind == UserKind::Service {
             return Err(Conflict::ServiceAccount.into());
         }
         if user.status != UserStatus::Active {
             return Err(Conflict::UserNotActive.into());
         }
+        let grants = with_sleeping(&mut work, user.id, &grants).await?;
         self.0.queue_link(&mut work, LinkFor::Password(&user), Some(grants)).await?;
         work.commit().await
     }

@@ -5,6 +5,7 @@ use iam_model::error::Result;
 use iam_model::store_error::StoreError;
 
 use crate::access::Access;
+use crate::access_request::AccessRequests;
 use crate::access_review::AccessReviews;
 use crate::api_key::ApiKeys;
 use crate::assignment::Assignments;
@@ -14,6 +15,7 @@ use crate::caller::Caller;
 use crate::credential::Credentials;
 use crate::directory::{Directories, Provisioning};
 use crate::domain::Domains;
+use crate::eligibility::Eligibilities;
 use crate::email_login::EmailLogins;
 use crate::factor::Factors;
 use crate::federation::Federation;
@@ -168,6 +170,18 @@ impl Iam {
     #[must_use]
     pub fn access_reviews(&self) -> AccessReviews<'_> {
         AccessReviews(&self.0)
+    }
+
+    /// The service for eligibilities: lets users ask for roles for a time.
+    #[must_use]
+    pub fn eligibilities(&self) -> Eligibilities<'_> {
+        Eligibilities(&self.0)
+    }
+
+    /// The service for access requests: asks for roles for a time, decides, and ends what was given.
+    #[must_use]
+    pub fn access_requests(&self) -> AccessRequests<'_> {
+        AccessRequests(&self.0)
     }
 
     /// The service for the audit log.

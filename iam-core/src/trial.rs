@@ -4,17 +4,19 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use iam_model::assignment::by_user;
-use iam_model::change::{Change, UserChange};
+use iam_model::access::VisibleScope;
+use iam_model::assignment::{RevokeReason, by_user};
+use iam_model::change::{AssignmentChange, Change, UserChange};
 use iam_model::credential::Account;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
-use iam_model::id::{OrganizationId, TenantId, UserId};
+use iam_model::id::{AccessRequestId, OrganizationId, TenantId, UserId};
 use iam_model::organization::{AffectedTree, Hierarchy, Organization};
 use iam_model::page::{MAX_LIMIT, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::preview::{Comparison, Effects, RightChange, RightChanges, SubjectBefore};
 
+use crate::access_request::AccessRequests;
 use crate::assignment::Assignments;
 use crate::caller::Caller;
 use crate::directory::Directories;
@@ -38,7 +40,7 @@ pub struct Preview {
     /// The number of users who would gain or lose a right.
     pub users: u64,
     /// The rights that they would gain or lose, at most [`MAX_PREVIEW_ROWS`]: those in places in which the caller holds
-    /// `role-assignments:read`.
+    /// `role-assignments:read`. A preview of an access request, which the caller sees, has all of them.
     pub changes: Vec<RightChange>,
     /// Whether there are more rows than that, or with more than 50,000 assignments in
     /// [`via`](RightChange::via) of all of them.
@@ -100,6 +102,22 @@ impl Trial {
         Assignments(&self.0)
     }
 
+    /// As [`Iam::access_requests`]. A new request is tried out as if it were approved at once.
+    #[must_use]
+    pub fn access_requests(&self) -> AccessRequests<'_> {
+        AccessRequests(&self.0)
+    }
+
+    /// Tries out the last approval of a PENDING access request that the caller sees, whether or not the caller may
+    /// approve it: it shows what its user would gain.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], and the conflicts of [`AccessRequests::approve`].
+    pub async fn activate(&self, caller: &Caller, id: AccessRequestId) -> Result<()> {
+        self.access_requests().try_activation(caller, id).await
+    }
+
     /// As [`Iam::directories`].
     #[must_use]
     pub fn directories(&self) -> Directories<'_> {
@@ -126,7 +144,7 @@ impl Trial {
                 Ok(Preview { refusal: Some(error), users: 0, changes: Vec::new(), truncated: false })
             }
             Err(error) => Err(error),
-            Ok(()) => self.compare(caller, Effects::of(&changes)).await,
+            Ok(()) => self.compare(caller, Effects::of(&changes), shows_all(&changes)).await,
         }
     }
 
@@ -152,7 +170,7 @@ impl Trial {
 
     /// Compares the rights of all users whom the changes affect. The users are read here, and compared beside the async
     /// threads. If the caller gives up, the comparison breaks off, and only then releases the permit of its tenant.
-    async fn compare(&self, caller: &Caller, effects: Effects) -> Result<Preview> {
+    async fn compare(&self, caller: &Caller, effects: Effects, shows_all: bool) -> Result<Preview> {
         let tenant = caller.tenant();
         let permit = Arc::new(self.0.computing.admit_preview(tenant)?);
         // The users of a preview are read from the store in many steps.
@@ -166,7 +184,10 @@ impl Trial {
         }
         let users: Vec<UserId> = users.into_iter().collect();
         let catalogue = self.catalogue(tenant).await?;
-        let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ).ok();
+        let visible_scope = match shows_all {
+            true => Some(VisibleScope::Tenant),
+            false => self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ).ok(),
+        };
         let now = self.0.now();
         let mut comparison = Comparison::new(Arc::clone(&effects), catalogue, visible_scope.as_ref(), now);
         for users in grouped(&self.0, tenant, &users).await? {
@@ -244,6 +265,22 @@ impl fmt::Debug for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Trial").field(&self.0.store.kind()).finish()
     }
+}
+
+/// Whether the changes are those of an access request alone: the user who asks for a role, and those who see the
+/// request, are shown what the role would give.
+fn shows_all(changes: &[Change]) -> bool {
+    let is_of_request = |change: &Change| {
+        matches!(
+            change,
+            Change::AccessRequest(_)
+                | Change::Mail(_)
+                | Change::Assignment(AssignmentChange::Revoke { reason: Some(RevokeReason::Expired), .. })
+        )
+    };
+    let mut others = changes.iter().filter(|change| !is_of_request(change));
+    let is_activation = |change: &Change| matches!(change, Change::Assignment(AssignmentChange::Activate { .. }));
+    others.next().is_some_and(is_activation) && others.next().is_none()
 }
 
 /// Whether an error is the answer of a rule to the change, and not about the call.

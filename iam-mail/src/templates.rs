@@ -14,11 +14,14 @@ use serde::Serialize;
 /// The templates of messages, in the language of [minijinja](https://docs.rs/minijinja), which is that of Jinja2.
 ///
 /// Each kind of message has three: `verify.subject.txt`, `verify.txt` and `verify.html`, for instance. They know `name`
-/// (of the person), `tenant`, `link`, `code` (in `login`), `expires_at`, `to`, `kind`, and `accounts`, the list of all
-/// accounts that the message is about, each with `name`, `tenant`, `link`, `code` and `expires_at`. Values in the HTML
-/// are escaped.
+/// (of the person), `tenant`, `link`, `code` (in `login`), `expires_at`, `to`, `kind`, `console`, and `accounts`, the
+/// list of all accounts that the message is about, each with `name`, `tenant`, `link`, `code` and `expires_at`. Values
+/// in the HTML are escaped.
 #[derive(Debug)]
-pub struct Templates(Environment<'static>);
+pub struct Templates {
+    environment: Environment<'static>,
+    console: Option<String>,
+}
 
 /// Why a template cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +94,18 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "impersonation-started.subject.txt",
     "impersonation-started.txt",
     "impersonation-started.html",
+    "access-requested.subject.txt",
+    "access-requested.txt",
+    "access-requested.html",
+    "access-approved.subject.txt",
+    "access-approved.txt",
+    "access-approved.html",
+    "access-denied.subject.txt",
+    "access-denied.txt",
+    "access-denied.html",
+    "access-activated.subject.txt",
+    "access-activated.txt",
+    "access-activated.html",
 ];
 
 /// The values that templates know.
@@ -98,6 +113,7 @@ const DEFAULTS: &[(&str, &str)] = templates![
 struct Values<'a> {
     kind: &'static str,
     to: &'a str,
+    console: Option<&'a str>,
     #[serde(flatten)]
     first: Account<'a>,
     accounts: Vec<Account<'a>>,
@@ -143,6 +159,14 @@ impl Templates {
         })
     }
 
+    /// Returns the templates with the address of the console, such as `https://iam.example.com/console`, to which the
+    /// messages about access requests lead. Without it, they have no link.
+    #[must_use]
+    pub fn with_console(self, address: impl Into<String>) -> Self {
+        let address: String = address.into();
+        Self { console: Some(address.trim_end_matches('/').to_owned()), ..self }
+    }
+
     fn with(replaced: impl Fn(&str) -> Result<Option<String>, InvalidTemplate>) -> Result<Self, InvalidTemplate> {
         let mut environment = Environment::new();
         // A misspelt name must be found at the start, and not by the person who gets a message without a link.
@@ -156,7 +180,7 @@ impl Templates {
             let added = environment.add_template_owned(*name, text);
             added.map_err(|cause| InvalidTemplate::new(name, describe(&cause)))?;
         }
-        let templates = Self(environment);
+        let templates = Self { environment, console: None };
         for kind in MailKind::ALL {
             templates.check(*kind)?;
         }
@@ -169,8 +193,8 @@ impl Templates {
         let code = (kind == MailKind::Login).then_some("sample-code");
         let expires_at = link.map(|_| "2026-01-31 09:15 UTC".to_owned());
         let account = Account { name: "Ada Lovelace".to_owned(), tenant: "Acme".to_owned(), link, code, expires_at };
-        let values =
-            Values { kind: kind.as_str(), to: "ada@example.com", first: account.clone(), accounts: vec![account] };
+        let (to, console, first) = ("ada@example.com", None, account.clone());
+        let values = Values { kind: kind.as_str(), to, console, first, accounts: vec![account] };
         let text = self.fill(kind, &values)?;
         let name = file_name(kind);
         if text.subject.is_empty() {
@@ -199,14 +223,16 @@ impl Templates {
         }
         let accounts: Vec<Account<'_>> = mail.accounts.iter().map(account).collect();
         let first = accounts.first().cloned().unwrap_or_default();
-        self.fill(mail.kind, &Values { kind: mail.kind.as_str(), to: mail.to.as_str(), first, accounts })
+        let (to, console) = (mail.to.as_str(), self.console.as_deref());
+        self.fill(mail.kind, &Values { kind: mail.kind.as_str(), to, console, first, accounts })
     }
 
     fn fill(&self, kind: MailKind, values: &Values<'_>) -> Result<Text, InvalidTemplate> {
         let name = file_name(kind);
         let render = |extension: &str| {
             let name = format!("{name}.{extension}");
-            let template = self.0.get_template(&name).map_err(|cause| InvalidTemplate::new(&name, describe(&cause)))?;
+            let template =
+                self.environment.get_template(&name).map_err(|cause| InvalidTemplate::new(&name, describe(&cause)))?;
             template.render(Serde(values)).map_err(|cause| InvalidTemplate::new(&name, describe(&cause)))
         };
         let subject = render("subject.txt")?.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -300,6 +326,27 @@ mod tests {
                 assert!(text.plain.contains(&format!("\n{url}\n")) && text.plain.contains("2026-01-31 09:15 UTC"));
                 assert!(text.html.contains("https:&#x2f;&#x2f;a.example&#x2f;x?t=1&amp;u=2"), "{}", text.html);
             }
+        }
+    }
+
+    #[test]
+    fn a_message_about_access_leads_to_the_console_if_its_address_is_known() {
+        let kinds = [
+            (MailKind::AccessRequested, "/access-requests?show=to-decide"),
+            (MailKind::AccessApproved, "/access-requests"),
+            (MailKind::AccessDenied, "/access-requests"),
+            (MailKind::AccessActivated, "/access-requests?show=all"),
+        ];
+        let plain = Templates::english().unwrap();
+        let linked = Templates::english().unwrap().with_console("https://a.example/console/");
+        for (kind, path) in kinds {
+            let mail = mail(kind, vec![account("Ada", "Acme", None)]);
+            let text = linked.render(&mail).unwrap();
+            assert!(text.plain.contains(&format!("\n\nhttps://a.example/console{path}\n\n")), "{}", text.plain);
+            assert!(text.html.contains("https:&#x2f;&#x2f;a.example&#x2f;console"), "{}", text.html);
+            let text = plain.render(&mail).unwrap();
+            assert!(!text.plain.contains("console/") && !text.html.contains("href"), "{}", text.html);
+            assert!(!text.plain.contains("\n\n\n") && !text.plain.contains("none"), "{}", text.plain);
         }
     }
 

@@ -10,6 +10,7 @@ use iam_mail::{DirectoryMailer, SmtpMailer, SmtpServer, Templates};
 use prometheus::{IntCounterVec, Opts, Registry};
 use tokio::sync::watch;
 use tokio::time::sleep;
+use url::Url;
 
 use crate::background::within;
 use crate::failure::Failure;
@@ -21,11 +22,15 @@ const PERIOD: Duration = Duration::from_secs(5);
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// Returns the mailer.
-pub(crate) fn mailer(settings: &MailSettings) -> Result<Arc<dyn Mailer>, Failure> {
+pub(crate) fn mailer(all: &Settings, settings: &MailSettings, address: SocketAddr) -> Result<Arc<dyn Mailer>, Failure> {
+    let templates = match console(all, address) {
+        Some(console) => templates(settings)?.with_console(console),
+        None => templates(settings)?,
+    };
     match &settings.route {
-        MailRoute::Smtp(server) => Ok(Arc::new(smtp_mailer(server, settings)?)),
+        MailRoute::Smtp(server) => Ok(Arc::new(smtp_mailer(server, settings, templates))),
         MailRoute::Directory(directory) => {
-            let (sender, templates) = (settings.sender.clone(), templates(settings)?);
+            let sender = settings.sender.clone();
             if !directory.is_dir() {
                 return Err(Failure(format!("mail_dir: there is no directory {}", directory.display())));
             }
@@ -34,8 +39,8 @@ pub(crate) fn mailer(settings: &MailSettings) -> Result<Arc<dyn Mailer>, Failure
     }
 }
 
-pub(crate) fn smtp_mailer(server: &SmtpServer, settings: &MailSettings) -> Result<SmtpMailer, Failure> {
-    Ok(SmtpMailer::new(server.clone(), settings.sender.clone(), templates(settings)?))
+pub(crate) fn smtp_mailer(server: &SmtpServer, settings: &MailSettings, templates: Templates) -> SmtpMailer {
+    SmtpMailer::new(server.clone(), settings.sender.clone(), templates)
 }
 
 pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
@@ -46,10 +51,21 @@ pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
     templates.map_err(|error| Failure::new("mail_templates", &error))
 }
 
+/// Returns the address under which people reach the server.
+fn base_of(all: &Settings, address: SocketAddr) -> String {
+    let scheme = if all.tls.is_some() { "https" } else { "http" };
+    all.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"))
+}
+
+/// Returns the address of the console, which answers at the root of its host. `None` if the server has no console.
+fn console(all: &Settings, address: SocketAddr) -> Option<String> {
+    let base = Url::parse(&base_of(all, address)).ok().filter(|_| all.shows_console)?;
+    Some(format!("{}/console", base.origin().ascii_serialization()))
+}
+
 /// Returns the pages to which links lead: those of the settings, or else those of the server itself.
 pub(crate) fn pages(all: &Settings, settings: &MailSettings, address: SocketAddr) -> Result<LinkPages, Failure> {
-    let scheme = if all.tls.is_some() { "https" } else { "http" };
-    let base = all.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
+    let base = base_of(all, address);
     let own = [&settings.link_verify, &settings.link_reset, &settings.link_invitation, &settings.link_login];
     let leads_here = own.into_iter().any(Option::is_none);
     if leads_here && all.public_url.is_none() && matches!(settings.route, MailRoute::Smtp(_)) {

@@ -1,5 +1,6 @@
 //! The reference server of the IAM service.
 
+mod access_request;
 mod background;
 mod command;
 mod dns;

@@ -28,7 +28,7 @@ use crate::services::build_at;
 use crate::settings::{Database, LONGEST_REQUEST, MailRoute, Settings};
 use crate::sweep::{SweepMetrics, sweep};
 use crate::trace::Traces;
-use crate::{dns, federation, net, store, webhook};
+use crate::{access_request, dns, federation, net, store, webhook};
 
 /// How long a server that stops waits for requests in flight: the longest time of a request, and two seconds to write
 /// its answer.
@@ -84,7 +84,12 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let (sequencer, stopped) = (iam.clone(), stop.clone());
     keep_running("sequence", move || sequence(sequencer.clone(), stopped.clone()));
     let (swept, stopped, sweeps) = (iam.clone(), stop.clone(), Arc::new(sweeps));
+    let advances = Arc::clone(&sweeps);
     keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
+    let (advanced, stopped) = (iam.clone(), stop.clone());
+    keep_running("access requests", move || {
+        access_request::advance(advanced.clone(), Arc::clone(&advances), stopped.clone())
+    });
     let (mailed, stopped, deliveries) = (iam.clone(), stop.clone(), Arc::new(deliveries));
     let mailing = keep_running("mail", move || deliver(mailed.clone(), Arc::clone(&deliveries), stopped.clone()));
     let (sending, stopped) = (iam.clone(), stop.clone());

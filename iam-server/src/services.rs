@@ -19,7 +19,7 @@ pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
 /// Builds the services of a server that listens on an address.
 pub(crate) async fn build_at(builder: Builder, settings: &Settings, address: SocketAddr) -> Result<Iam, Failure> {
     let builder = match &settings.mail {
-        Some(mail) => builder.mail(mail::mailer(mail)?, mail::pages(settings, mail, address)?),
+        Some(mail) => builder.mail(mail::mailer(settings, mail, address)?, mail::pages(settings, mail, address)?),
         None => builder,
     };
     let mut iam = settings.iam.clone();

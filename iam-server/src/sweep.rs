@@ -87,19 +87,24 @@ impl SweepMetrics {
         Ok(metrics)
     }
 
+    /// Counts and logs the result of a sweeper.
     fn note(&self, sweeper: &str, swept: Result<u64, impl Display>) {
+        self.count(sweeper, &swept);
+        match swept {
+            Ok(0) => {}
+            Ok(removed) => tracing::info!(sweeper, removed, "swept"),
+            Err(error) => tracing::warn!(sweeper, %error, "sweeping failed"),
+        }
+    }
+
+    /// Counts the result of a sweeper.
+    pub(crate) fn count<E>(&self, sweeper: &str, swept: &Result<u64, E>) {
         match swept {
             Ok(removed) => {
-                self.removed.with_label_values(&[sweeper]).inc_by(removed);
+                self.removed.with_label_values(&[sweeper]).inc_by(*removed);
                 self.last_success.with_label_values(&[sweeper]).set(chrono::Utc::now().timestamp());
-                if removed > 0 {
-                    tracing::info!(sweeper, removed, "swept");
-                }
             }
-            Err(error) => {
-                self.failures.with_label_values(&[sweeper]).inc();
-                tracing::warn!(sweeper, %error, "sweeping failed");
-            }
+            Err(_) => self.failures.with_label_values(&[sweeper]).inc(),
         }
     }
 }

@@ -5,11 +5,12 @@ use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, ListedReviewItem, ReviewItemFilter,
-    ReviewProgress,
+    ReviewProgress, ReviewSubject,
 };
 use iam_model::assignment::Assignment;
 use iam_model::change::AccessReviewChange;
-use iam_model::id::{AccessReviewId, AssignmentId, TenantId, UserId};
+use iam_model::eligibility::Eligibility;
+use iam_model::id::{AccessReviewId, AccessReviewItemId, OrganizationId, TenantId};
 use iam_model::organization::OrganizationSummary;
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{AccessReviewStore, AccessReviewTransaction};
@@ -73,8 +74,8 @@ impl AccessReviewStore for MemoryStore {
 #[async_trait]
 impl AccessReviewTransaction for MemoryTransaction {
     async fn count_items_of(&mut self, review: &AccessReview, limit: u64) -> Result<u64, StoreError> {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(self.draft.reviewed(review).take(limit).count() as u64)
+        let found = self.draft.reviewed(review).count() + self.draft.reviewed_eligibilities(review).count();
+        Ok(limit.min(found as u64))
     }
 
     async fn lock_access_review(&mut self, id: AccessReviewId) -> Result<Option<AccessReview>, StoreError> {
@@ -85,15 +86,15 @@ impl AccessReviewTransaction for MemoryTransaction {
         Ok(self.draft.progress_of(review))
     }
 
-    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<(AssignmentId, UserId)>, StoreError> {
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<ReviewSubject>, StoreError> {
         let items = self.draft.items_of(review, Some(ReviewItemFilter::Revoke));
-        Ok(items.map(|item| (item.assignment_id, item.user_id)).collect())
+        Ok(items.map(|item| item.subject).collect())
     }
 
     async fn lock_access_review_item(
         &mut self,
         review: AccessReviewId,
-        id: AssignmentId,
+        id: AccessReviewItemId,
     ) -> Result<Option<AccessReviewItem>, StoreError> {
         Ok(self.draft.access_review_items.get(&review).and_then(|items| items.get(&id)).cloned())
     }
@@ -115,7 +116,10 @@ impl TenantState {
 
     fn listed_items(&self, items: Vec<AccessReviewItem>) -> Vec<ListedReviewItem> {
         let listed = |item: AccessReviewItem| {
-            let user = self.users.get(&item.user_id)?.summary();
+            let user = match item.subject.user() {
+                Some(user) => Some(self.users.get(&user)?.summary()),
+                None => None,
+            };
             Some(ListedReviewItem { item, user })
         };
         items.into_iter().filter_map(listed).collect()
@@ -123,31 +127,74 @@ impl TenantState {
 
     /// The assignments that a new review freezes.
     fn reviewed<'a>(&'a self, review: &'a AccessReview) -> impl Iterator<Item = &'a Assignment> {
-        let scope = review.organization_id.map_or(VisibleScope::Tenant, |id| VisibleScope::Organizations(vec![id]));
         self.assignments.values().filter(move |found| {
             review.is_about(found.role_id, found.user_id)
                 && found.is_live(review.created_at)
-                && self.is_visible(&scope, found.organization_id)
+                && self.is_in_place(review, found.organization_id)
         })
     }
 
+    /// The eligibilities that a new review freezes.
+    fn reviewed_eligibilities<'a>(&'a self, review: &'a AccessReview) -> impl Iterator<Item = &'a Eligibility> {
+        self.eligibilities.values().filter(move |found| {
+            review.is_about_eligibility(found)
+                && found.is_live(review.created_at)
+                && self.is_in_place(review, found.organization_id)
+        })
+    }
+
+    fn is_in_place(&self, review: &AccessReview, organization: Option<OrganizationId>) -> bool {
+        let scope = review.organization_id.map_or(VisibleScope::Tenant, |id| VisibleScope::Organizations(vec![id]));
+        self.is_visible(&scope, organization)
+    }
+
+    fn new_items(&self, review: &AccessReview) -> BTreeMap<AccessReviewItemId, AccessReviewItem> {
+        let assignments = self.reviewed(review).filter_map(|assignment| self.new_item(review.id, assignment));
+        let eligibilities = self
+            .reviewed_eligibilities(review)
+            .filter_map(|eligibility| self.new_sleeping_item(review.id, eligibility));
+        assignments.chain(eligibilities).map(|item| (item.id(), item)).collect()
+    }
+
     fn new_item(&self, review: AccessReviewId, assignment: &Assignment) -> Option<AccessReviewItem> {
-        let organization = assignment.organization_id.and_then(|id| self.organizations.get(&id));
         Some(AccessReviewItem {
             review_id: review,
-            assignment_id: assignment.id,
-            user_id: assignment.user_id,
+            subject: ReviewSubject::Assignment {
+                id: assignment.id,
+                user: assignment.user_id,
+                directory_group: assignment.directory_group_id,
+            },
             role: self.roles.get(&assignment.role_id)?.summary(),
-            organization: organization
-                .map(|found| OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() }),
+            organization: self.place_summary(assignment.organization_id),
             expires_at: assignment.expires_at,
-            assignment_created_at: assignment.created_at,
+            granted_at: assignment.created_at,
             granted_by: assignment.created_by,
-            directory_group_id: assignment.directory_group_id,
             last_login_at: self.users.get(&assignment.user_id)?.last_login_at,
             decided: None,
             outcome: None,
         })
+    }
+
+    /// The item of an eligibility.
+    fn new_sleeping_item(&self, review: AccessReviewId, eligibility: &Eligibility) -> Option<AccessReviewItem> {
+        let user = eligibility.eligible.user().and_then(|user| self.users.get(&user));
+        Some(AccessReviewItem {
+            review_id: review,
+            subject: ReviewSubject::Eligibility { id: eligibility.id, eligible: eligibility.eligible },
+            role: self.roles.get(&eligibility.role_id)?.summary(),
+            organization: self.place_summary(eligibility.organization_id),
+            expires_at: eligibility.expires_at,
+            granted_at: eligibility.created_at,
+            granted_by: eligibility.created_by,
+            last_login_at: user.and_then(|user| user.last_login_at),
+            decided: None,
+            outcome: None,
+        })
+    }
+
+    fn place_summary(&self, organization: Option<OrganizationId>) -> Option<OrganizationSummary> {
+        let found = self.organizations.get(&organization?)?;
+        Some(OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() })
     }
 
     pub(super) fn write_access_review(&mut self, change: &AccessReviewChange) -> Result<(), StoreError> {
@@ -155,8 +202,7 @@ impl TenantState {
             AccessReviewChange::Create { review, .. } => {
                 let is_known = review.organization_id.is_none_or(|id| self.organizations.contains_key(&id));
                 hold(Constraint::Reference, self.tenant.is_some() && is_known)?;
-                let items = self.reviewed(review).filter_map(|assignment| self.new_item(review.id, assignment));
-                let items: BTreeMap<_, _> = items.map(|item| (item.assignment_id, item)).collect();
+                let items = self.new_items(review);
                 self.access_review_items.insert(review.id, Arc::new(items));
                 self.access_reviews.insert(review.id, review.clone());
                 Ok(())
@@ -164,16 +210,16 @@ impl TenantState {
             AccessReviewChange::Decide { after, .. } => {
                 self.open_review(after.review_id)?;
                 let items = self.access_review_items.entry(after.review_id).or_default();
-                let stored = Arc::make_mut(items).get_mut(&after.assignment_id);
+                let stored = Arc::make_mut(items).get_mut(&after.id());
                 stored.ok_or(StoreError::Missing("access review item"))?.decided.clone_from(&after.decided);
                 Ok(())
             }
             AccessReviewChange::Complete { after, gone, .. } => {
                 self.close_review(after)?;
-                let gone: BTreeSet<&AssignmentId> = gone.iter().collect();
+                let gone: BTreeSet<&AccessReviewItemId> = gone.iter().collect();
                 let items = self.access_review_items.entry(after.id).or_default();
                 for item in Arc::make_mut(items).values_mut() {
-                    *item = item.clone().completed(gone.contains(&item.assignment_id));
+                    *item = item.clone().completed(gone.contains(&item.id()));
                 }
                 Ok(())
             }

@@ -126,6 +126,9 @@ impl AssignmentTransaction for MemoryTransaction {
                 let is_its = |group| state.directory_group(directory, group).is_some();
                 state.grants(|found| found.directory_group_id.is_some_and(is_its))
             }
+            GrantQuery::OfAccessRequests(requests) => {
+                state.grants(|found| found.access_request_id.is_some_and(|request| requests.contains(&request)))
+            }
             GrantQuery::Expired { at, limit } => {
                 let mut expired = state.grants(|found| !found.is_live(at));
                 expired.sort_by_key(|grant| grant.assignment.expires_at);
@@ -228,6 +231,10 @@ impl TenantState {
                 let contexts = self.assignments.values().map(Assignment::context);
                 let mut taken: HashSet<GrantContext> = contexts.collect();
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut taken))
+            }
+            AssignmentChange::Activate { grant, .. } => {
+                let mut taken = self.assignments.values().map(Assignment::context).collect();
+                self.insert_assignment(&grant.assignment, &mut taken)
             }
             AssignmentChange::Update(changed) => {
                 changed.iter().try_for_each(|changed| self.update_assignment(&changed.after))

@@ -4,6 +4,7 @@
 //! and replaces the tenant by the copy when it commits. Units of work are serialized. The cost of the copy is
 //! proportional to the size of the tenant, so this store does not suit a million users.
 
+mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
@@ -13,6 +14,7 @@ mod directory;
 mod directory_group;
 mod directory_user;
 mod domain;
+mod eligibility;
 mod factor;
 mod group_members;
 mod history;

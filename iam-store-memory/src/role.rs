@@ -71,7 +71,8 @@ impl TenantState {
             RoleChange::Delete(role) => {
                 self.stored_role(role.id)?;
                 let is_held = self.assignments.values().any(|assignment| assignment.role_id == role.id);
-                hold(Constraint::Reference, !is_held)?;
+                let is_named = self.eligibilities.values().any(|eligibility| eligibility.names_role(role.id));
+                hold(Constraint::Reference, !is_held && !is_named)?;
                 self.roles.remove(&role.id);
                 Ok(())
             }

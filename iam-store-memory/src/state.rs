@@ -2,6 +2,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use iam_model::access_request::AccessRequest;
 use iam_model::access_review::{AccessReview, AccessReviewItem};
 use iam_model::api_key::ApiKey;
 use iam_model::assignment::Assignment;
@@ -12,11 +13,12 @@ use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
 use iam_model::directory::{Directory, DirectoryActivity, DirectoryGroup, DirectoryUser};
 use iam_model::domain::Domain;
+use iam_model::eligibility::Eligibility;
 use iam_model::factor::Factor;
 use iam_model::id::{
-    AccessReviewId, ApiKeyId, AssignmentId, DirectoryGroupId, DirectoryId, DomainId, FactorId, IdentityId,
-    IdentityProviderId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId,
-    WebhookId,
+    AccessRequestId, AccessReviewId, AccessReviewItemId, ApiKeyId, AssignmentId, DirectoryGroupId, DirectoryId,
+    DomainId, EligibilityId, FactorId, IdentityId, IdentityProviderId, InvitationId, MessageId, OrganizationId,
+    PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::identity::Identity;
@@ -98,7 +100,9 @@ pub(super) struct TenantState {
     pub(super) api_keys: BTreeMap<ApiKeyId, ApiKey>,
     pub(super) webhooks: BTreeMap<WebhookId, StoredWebhook>,
     pub(super) access_reviews: BTreeMap<AccessReviewId, AccessReview>,
-    pub(super) access_review_items: BTreeMap<AccessReviewId, Arc<BTreeMap<AssignmentId, AccessReviewItem>>>,
+    pub(super) access_review_items: BTreeMap<AccessReviewId, Arc<BTreeMap<AccessReviewItemId, AccessReviewItem>>>,
+    pub(super) eligibilities: BTreeMap<EligibilityId, Eligibility>,
+    pub(super) access_requests: BTreeMap<AccessRequestId, AccessRequest>,
     pub(super) domains: BTreeMap<DomainId, Domain>,
     pub(super) identity_providers: BTreeMap<IdentityProviderId, IdentityProvider>,
     pub(super) identities: BTreeMap<IdentityId, Identity>,

@@ -49,6 +49,8 @@ impl Transaction for MemoryTransaction {
             Change::Directory(change) => self.draft.write_directory(change),
             Change::DirectoryUser(change) => self.draft.write_directory_user(change),
             Change::DirectoryGroup(change) => self.draft.write_directory_group(change),
+            Change::Eligibility(change) => self.draft.write_eligibility(change),
+            Change::AccessRequest(change) => self.draft.write_access_request(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

@@ -2,17 +2,18 @@ use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, ListedReviewItem, ReviewDecision,
-    ReviewItemFilter, ReviewProgress,
+    ReviewItemFilter, ReviewProgress, ReviewSubject,
 };
 use iam_model::change::AccessReviewChange;
 use iam_model::clock::Timestamp;
-use iam_model::id::{AccessReviewId, AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{AccessReviewId, AccessReviewItemId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{AccessReviewStore, AccessReviewTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::Description;
 use iam_store_sql::access_review::{
-    AccessReviewRow, ListedReviewItemRow, ProgressRow, ReviewItemRow, all_items, expect_open, list, list_items,
+    AccessReviewRow, ListedReviewItemRow, ProgressRow, ReviewItemRow, ReviewSubjectRow, all_items, expect_open, list,
+    list_items,
 };
 use iam_store_sql::column::{integer, not_negative};
 use iam_store_sql::store::SqlStore as _;
@@ -128,13 +129,21 @@ impl AccessReviewTransaction for PostgresTransaction {
                 JOIN iam.organizations o ON o.tenant_id = $1 AND o.parent_id = w.id
             ),
             reviewed AS (
-                SELECT a.*
+                SELECT a.id
                 FROM iam.role_assignments a
                 WHERE a.tenant_id = $1
                     AND ($2::uuid IS NULL OR a.organization_id IN (SELECT w.id FROM within w))
                     AND (cardinality($3::uuid[]) = 0 OR a.role_id = ANY($3))
                     AND (cardinality($4::uuid[]) = 0 OR a.user_id = ANY($4))
                     AND (a.expires_at IS NULL OR a.expires_at > $5)
+                UNION ALL
+                SELECT e.id
+                FROM iam.eligibilities e
+                WHERE e.tenant_id = $1
+                    AND ($2::uuid IS NULL OR e.organization_id IN (SELECT w.id FROM within w))
+                    AND (cardinality($3::uuid[]) = 0 OR e.role_id = ANY($3))
+                    AND (cardinality($4::uuid[]) = 0 OR e.user_id = ANY($4))
+                    AND (e.expires_at IS NULL OR e.expires_at > $5)
             )
             SELECT count(*) AS "count!" FROM (SELECT FROM reviewed LIMIT $6) found
             "#,
@@ -186,10 +195,11 @@ impl AccessReviewTransaction for PostgresTransaction {
         Ok(row.map(ReviewProgress::from).unwrap_or_default())
     }
 
-    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<(AssignmentId, UserId)>, StoreError> {
-        let rows = sqlx::query!(
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<ReviewSubject>, StoreError> {
+        let rows = sqlx::query_as!(
+            ReviewSubjectRow,
             r#"
-            SELECT assignment_id, user_id
+            SELECT kind, assignment_id, user_id, held_role_id, directory_group_id
             FROM iam.access_review_items
             WHERE tenant_id = $1 AND review_id = $2 AND decision = $3
             ORDER BY assignment_id
@@ -199,22 +209,23 @@ impl AccessReviewTransaction for PostgresTransaction {
             ReviewDecision::Revoke.as_str()
         );
         let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
-        Ok(rows.into_iter().map(|row| (row.assignment_id.into(), row.user_id.into())).collect())
+        rows.into_iter().map(ReviewSubject::try_from).collect()
     }
 
     async fn lock_access_review_item(
         &mut self,
         review: AccessReviewId,
-        id: AssignmentId,
+        id: AccessReviewItemId,
     ) -> Result<Option<AccessReviewItem>, StoreError> {
         let row = sqlx::query_as!(
             ItemRow,
             r#"
             SELECT
-                review_id, assignment_id, user_id, role_id, role_name, organization_id, organization_name,
-                expires_at AS "expires_at: Moment", assignment_created_at AS "assignment_created_at: Moment",
-                granted_by, directory_group_id, last_login_at AS "last_login_at: Moment", decision, reason,
-                decided_by, decided_at AS "decided_at: Moment", outcome
+                review_id, kind, assignment_id, user_id, held_role_id, role_id, role_name, organization_id,
+                organization_name, expires_at AS "expires_at: Moment",
+                assignment_created_at AS "assignment_created_at: Moment", granted_by, directory_group_id,
+                last_login_at AS "last_login_at: Moment", decision, reason, decided_by,
+                decided_at AS "decided_at: Moment", outcome
             FROM iam.access_review_items
             WHERE tenant_id = $1 AND review_id = $2 AND assignment_id = $3
             FOR UPDATE
@@ -269,13 +280,23 @@ impl PostgresTransaction {
         self.execute(insert).await.map(drop)
     }
 
-    /// Writes the items of a new review: the assignments that it is about.
+    /// Writes the items of a new review: the assignments and the eligibilities that it is about.
     async fn freeze_access_review(&mut self, review: &AccessReview) -> Result<(), StoreError> {
         if self.freeze_distributed_access_review(review).await? {
             return Ok(());
         }
         let roles: Vec<Uuid> = review.role_ids.iter().map(|id| id.as_uuid()).collect();
         let users: Vec<Uuid> = review.user_ids.iter().map(|id| id.as_uuid()).collect();
+        self.freeze_assignments(review, &roles, &users).await?;
+        self.freeze_eligibilities(review, &roles, &users).await
+    }
+
+    async fn freeze_assignments(
+        &mut self,
+        review: &AccessReview,
+        roles: &[Uuid],
+        users: &[Uuid],
+    ) -> Result<(), StoreError> {
         let freeze = sqlx::query!(
             r#"
             WITH RECURSIVE within AS (
@@ -310,8 +331,56 @@ impl PostgresTransaction {
             "#,
             self.tenant(),
             review.organization_id.map(OrganizationId::as_uuid),
-            &roles,
-            &users,
+            roles,
+            users,
+            in_range(review.created_at),
+            review.id.as_uuid()
+        );
+        freeze.execute(self.connection()).await.map(drop).map_err(store_error)
+    }
+
+    async fn freeze_eligibilities(
+        &mut self,
+        review: &AccessReview,
+        roles: &[Uuid],
+        users: &[Uuid],
+    ) -> Result<(), StoreError> {
+        let freeze = sqlx::query!(
+            r#"
+            WITH RECURSIVE within AS (
+                SELECT o.id
+                FROM iam.organizations o
+                WHERE o.tenant_id = $1 AND o.id = $2
+                UNION
+                SELECT o.id
+                FROM within w
+                JOIN iam.organizations o ON o.tenant_id = $1 AND o.parent_id = w.id
+            ),
+            reviewed AS (
+                SELECT e.*
+                FROM iam.eligibilities e
+                WHERE e.tenant_id = $1
+                    AND ($2::uuid IS NULL OR e.organization_id IN (SELECT w.id FROM within w))
+                    AND (cardinality($3::uuid[]) = 0 OR e.role_id = ANY($3))
+                    AND (cardinality($4::uuid[]) = 0 OR e.user_id = ANY($4))
+                    AND (e.expires_at IS NULL OR e.expires_at > $5)
+            )
+            INSERT INTO iam.access_review_items (
+                tenant_id, review_id, kind, assignment_id, user_id, held_role_id, role_id, role_name, organization_id,
+                organization_name, expires_at, assignment_created_at, granted_by, last_login_at
+            )
+            SELECT
+                e.tenant_id, $6, 'ELIGIBILITY', e.id, e.user_id, e.held_role_id, e.role_id, r.name, e.organization_id,
+                o.name, e.expires_at, e.created_at, e.created_by, u.last_login_at
+            FROM reviewed e
+            JOIN iam.roles r ON r.tenant_id = e.tenant_id AND r.id = e.role_id
+            LEFT JOIN iam.users u ON u.tenant_id = e.tenant_id AND u.id = e.user_id
+            LEFT JOIN iam.organizations o ON o.tenant_id = e.tenant_id AND o.id = e.organization_id
+            "#,
+            self.tenant(),
+            review.organization_id.map(OrganizationId::as_uuid),
+            roles,
+            users,
             in_range(review.created_at),
             review.id.as_uuid()
         );
@@ -336,7 +405,7 @@ impl PostgresTransaction {
             "#,
             self.tenant(),
             item.review_id.as_uuid(),
-            item.assignment_id.as_uuid(),
+            item.id().as_uuid(),
             item.decision().map(ReviewDecision::as_str),
             decided.and_then(|decided| decided.reason.as_ref()).map(Description::as_str),
             decided.and_then(|decided| decided.decided_by).map(UserId::as_uuid),
@@ -396,8 +465,8 @@ impl PostgresTransaction {
         reviews.execute(self.connection()).await.map(drop).map_err(store_error)
     }
 
-    /// Records the outcomes of the assignments that are to be revoked: `gone` were gone already.
-    async fn set_outcomes(&mut self, review: AccessReviewId, gone: &[AssignmentId]) -> Result<(), StoreError> {
+    /// Records the outcomes of the items that are to be revoked: `gone` were gone already.
+    async fn set_outcomes(&mut self, review: AccessReviewId, gone: &[AccessReviewItemId]) -> Result<(), StoreError> {
         let gone: Vec<Uuid> = gone.iter().map(|id| id.as_uuid()).collect();
         let update = sqlx::query!(
             r#"

@@ -5,7 +5,7 @@ use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
 use iam_model::change::{AssignmentChange, ChangedAssignment};
 use iam_model::clock::Timestamp;
-use iam_model::id::{DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{AccessRequestId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::{Role, TENANT_ADMIN};
 use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HolderQuery, RoleTransaction as _};
@@ -211,6 +211,16 @@ impl AssignmentTransaction for PostgresTransaction {
                     NEWEST_FIRST,
                 );
                 rows.bind(tenant).bind(directory.as_uuid())
+            }
+            GrantQuery::OfAccessRequests(requests) => {
+                let requests: Vec<Uuid> = requests.iter().map(|request| request.as_uuid()).collect();
+                let rows = select_grants(
+                    "
+                    WHERE a.tenant_id = $1 AND a.access_request_id IS NOT NULL AND a.access_request_id = ANY($2)
+                    ",
+                    NEWEST_FIRST,
+                );
+                rows.bind(tenant).bind(requests)
             }
             GrantQuery::Expired { at, limit } => {
                 let rows = select_grants(
@@ -473,6 +483,7 @@ impl PostgresTransaction {
     pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
             AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
+            AssignmentChange::Activate { grant, .. } => self.insert_assignments(std::slice::from_ref(grant)).await,
             AssignmentChange::Update(changed) => self.update_assignments(changed).await,
             AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
         }
@@ -482,7 +493,8 @@ impl PostgresTransaction {
         let tenant = self.tenant();
         let insert = "
             INSERT INTO iam.role_assignments (
-                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by, directory_group_id
+                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by,
+                directory_group_id, access_request_id
             ) ";
         let assignments = grants.iter().map(|grant| grant.assignment.clone()).collect();
         let push = |row: &mut Row<'_>, assignment: Assignment| {
@@ -492,6 +504,7 @@ impl PostgresTransaction {
             row.push_bind(assignment.expires_at).push_bind(assignment.created_at);
             row.push_bind(assignment.created_by.map(UserId::as_uuid));
             row.push_bind(assignment.directory_group_id.map(DirectoryGroupId::as_uuid));
+            row.push_bind(assignment.access_request_id.map(AccessRequestId::as_uuid));
         };
         self.insert_values(insert, assignments, push).await
     }

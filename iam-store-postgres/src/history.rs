@@ -47,7 +47,7 @@ impl HistoryStore for PostgresStore {
             r#"
             SELECT
                 tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by,
-                directory_group_id
+                directory_group_id, access_request_id
             FROM iam.past_assignments
             WHERE tenant_id = $1 AND user_id = ANY($2) AND until > $3
             "#,
@@ -201,11 +201,11 @@ impl PostgresTransaction {
             r#"
             INSERT INTO iam.past_assignments (
                 tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by,
-                directory_group_id, since
+                directory_group_id, access_request_id, since
             )
             SELECT
                 tenant_id, id, $2::timestamptz, user_id, role_id, organization_id, expires_at, created_at, created_by,
-                directory_group_id, coalesce(since, created_at)
+                directory_group_id, access_request_id, coalesce(since, created_at)
             FROM iam.role_assignments
             WHERE tenant_id = $1 AND id = ANY($3)
             ON CONFLICT DO NOTHING

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
@@ -12,6 +13,7 @@ mod directory_group;
 mod directory_user;
 mod distribution;
 mod domain;
+mod eligibility;
 mod error;
 mod factor;
 mod feed;

@@ -2,16 +2,17 @@ use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, ListedReviewItem, ReviewDecision,
-    ReviewItemFilter, ReviewProgress,
+    ReviewItemFilter, ReviewProgress, ReviewSubject,
 };
 use iam_model::change::AccessReviewChange;
-use iam_model::id::{AccessReviewId, AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{AccessReviewId, AccessReviewItemId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{AccessReviewStore, AccessReviewTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::Description;
 use iam_store_sql::access_review::{
-    AccessReviewRow, ListedReviewItemRow, ProgressRow, ReviewItemRow, all_items, expect_open, list, list_items,
+    AccessReviewRow, ListedReviewItemRow, ProgressRow, ReviewItemRow, ReviewSubjectRow, all_items, expect_open, list,
+    list_items,
 };
 use iam_store_sql::column::{integer, not_negative};
 use sqlx::types::Json;
@@ -119,14 +120,22 @@ impl AccessReviewTransaction for SqliteTransaction {
                 FROM within w
                 CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.parent_id = w.id
             ),
-            reviewed AS (
-                SELECT a.*
+            reviewed (id) AS (
+                SELECT a.id
                 FROM role_assignments a
                 WHERE a.tenant_id = ?1
                     AND (?2 IS NULL OR a.organization_id IN (SELECT w.id FROM within w))
                     AND (?3 = '[]' OR a.role_id IN (SELECT unhex(value, '-') FROM json_each(?3)))
                     AND (?4 = '[]' OR a.user_id IN (SELECT unhex(value, '-') FROM json_each(?4)))
                     AND (a.expires_at <= ?5) IS NOT TRUE
+                UNION ALL
+                SELECT e.id
+                FROM eligibilities e
+                WHERE e.tenant_id = ?1
+                    AND (?2 IS NULL OR e.organization_id IN (SELECT w.id FROM within w))
+                    AND (?3 = '[]' OR e.role_id IN (SELECT unhex(value, '-') FROM json_each(?3)))
+                    AND (?4 = '[]' OR e.user_id IN (SELECT unhex(value, '-') FROM json_each(?4)))
+                    AND (e.expires_at <= ?5) IS NOT TRUE
             )
             SELECT count(*) AS "count!: i64" FROM (SELECT 1 FROM reviewed LIMIT ?6)
             "#,
@@ -177,10 +186,11 @@ impl AccessReviewTransaction for SqliteTransaction {
         Ok(row.map(ReviewProgress::from).unwrap_or_default())
     }
 
-    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<(AssignmentId, UserId)>, StoreError> {
-        let rows = sqlx::query!(
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<ReviewSubject>, StoreError> {
+        let rows = sqlx::query_as!(
+            ReviewSubjectRow,
             r#"
-            SELECT assignment_id, user_id
+            SELECT kind, assignment_id, user_id, held_role_id, directory_group_id
             FROM access_review_items
             WHERE tenant_id = ?1 AND review_id = ?2 AND decision = ?3
             ORDER BY assignment_id
@@ -190,21 +200,21 @@ impl AccessReviewTransaction for SqliteTransaction {
             ReviewDecision::Revoke.as_str()
         );
         let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
-        Ok(rows.into_iter().map(|row| (row.assignment_id.into(), row.user_id.into())).collect())
+        rows.into_iter().map(ReviewSubject::try_from).collect()
     }
 
     async fn lock_access_review_item(
         &mut self,
         review: AccessReviewId,
-        id: AssignmentId,
+        id: AccessReviewItemId,
     ) -> Result<Option<AccessReviewItem>, StoreError> {
         let row = sqlx::query_as!(
             ItemRow,
             r#"
             SELECT
-                review_id, assignment_id, user_id, role_id, role_name, organization_id, organization_name,
-                expires_at, assignment_created_at, granted_by, directory_group_id, last_login_at, decision, reason,
-                decided_by, decided_at, outcome
+                review_id, kind, assignment_id, user_id, held_role_id, role_id, role_name, organization_id,
+                organization_name, expires_at, assignment_created_at, granted_by, directory_group_id, last_login_at,
+                decision, reason, decided_by, decided_at, outcome
             FROM access_review_items
             WHERE tenant_id = ?1 AND review_id = ?2 AND assignment_id = ?3
             "#,
@@ -222,7 +232,8 @@ impl SqliteTransaction {
         match change {
             AccessReviewChange::Create { review, .. } => {
                 self.insert_access_review(review).await?;
-                self.freeze_access_review(review).await
+                self.freeze_assignments(review).await?;
+                self.freeze_eligibilities(review).await
             }
             AccessReviewChange::Decide { after, .. } => self.decide_about_item(after).await,
             AccessReviewChange::Complete { after, gone, .. } => {
@@ -258,8 +269,8 @@ impl SqliteTransaction {
         self.execute(insert).await.map(drop)
     }
 
-    /// Writes the items of a new review: the assignments that it is about.
-    async fn freeze_access_review(&mut self, review: &AccessReview) -> Result<(), StoreError> {
+    /// Writes items of a new review: the assignments that it is about.
+    async fn freeze_assignments(&mut self, review: &AccessReview) -> Result<(), StoreError> {
         let freeze = sqlx::query!(
             r#"
             WITH RECURSIVE within (id) AS (
@@ -302,6 +313,50 @@ impl SqliteTransaction {
         freeze.execute(self.connection()).await.map(drop).map_err(store_error)
     }
 
+    /// Writes items of a new review: the eligibilities that it is about.
+    async fn freeze_eligibilities(&mut self, review: &AccessReview) -> Result<(), StoreError> {
+        let freeze = sqlx::query!(
+            r#"
+            WITH RECURSIVE within (id) AS (
+                SELECT o.id
+                FROM organizations o
+                WHERE o.tenant_id = ?1 AND o.id = ?2
+                UNION
+                SELECT o.id
+                FROM within w
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.parent_id = w.id
+            ),
+            reviewed AS (
+                SELECT e.*
+                FROM eligibilities e
+                WHERE e.tenant_id = ?1
+                    AND (?2 IS NULL OR e.organization_id IN (SELECT w.id FROM within w))
+                    AND (?3 = '[]' OR e.role_id IN (SELECT unhex(value, '-') FROM json_each(?3)))
+                    AND (?4 = '[]' OR e.user_id IN (SELECT unhex(value, '-') FROM json_each(?4)))
+                    AND (e.expires_at <= ?5) IS NOT TRUE
+            )
+            INSERT INTO access_review_items (
+                tenant_id, review_id, kind, assignment_id, user_id, held_role_id, role_id, role_name, organization_id,
+                organization_name, expires_at, assignment_created_at, granted_by, last_login_at
+            )
+            SELECT
+                e.tenant_id, ?6, 'ELIGIBILITY', e.id, e.user_id, e.held_role_id, e.role_id, r.name, e.organization_id,
+                o.name, e.expires_at, e.created_at, e.created_by, u.last_login_at
+            FROM reviewed e
+            CROSS JOIN roles r ON r.tenant_id = e.tenant_id AND r.id = e.role_id
+            LEFT JOIN users u ON u.tenant_id = e.tenant_id AND u.id = e.user_id
+            LEFT JOIN organizations o ON o.tenant_id = e.tenant_id AND o.id = e.organization_id
+            "#,
+            self.tenant(),
+            review.organization_id.map(OrganizationId::as_uuid),
+            Json(&review.role_ids),
+            Json(&review.user_ids),
+            millis(review.created_at),
+            review.id.as_uuid()
+        );
+        freeze.execute(self.connection()).await.map(drop).map_err(store_error)
+    }
+
     async fn decide_about_item(&mut self, item: &AccessReviewItem) -> Result<(), StoreError> {
         let decided = item.decided.as_ref();
         let update = sqlx::query!(
@@ -319,7 +374,7 @@ impl SqliteTransaction {
             "#,
             self.tenant(),
             item.review_id.as_uuid(),
-            item.assignment_id.as_uuid(),
+            item.id().as_uuid(),
             item.decision().map(ReviewDecision::as_str),
             decided.and_then(|decided| decided.reason.as_ref()).map(Description::as_str),
             decided.and_then(|decided| decided.decided_by).map(UserId::as_uuid),
@@ -379,8 +434,8 @@ impl SqliteTransaction {
         reviews.execute(self.connection()).await.map(drop).map_err(store_error)
     }
 
-    /// Records the outcomes of the assignments that are to be revoked: `gone` were gone already.
-    async fn set_outcomes(&mut self, review: AccessReviewId, gone: &[AssignmentId]) -> Result<(), StoreError> {
+    /// Records the outcomes of the items that are to be revoked: `gone` were gone already.
+    async fn set_outcomes(&mut self, review: AccessReviewId, gone: &[AccessReviewItemId]) -> Result<(), StoreError> {
         let update = sqlx::query!(
             r#"
             UPDATE access_review_items

@@ -156,7 +156,8 @@ impl ApiKeyStore for SqliteStore {
                             'expires_at', g.expires_at,
                             'created_at', g.created_at,
                             'created_by', nullif(hex(g.created_by), ''),
-                            'directory_group_id', nullif(hex(g.directory_group_id), '')
+                            'directory_group_id', nullif(hex(g.directory_group_id), ''),
+                            'access_request_id', nullif(hex(g.access_request_id), '')
                         )
                         ORDER BY g.created_at DESC, g.id
                     )

@@ -210,6 +210,15 @@ impl AssignmentTransaction for SqliteTransaction {
                 );
                 rows.bind(tenant).bind(directory.as_uuid())
             }
+            GrantQuery::OfAccessRequests(requests) => {
+                let rows = select_grants(
+                    "
+                    WHERE a.tenant_id = ?1 AND a.access_request_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+                    ",
+                    NEWEST_FIRST,
+                );
+                rows.bind(tenant).bind(Json(requests))
+            }
             GrantQuery::Expired { at, limit } => {
                 let rows = select_grants(
                     "WHERE a.tenant_id = ?1 AND a.expires_at <= ?2 ORDER BY a.expires_at LIMIT ?3",
@@ -406,7 +415,8 @@ fn select_grants<'q>(which: &'static str, order: &'static str) -> QueryAs<'q, Sq
                         'expires_at', g.expires_at,
                         'created_at', g.created_at,
                         'created_by', nullif(hex(g.created_by), ''),
-                        'directory_group_id', nullif(hex(g.directory_group_id), '')
+                        'directory_group_id', nullif(hex(g.directory_group_id), ''),
+                        'access_request_id', nullif(hex(g.access_request_id), '')
                     )
                     ORDER BY {order}
                 )
@@ -466,6 +476,7 @@ fn as_json(assignment: &Assignment) -> Value {
         "created_at": millis(assignment.created_at),
         "created_by": assignment.created_by,
         "directory_group_id": assignment.directory_group_id,
+        "access_request_id": assignment.access_request_id,
     })
 }
 
@@ -473,6 +484,7 @@ impl SqliteTransaction {
     pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
             AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
+            AssignmentChange::Activate { grant, .. } => self.insert_assignments(std::slice::from_ref(grant)).await,
             AssignmentChange::Update(changed) => self.update_assignments(changed).await,
             AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
         }
@@ -483,7 +495,8 @@ impl SqliteTransaction {
         let insert = sqlx::query!(
             r#"
             INSERT INTO role_assignments (
-                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by, directory_group_id
+                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by,
+                directory_group_id, access_request_id
             )
             SELECT
                 ?1,
@@ -494,7 +507,8 @@ impl SqliteTransaction {
                 value ->> 'expires_at',
                 value ->> 'created_at',
                 unhex(value ->> 'created_by', '-'),
-                unhex(value ->> 'directory_group_id', '-')
+                unhex(value ->> 'directory_group_id', '-'),
+                unhex(value ->> 'access_request_id', '-')
             FROM json_each(?2)
             "#,
             self.tenant(),

@@ -46,7 +46,8 @@ impl HistoryStore for SqliteStore {
             SELECT
                 tenant_id AS "tenant_id: Uuid", id AS "id: Uuid", until, user_id AS "user_id: Uuid",
                 role_id AS "role_id: Uuid", organization_id AS "organization_id: Uuid", expires_at, created_at,
-                created_by AS "created_by: Uuid", directory_group_id AS "directory_group_id: Uuid"
+                created_by AS "created_by: Uuid", directory_group_id AS "directory_group_id: Uuid",
+                access_request_id AS "access_request_id: Uuid"
             FROM past_assignments
             WHERE tenant_id = ?1 AND user_id IN (SELECT unhex(value, '-') FROM json_each(?2)) AND until > ?3
             "#,
@@ -200,11 +201,11 @@ impl SqliteTransaction {
             r#"
             INSERT INTO past_assignments (
                 tenant_id, id, until, user_id, role_id, organization_id, expires_at, created_at, created_by,
-                directory_group_id, since
+                directory_group_id, access_request_id, since
             )
             SELECT
                 tenant_id, id, ?2, user_id, role_id, organization_id, expires_at, created_at, created_by,
-                directory_group_id, coalesce(since, created_at)
+                directory_group_id, access_request_id, coalesce(since, created_at)
             FROM role_assignments
             WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?3))
             ON CONFLICT DO NOTHING

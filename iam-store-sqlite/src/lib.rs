@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
@@ -11,6 +12,7 @@ mod directory;
 mod directory_group;
 mod directory_user;
 mod domain;
+mod eligibility;
 mod error;
 mod factor;
 mod feed;

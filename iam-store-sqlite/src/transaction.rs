@@ -65,6 +65,8 @@ impl SqliteTransaction {
             Change::Directory(change) => self.write_directory(change).await,
             Change::DirectoryUser(change) => self.write_directory_user(change).await,
             Change::DirectoryGroup(change) => self.write_directory_group(change).await,
+            Change::Eligibility(change) => self.write_eligibility(change).await,
+            Change::AccessRequest(change) => self.write_access_request(change).await,
         }
     }
 

@@ -4,14 +4,15 @@ use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, ListedReviewItem, ReviewItemFilter,
-    ReviewProgress,
+    ReviewProgress, ReviewSubject,
 };
 use iam_model::assignment::Assignment;
 use iam_model::change::AccessReviewChange;
-use iam_model::id::{AccessReviewId, AssignmentId, TenantId, UserId};
+use iam_model::eligibility::Eligibility;
+use iam_model::id::{AccessReviewId, AccessReviewItemId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
-use iam_model::role::Role;
+use iam_model::role::{Role, RoleSummary};
 use iam_model::store::{AccessReviewStore, AccessReviewTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::User;
@@ -36,12 +37,12 @@ impl Row for AccessReviewItem {
     const TABLE: &'static str = "access_review_items";
 
     fn key(&self) -> Vec<u8> {
-        item_key(self.review_id, self.assignment_id)
+        item_key(self.review_id, self.id())
     }
 }
 
-fn item_key(review: AccessReviewId, assignment: AssignmentId) -> Vec<u8> {
-    [key(review), key(assignment)].concat()
+fn item_key(review: AccessReviewId, item: AccessReviewItemId) -> Vec<u8> {
+    [key(review), key(item)].concat()
 }
 
 #[async_trait]
@@ -100,7 +101,9 @@ impl AccessReviewStore for RedbStore {
 #[async_trait]
 impl AccessReviewTransaction for RedbTransaction {
     async fn count_items_of(&mut self, review: &AccessReview, limit: u64) -> Result<u64, StoreError> {
-        Ok(limit.min(self.view().reviewed(review)?.len() as u64))
+        let assignments = self.view().reviewed(review)?.len();
+        let eligibilities = self.view().reviewed_eligibilities(review)?.len();
+        Ok(limit.min((assignments + eligibilities) as u64))
     }
 
     async fn lock_access_review(&mut self, id: AccessReviewId) -> Result<Option<AccessReview>, StoreError> {
@@ -111,22 +114,22 @@ impl AccessReviewTransaction for RedbTransaction {
         self.view().progress_of(review)
     }
 
-    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<(AssignmentId, UserId)>, StoreError> {
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<ReviewSubject>, StoreError> {
         let items = self.view().items_of(review, Some(ReviewItemFilter::Revoke))?;
-        Ok(items.into_iter().map(|item| (item.assignment_id, item.user_id)).collect())
+        Ok(items.into_iter().map(|item| item.subject).collect())
     }
 
     async fn lock_access_review_item(
         &mut self,
         review: AccessReviewId,
-        id: AssignmentId,
+        id: AccessReviewItemId,
     ) -> Result<Option<AccessReviewItem>, StoreError> {
         self.view().get(&item_key(review, id))
     }
 }
 
 impl View<'_> {
-    /// The items of a review that pass, in the order of their assignments.
+    /// The items of a review that pass, in the order of their identifiers.
     fn items_of(
         self,
         review: AccessReviewId,
@@ -143,9 +146,8 @@ impl View<'_> {
 
     fn listed_items(self, items: Vec<AccessReviewItem>) -> Result<Vec<ListedReviewItem>, StoreError> {
         let listed = |item: AccessReviewItem| {
-            let user: Option<User> = self.get(&key(item.user_id))?;
-            let user = user.ok_or_else(|| StoreError::corrupt("access_review_items.user_id", item.user_id))?;
-            Ok(ListedReviewItem { user: user.summary(), item })
+            let user = item.subject.user().map(|user| self.reviewed_user(user)).transpose()?;
+            Ok(ListedReviewItem { user: user.map(|user| user.summary()), item })
         };
         items.into_iter().map(listed).collect()
     }
@@ -153,7 +155,7 @@ impl View<'_> {
     /// The assignments that a new review freezes.
     fn reviewed(self, review: &AccessReview) -> Result<Vec<Assignment>, StoreError> {
         let organizations = self.organizations()?;
-        let scope = review.organization_id.map_or(VisibleScope::Tenant, |id| VisibleScope::Organizations(vec![id]));
+        let scope = scope_of(review);
         self.select(|found: &Assignment| {
             review.is_about(found.role_id, found.user_id)
                 && found.is_live(review.created_at)
@@ -161,29 +163,75 @@ impl View<'_> {
         })
     }
 
+    /// The eligibilities that a new review freezes.
+    fn reviewed_eligibilities(self, review: &AccessReview) -> Result<Vec<Eligibility>, StoreError> {
+        let organizations = self.organizations()?;
+        let scope = scope_of(review);
+        self.select(|found: &Eligibility| {
+            review.is_about_eligibility(found)
+                && found.is_live(review.created_at)
+                && organizations.is_visible(&scope, found.organization_id)
+        })
+    }
+
     fn new_item(self, review: AccessReviewId, assignment: &Assignment) -> Result<AccessReviewItem, StoreError> {
-        let user: Option<User> = self.get(&key(assignment.user_id))?;
-        let role: Option<Role> = self.get(&key(assignment.role_id))?;
-        let organization: Option<Organization> = match assignment.organization_id {
-            Some(id) => self.get(&key(id))?,
-            None => None,
-        };
+        let (id, user) = (assignment.id, assignment.user_id);
         Ok(AccessReviewItem {
             review_id: review,
-            assignment_id: assignment.id,
-            user_id: assignment.user_id,
-            role: role.ok_or_else(|| StoreError::corrupt("assignments.role_id", assignment.role_id))?.summary(),
-            organization: organization
-                .map(|found| OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() }),
+            subject: ReviewSubject::Assignment { id, user, directory_group: assignment.directory_group_id },
+            role: self.reviewed_role(assignment.role_id)?,
+            organization: self.reviewed_place(assignment.organization_id)?,
             expires_at: assignment.expires_at,
-            assignment_created_at: assignment.created_at,
+            granted_at: assignment.created_at,
             granted_by: assignment.created_by,
-            directory_group_id: assignment.directory_group_id,
+            last_login_at: self.reviewed_user(user)?.last_login_at,
+            decided: None,
+            outcome: None,
+        })
+    }
+
+    /// The item of an eligibility.
+    fn new_sleeping_item(
+        self,
+        review: AccessReviewId,
+        eligibility: &Eligibility,
+    ) -> Result<AccessReviewItem, StoreError> {
+        let (id, eligible) = (eligibility.id, eligibility.eligible);
+        let user = eligible.user().map(|user| self.reviewed_user(user)).transpose()?;
+        Ok(AccessReviewItem {
+            review_id: review,
+            subject: ReviewSubject::Eligibility { id, eligible },
+            role: self.reviewed_role(eligibility.role_id)?,
+            organization: self.reviewed_place(eligibility.organization_id)?,
+            expires_at: eligibility.expires_at,
+            granted_at: eligibility.created_at,
+            granted_by: eligibility.created_by,
             last_login_at: user.and_then(|user| user.last_login_at),
             decided: None,
             outcome: None,
         })
     }
+
+    fn reviewed_user(self, id: UserId) -> Result<User, StoreError> {
+        let user: Option<User> = self.get(&key(id))?;
+        user.ok_or_else(|| StoreError::corrupt("access_review_items.user_id", id))
+    }
+
+    fn reviewed_role(self, id: RoleId) -> Result<RoleSummary, StoreError> {
+        let role: Option<Role> = self.get(&key(id))?;
+        Ok(role.ok_or_else(|| StoreError::corrupt("access_review_items.role_id", id))?.summary())
+    }
+
+    fn reviewed_place(self, id: Option<OrganizationId>) -> Result<Option<OrganizationSummary>, StoreError> {
+        let Some(id) = id else { return Ok(None) };
+        let found: Option<Organization> = self.get(&key(id))?;
+        Ok(found.map(|found| OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() }))
+    }
+}
+
+/// Where the items of a review are.
+fn scope_of(review: &AccessReview) -> VisibleScope {
+    review.organization_id.map_or(VisibleScope::Tenant, |id| VisibleScope::Organizations(vec![id]))
 }
 
 impl Draft<'_> {
@@ -197,6 +245,9 @@ impl Draft<'_> {
                 for assignment in self.view().reviewed(review)? {
                     self.put(self.view().new_item(review.id, &assignment)?)?;
                 }
+                for eligibility in self.view().reviewed_eligibilities(review)? {
+                    self.put(self.view().new_sleeping_item(review.id, &eligibility)?)?;
+                }
                 self.put(review.clone())
             }
             AccessReviewChange::Decide { after, .. } => {
@@ -207,9 +258,9 @@ impl Draft<'_> {
             }
             AccessReviewChange::Complete { after, gone, .. } => {
                 self.close_review(after)?;
-                let gone: BTreeSet<&AssignmentId> = gone.iter().collect();
+                let gone: BTreeSet<&AccessReviewItemId> = gone.iter().collect();
                 for item in self.view().items_of(after.id, None)? {
-                    let is_gone = gone.contains(&item.assignment_id);
+                    let is_gone = gone.contains(&item.id());
                     self.put(item.completed(is_gone))?;
                 }
                 Ok(())

@@ -136,6 +136,9 @@ impl AssignmentTransaction for RedbTransaction {
                 let is_its = |id: DirectoryGroupId| groups.iter().any(|group| group.id == id);
                 view.grants(|found| found.directory_group_id.is_some_and(is_its))
             }
+            GrantQuery::OfAccessRequests(requests) => {
+                view.grants(|found| found.access_request_id.is_some_and(|request| requests.contains(&request)))
+            }
             GrantQuery::Expired { at, limit } => {
                 let mut expired = view.grants(|found| !found.is_live(at))?;
                 expired.sort_by_key(|grant| grant.assignment.expires_at);
@@ -251,6 +254,11 @@ impl Draft<'_> {
                 let held = self.view().all::<Assignment>()?;
                 let mut held: HashSet<GrantContext> = held.iter().map(Assignment::context).collect();
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut held))
+            }
+            AssignmentChange::Activate { grant, .. } => {
+                let held = self.view().all::<Assignment>()?;
+                let mut held: HashSet<GrantContext> = held.iter().map(Assignment::context).collect();
+                self.insert_assignment(&grant.assignment, &mut held)
             }
             AssignmentChange::Update(changed) => {
                 changed.iter().try_for_each(|changed| self.update_assignment(&changed.after))

@@ -103,6 +103,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         Change::Assignment(AssignmentChange::Create(grants)) => {
             grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
         }
+        Change::Assignment(AssignmentChange::Activate { grant, .. }) => vec![grant.assignment.user_id.into()],
         Change::Assignment(AssignmentChange::Update(changed)) => {
             changed.iter().map(|changed| changed.grant.assignment.user_id.into()).collect()
         }
@@ -175,6 +176,8 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Idempotency(_)
         | Change::Invitation(_)
         | Change::Link(_)
+        | Change::Eligibility(_)
+        | Change::AccessRequest(_)
         | Change::Mail(_) => Vec::new(),
     }
 }

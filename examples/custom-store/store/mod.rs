@@ -3,6 +3,7 @@
 //! redb provides durable transactions, one writer at a time, and readers that see the data that was committed before
 //! they began. This module adds the rest: rows, constraints, order, pages.
 
+mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
@@ -12,6 +13,7 @@ mod directory;
 mod directory_group;
 mod directory_user;
 mod domain;
+mod eligibility;
 mod factor;
 mod feed;
 mod history;

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use iam_model::assignment::Assignment;
 use iam_model::change::RoleChange;
+use iam_model::eligibility::Eligibility;
 use iam_model::id::{RoleId, TenantId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission::{Permission, PermissionPattern};
@@ -77,7 +78,8 @@ impl Draft<'_> {
             RoleChange::Delete(role) => {
                 self.stored_role(role.id)?;
                 let is_held = self.view().any(|assignment: &Assignment| assignment.role_id == role.id)?;
-                hold(Constraint::Reference, !is_held)?;
+                let is_named = self.view().any(|eligibility: &Eligibility| eligibility.names_role(role.id))?;
+                hold(Constraint::Reference, !is_held && !is_named)?;
                 self.remove::<Role>(&key(role.id)).map(drop)
             }
         }

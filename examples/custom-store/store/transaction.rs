@@ -1,11 +1,13 @@
 use std::mem;
 
 use async_trait::async_trait;
+use iam_model::access_request::AccessRequest;
 use iam_model::access_review::{AccessReview, AccessReviewItem};
 use iam_model::assignment::Assignment;
 use iam_model::change::{AuditBatch, Change};
 use iam_model::directory::{Directory, DirectoryGroup, DirectoryUser};
 use iam_model::domain::Domain;
+use iam_model::eligibility::Eligibility;
 use iam_model::id::TenantId;
 use iam_model::identity::Identity;
 use iam_model::invitation::Invitation;
@@ -94,6 +96,8 @@ impl Transaction for RedbTransaction {
             Change::Directory(change) => draft.write_directory(change),
             Change::DirectoryUser(change) => draft.write_directory_user(change),
             Change::DirectoryGroup(change) => draft.write_directory_group(change),
+            Change::Eligibility(change) => draft.write_eligibility(change),
+            Change::AccessRequest(change) => draft.write_access_request(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -133,6 +137,8 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<Invitation>(rows)?;
     create::<AccessReview>(rows)?;
     create::<AccessReviewItem>(rows)?;
+    create::<Eligibility>(rows)?;
+    create::<AccessRequest>(rows)?;
     create::<Domain>(rows)?;
     create::<IdentityProviderRow>(rows)?;
     create::<Identity>(rows)?;

@@ -1,14 +1,18 @@
-//! Access reviews: people decide about role assignments, one by one, whether they stay
+//! Access reviews: people decide about role assignments and eligibilities, one by one, whether they stay
 //! (`docs/http-api.md#access-reviews`).
 //!
-//! A review freezes the role assignments that it is about when it begins. Later changes of an assignment, of its role
+//! A review freezes what it is about when it begins. Later changes of an assignment or of an eligibility, of its role
 //! or of its organization do not change the items.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::clock::{Timestamp, shown};
-use crate::id::{AccessReviewId, AssignmentId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
+use crate::eligibility::{Eligibility, Eligible};
+use crate::id::{
+    AccessReviewId, AccessReviewItemId, AssignmentId, DirectoryGroupId, EligibilityId, OrganizationId, RoleId,
+    TenantId, UserId,
+};
 use crate::organization::OrganizationSummary;
 use crate::role::RoleSummary;
 use crate::user::UserSummary;
@@ -20,7 +24,7 @@ pub const MAX_ITEMS: u64 = 10_000;
 /// The maximum number of roles, and of users, to which a review is restricted.
 pub const MAX_RESTRICTIONS: usize = 100;
 
-/// A review of role assignments.
+/// A review of role assignments and eligibilities.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessReview {
@@ -30,11 +34,11 @@ pub struct AccessReview {
     pub tenant_id: TenantId,
     /// A name for people.
     pub name: Name,
-    /// The review is about the assignments in this organization and below it; `None` for the whole tenant.
+    /// The review is about what is held in this organization and below it; `None` for the whole tenant.
     pub organization_id: Option<OrganizationId>,
-    /// The review is about assignments of these roles. Empty if it is about all roles.
+    /// The review is about these roles. Empty if it is about all roles.
     pub role_ids: Vec<RoleId>,
-    /// The review is about assignments of these users. Empty if it is about all users.
+    /// The review is about these users. Empty if it is about all users.
     pub user_ids: Vec<UserId>,
     /// Until when the decisions are due. The review stays OPEN afterwards.
     pub due_at: Timestamp,
@@ -55,9 +59,9 @@ pub struct AccessReview {
 pub enum AccessReviewStatus {
     /// People decide about its items.
     Open,
-    /// The assignments that were to be revoked are revoked.
+    /// What was to be revoked is revoked.
     Completed,
-    /// It was given up. No assignment was revoked.
+    /// It was given up. Nothing was revoked.
     Cancelled,
 }
 
@@ -76,6 +80,15 @@ impl AccessReview {
     pub fn is_about(&self, role: RoleId, user: UserId) -> bool {
         (self.role_ids.is_empty() || self.role_ids.contains(&role))
             && (self.user_ids.is_empty() || self.user_ids.contains(&user))
+    }
+
+    /// Whether a new review freezes an eligibility, if it is in the right place and has not expired; for stores that
+    /// filter in memory. A review of some users is about the eligibilities that name one of them.
+    #[must_use]
+    pub fn is_about_eligibility(&self, eligibility: &Eligibility) -> bool {
+        (self.role_ids.is_empty() || self.role_ids.contains(&eligibility.role_id))
+            && (self.user_ids.is_empty()
+                || eligibility.eligible.user().is_some_and(|user| self.user_ids.contains(&user)))
     }
 
     /// Returns the fields that the audit log records.
@@ -98,9 +111,9 @@ pub struct ReviewProgress {
     pub total: u64,
     /// The items without a decision.
     pub undecided: u64,
-    /// The items whose assignments stay.
+    /// The items of which the assignment or the eligibility stays.
     pub keep: u64,
-    /// The items whose assignments are revoked when the review is completed.
+    /// The items of which it is revoked when the review is completed.
     pub revoke: u64,
 }
 
@@ -155,36 +168,121 @@ impl AccessReviewFilter {
     }
 }
 
-/// An item of a review: an assignment as it was when the review began, and the decision about it.
+/// An item of a review: an assignment or an eligibility as it was when the review began, and the decision about it.
 ///
-/// An item has the identifier of its assignment, because a review has each assignment once.
+/// An item has the [identifier](Self::id) of its subject, because a review has each one once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessReviewItem {
     /// The review.
     pub review_id: AccessReviewId,
-    /// The assignment. It may have ended since.
-    pub assignment_id: AssignmentId,
-    /// The user who holds the role.
-    pub user_id: UserId,
+    /// What it is about. It may have ended since.
+    pub subject: ReviewSubject,
     /// The role, with its name at that time.
     pub role: RoleSummary,
     /// The organization, with its name at that time; `None` for tenant-wide.
     pub organization: Option<OrganizationSummary>,
-    /// When the assignment expires; `None` for no expiry.
+    /// When it expires; `None` for no expiry.
     pub expires_at: Option<Timestamp>,
-    /// When the assignment was made.
-    pub assignment_created_at: Timestamp,
-    /// The user who made the assignment; `None` for trusted code.
+    /// When it was made.
+    pub granted_at: Timestamp,
+    /// The user who made it; `None` for trusted code.
     pub granted_by: Option<UserId>,
-    /// The group of a directory that gave the role at that time.
-    pub directory_group_id: Option<DirectoryGroupId>,
-    /// When the user had last logged in; `None` means never.
+    /// When the user had last logged in; `None` means never, and for an eligibility that names no user.
     pub last_login_at: Option<Timestamp>,
     /// The decision; `None` before it.
     pub decided: Option<Decided>,
     /// The result of the decision at the completion of the review; `None` if the review is not COMPLETED.
     pub outcome: Option<ReviewOutcome>,
+}
+
+/// What an item is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewSubject {
+    /// A role assignment.
+    Assignment {
+        /// The assignment.
+        id: AssignmentId,
+        /// The user who holds the role.
+        user: UserId,
+        /// The group of a directory that gave the role at that time.
+        directory_group: Option<DirectoryGroupId>,
+    },
+    /// An eligibility.
+    Eligibility {
+        /// The eligibility.
+        id: EligibilityId,
+        /// Who could ask for the role.
+        eligible: Eligible,
+    },
+}
+
+/// The kind of what an item is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReviewItemKind {
+    /// A role assignment.
+    Assignment,
+    /// An eligibility.
+    Eligibility,
+}
+
+text_enum! { ReviewItemKind { Assignment = "ASSIGNMENT", Eligibility = "ELIGIBILITY" } }
+
+impl ReviewSubject {
+    /// Returns the identifier of the item.
+    #[must_use]
+    pub fn item_id(self) -> AccessReviewItemId {
+        match self {
+            Self::Assignment { id, .. } => id.into(),
+            Self::Eligibility { id, .. } => id.into(),
+        }
+    }
+
+    /// Returns the kind.
+    #[must_use]
+    pub fn kind(self) -> ReviewItemKind {
+        match self {
+            Self::Assignment { .. } => ReviewItemKind::Assignment,
+            Self::Eligibility { .. } => ReviewItemKind::Eligibility,
+        }
+    }
+
+    /// Returns the user; `None` for an eligibility of the holders of a role.
+    #[must_use]
+    pub fn user(self) -> Option<UserId> {
+        match self {
+            Self::Assignment { user, .. } => Some(user),
+            Self::Eligibility { eligible, .. } => eligible.user(),
+        }
+    }
+
+    /// Returns the assignment; `None` for an eligibility.
+    #[must_use]
+    pub fn assignment(self) -> Option<AssignmentId> {
+        match self {
+            Self::Assignment { id, .. } => Some(id),
+            Self::Eligibility { .. } => None,
+        }
+    }
+
+    /// Returns the eligibility; `None` for an assignment.
+    #[must_use]
+    pub fn eligibility(self) -> Option<EligibilityId> {
+        match self {
+            Self::Assignment { .. } => None,
+            Self::Eligibility { id, .. } => Some(id),
+        }
+    }
+
+    /// Returns the group of a directory that gave the role.
+    #[must_use]
+    pub fn directory_group(self) -> Option<DirectoryGroupId> {
+        match self {
+            Self::Assignment { directory_group, .. } => directory_group,
+            Self::Eligibility { .. } => None,
+        }
+    }
 }
 
 /// The decision about an item, and its author.
@@ -201,12 +299,12 @@ pub struct Decided {
     pub decided_at: Timestamp,
 }
 
-/// A decision about an assignment.
+/// A decision about an assignment or an eligibility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReviewDecision {
-    /// The assignment stays.
+    /// It stays.
     Keep,
-    /// The assignment is revoked when the review is completed.
+    /// It is revoked when the review is completed: an eligibility is removed.
     Revoke,
 }
 
@@ -215,24 +313,30 @@ text_enum! { ReviewDecision { Keep = "KEEP", Revoke = "REVOKE" } }
 /// The result of a decision at the completion of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReviewOutcome {
-    /// It left the assignment as it was.
+    /// It left the assignment or the eligibility as it was.
     Kept,
-    /// It revoked the assignment.
+    /// It revoked the assignment, or removed the eligibility.
     Revoked,
-    /// The assignment was to be revoked, and had ended before.
+    /// That was to be revoked, and had ended before.
     Gone,
 }
 
 text_enum! { ReviewOutcome { Kept = "KEPT", Revoked = "REVOKED", Gone = "GONE" } }
 
 impl AccessReviewItem {
+    /// Returns the identifier of the item.
+    #[must_use]
+    pub fn id(&self) -> AccessReviewItemId {
+        self.subject.item_id()
+    }
+
     /// Returns the decision.
     #[must_use]
     pub fn decision(&self) -> Option<ReviewDecision> {
         self.decided.as_ref().map(|decided| decided.decision)
     }
 
-    /// Returns the item after the completion of its review. `is_gone` tells whether its assignment had ended before; for
+    /// Returns the item after the completion of its review. `is_gone` tells whether its subject had ended before; for
     /// stores that compute this in memory.
     #[must_use]
     pub fn completed(self, is_gone: bool) -> Self {
@@ -259,16 +363,16 @@ impl AccessReviewItem {
 pub struct ListedReviewItem {
     /// The item.
     pub item: AccessReviewItem,
-    /// Its user, as it is now.
-    pub user: UserSummary,
+    /// Its user, as it is now; `None` for an eligibility of the holders of a role.
+    pub user: Option<UserSummary>,
 }
 
 /// Which items a list shows, by their decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReviewItemFilter {
-    /// Items whose assignments stay.
+    /// Items of which the assignment or the eligibility stays.
     Keep,
-    /// Items whose assignments are to be revoked.
+    /// Items of which it is to be revoked.
     Revoke,
     /// Items without a decision.
     Undecided,
@@ -297,6 +401,37 @@ impl ReviewItemFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::testing::{at, id};
+
+    #[test]
+    fn a_review_of_users_is_about_the_eligibilities_that_name_them() {
+        let review = |roles: &[RoleId], users: &[UserId]| AccessReview {
+            id: id("review"),
+            tenant_id: TenantId::NONE,
+            name: "Spring".parse().unwrap(),
+            organization_id: None,
+            role_ids: roles.to_vec(),
+            user_ids: users.to_vec(),
+            due_at: at(9),
+            status: AccessReviewStatus::Open,
+            created_at: at(0),
+            created_by: None,
+            closed_at: None,
+            closed_by: None,
+        };
+        let named = crate::eligibility::tests::eligibility();
+        let of_holders = Eligibility { eligible: Eligible::HoldersOf(id("held")), ..named.clone() };
+        for (roles, users, expected) in [
+            (&[][..], &[][..], [true, true]),
+            (&[named.role_id][..], &[][..], [true, true]),
+            (&[id("held")][..], &[][..], [false, false]),
+            (&[][..], &[id("user")][..], [true, false]),
+            (&[][..], &[id("other")][..], [false, false]),
+        ] {
+            let review = review(roles, users);
+            assert_eq!([&named, &of_holders].map(|found| review.is_about_eligibility(found)), expected);
+        }
+    }
 
     #[test]
     fn progress_counts_each_item_once() {

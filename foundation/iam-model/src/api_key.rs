@@ -126,7 +126,8 @@ impl ApiKey {
     }
 
     /// Returns the grants of the key, from those of its user: a grant of each role with only the permissions of the
-    /// key, in only the organization of the key or below. So one evaluator answers for users and for keys.
+    /// key, in only the organization of the key or below. So one evaluator answers for users and for keys. A key never
+    /// has what its user holds by an access request (`docs/access-requests.md#api-keys`).
     ///
     /// `organization` is the organization of the key. If it is unknown, the key has nothing.
     #[must_use]
@@ -137,7 +138,7 @@ impl ApiKey {
             let role = roles.entry(grant.role.id).or_insert_with(|| self.narrowed_role(&grant.role));
             self.narrowed_grant(grant, Arc::clone(role), organization)
         };
-        grants.iter().filter_map(&mut narrowed).collect()
+        grants.iter().filter(|grant| grant.assignment.is_standing()).filter_map(&mut narrowed).collect()
     }
 
     fn narrowed_role(&self, role: &Arc<Role>) -> Arc<Role> {
@@ -246,6 +247,20 @@ pub(crate) mod tests {
             }
         }
         assert!(allowed > 200, "{allowed}");
+    }
+
+    #[test]
+    fn a_key_never_has_what_its_user_holds_by_an_access_request() {
+        let test_tree = TestTree::new();
+        let standing = test_tree.grant("users:read", None, None);
+        let mut elevation = test_tree.grant("*", None, Some(at(5)));
+        elevation.assignment.access_request_id = Some(id("request"));
+        let grants = [elevation, standing.clone()];
+        for key in [key(None, None), key(Some(&["*"]), None)] {
+            let held = key.narrowed(&grants, None);
+            assert_eq!(held.iter().map(|grant| grant.assignment.id).collect::<Vec<_>>(), [standing.assignment.id]);
+            assert!(!Authority::of(&held).allows(&"roles:read".parse().unwrap(), ResourceScope::Tenant, at(0)));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
+use crate::id::{AccessRequestId, AssignmentId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use crate::organization::{Node, OrganizationSummary};
 use crate::permission::{PermissionPattern, PermissionSet};
 use crate::role::{PlacedRole, Role, RoleSummary, TENANT_ADMIN};
@@ -40,9 +40,20 @@ pub struct Assignment {
     /// changes or revokes such an assignment by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_group_id: Option<DirectoryGroupId>,
+    /// The access request by which the role is held, or was given: the assignment ends with the elevation of the
+    /// request, and always has an expiry. No caller changes such an assignment by hand. `None` for a standing
+    /// assignment (`docs/access-requests.md#what-an-elevation-does-not-count-for`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_request_id: Option<AccessRequestId>,
 }
 
 impl Assignment {
+    /// Whether the assignment stands by itself, and does not end with the elevation of an access request.
+    #[must_use]
+    pub fn is_standing(&self) -> bool {
+        self.access_request_id.is_none()
+    }
+
     /// Whether the assignment has not expired at this moment.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
@@ -180,6 +191,7 @@ impl OfferedRole {
             created_at: now,
             created_by: by,
             directory_group_id: None,
+            access_request_id: None,
         };
         Grant { assignment, role: self.role, organization: self.organization }
     }
@@ -296,6 +308,8 @@ pub enum RevokeReason {
     AccessReview,
     /// No group of the directory gives the role any more.
     DirectoryGroup,
+    /// The elevation of an access request has ended before its time.
+    Ended,
 }
 
 text_enum! {
@@ -305,6 +319,7 @@ text_enum! {
         Expired = "EXPIRED",
         AccessReview = "ACCESS_REVIEW",
         DirectoryGroup = "DIRECTORY_GROUP",
+        Ended = "ENDED",
     }
 }
 

@@ -270,6 +270,13 @@ pub enum Unauthenticated {
     /// The user has a second factor, so a password alone does not authenticate it again.
     #[error("Authenticate with your second factor. The password alone is not enough.")]
     PasswordAlone,
+    /// The session has authenticated by a message to the address of its user, which is not enough to decide about the
+    /// access of others.
+    #[error("You have logged in by e-mail. To decide about access, authenticate by other means.")]
+    ByEmail {
+        /// How long ago the other proof may be.
+        max_age: Duration,
+    },
     /// The session has authenticated too long ago for this call (RFC 9470), or by the password alone although its user
     /// has a second factor.
     #[error(
@@ -290,7 +297,7 @@ pub enum Forbidden {
     #[error("Missing permission: {0}.")]
     Permission(Permission),
     /// A user would get rights that the caller does not hold itself, in the same resource scope and for as long.
-    #[error("You cannot give a role with higher privileges than your own: {0}.")]
+    #[error("You cannot give or take over higher privileges than your own: {0}.")]
     Escalation(Shortfall),
     /// A group of a directory would give rights that the service account of the directory, or the API key by which it
     /// adds a member, does not hold itself at this moment, in the same resource scope.
@@ -330,6 +337,12 @@ pub enum Forbidden {
     /// revokes one.
     #[error("You cannot decide about your own roles, nor complete or cancel a review that revokes one of them.")]
     OwnAccess,
+    /// No eligibility lets the user ask for this role.
+    #[error("You are not eligible for this role there.")]
+    NotEligible,
+    /// A user cannot decide about its own access request.
+    #[error("You cannot decide about your own access request.")]
+    OwnRequest,
     /// A user cannot erase the entries about itself from the audit log.
     #[error("You cannot erase your own entries from the audit log.")]
     OwnEntries,
@@ -415,6 +428,9 @@ pub enum Conflict {
     /// At least one user holds the role.
     #[error("The role is assigned to at least one user.")]
     RoleInUse,
+    /// An eligibility that has not expired names the role.
+    #[error("An eligibility that has not expired names the role.")]
+    RoleOfEligibility,
     /// At least one user holds the role in a resource scope that the new scope of the role does not allow.
     #[error("The role has assignments that its new scope does not allow.")]
     RoleScopeInUse,
@@ -536,6 +552,36 @@ pub enum Conflict {
     /// group change.
     #[error("A group of a directory gives this role. Change the members or the grants of the group.")]
     AssignmentOfGroup,
+    /// An access request gives the role, until its elevation ends.
+    #[error("An access request gives this role, and sets when it ends. End the request instead.")]
+    AssignmentOfAccessRequest,
+    /// The rights that the user holds by an access request have given as many roles as they may give.
+    #[error("You have given {0} roles by your access request, which is the maximum.")]
+    TooManyGivenByRequest(usize),
+    /// The tenant has as many eligibilities as it may have.
+    #[error("The tenant has the maximum number of eligibilities. Remove one first.")]
+    TooManyEligibilities,
+    /// The user has an open request by the same eligibility.
+    #[error("You have an open request for this role there. End or cancel it first.")]
+    AccessRequestOpen,
+    /// The user has as many open requests as it may have.
+    #[error("You have the maximum number of open access requests. Cancel one first.")]
+    TooManyAccessRequests,
+    /// The access request is decided, or was closed before it was.
+    #[error("The access request is not pending.")]
+    AccessRequestNotPending,
+    /// The user has decided about the access request before.
+    #[error("You have decided about this access request already.")]
+    DecidedBefore,
+    /// The access request has begun, or is closed.
+    #[error("The access request is neither pending nor approved for later.")]
+    AccessRequestNotWaiting,
+    /// The access request has not begun, or is closed.
+    #[error("The access request is not active.")]
+    AccessRequestNotActive,
+    /// The eligibility is gone or was narrowed, or the user is not eligible any more. The request is cancelled.
+    #[error("The request is cancelled: who may ask for this role there, for how long or of whom has changed since.")]
+    AccessRequestOutdated,
     /// The access review is completed or cancelled.
     #[error("The access review is not open.")]
     AccessReviewNotOpen,

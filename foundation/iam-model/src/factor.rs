@@ -157,6 +157,12 @@ impl AuthenticationMethods {
         self.0.iter().any(|method| !first.contains(method))
     }
 
+    /// Whether a message to the address of the user is among them.
+    #[must_use]
+    pub fn include_email(&self) -> bool {
+        self.0.contains(&AuthenticationMethod::Email)
+    }
+
     /// Returns the values of the claim `amr` (RFC 8176 §2; `fed` and `email` are not in the RFC). A passkey counts as
     /// two factors, because its user is verified.
     #[must_use]

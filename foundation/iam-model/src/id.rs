@@ -122,6 +122,24 @@ ids! {
     DirectoryId;
     /// Identifies a group of a directory.
     DirectoryGroupId;
+    /// Identifies an eligibility.
+    EligibilityId;
+    /// Identifies an access request.
+    AccessRequestId;
+    /// Identifies an item of an access review: the identifier of the assignment or of the eligibility that it is about.
+    AccessReviewItemId;
+}
+
+impl From<AssignmentId> for AccessReviewItemId {
+    fn from(id: AssignmentId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl From<EligibilityId> for AccessReviewItemId {
+    fn from(id: EligibilityId) -> Self {
+        Self(id.0)
+    }
 }
 
 impl TenantId {

@@ -5,6 +5,7 @@
 mod text_enum;
 
 pub mod access;
+pub mod access_request;
 pub mod access_review;
 pub mod api_key;
 pub mod assignment;
@@ -16,6 +17,7 @@ pub mod context;
 pub mod credential;
 pub mod directory;
 pub mod domain;
+pub mod eligibility;
 pub mod error;
 pub mod factor;
 pub mod history;

@@ -54,6 +54,14 @@ pub enum MailKind {
     IdentityLinked,
     /// Another user has begun to act as the person.
     ImpersonationStarted,
+    /// A user asks for access, and the person may decide.
+    AccessRequested,
+    /// The access for which the person asked is approved.
+    AccessApproved,
+    /// The access for which the person asked is refused.
+    AccessDenied,
+    /// A user has got access that needs no approval. This message goes to the administrators of the tenant.
+    AccessActivated,
 }
 
 text_enum! {
@@ -72,6 +80,10 @@ text_enum! {
         ApiKeyCreated = "API_KEY_CREATED",
         IdentityLinked = "IDENTITY_LINKED",
         ImpersonationStarted = "IMPERSONATION_STARTED",
+        AccessRequested = "ACCESS_REQUESTED",
+        AccessApproved = "ACCESS_APPROVED",
+        AccessDenied = "ACCESS_DENIED",
+        AccessActivated = "ACCESS_ACTIVATED",
     }
 }
 
@@ -92,6 +104,10 @@ impl MailKind {
         Self::ApiKeyCreated,
         Self::IdentityLinked,
         Self::ImpersonationStarted,
+        Self::AccessRequested,
+        Self::AccessApproved,
+        Self::AccessDenied,
+        Self::AccessActivated,
     ];
 }
 

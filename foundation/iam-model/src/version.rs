@@ -12,17 +12,19 @@ use crate::validate::Invalid;
 /// has the number 1. Every change of the row adds 1, also a login, which changes the row of its user.
 ///
 /// An organization also shows its depth, which changes when another organization above it moves. So the version of an
-/// [`OrganizationWithDepth`](crate::organization::OrganizationWithDepth) contains the depth.
+/// [`OrganizationWithDepth`](crate::organization::OrganizationWithDepth) contains the depth. That of an
+/// [`AccessRequest`](crate::access_request::AccessRequest) contains the version of its role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "i64", into = "i64")]
 pub struct Version {
     number: i64,
-    depth: Option<u32>,
+    /// What the resource shows beside its row: a depth, or the version of another row.
+    part: Option<u32>,
 }
 
 impl Version {
     /// The version of a new row.
-    pub const FIRST: Self = Self { number: 1, depth: None };
+    pub const FIRST: Self = Self { number: 1, part: None };
 
     /// Returns the version of the row after one more change.
     #[must_use]
@@ -30,10 +32,16 @@ impl Version {
         Self { number: self.number.saturating_add(1), ..self }
     }
 
+    /// Returns the version of a resource that also shows another row, which has this version.
+    #[must_use]
+    pub(crate) fn with_part(self, other: Self) -> Self {
+        Self { part: Some(u32::try_from(other.number).unwrap_or(u32::MAX)), ..self }
+    }
+
     /// Returns the version of an organization at this depth.
     #[must_use]
     pub(crate) fn at_depth(self, depth: u32) -> Self {
-        Self { depth: Some(depth), ..self }
+        Self { part: Some(depth), ..self }
     }
 }
 
@@ -47,7 +55,7 @@ impl Default for Version {
 /// The version of a row with this number.
 impl From<i64> for Version {
     fn from(number: i64) -> Self {
-        Self { number, depth: None }
+        Self { number, part: None }
     }
 }
 
@@ -60,7 +68,7 @@ impl From<Version> for i64 {
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.depth {
+        match self.part {
             None => write!(f, "{}", self.number),
             Some(depth) => write!(f, "{}-{depth}", self.number),
         }
@@ -85,8 +93,8 @@ impl FromStr for Version {
 pub enum Precondition {
     /// The resource must exist, in any version.
     Exists,
-    /// The resource must have one of these versions. One without a depth is the version of a row: it allows an
-    /// organization at any depth.
+    /// The resource must have one of these versions. One of a row alone allows the resource
+    /// with every other part: an organization at any depth.
     OneOf(Vec<Version>),
 }
 
@@ -95,7 +103,7 @@ impl Precondition {
     #[must_use]
     pub fn allows(&self, version: Version) -> bool {
         let is_version =
-            |seen: &Version| seen.number == version.number && (seen.depth.is_none() || seen.depth == version.depth);
+            |seen: &Version| seen.number == version.number && (seen.part.is_none() || seen.part == version.part);
         match self {
             Self::Exists => true,
             Self::OneOf(versions) => versions.iter().any(is_version),

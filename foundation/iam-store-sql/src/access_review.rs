@@ -1,18 +1,21 @@
 //! Access reviews.
 
 use iam_model::access_review::{
-    AccessReview, AccessReviewFilter, AccessReviewItem, Decided, ListedReviewItem, ReviewItemFilter, ReviewProgress,
+    AccessReview, AccessReviewFilter, AccessReviewItem, Decided, ListedReviewItem, ReviewItemFilter, ReviewItemKind,
+    ReviewProgress, ReviewSubject,
 };
 use iam_model::id::{AccessReviewId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationSummary;
 use iam_model::page::{PageRequest, SortOrder};
 use iam_model::role::RoleSummary;
 use iam_model::store_error::{Constraint, StoreError};
+use iam_model::user::UserSummary;
 use sqlx::types::Json;
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, moment, moment_optional, not_negative, parse, parse_optional, text};
+use crate::eligibility::eligible;
 use crate::store::SqlStore;
 use crate::user::UserSummaryRow;
 
@@ -55,13 +58,45 @@ impl<T: StoredMoment> TryFrom<AccessReviewRow<T>> for AccessReview {
     }
 }
 
+/// What an item of a review is about, as the stores read it: columns of the table of items.
+#[expect(missing_docs, reason = "the migrations document the columns")]
+#[derive(Debug)]
+pub struct ReviewSubjectRow {
+    pub kind: String,
+    pub assignment_id: Uuid,
+    pub user_id: Option<Uuid>,
+    pub held_role_id: Option<Uuid>,
+    pub directory_group_id: Option<Uuid>,
+}
+
+impl TryFrom<ReviewSubjectRow> for ReviewSubject {
+    type Error = StoreError;
+
+    fn try_from(row: ReviewSubjectRow) -> Result<Self, StoreError> {
+        const USER: &str = "access_review_items.user_id";
+        Ok(match parse::<ReviewItemKind>("access_review_items.kind", &row.kind)? {
+            ReviewItemKind::Assignment => Self::Assignment {
+                id: row.assignment_id.into(),
+                user: row.user_id.ok_or_else(|| StoreError::corrupt(USER, "is missing"))?.into(),
+                directory_group: row.directory_group_id.map(DirectoryGroupId::from),
+            },
+            ReviewItemKind::Eligibility => Self::Eligibility {
+                id: row.assignment_id.into(),
+                eligible: eligible(USER, row.user_id, row.held_role_id)?,
+            },
+        })
+    }
+}
+
 /// An item of a review as the stores read it: the columns of its table.
 #[expect(missing_docs, reason = "the migrations document the columns")]
 #[derive(Debug, FromRow)]
 pub struct ReviewItemRow<T> {
     pub review_id: Uuid,
+    pub kind: String,
     pub assignment_id: Uuid,
-    pub user_id: Uuid,
+    pub user_id: Option<Uuid>,
+    pub held_role_id: Option<Uuid>,
     pub role_id: Uuid,
     pub role_name: String,
     pub organization_id: Option<Uuid>,
@@ -92,19 +127,24 @@ impl<T: StoredMoment> TryFrom<ReviewItemRow<T>> for AccessReviewItem {
             }),
             None => None,
         };
+        let subject = ReviewSubjectRow {
+            kind: row.kind,
+            assignment_id: row.assignment_id,
+            user_id: row.user_id,
+            held_role_id: row.held_role_id,
+            directory_group_id: row.directory_group_id,
+        };
         Ok(Self {
             review_id: row.review_id.into(),
-            assignment_id: row.assignment_id.into(),
-            user_id: row.user_id.into(),
+            subject: subject.try_into()?,
             role: RoleSummary { id: row.role_id.into(), name: parse("access_review_items.role_name", &row.role_name)? },
             organization: row
                 .organization_id
                 .zip(row.organization_name)
                 .map(|(id, name)| OrganizationSummary { id: id.into(), name }),
             expires_at: moment_optional("access_review_items.expires_at", row.expires_at)?,
-            assignment_created_at: moment("access_review_items.assignment_created_at", row.assignment_created_at)?,
+            granted_at: moment("access_review_items.assignment_created_at", row.assignment_created_at)?,
             granted_by: row.granted_by.map(UserId::from),
-            directory_group_id: row.directory_group_id.map(DirectoryGroupId::from),
             last_login_at: moment_optional("access_review_items.last_login_at", row.last_login_at)?,
             decided,
             outcome: parse_optional("access_review_items.outcome", row.outcome.as_deref())?,
@@ -118,15 +158,18 @@ impl<T: StoredMoment> TryFrom<ReviewItemRow<T>> for AccessReviewItem {
 pub struct ListedReviewItemRow<T> {
     #[sqlx(flatten)]
     pub item: ReviewItemRow<T>,
-    #[sqlx(flatten)]
-    pub user: UserSummaryRow,
+    /// `None` without a user.
+    pub email: Option<String>,
+    /// The name of a service account.
+    pub service_name: Option<String>,
 }
 
 impl<T: StoredMoment> TryFrom<ListedReviewItemRow<T>> for ListedReviewItem {
     type Error = StoreError;
 
     fn try_from(row: ListedReviewItemRow<T>) -> Result<Self, StoreError> {
-        Ok(Self { item: row.item.try_into()?, user: row.user.try_into()? })
+        let user = row.email.map(|email| UserSummaryRow { email, service_name: row.service_name });
+        Ok(Self { item: row.item.try_into()?, user: user.map(UserSummary::try_from).transpose()? })
     }
 }
 
@@ -174,8 +217,10 @@ const REVIEW_COLUMNS: &str = "
 
 const ITEM_COLUMNS: &str = "
         i.review_id,
+        i.kind,
         i.assignment_id,
         i.user_id,
+        i.held_role_id,
         i.role_id,
         i.role_name,
         i.organization_id,
@@ -281,6 +326,7 @@ fn push_items<S>(
     }
 }
 
+/// Joins the users of the items `i`. An eligibility of the holders of a role has none.
 fn push_users<S: SqlStore>(query: &mut QueryBuilder<S::Database>) {
-    query.push(S::JOIN).push(S::SCHEMA).push("users u ON u.tenant_id = i.tenant_id AND u.id = i.user_id");
+    query.push(" LEFT JOIN ").push(S::SCHEMA).push("users u ON u.tenant_id = i.tenant_id AND u.id = i.user_id");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use iam_model::assignment::{Assignment, AssignmentFilter, ListedAssignment};
 use iam_model::clock::Timestamp;
-use iam_model::id::{DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{AccessRequestId, DirectoryGroupId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationSummary;
 use iam_model::page::PageRequest;
 use iam_model::role::{Role, RoleSummary};
@@ -31,6 +31,7 @@ pub struct AssignmentRow<T> {
     pub created_at: T,
     pub created_by: Option<Uuid>,
     pub directory_group_id: Option<Uuid>,
+    pub access_request_id: Option<Uuid>,
 }
 
 impl<T: StoredMoment> TryFrom<AssignmentRow<T>> for Assignment {
@@ -47,6 +48,7 @@ impl<T: StoredMoment> TryFrom<AssignmentRow<T>> for Assignment {
             created_at: moment("role_assignments.created_at", row.created_at)?,
             created_by: row.created_by.map(UserId::from),
             directory_group_id: row.directory_group_id.map(DirectoryGroupId::from),
+            access_request_id: row.access_request_id.map(AccessRequestId::from),
         })
     }
 }
@@ -112,6 +114,7 @@ const LIST_COLUMNS: &str = "
         a.created_at,
         a.created_by,
         a.directory_group_id,
+        a.access_request_id,
         u.email,
         CASE WHEN u.kind = 'SERVICE' THEN u.first_name END AS service_name,
         r.name AS role_name,

@@ -146,6 +146,19 @@ pub fn counted(column: &'static str, number: i64) -> Result<u64, StoreError> {
     number.try_into().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
+/// Converts a column that contains a number of a smaller type.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`] when the number is out of the range of the type.
+pub fn smaller<T>(column: &'static str, number: i64) -> Result<T, StoreError>
+where
+    T: TryFrom<i64>,
+    T::Error: Display,
+{
+    number.try_into().map_err(|cause| StoreError::corrupt(column, cause))
+}
+
 /// Converts a column that contains the days of a grace.
 ///
 /// # Errors

@@ -30,6 +30,7 @@ pub struct PastAssignmentRow<T> {
     pub created_at: T,
     pub created_by: Option<Uuid>,
     pub directory_group_id: Option<Uuid>,
+    pub access_request_id: Option<Uuid>,
 }
 
 impl<T: StoredMoment> TryFrom<PastAssignmentRow<T>> for Past<Assignment> {
@@ -46,6 +47,7 @@ impl<T: StoredMoment> TryFrom<PastAssignmentRow<T>> for Past<Assignment> {
             created_at: row.created_at,
             created_by: row.created_by,
             directory_group_id: row.directory_group_id,
+            access_request_id: row.access_request_id,
         };
         Ok(Self { version: version.try_into()?, until: moment("past_assignments.until", row.until)? })
     }
@@ -86,7 +88,7 @@ impl TryFrom<HolderRow> for UserId {
 // stores is pushed. All values from outside are bound.
 
 const COLUMNS: &str = "a.tenant_id, a.id, a.user_id, a.role_id, a.organization_id, a.expires_at, a.created_at, \
-    a.created_by, a.directory_group_id";
+    a.created_by, a.directory_group_id, a.access_request_id";
 
 /// Where the versions of a moment are.
 #[derive(Clone, Copy)]

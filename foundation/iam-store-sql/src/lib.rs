@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod access_request;
 pub mod access_review;
 pub mod api_key;
 pub mod assignment;
@@ -9,6 +10,7 @@ pub mod credential;
 pub mod database;
 pub mod directory;
 pub mod domain;
+pub mod eligibility;
 pub mod error;
 pub mod factor;
 pub mod history;

@@ -38,6 +38,8 @@ where
         require_object(&bytes)?;
         if let Err(error) = check_unique_names(&bytes) {
             check_syntax(&bytes)?;
+            // Its error names the field.
+            parse_fields::<T>(&bytes)?;
             let is_doubled = error.is_data();
             let fault = if is_doubled { "has an object with two fields of the same name" } else { "is too deep" };
             return Err(of_the_whole(fault));

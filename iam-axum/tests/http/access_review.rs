@@ -154,13 +154,16 @@ async fn an_item_shows_the_assignment_as_it_was_when_the_review_began(app: TestA
     let before = items["data"][0].clone();
     let expected = json!({
         "id": assigned["id"],
+        "kind": "ASSIGNMENT",
         "userId": bob.user,
         "user": { "id": bob.user, "email": "bob@example.com" },
         "roleId": role,
         "role": { "id": role, "name": "CLERK" },
         "organizationId": branch.to_string(),
         "organization": before["organization"],
+        "heldRoleId": null,
         "assignmentId": assigned["id"],
+        "eligibilityId": null,
         "expiresAt": shown(expires_at),
         "assignmentCreatedAt": made,
         "grantedBy": ada.user,

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use chrono::TimeDelta;
 use iam_core::access_review::{AccessReviewFilter, AccessReviewStatus};
 use iam_core::directory::{DeletedUsers, NewDirectory};
+use iam_core::eligibility::NewEligibility;
 use iam_core::federation::code_challenge;
 use iam_core::identity_provider::NewIdentityProvider;
 use iam_core::mail::MailKind;
@@ -140,6 +141,21 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("PATCH /access-reviews/{id}/items/{itemId}", EVERYWHERE),
     ("POST /access-reviews/{id}/complete", EVERYWHERE),
     ("POST /access-reviews/{id}/cancel", EVERYWHERE),
+    ("GET /eligibilities", EVERYWHERE),
+    ("POST /eligibilities", EVERYWHERE),
+    ("POST /eligibilities (of the holders of a role)", EVERYWHERE),
+    ("GET /eligibilities/{id}", EVERYWHERE),
+    ("PATCH /eligibilities/{id} (narrow)", EVERYWHERE),
+    ("PATCH /eligibilities/{id} (widen)", EVERYWHERE),
+    ("DELETE /eligibilities/{id}", EVERYWHERE),
+    ("GET /auth/eligibilities", NONE),
+    ("GET /access-requests", EVERYWHERE),
+    ("POST /access-requests", EVERYWHERE),
+    ("GET /access-requests/{id}", PERSONS),
+    ("POST /access-requests/{id}/approve", EVERYWHERE),
+    ("POST /access-requests/{id}/deny", EVERYWHERE),
+    ("POST /access-requests/{id}/cancel", PERSONS),
+    ("POST /access-requests/{id}/end", PERSONS),
     ("GET /organizations", EVERYWHERE),
     ("POST /organizations", EVERYWHERE),
     ("GET /organizations/{id}", EVERYWHERE),
@@ -460,6 +476,8 @@ impl<'a> World<'a> {
             "audit-logs" => self.sequenced_entry(owner).await,
             "invitations" => self.invitation(target).await,
             "access-reviews" => self.access_review(target, row.ends_with("/complete")).await,
+            "eligibilities" => self.eligibility(target).await,
+            "access-requests" => self.access_request(target, by, row.ends_with("/end")).await,
             "domains" => self.domain(owner).await,
             "identity-providers" => self.provider(owner).await,
             "directories" => self.directory(owner).await,
@@ -497,6 +515,8 @@ impl<'a> World<'a> {
             }
             "GET /invitations" => self.invitation(target).await,
             "GET /access-reviews" => self.access_review(target, false).await,
+            "GET /eligibilities" => self.eligibility(target).await,
+            "GET /access-requests" => self.access_request(target, owner, false).await,
             "GET /role-assignments" => self.assignment(target, false).await,
             "GET /organizations" => self.organization(target).await.to_string(),
             _ => return None,
@@ -560,6 +580,30 @@ impl<'a> World<'a> {
                 json!({ "name": "Spring", "organizationId": organization, "dueAt": due_at })
             }
             "PATCH /access-reviews/{id}/items/{itemId}" => json!({ "decision": "KEEP" }),
+            "POST /eligibilities" => {
+                let (user, role) = (self.app.add_user(owner, &fresh_email()).await, "MEMBER");
+                let role = self.app.role_id(owner, role).await;
+                json!({ "roleId": role, "organizationId": organization, "userId": user })
+            }
+            "PATCH /eligibilities/{id} (narrow)" => json!({ "maxSeconds": 300 }),
+            "POST /eligibilities (of the holders of a role)" => {
+                let role = self.app.role_id(owner, "MEMBER").await;
+                let [held, approver] = [fresh("ROLE_OF_TABLE_"), fresh("ROLE_OF_TABLE_")];
+                let held = self.app.role(owner, &held, &[]).await;
+                let approver = self.app.role(owner, &approver, &[]).await;
+                json!({
+                    "roleId": role, "organizationId": organization, "heldRoleId": held, "approverRoleId": approver,
+                })
+            }
+            "PATCH /eligibilities/{id} (widen)" => {
+                json!({ "approverRoleId": self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &[]).await })
+            }
+            "POST /access-requests" => {
+                let asking = if by.tenant == owner.tenant { by } else { owner };
+                let eligibility = self.eligibility_of(target, &asking.user, 1).await;
+                json!({ "eligibilityId": eligibility, "reason": "A question about an order" })
+            }
+            "POST /access-requests/{id}/approve" | "POST /access-requests/{id}/deny" => json!({}),
             "POST /invitations/lookup" => json!({ "token": self.invited().await }),
             "POST /invitations/accept" => {
                 json!({
@@ -766,6 +810,45 @@ impl<'a> World<'a> {
         };
         let key = self.app.key(maker, &user, &json!({ "permissions": ["users:read"] })).await;
         key["id"].as_str().unwrap().to_owned()
+    }
+
+    /// An eligibility of a user for the role MEMBER at the target.
+    async fn eligibility(&self, target: Target) -> String {
+        let owner = self.owner_of(target);
+        let user = self.app.add_user(owner, &fresh_email()).await;
+        let role = self.app.role_id(owner, "MEMBER").await;
+        let new = NewEligibility {
+            organization: self.organization_of(target),
+            ..NewEligibility::of_user(role.parse().unwrap(), user.parse().unwrap())
+        };
+        let system = Caller::system(owner.tenant.parse().unwrap(), "test");
+        self.app.iam.eligibilities().create(&system, new).await.unwrap().id.to_string()
+    }
+
+    /// An eligibility of a user for a role without permissions at the target, with so many approvals.
+    async fn eligibility_of(&self, target: Target, user: &str, approvals: i64) -> String {
+        let owner = self.owner_of(target);
+        let role = self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &[]).await;
+        let new = NewEligibility {
+            organization: self.organization_of(target),
+            approvals: Some(approvals),
+            ..NewEligibility::of_user(role.parse().unwrap(), user.parse().unwrap())
+        };
+        let system = Caller::system(owner.tenant.parse().unwrap(), "test");
+        self.app.iam.eligibilities().create(&system, new).await.unwrap().id.to_string()
+    }
+
+    /// A request of the caller, or of a user at the target: PENDING or ACTIVE.
+    async fn access_request(&self, target: Target, by: &Person, is_active: bool) -> String {
+        let asking = match target {
+            Oneself => by.clone(),
+            _ => self.app.colleague(self.owner_of(target), &fresh_email()).await,
+        };
+        let (approvals, owner) = (if is_active { 0 } else { 1 }, self.owner_of(target));
+        // Oneself may be of the other tenant.
+        let place = if asking.tenant == owner.tenant { target } else { OtherTenant };
+        let eligibility = self.eligibility_of(place, &asking.user, approvals).await;
+        self.app.access_request(&asking, &eligibility).await
     }
 
     /// The only domain of a tenant, which may have no more than 50. Its record is published.

@@ -324,7 +324,7 @@ async fn who_lists_the_users_with_their_grants(app: TestApp) {
     let item = found["data"].as_array().unwrap().iter().find(|item| item["userId"] == bob).unwrap();
     let grant = json!({
         "assignmentId": held, "roleId": role, "roleName": "READER", "organizationId": root, "inheritedFrom": root,
-        "grantedBy": ada.user, "directoryGroupId": null, "grantedAt": app.now(),
+        "grantedBy": ada.user, "directoryGroupId": null, "accessRequestId": null, "grantedAt": app.now(),
     });
     let user = json!({ "id": bob, "email": "bob@example.com" });
     assert_eq!(item, &json!({ "userId": bob, "user": user, "grants": [grant] }));

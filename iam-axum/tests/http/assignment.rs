@@ -25,7 +25,7 @@ async fn the_roles_of_a_user_embed_role_and_organization(app: TestApp) {
     assert_eq!(body["data"].as_array().unwrap().len(), 2);
     let expected = json!({
         "id": member, "userId": bob, "roleId": newest["roleId"], "organizationId": sales, "expiresAt": null,
-        "createdAt": app.now(), "createdBy": null, "directoryGroupId": null,
+        "createdAt": app.now(), "createdBy": null, "directoryGroupId": null, "accessRequestId": null,
         "role": { "id": newest["roleId"], "name": "MEMBER" },
         "organization": { "id": sales, "name": "Organization sales" },
     });

@@ -80,6 +80,7 @@ async fn a_decision_names_the_grant_that_allows_it(app: TestApp) {
     let grant = json!({
         "assignmentId": assignment, "roleId": app.role_id(&ada, "MEMBER").await, "roleName": "MEMBER",
         "organizationId": null, "inheritedFrom": null, "grantedBy": null, "directoryGroupId": null,
+        "accessRequestId": null,
         "grantedAt": app.now(),
     });
     assert_eq!((&decision["allowed"], &decision["grants"]), (&json!(true), &json!([grant])));

@@ -162,7 +162,19 @@ async fn an_integer_of_a_body_may_have_a_fraction_of_zero(app: TestApp) {
         }
     }
     found.sort_unstable();
-    assert_eq!(found, ["fromSequence", "overlapSeconds", "retentionDays", "secondFactorGraceDays", "seconds"]);
+    let expected = [
+        "approvals",
+        "approvals",
+        "fromSequence",
+        "maxSeconds",
+        "maxSeconds",
+        "overlapSeconds",
+        "retentionDays",
+        "secondFactorGraceDays",
+        "seconds",
+        "seconds",
+    ];
+    assert_eq!(found, expected);
 }
 
 async fn a_member_that_a_body_has_twice_is_400_and_named(app: TestApp) {

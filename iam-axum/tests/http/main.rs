@@ -68,6 +68,7 @@ macro_rules! with_all_stores {
     };
 }
 
+mod access_requests;
 mod access_review;
 mod access_table;
 mod administrator;
@@ -89,6 +90,7 @@ mod conditional;
 mod conventions;
 mod directory;
 mod domain;
+mod eligibilities;
 mod email_login;
 mod error_text;
 mod event;

@@ -26,7 +26,7 @@ in_memory_with_mail![
 ];
 
 /// The resources of the built-in permissions.
-const RESOURCES: [&str; 16] = [
+const RESOURCES: [&str; 18] = [
     "users",
     "role-assignments",
     "roles",
@@ -43,6 +43,8 @@ const RESOURCES: [&str; 16] = [
     "identity-providers",
     "directories",
     "impersonations",
+    "eligibilities",
+    "access-requests",
 ];
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -128,6 +130,10 @@ impl Fixture {
                 fixture.code = app.federated_code(&provider, &json!({ "email": fixture.fresh_email() })).await;
             }
             path if path.contains("/backchannel-logout/") => fixture.token = app.logout_token(),
+            "/access-requests" => {
+                let administrator = fixture.administrator.user.clone();
+                fixture.token = fixture.eligibility_of(app, &administrator, 1).await;
+            }
             "/auth/introspect" => fixture.token = fixture.other.access.clone(),
             "/directories" => fixture.token = app.robot(&fixture.administrator, &[]).await,
             "/auth/email/verify" => fixture.token = app.token(MailKind::Verify, &fixture.other.email).await,
@@ -151,8 +157,27 @@ impl Fixture {
         fixture
     }
 
+    /// Makes what an operation needs of its caller: a factor, or an eligibility or a request of its own.
+    pub(crate) async fn set_up_for(&mut self, app: &TestApp, operation: &Operation, caller: &Person) {
+        match operation.to_string().as_str() {
+            "POST /access-requests" => self.token = self.eligibility_of(app, &caller.user, 1).await,
+            "GET /access-requests/{id}" => {
+                let eligibility = self.eligibility_of(app, &caller.user, 1).await;
+                self.subject = app.access_request(caller, &eligibility).await;
+            }
+            _ if operation.path.starts_with("/auth/factors/") => self.set_up_factor(app, operation, caller).await,
+            _ => {}
+        }
+    }
+
+    /// Lets a user ask for a role without permissions, with so many approvals.
+    async fn eligibility_of(&self, app: &TestApp, user: &str, approvals: u32) -> String {
+        let members = json!({ "roleId": self.empty_role, "userId": user, "approvals": approvals });
+        app.eligibility(&self.administrator, &members).await
+    }
+
     /// Makes the factor that an operation needs, for its caller.
-    pub(crate) async fn set_up_factor(&mut self, app: &TestApp, operation: &Operation, owner: &Person) {
+    async fn set_up_factor(&mut self, app: &TestApp, operation: &Operation, owner: &Person) {
         let authenticator = match operation.path.as_str() {
             "/auth/factors/totp" | "/auth/factors/passkeys/options" => return,
             "/auth/factors/passkeys" => {
@@ -224,6 +249,12 @@ impl Fixture {
                 }
                 review
             }
+            "eligibilities" => self.eligibility_of(app, &self.other.user, 1).await,
+            "access-requests" => {
+                let approvals = u32::from(!operation.path.ends_with("/end"));
+                let eligibility = self.eligibility_of(app, &self.other.user, approvals).await;
+                app.access_request(&self.other, &eligibility).await
+            }
             "role-assignments" => {
                 made("/role-assignments", json!({ "userId": self.other.user, "roleId": self.empty_role })).await
             }
@@ -264,6 +295,10 @@ impl Fixture {
             // It is a key for another user.
             _ if operation.to_string() == "POST /users/{id}/api-keys" => {
                 request.json(&with(self.body(document, schema), &json!({ "permissions": [] })))
+            }
+            // It also names who may ask.
+            _ if operation.to_string() == "POST /eligibilities" => {
+                request.json(&with(self.body(document, schema), &json!({ "userId": self.other.user })))
             }
             _ => request.json(&self.body(document, schema)),
         }
@@ -312,7 +347,7 @@ impl Fixture {
             "credential" => self.credential.clone(),
             "code" => json!(self.code),
             "types" => json!(["USER.*"]),
-            "providerId" | "serviceAccountId" => json!(self.token),
+            "providerId" | "serviceAccountId" | "eligibilityId" => json!(self.token),
             "issuer" => json!(ISSUER),
             "dueAt" => json!(self.tomorrow),
             "userId" => json!(self.other.user),
@@ -333,10 +368,8 @@ async fn answer(
 ) -> Response {
     let mut fixture = Fixture::set(app, operation).await;
     let caller = caller(&fixture).await;
-    if let Some(person) = caller.as_ref().filter(|person| person.user != fixture.administrator.user)
-        && operation.path.starts_with("/auth/factors/")
-    {
-        fixture.set_up_factor(app, operation, person).await;
+    if let Some(person) = caller.as_ref().filter(|person| person.user != fixture.administrator.user) {
+        fixture.set_up_for(app, operation, person).await;
     }
     let request = fixture.request(app, document, operation);
     match caller {
@@ -390,8 +423,11 @@ async fn a_403_names_the_missing_permission_to_a_user_without_roles(app: TestApp
         let without_role =
             async |fixture: &Fixture| Some(app.colleague(&fixture.administrator, "no-role@example.com").await);
         let answer = answer(&app, &document, &operation, without_role).await;
-        if operation.path.starts_with("/organizations/{id}") {
-            // Without a grant in an organization, a caller does not learn of it (`docs/http-api.md#403-or-404`).
+        let is_hidden = operation.path.starts_with("/organizations/{id}")
+            || operation.path.starts_with("/access-requests/{id}") && needs_permission(&operation);
+        if is_hidden {
+            // Without a grant in an organization, a caller does not learn of it (`docs/http-api.md#403-or-404`). Nor does
+            // it learn of a request that it may not see (`docs/access-requests.md#who-sees-requests`).
             answer.problem("not-found");
         } else if needs_permission(&operation) {
             let detail = answer.problem("forbidden")["detail"].as_str().unwrap().to_owned();
@@ -439,8 +475,14 @@ async fn the_permission_in_another_organization_is_not_enough(app: TestApp) {
     // To read roles and permissions, the permission in any scope is enough (`docs/http-api.md#roles-and-permissions`).
     let anywhere = ["GET /roles", "GET /roles/{id}", "GET /permissions"];
     // Lists show the resources in that organization.
-    let lists =
-        ["GET /users", "GET /role-assignments", "GET /organizations", "GET /invitations", "GET /access-reviews"];
+    let lists = [
+        "GET /users",
+        "GET /role-assignments",
+        "GET /organizations",
+        "GET /invitations",
+        "GET /access-reviews",
+        "GET /eligibilities",
+    ];
     for operation in operations(&document).into_iter().filter(needs_permission) {
         let required = operation.required_permission();
         let elsewhere = async |fixture: &Fixture| {

@@ -352,7 +352,7 @@ impl Response {
     /// Checks that the escalation check refuses the request: the caller would grant more than it holds.
     pub(crate) fn escalates(&self) {
         let detail = self.detail("forbidden");
-        assert!(detail.contains("role with higher privileges than your own"), "{detail}");
+        assert!(detail.contains("higher privileges than your own"), "{detail}");
     }
 }
 

@@ -80,7 +80,7 @@ async fn create_answers_201_with_the_full_assignment(app: TestApp) {
     let created = create(&app, &ada, &body).await.created();
     let expected = json!({
         "id": created["id"], "userId": bob, "roleId": body["roleId"], "organizationId": null, "expiresAt": null,
-        "createdAt": app.now(), "createdBy": ada.user, "directoryGroupId": null,
+        "createdAt": app.now(), "createdBy": ada.user, "directoryGroupId": null, "accessRequestId": null,
     });
     assert_eq!(created, expected);
     assert_eq!(held(&app, &ada, &bob).await, [expected]);

@@ -111,6 +111,14 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
     let grants = format!("{directory}/groups/{group}/grants");
     let mapped = app.role(ada, "MAPPED", &["tenants:update"]).await;
     let adopting = json!({ "name": "Staff", "serviceAccountId": app.robot(ada, &[]).await, "adopt": true });
+    let eligibility = json!({ "roleId": held, "userId": grace.user });
+    let asked = app.eligibility(ada, &json!({ "roleId": held, "userId": ada.user })).await;
+    let mut requests = Vec::new();
+    for _ in 0..2 {
+        requests.push(app.access_request(&grace, &app.eligibility(ada, &eligibility).await).await);
+    }
+    let widened = format!("/eligibilities/{}", app.eligibility(ada, &eligibility).await);
+    let asks = json!({ "eligibilityId": asked, "reason": "A question about an order" });
     let post = |path: &str, body: Option<Value>| (Method::POST, path.to_owned(), body);
     let delete = |path: String| (Method::DELETE, path, None);
     vec![
@@ -148,6 +156,11 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         (Method::PATCH, format!("/roles/{held}"), Some(json!({ "permissions": ["users:read", "tenants:update"] }))),
         post("/invitations", Some(invitation)),
         post("/audit-logs/erasures", Some(json!({ "userId": grace.user }))),
+        post("/eligibilities", Some(eligibility)),
+        (Method::PATCH, widened, Some(json!({ "approvals": 0 }))),
+        post("/access-requests", Some(asks)),
+        post(&format!("/access-requests/{}/approve", requests[0]), Some(json!({}))),
+        post(&format!("/access-requests/{}/deny", requests[1]), Some(json!({}))),
         post("/identity-providers", Some(provider)),
         post("/auth/identities/start", Some(start)),
         delete(identity),

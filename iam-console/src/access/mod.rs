@@ -32,6 +32,8 @@ struct Reason {
     granted_by: String,
     /// The group that gives the role, if one does.
     given: Option<GivenBy>,
+    /// Whether an access request has given the role.
+    is_by_request: bool,
     granted_at: Timestamp,
 }
 
@@ -45,6 +47,7 @@ impl Reason {
             is_inherited: grant.inherited_from.is_some(),
             granted_by: grant.granted_by.map_or_else(|| english::THE_SERVICE.to_owned(), |id| names.user(id)),
             given: grant.directory_group.map(|id| groups.of(&id)),
+            is_by_request: grant.access_request.is_some(),
             granted_at: grant.granted_at,
         }
     }

@@ -8,11 +8,13 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{Kind, PathId, Problem, access_review_file};
 use iam_core::access_review::{
     AccessReview, AccessReviewStatus, ListedAccessReview, ListedReviewItem, NewDecision, ReviewDecision,
-    ReviewItemFilter, ReviewOutcome, ReviewProgress,
+    ReviewItemFilter, ReviewItemKind, ReviewOutcome, ReviewProgress, ReviewSubject,
 };
+use iam_core::eligibility::Eligible;
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::ACCESS_REVIEWS_UPDATE;
-use iam_core::{AccessReviewId, AssignmentId, Error, FieldError, InvalidFields, RoleId, UserId};
+use iam_core::user::UserSummary;
+use iam_core::{AccessReviewId, AccessReviewItemId, Error, FieldError, InvalidFields, RoleId, UserId};
 use serde::Deserialize;
 
 use crate::english;
@@ -141,6 +143,8 @@ struct ItemRow {
     form_token: String,
     params: Params,
     listed: ListedReviewItem,
+    /// The user, or the holders of a role who may ask.
+    who: String,
     granted_by: Option<String>,
     /// The group that gave the role when the review began, if one did.
     given: Option<GivenBy>,
@@ -152,9 +156,12 @@ struct ItemRow {
 }
 
 impl ItemRow {
-    fn user(&self) -> String {
-        let user = &self.listed.user;
-        user.service_name.as_ref().map_or_else(|| user.email.to_string(), ToString::to_string)
+    fn id(&self) -> AccessReviewItemId {
+        self.listed.item.id()
+    }
+
+    fn is_eligibility(&self) -> bool {
+        self.listed.item.subject.kind() == ReviewItemKind::Eligibility
     }
 
     fn place(&self) -> &str {
@@ -246,29 +253,49 @@ impl<'a> Shown<'a> {
         (names, groups): (&Names, &GroupNames),
         refused: Option<(String, String)>,
     ) -> ItemRow {
-        let decided = listed.item.decided.as_ref();
+        let (item, decided) = (&listed.item, listed.item.decided.as_ref());
         ItemRow {
             base: self.console.base().to_owned(),
             form_token: self.form_token.clone(),
             params: self.params.clone(),
-            granted_by: listed.item.granted_by.map(|id| names.user(id)),
-            given: listed.item.directory_group_id.map(|id| groups.of(&id)),
+            who: who_of(&listed, names),
+            granted_by: item.granted_by.map(|id| names.user(id)),
+            given: item.subject.directory_group().map(|id| groups.of(&id)),
             decided_by: decided.and_then(|decided| decided.decided_by).map(|id| names.user(id)),
             can_decide: self.can_decide,
-            is_own: self.signed_in.caller.user() == Some(listed.item.user_id),
+            is_own: item.subject.user().is_some_and(|user| self.signed_in.caller.user() == Some(user)),
             refused,
             listed,
         }
     }
 
-    async fn names(&self, ids: impl Iterator<Item = UserId>) -> Result<Names, Error> {
-        Names::read(&self.console.iam, &self.signed_in.caller, ids, []).await
+    /// Reads the names of these users, and of the roles whose holders may ask by one of these items.
+    async fn names(&self, ids: impl Iterator<Item = UserId>, items: &[ListedReviewItem]) -> Result<Names, Error> {
+        let (iam, caller) = (&self.console.iam, &self.signed_in.caller);
+        let roles: Vec<RoleId> = items.iter().filter_map(held_role_of).collect();
+        Names::read(iam, caller, ids, []).await?.with_roles(iam, caller, roles).await
     }
 
     async fn groups(&self, items: &[ListedReviewItem]) -> Result<GroupNames, Error> {
-        let groups = items.iter().map(|listed| listed.item.directory_group_id);
+        let groups = items.iter().map(|listed| listed.item.subject.directory_group());
         GroupNames::read(self.console, &self.signed_in.caller, groups).await
     }
+}
+
+/// Returns the role whose holders may ask by the eligibility of an item.
+fn held_role_of(listed: &ListedReviewItem) -> Option<RoleId> {
+    match listed.item.subject {
+        ReviewSubject::Eligibility { eligible: Eligible::HoldersOf(role), .. } => Some(role),
+        ReviewSubject::Eligibility { eligible: Eligible::User(_), .. } | ReviewSubject::Assignment { .. } => None,
+    }
+}
+
+/// Returns the user of an item, or the holders of a role who may ask.
+fn who_of(listed: &ListedReviewItem, names: &Names) -> String {
+    let named =
+        |user: &UserSummary| user.service_name.as_ref().map_or_else(|| user.email.to_string(), ToString::to_string);
+    let holders = || held_role_of(listed).map(|role| english::holders_of(&names.role(role)));
+    listed.user.as_ref().map(named).or_else(holders).unwrap_or_default()
 }
 
 /// The users who are named beside the decision about an item.
@@ -278,7 +305,7 @@ fn users_of(listed: &ListedReviewItem) -> impl Iterator<Item = UserId> {
 }
 
 /// A form about an item that was refused: the item, the typed values, and the reason.
-type Refused = (AssignmentId, String, String);
+type Refused = (AccessReviewItemId, String, String);
 
 /// Returns the page of a review, with the values of a form that was refused.
 async fn page_of(
@@ -297,10 +324,10 @@ async fn page_of(
     let review = &listed.review;
     let shown = Shown::of(console, signed_in, frame.form_token(), params.clone(), review).await?;
     let about = review.user_ids.iter().copied().chain(review.created_by).chain(review.closed_by);
-    let names = shown.names(items.items.iter().flat_map(users_of).chain(about)).await?;
+    let names = shown.names(items.items.iter().flat_map(users_of).chain(about), &items.items).await?;
     let groups = shown.groups(&items.items).await?;
     let refusal = |item: &ListedReviewItem| {
-        let refused = refused.as_ref().filter(|(id, ..)| *id == item.item.assignment_id);
+        let refused = refused.as_ref().filter(|(id, ..)| *id == item.item.id());
         refused.map(|(_, typed, error)| (typed.clone(), error.clone()))
     };
     let rows = std::mem::take(&mut items.items).into_iter().map(|item| {
@@ -369,7 +396,7 @@ pub(super) async fn decide(
     headers: HeaderMap,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let (Ok(id), Ok(item)) = (id.parse::<AccessReviewId>(), item.parse::<AssignmentId>()) else {
+    let (Ok(id), Ok(item)) = (id.parse::<AccessReviewId>(), item.parse::<AccessReviewItemId>()) else {
         return Err(Problem::new(Kind::NotFound));
     };
     let params = Params::shown_by(&form);
@@ -385,12 +412,11 @@ pub(super) async fn decide(
         Ok(listed) if is_for_part(&headers) => {
             let review = console.iam.access_reviews().get(&signed_in.caller, id).await?;
             let shown = Shown::of(&console, &signed_in, &signed_in.form_token, params, &review.review).await?;
-            let names = shown.names(users_of(&listed)).await?;
+            let names = shown.names(users_of(&listed), std::slice::from_ref(&listed)).await?;
             let groups = shown.groups(std::slice::from_ref(&listed)).await?;
             let row = shown.row(listed, (&names, &groups), None);
             let decision = row.listed.item.decision().map_or("", |decision| text_of(&decision));
-            let saved =
-                format!("{} {decision}, {}, {}", english::DECISION_SAVED, row.user(), row.listed.item.role.name);
+            let saved = format!("{} {decision}, {}, {}", english::DECISION_SAVED, row.who, row.listed.item.role.name);
             part(&DecidedPart { row, state: shown.state(review, true) }, &saved)
         }
         Ok(_) => Ok(back(&console, id, &params, "decided")),
@@ -454,7 +480,7 @@ async fn answer(
     }
 }
 
-/// Returns the user and the role of the item whose assignment cannot be revoked, if the error is about one.
+/// Returns the user and the role of the item that cannot be revoked, if the error is about one.
 async fn refused_item(
     console: &Console,
     signed_in: &SignedIn,
@@ -463,14 +489,13 @@ async fn refused_item(
 ) -> Result<Option<String>, Error> {
     let Error::About { field, .. } = error else { return Ok(None) };
     let named = field.strip_prefix("items[").and_then(|rest| rest.strip_suffix(']'));
-    let Some(Ok(item)) = named.map(str::parse::<AssignmentId>) else { return Ok(None) };
+    let Some(Ok(item)) = named.map(str::parse::<AccessReviewItemId>) else { return Ok(None) };
     let revoked = Some(ReviewItemFilter::Revoke);
     let items = console.iam.access_reviews().all_items(&signed_in.caller, id, revoked).await?;
-    let found = items.into_iter().find(|listed| listed.item.assignment_id == item);
-    Ok(found.map(|ListedReviewItem { item, user }| {
-        let user = user.service_name.map_or_else(|| user.email.to_string(), |name| name.to_string());
-        format!("{user}, {}", item.role.name)
-    }))
+    let Some(found) = items.into_iter().find(|listed| listed.item.id() == item) else { return Ok(None) };
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let names = Names::default().with_roles(iam, caller, held_role_of(&found)).await?;
+    Ok(Some(format!("{}, {}", who_of(&found, &names), found.item.role.name)))
 }
 
 fn back(console: &Console, id: AccessReviewId, params: &Params, done: &str) -> Response {

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::assignment::{AssignmentPatch, Grant};
 use iam_core::audit::ResourceType;
+use iam_core::permission::ACCESS_REQUESTS_READ;
 use iam_core::{AssignmentId, Caller, Error, FieldError, Iam, UserId};
 use serde::Deserialize;
 
@@ -41,6 +42,15 @@ struct AssignmentPage {
     /// The group that gives the role. Then it cannot be changed here.
     given: Option<GivenBy>,
     moment: Field,
+    /// Whether the user is the person of this page.
+    is_own: bool,
+}
+
+impl AssignmentPage {
+    /// Whether the person can see the access request that has given the role.
+    fn shows_request(&self) -> bool {
+        self.is_own || self.frame.may(&ACCESS_REQUESTS_READ)
+    }
 }
 
 /// Returns an assignment that has not expired.
@@ -71,6 +81,7 @@ async fn page_of(
         granted_by: granted_by.map(|id| names.user(id)),
         given: group.map(|id| groups.of(&id)),
         moment: moment.filled(typed.unwrap_or(&end)).with_errors(errors),
+        is_own: signed_in.caller.user() == Some(user),
         grant,
     })
 }

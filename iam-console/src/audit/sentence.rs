@@ -19,6 +19,7 @@ pub(crate) async fn names_of(iam: &Iam, caller: &Caller, entries: &[AuditEntry])
         if entry.resource_type == ResourceType::ROLE && own_label(entry).is_none() {
             roles.extend(entry.resource_id.as_ref().and_then(|id| id.parse::<RoleId>().ok()));
         }
+        roles.extend(role_of(entry));
     }
     Names::read(iam, caller, users, organizations).await?.with_roles(iam, caller, roles).await
 }
@@ -46,12 +47,15 @@ pub(crate) fn sentence(entry: &AuditEntry, names: &Names) -> String {
         subject: &subject_of(entry, names),
         user: &target.map(|id| names.user(id)).unwrap_or_default(),
         is_own: target.is_some() && target == entry.user_id,
-        role: &metadata("roleName"),
+        role: &text_in(&entry.metadata, "roleName")
+            .unwrap_or_else(|| role_of(entry).map_or_else(String::new, |id| names.role(id))),
         place: &entry.organization_id.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
         reason: &metadata("reason"),
         is_invited: entry.metadata.contains_key("invitationId"),
         is_decision: entry.metadata.contains_key("itemId"),
         is_by_group: entry.metadata.contains_key("directoryGroupId"),
+        is_by_request: entry.metadata.contains_key("approvedBy"),
+        cause: &metadata("cause"),
         fields: &fields.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
     })
 }
@@ -68,6 +72,12 @@ fn target_of(entry: &AuditEntry) -> Option<UserId> {
         _ => text_in(&entry.metadata, "targetUserId"),
     };
     id?.parse().ok()
+}
+
+/// Returns the role of an eligibility or of an access request, whose entries name it by its id alone.
+fn role_of(entry: &AuditEntry) -> Option<RoleId> {
+    let has_role = [ResourceType::ELIGIBILITY, ResourceType::ACCESS_REQUEST].contains(&entry.resource_type);
+    text_in(&entry.metadata, "roleId").filter(|_| has_role)?.parse().ok()
 }
 
 /// Returns the name of the resource: as the entry recorded it, else as it is now. Empty if neither is known.
@@ -113,6 +123,8 @@ mod tests {
             is_invited: false,
             is_decision: false,
             is_by_group: false,
+            is_by_request: false,
+            cause: "",
             fields: "",
         }
     }
@@ -154,6 +166,26 @@ mod tests {
         assert_eq!(handed_over, "ada handed a role assignment in Sales over to a group");
         let shortened = of_role("UPDATE", false, "", "expiresAt");
         assert_eq!(shortened, "ada changed the end of a role assignment in Sales");
+    }
+
+    #[test]
+    fn an_access_request_says_who_did_what_and_why_it_was_closed() {
+        let of_request =
+            |action, cause| english::entry_sentence(&EntryFacts { cause, ..facts("ACCESS_REQUEST", action) });
+        assert_eq!(of_request("APPROVED", ""), "ada approved that kate gets the role MEMBER in Sales");
+        assert_eq!(of_request("CANCELLED", ""), "ada cancelled the request of kate for the role MEMBER in Sales");
+        assert!(of_request("CANCELLED", "NOT_ELIGIBLE").ends_with("because the user may no longer ask for it"));
+        assert_eq!(of_request("ENDED", "EXPIRED"), "The time for which kate got the role MEMBER in Sales is over");
+        assert_eq!(of_request("ENDED", "ENDED"), "ada ended the access of kate by the role MEMBER in Sales");
+        let of_role = |action, reason| {
+            let facts = EntryFacts { is_by_request: true, reason, ..facts("ROLE_ASSIGNMENT", action) };
+            english::entry_sentence(&facts)
+        };
+        assert_eq!(of_role("ROLE_ASSIGNED", ""), "kate got the role MEMBER in Sales by an access request");
+        assert!(of_role("ROLE_REVOKED", "ENDED").ends_with("which an access request had given"));
+        let of_holders = EntryFacts { user: "", ..facts("ELIGIBILITY", "CREATE") };
+        let said = english::entry_sentence(&of_holders);
+        assert_eq!(said, "ada let the holders of a role ask for the role MEMBER in Sales");
     }
 
     #[test]

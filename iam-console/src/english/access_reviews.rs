@@ -3,7 +3,7 @@
 pub(crate) const ACCESS_REVIEWS: &str = "Access reviews";
 pub(crate) const NEW_REVIEW: &str = "New review";
 pub(crate) const BEGIN_REVIEW: &str = "Begin the review";
-pub(crate) const REVIEW_WHAT: &str = "A review lists the role assignments of this moment. People decide about each of them \
+pub(crate) const REVIEW_WHAT: &str = "A review lists the role assignments and the eligibilities of this moment. People decide about each of them \
      whether it stays. Nothing changes before the review is completed.";
 pub(crate) const NO_REVIEWS: &str = "There is no such review.";
 pub(crate) const SHOW_ALL_REVIEWS: &str = "Show all reviews";
@@ -36,7 +36,7 @@ pub(crate) const OVERDUE: &str = "The review is late.";
 pub(crate) const REVIEW_BEGUN: &str = "The review has begun. Decide about each item.";
 pub(crate) const REVIEW_DECIDED: &str = "The decision is saved.";
 pub(crate) const REVIEW_IS_COMPLETED: &str = "The review is completed. Each item shows what became of it.";
-pub(crate) const REVIEW_IS_CANCELLED: &str = "The review is cancelled. No role assignment was revoked.";
+pub(crate) const REVIEW_IS_CANCELLED: &str = "The review is cancelled. Nothing was revoked.";
 pub(crate) const ITEMS: &str = "Items";
 pub(crate) const ALL_ITEMS: &str = "All";
 pub(crate) const UNDECIDED: &str = "Undecided";
@@ -44,11 +44,14 @@ pub(crate) const KEEP: &str = "Keep";
 pub(crate) const DECISION: &str = "Decision";
 pub(crate) const REASON: &str = "Reason";
 pub(crate) const GRANTED: &str = "Granted";
+/// What the item of an eligibility says before the role.
+pub(crate) const MAY_ASK_FOR: &str = "may ask for";
+pub(crate) const ELIGIBLE_SINCE: &str = "Eligible since";
 pub(crate) const BY: &str = "by";
 pub(crate) const BY_THE_SERVICE: &str = "by the service itself";
-pub(crate) const OWN_ITEM: &str = "This is your own role. Another person must decide about it.";
-pub(crate) const NO_ITEMS: &str =
-    "No role assignment is in the scope of this review. Cancel it, and begin one with another scope.";
+pub(crate) const OWN_ITEM: &str =
+    "This is your own role, or one for which you may ask. Another person must decide about it.";
+pub(crate) const NO_ITEMS: &str = "No role assignment and no eligibility is in the scope of this review. Cancel it, and begin one with another scope.";
 pub(crate) const NO_ITEM_MATCHES: &str = "No item matches.";
 pub(crate) const SHOW_ALL_ITEMS: &str = "Show all items";
 pub(crate) const AS_CSV: &str = "Download as CSV";
@@ -67,9 +70,9 @@ pub(crate) const OUTCOME_GONE: &str = "It had ended before.";
 /// The effects of the completion of a review, or why it cannot be completed yet.
 pub(crate) fn completion(undecided: u64, keep: u64, revoke: u64) -> String {
     match (undecided, revoke) {
-        (0, 0) => format!("All role assignments stay: {keep}. This cannot be undone."),
+        (0, 0) => format!("All items stay: {keep}. This cannot be undone."),
         (0, _) => {
-            format!("Role assignments that are revoked: {revoke}. Those that stay: {keep}. This cannot be undone.")
+            format!("Items that are revoked: {revoke}. Those that stay: {keep}. This cannot be undone.")
         }
         (1, _) => "One item has no decision yet. Decide about it before you complete the review.".to_owned(),
         _ => format!("{undecided} items have no decision yet. Decide about them before you complete the review."),

@@ -148,6 +148,10 @@ pub(crate) struct EntryFacts<'a> {
     pub(crate) is_decision: bool,
     /// Whether a group of a directory gives the role, or has given it.
     pub(crate) is_by_group: bool,
+    /// Whether the role comes from an access request that was approved, or that needs no approval.
+    pub(crate) is_by_request: bool,
+    /// Why an access request was closed by itself.
+    pub(crate) cause: &'a str,
     /// The names of the changed fields.
     pub(crate) fields: &'a str,
 }
@@ -194,6 +198,9 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("ROLE", "DELETE") => format!("{actor} deleted {}", the("role")),
         ("PERMISSION", "CREATE") => format!("{actor} registered {}", the("permission")),
         ("PERMISSION", "DELETE") => format!("{actor} removed {}", the("permission")),
+        ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") if facts.is_by_request => {
+            format!("{user} got the role {role} in {place} by an access request")
+        }
         // A member gets the role when the directory adds it, or when a person maps the group to the role.
         ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") if facts.is_by_group => {
             format!("{actor} gave the role {role} to {user} in {place} by a group")
@@ -203,6 +210,7 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") => format!("{actor} assigned the role {role} to {user} in {place}"),
         ("ROLE_ASSIGNMENT", "ROLE_REVOKED") => match facts.reason {
             "EXPIRED" => format!("The role {role} of {user} in {place} ended"),
+            "ENDED" => format!("{actor} ended the role {role} of {user} in {place}, which an access request had given"),
             "DIRECTORY_GROUP" => {
                 format!("{actor} ended the role {role} of {user} in {place}, because no group gives it any more")
             }
@@ -252,12 +260,56 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("DIRECTORY_GROUP", "UPDATE") => format!("{actor} changed {}{fields}", the("group")),
         ("DIRECTORY_GROUP", "DELETE") => format!("{actor} deleted {}", the("group")),
         ("ACCESS_REVIEW", "CREATE") => format!("{actor} began {}", the("access review")),
+        ("ACCESS_REVIEW", "UPDATE") if facts.is_decision && user.is_empty() => {
+            format!("{actor} decided about an eligibility in an access review")
+        }
         ("ACCESS_REVIEW", "UPDATE") if facts.is_decision => {
             format!("{actor} decided about a role of {user} in an access review")
         }
         ("ACCESS_REVIEW", "UPDATE") => format!("{actor} changed {}{fields}", the("access review")),
         ("ACCESS_REVIEW", "COMPLETED") => format!("{actor} completed {}", the("access review")),
+        ("ELIGIBILITY", _) => eligibility_changed(facts),
+        ("ACCESS_REQUEST", _) => request_changed(facts),
         (resource_type, action) => format!("{actor} recorded {resource_type} {action}"),
+    }
+}
+
+/// Says what was done to an eligibility.
+fn eligibility_changed(facts: &EntryFacts<'_>) -> String {
+    let EntryFacts { action, actor, user, role, place, fields, .. } = *facts;
+    let who = if user.is_empty() { "the holders of a role" } else { user };
+    let fields = if fields.is_empty() { String::new() } else { format!(" ({fields})") };
+    match action {
+        "CREATE" => format!("{actor} let {who} ask for the role {role} in {place}"),
+        "UPDATE" => format!("{actor} changed how {who} may ask for the role {role} in {place}{fields}"),
+        "DELETE" => format!("{actor} no longer lets {who} ask for the role {role} in {place}"),
+        action => format!("{actor} recorded {action} of an eligibility"),
+    }
+}
+
+/// Says what has happened to an access request.
+fn request_changed(facts: &EntryFacts<'_>) -> String {
+    let EntryFacts { action, actor, user, role, place, cause, .. } = *facts;
+    match action {
+        "CREATE" => format!("{actor} asked for the role {role} in {place}"),
+        "APPROVED" => format!("{actor} approved that {user} gets the role {role} in {place}"),
+        "DENIED" => format!("{actor} refused that {user} gets the role {role} in {place}"),
+        "CANCELLED" if !cause.is_empty() => {
+            let because = match cause {
+                "OUTDATED" => "it can no longer be granted as it was asked for",
+                "NOT_ELIGIBLE" => "the user may no longer ask for it",
+                "ROLE_HELD" => "the user holds the role by other means",
+                "USER_SUSPENDED" => "the user was suspended",
+                "USER_DELETED" => "the user was deleted",
+                _ => "what it needs has changed",
+            };
+            format!("The request of {user} for the role {role} in {place} was cancelled, because {because}")
+        }
+        "CANCELLED" => format!("{actor} cancelled the request of {user} for the role {role} in {place}"),
+        "LAPSED" => format!("The request of {user} for the role {role} in {place} lapsed"),
+        "ENDED" if cause == "EXPIRED" => format!("The time for which {user} got the role {role} in {place} is over"),
+        "ENDED" => format!("{actor} ended the access of {user} by the role {role} in {place}"),
+        action => format!("{actor} recorded {action} of an access request"),
     }
 }
 

@@ -112,7 +112,7 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
     let decided = app.post_signed(&signed.item(id), cookie, &fields).await;
     assert_eq!(decided.location(), format!("/console/access-reviews/{id}?decision=UNDECIDED&page=1&done=decided"));
     let page = app.get(decided.location(), cookie).await.body;
-    assert!(page.contains("No item matches") && page.contains("Role assignments that are revoked: 1"), "{page}");
+    assert!(page.contains("No item matches") && page.contains("Items that are revoked: 1"), "{page}");
     let page = app.get(&format!("/console/access-reviews/{id}?decision=REVOKE"), cookie).await.body;
     assert!(page.contains(r#"value="Has left.""#) && page.contains(r#"aria-pressed="true">Revoke"#), "{page}");
 

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::http::StatusCode;
 use chrono::TimeDelta;
+use iam_core::access_request::{AccessRequest, NewAccessRequest};
 use iam_core::access_review::{AccessReviewFilter, AccessReviewStatus, NewAccessReview, NewDecision, ReviewDecision};
 use iam_core::api_key::NewApiKey;
 use iam_core::assignment::{Assignment, NewAssignment};
 use iam_core::audit::AuditFilter;
 use iam_core::directory::{DeletedUsers, Directory, NewDirectory};
 use iam_core::domain::Domain;
+use iam_core::eligibility::{Eligibility, NewEligibility};
 use iam_core::identity_provider::{IdentityProvider, NewIdentityProvider};
 use iam_core::invitation::{Invitation, InvitedRole, NewInvitation};
 use iam_core::organization::{NewOrganization, Organization};
@@ -62,6 +64,21 @@ const OFFERED: &[&str] = &[
     "PATCH /access-reviews/{id}/items/{itemId}",
     "POST /access-reviews/{id}/complete",
     "POST /access-reviews/{id}/cancel",
+    "GET /eligibilities",
+    "POST /eligibilities",
+    "POST /eligibilities (of the holders of a role)",
+    "GET /eligibilities/{id}",
+    "PATCH /eligibilities/{id} (narrow)",
+    "PATCH /eligibilities/{id} (widen)",
+    "DELETE /eligibilities/{id}",
+    "GET /auth/eligibilities",
+    "GET /access-requests",
+    "POST /access-requests",
+    "GET /access-requests/{id}",
+    "POST /access-requests/{id}/approve",
+    "POST /access-requests/{id}/deny",
+    "POST /access-requests/{id}/cancel",
+    "POST /access-requests/{id}/end",
     "GET /organizations",
     "POST /organizations",
     "GET /organizations/{id}",
@@ -283,6 +300,38 @@ impl World {
             reviews.decide(owner, review, item, decision).await.unwrap();
         }
         (review, item)
+    }
+
+    /// An eligibility of a user for the role MEMBER at the target.
+    async fn eligibility(&self, target: &str) -> Eligibility {
+        let owner = self.owner_of(target);
+        let role = self.app.iam.roles().by_name(owner, "MEMBER").await.unwrap().unwrap().id;
+        let user = self.stranger(target).await.id;
+        let new = NewEligibility { organization: self.place_of(target), ..NewEligibility::of_user(role, user) };
+        self.app.iam.eligibilities().create(&Caller::system(owner.tenant(), "test"), new).await.unwrap()
+    }
+
+    /// An eligibility of a user for a role without permissions at the target, with so many approvals.
+    async fn eligibility_of(&self, target: &str, user: UserId, approvals: i64) -> Eligibility {
+        let owner = self.owner_of(target);
+        let new = NewRole { name: fresh("ROLE_OF_TABLE_"), ..NewRole::default() };
+        let role = self.app.iam.roles().create(owner, new).await.unwrap().id;
+        let (organization, approvals) = (self.place_of(target), Some(approvals));
+        let new = NewEligibility { organization, approvals, ..NewEligibility::of_user(role, user) };
+        self.app.iam.eligibilities().create(&Caller::system(owner.tenant(), "test"), new).await.unwrap()
+    }
+
+    /// A request of the person, or of a user at the target: PENDING, or ACTIVE without approvals.
+    async fn access_request(&self, target: &str, by: &Person, approvals: i64) -> AccessRequest {
+        let asking = if target == "oneself" { self.subject(target, by).await } else { self.stranger(target).await };
+        // Oneself may be of the other tenant.
+        let is_foreign = self.app.iam.users().get(&self.owner, asking.id).await.is_err();
+        let place = if target == "oneself" && is_foreign { "other tenant" } else { target };
+        let eligibility = self.eligibility_of(place, asking.id, approvals).await.id;
+        let (seconds, reason, ticket, starts_at) = (None, "A question about an order".to_owned(), None, None);
+        let new = NewAccessRequest { eligibility, seconds, reason, ticket, starts_at };
+        let caller = self.app.caller(asking.email.as_str()).await;
+        self.app.iam.access_requests().create(&caller, new).await.unwrap()
     }
 
     /// An invitation with the role MEMBER at the target.
@@ -734,6 +783,81 @@ impl World {
             }
             "GET /authz/who" => {
                 self.opens(by, &format!("/access/who?permission=users:read&organization={place}")).await
+            }
+            // The stack of a test is too small for one function of all operations.
+            _ => Box::pin(self.succeeds_about_requests(operation, target, by)).await,
+        }
+    }
+
+    async fn succeeds_about_requests(&self, operation: &str, target: &str, by: &Person) -> bool {
+        let place = self.place_of(target).map(|id| id.to_string()).unwrap_or_default();
+        match operation {
+            "GET /eligibilities" => {
+                let eligibility = self.eligibility(target).await.id;
+                self.shows(by, "/eligibilities", &format!("/eligibilities/{eligibility}")).await
+            }
+            "POST /eligibilities" | "POST /eligibilities (of the holders of a role)" => {
+                let role = self.app.iam.roles().by_name(self.owner_of(target), "MEMBER").await.unwrap().unwrap();
+                let (role, user) = (role.id.to_string(), self.stranger(target).await.id.to_string());
+                let [held, approver] =
+                    [self.role(target).await, self.role(target).await].map(|role| role.id.to_string());
+                let who = match operation {
+                    "POST /eligibilities" => [("user", &*user), ("approverRole", "")],
+                    _ => [("heldRole", &*held), ("approverRole", &*approver)],
+                };
+                let fields = [&[("role", &*role), ("organization", &*place)][..], &who].concat();
+                self.does(by, "/eligibilities/new", &fields).await
+            }
+            "GET /eligibilities/{id}" => {
+                self.opens(by, &format!("/eligibilities/{}", self.eligibility(target).await.id)).await
+            }
+            "PATCH /eligibilities/{id} (narrow)" | "PATCH /eligibilities/{id} (widen)" => {
+                let eligibility = self.eligibility(target).await;
+                let (version, role) = (eligibility.version.to_string(), self.role(target).await.id.to_string());
+                let changed = if operation.ends_with("(narrow)") {
+                    [("maxSeconds", "300"), ("approverRole", "")]
+                } else {
+                    [("maxSeconds", "28800"), ("approverRole", &*role)]
+                };
+                let fields = [&[("version", &*version), ("approvals", "1")][..], &changed].concat();
+                self.does(by, &format!("/eligibilities/{}", eligibility.id), &fields).await
+            }
+            "DELETE /eligibilities/{id}" => {
+                let eligibility = self.eligibility(target).await;
+                let version = eligibility.version.to_string();
+                self.does(by, &format!("/eligibilities/{}/delete", eligibility.id), &[("version", &version)]).await
+            }
+            "GET /auth/eligibilities" => self.opens(by, "/access-requests/new").await,
+            "GET /access-requests" => {
+                let request = self.access_request(target, by, 1).await.id;
+                self.shows(by, "/access-requests?show=all", &format!("/access-requests/{request}")).await
+            }
+            "POST /access-requests" => {
+                let users = self.app.iam.users();
+                let asking = match by.user {
+                    Some(user) if users.get(self.owner_of(target), user).await.is_ok() => user,
+                    _ => self.stranger(target).await.id,
+                };
+                let eligibility = self.eligibility_of(target, asking, 1).await.id.to_string();
+                let fields = [("eligibility", &*eligibility), ("reason", "A question"), ("confirmed", "yes")];
+                self.does(by, "/access-requests/new", &fields).await
+            }
+            "GET /access-requests/{id}" => {
+                self.opens(by, &format!("/access-requests/{}", self.access_request(target, by, 1).await.id)).await
+            }
+            "POST /access-requests/{id}/approve" | "POST /access-requests/{id}/deny" => {
+                let request = self.access_request(target, by, 1).await.id;
+                let found = self.app.iam.access_requests().get(self.owner_of(target), request).await.unwrap();
+                let (version, action) = (found.version.to_string(), operation.rsplit('/').next().unwrap());
+                self.does(by, &format!("/access-requests/{request}/{action}"), &[("version", &version)]).await
+            }
+            "POST /access-requests/{id}/cancel" => {
+                let request = self.access_request(target, by, 1).await.id;
+                self.does(by, &format!("/access-requests/{request}/cancel"), &[]).await
+            }
+            "POST /access-requests/{id}/end" => {
+                let request = self.access_request(target, by, 0).await.id;
+                self.does(by, &format!("/access-requests/{request}/end"), &[]).await
             }
             _ => panic!("the test does not know how the console offers {operation}"),
         }

@@ -19,6 +19,7 @@ use iam_core::domain::{Domain, LookupError, TxtResolver};
 use iam_core::factor::webauthn::RelyingParty;
 use iam_core::mail::{LinkPages, Mail, MailError, MailKind, Mailer};
 use iam_core::role::NewRole;
+use iam_core::session::Login;
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
 use iam_core::webhook::{AddressPolicy, SendError, WebhookRequest, WebhookSender};
@@ -210,6 +211,18 @@ impl App {
         let registered = self.iam.tenants().register(&RequestContext::default(), new).await.unwrap();
         let token = registered.login.tokens.access.expose().to_owned();
         self.iam.authenticate(&token, RequestContext::default()).await.unwrap()
+    }
+
+    /// Logs in without the console. Returns the caller.
+    pub(crate) async fn caller(&self, email: &str) -> Caller {
+        let login = Login { email: email.to_owned(), password: PASSWORD.into(), tenant: None };
+        let iam = self.iam.clone();
+        // A task begins on an empty stack: that of a test is too small for a login below a long function.
+        let caller = tokio::spawn(async move {
+            let login = iam.sessions().login(&RequestContext::default(), login).await.unwrap();
+            iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap()
+        });
+        caller.await.unwrap()
     }
 
     /// Adds a person with a role in the whole tenant that has these permissions.

@@ -3,11 +3,13 @@
 use axum::http::{StatusCode, header};
 use chrono::TimeDelta;
 use iam_core::Caller;
+use iam_core::access_request::NewAccessRequest;
+use iam_core::eligibility::NewEligibility;
 use iam_core::mail::{Mail, MailKind};
 use iam_core::tenant::{EmailLogin, TenantPatch};
 use totp_rs::Totp;
 
-use crate::app::{Answer, App, EMAIL, Mailbox, ORIGIN, PASSWORD, form};
+use crate::app::{Answer, App, EMAIL, Mailbox, ORIGIN, PASSWORD, form, person};
 
 const REQUEST: &str = "/console/sign-in/email";
 const CODE: &str = "/console/sign-in/email/code";
@@ -151,6 +153,41 @@ async fn a_second_factor_is_asked_for() {
         let entered = app.post("/console/sign-in/second-factor", &answer.cookies(&pending), &fields).await;
         assert_eq!(entered.location(), "/console", "{}", entered.body);
     }
+}
+
+#[tokio::test]
+async fn a_session_that_began_by_a_message_does_not_decide_about_access() {
+    let (app, mailbox, ada) = offering().await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap().id;
+    let auditor = app.iam.roles().by_name(&ada, "AUDITOR").await.unwrap().unwrap();
+    let new = NewEligibility::of_user(auditor.id, grace);
+    let eligibility = app.iam.eligibilities().create(&ada, new).await.unwrap().id;
+    let grace = app.caller("grace@example.com").await;
+    let (seconds, reason, ticket, starts_at) = (None, "Audit".to_owned(), None, None);
+    let new = NewAccessRequest { eligibility, seconds, reason, ticket, starts_at };
+    let asked = app.iam.access_requests().create(&grace, new).await.unwrap().id;
+    let setup = app.iam.factors().add_totp(&ada, None).await.unwrap();
+    let totp = Totp::from_url(setup.uri.expose()).unwrap();
+    let code = |app: &App| totp.generate(u64::try_from(app.iam.now().timestamp()).unwrap()).to_string();
+    app.iam.factors().confirm_totp(&ada, setup.id, &code(&app).into()).await.unwrap();
+    app.clock.advance(TimeDelta::minutes(1));
+    let pending = request(&app, &[]).await.cookie();
+    let token = token_of(&opened(&app, &mailbox).await);
+    let answer = app.post(LINK, "", &[("token", &token)]).await;
+    let fields = [("proof-code", &*code(&app)), ("next", "/console")];
+    let entered = app.post("/console/sign-in/second-factor", &answer.cookies(&pending), &fields).await;
+    let cookies = entered.cookies("");
+    let path = format!("/console/access-requests/{asked}");
+    let version = app.get(&path, &cookies).await.hidden("version");
+    for action in ["approve", "deny"] {
+        // No further proof helps, so the page asks for none.
+        let refused = app.post_signed(&format!("{path}/{action}"), &cookies, &[("version", &version)]).await;
+        assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{}", refused.body);
+        assert!(refused.body.contains("You have logged in by e-mail"), "{}", refused.body);
+        assert!(!refused.body.contains("proof-code"), "{}", refused.body);
+    }
+    let request = app.iam.access_requests().get(&ada, asked).await.unwrap().request;
+    assert!(request.decisions.is_empty());
 }
 
 #[tokio::test]

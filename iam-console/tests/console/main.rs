@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod access;
+mod access_requests;
 mod access_reviews;
 mod access_table;
 mod account;
@@ -11,6 +12,7 @@ mod attack;
 mod audit;
 mod directories;
 mod domains;
+mod eligibilities;
 mod email_login;
 mod federation;
 mod frame;

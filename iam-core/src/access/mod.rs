@@ -20,3 +20,4 @@ pub use iam_model::permission::{Permission, PermissionPattern, PermissionSet};
 pub(crate) use crate::access::service::ANSWERED_AT_ONCE;
 pub(crate) use crate::access::subject::Subject;
 pub(crate) use crate::access::visibility::{require_for_user, require_visible};
+pub(crate) use crate::access::who::counting_in;

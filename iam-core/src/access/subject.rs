@@ -35,11 +35,35 @@ impl Subject {
         permission: &Permission,
         needs_locked_rights: bool,
     ) -> Result<Self> {
-        let subject = Self::lock_in_any_status(work, id, permission, needs_locked_rights).await?;
-        if subject.user.status == UserStatus::Inactive {
-            return Err(Conflict::UserInactive.into());
-        }
-        Ok(subject)
+        Self::lock_in_any_status(work, id, permission, needs_locked_rights).await?.not_deleted()
+    }
+
+    /// Locks a user who is not deleted, for what an elevation does not count for: the caller needs the permission by
+    /// its standing rights, which are the [rights](Self::grantor) of the subject.
+    ///
+    /// # Errors
+    ///
+    /// [`Conflict::UserInactive`].
+    pub(crate) async fn lock_by_standing(
+        work: &mut UnitOfWork<'_>,
+        id: UserId,
+        permission: &Permission,
+    ) -> Result<Self> {
+        Self::lock_by_standing_in_any_status(work, id, permission).await?.not_deleted()
+    }
+
+    /// Locks a user as [`lock_by_standing`](Self::lock_by_standing) does, also a deleted one.
+    pub(crate) async fn lock_by_standing_in_any_status(
+        work: &mut UnitOfWork<'_>,
+        id: UserId,
+        permission: &Permission,
+    ) -> Result<Self> {
+        let grantor = work.lock_rights().await?.standing();
+        Self::load(work, id, permission, Some(grantor)).await
+    }
+
+    fn not_deleted(self) -> Result<Self> {
+        if self.user.status == UserStatus::Inactive { Err(Conflict::UserInactive.into()) } else { Ok(self) }
     }
 
     /// Locks a user. The caller must hold the permission over the whole of the user; see [`Coverage::Whole`]. For
@@ -56,6 +80,15 @@ impl Subject {
         let own = Rights::new(work.caller().authority(), work.clock_now());
         let is_scoped = own.visible_scope(permission)? != VisibleScope::Tenant;
         let grantor = if needs_locked_rights || is_scoped { Some(work.lock_rights().await?) } else { None };
+        Self::load(work, id, permission, grantor).await
+    }
+
+    async fn load(
+        work: &mut UnitOfWork<'_>,
+        id: UserId,
+        permission: &Permission,
+        grantor: Option<LockedRights>,
+    ) -> Result<Self> {
         if let Some(grantor) = &grantor {
             grantor.rights().require_anywhere(permission)?;
         }

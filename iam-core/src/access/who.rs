@@ -157,7 +157,7 @@ impl Moment {
 }
 
 /// The organizations in which an assignment counts at a position. Tenant-wide assignments count everywhere.
-fn counting_in(position: Option<Position<'_>>) -> Vec<OrganizationId> {
+pub(crate) fn counting_in(position: Option<Position<'_>>) -> Vec<OrganizationId> {
     let Some(position) = position.filter(|position| !position.is_inactive()) else { return Vec::new() };
     position.upwards().filter(|above| above.is_lineage_active()).map(Position::id).collect()
 }

@@ -1,15 +1,17 @@
 use std::collections::HashMap;
 
-use iam_model::access::{ResourceScope, Rights, VisibleScope};
+use iam_model::access::{Authority, ResourceScope, Rights, VisibleScope};
 use iam_model::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, AccessReviewStatus, Decided, ListedAccessReview,
-    ListedReviewItem, MAX_ITEMS, ReviewItemFilter, ReviewProgress,
+    ListedReviewItem, MAX_ITEMS, ReviewItemFilter, ReviewProgress, ReviewSubject,
 };
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
 use iam_model::change::AccessReviewChange;
+use iam_model::eligibility::{Eligibility, Eligible};
 use iam_model::error::{Conflict, Error, Forbidden, Result, Rule};
-use iam_model::id::{AccessReviewId, AssignmentId, UserId};
+use iam_model::id::{AccessReviewId, AccessReviewItemId, AssignmentId, EligibilityId, UserId};
+use iam_model::organization::Hierarchy;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
@@ -19,6 +21,7 @@ use crate::access_review::{NewAccessReview, NewDecision};
 use crate::assignment::{References, check_revocation, of_groups, revoke};
 use crate::caller::Caller;
 use crate::distinct::distinct;
+use crate::eligibility::remove;
 use crate::engine::{Engine, LockedRights, UnitOfWork};
 use crate::idempotency::Idempotency;
 
@@ -30,7 +33,7 @@ const KEPT_COMPLETED: u32 = 1_000;
 /// decision, and would remove the completed ones.
 const KEPT_CANCELLED: u32 = 100;
 
-/// Reviews who holds which role; see [`Iam::access_reviews`](crate::iam::Iam::access_reviews).
+/// Reviews who holds which role, and who may ask for one; see [`Iam::access_reviews`](crate::iam::Iam::access_reviews).
 ///
 /// A permission that is held in an organization is for the reviews of that organization and of those below it. A review
 /// of the whole tenant needs a permission that is held tenant-wide.
@@ -62,8 +65,9 @@ const KEPT_CANCELLED: u32 = 100;
 pub struct AccessReviews<'a>(pub(crate) &'a Engine);
 
 impl AccessReviews<'_> {
-    /// Begins a review of the assignments that have not expired, in an organization and below it or in the whole
-    /// tenant. They are frozen as its items. Needs `access-reviews:create` and `role-assignments:read` there.
+    /// Begins a review of the assignments and the eligibilities that have not expired, in an organization and below it
+    /// or in the whole tenant. They are frozen as its items. Needs `access-reviews:create` and `role-assignments:read`
+    /// there.
     ///
     /// # Errors
     ///
@@ -184,7 +188,7 @@ impl AccessReviews<'_> {
         Ok(ListedAccessReview { review, progress })
     }
 
-    /// Returns a page of the items of a review, by the identifier of the assignment. Needs `access-reviews:read`.
+    /// Returns a page of the items of a review, by their identifiers. Needs `access-reviews:read`.
     ///
     /// # Errors
     ///
@@ -201,7 +205,7 @@ impl AccessReviews<'_> {
         Ok(self.0.store.access_review_items(caller.tenant(), id, filter, page).await?)
     }
 
-    /// Returns all items of a review, at most 10,000, by the identifier of the assignment. Needs `access-reviews:read`.
+    /// Returns all items of a review, at most 10,000, by their identifiers. Needs `access-reviews:read`.
     ///
     /// # Errors
     ///
@@ -218,9 +222,9 @@ impl AccessReviews<'_> {
     }
 
     /// Decides about an item of an OPEN review, in place of an earlier decision. This has no effect on the assignment
-    /// before the review is completed. Needs `access-reviews:update`, also where the assignment is now. A user cannot
-    /// decide about its own roles, and an API key decides about none: the user may have made a key of another account
-    /// for that. A decision that changes nothing records nothing.
+    /// or the eligibility before the review is completed. Needs `access-reviews:update`, also where that is now. A user
+    /// cannot decide about its own roles, nor about those for which it may ask, and an API key decides about none: the
+    /// user may have made a key of another account for that. A decision that changes nothing records nothing.
     ///
     /// # Errors
     ///
@@ -230,27 +234,26 @@ impl AccessReviews<'_> {
         &self,
         caller: &Caller,
         id: AccessReviewId,
-        item: AssignmentId,
+        item: impl Into<AccessReviewItemId> + Send,
         decision: NewDecision,
     ) -> Result<ListedReviewItem> {
         self.0.rights(caller).require_anywhere(&permission::ACCESS_REVIEWS_UPDATE)?;
         caller.refuse_api_key()?;
-        let reason = decision.valid_reason()?;
+        let (item, reason) = (item.into(), decision.valid_reason()?);
         let mut work = self.0.begin(caller).await?;
         let (reviewer, review) = lock(&mut work, id).await?;
         let before = work.reads().lock_access_review_item(id, item).await?;
         let before = before.ok_or(Error::NotFound(ResourceType::ACCESS_REVIEW_ITEM))?;
-        if caller.user() == Some(before.user_id) {
-            return Err(Forbidden::OwnAccess.into());
-        }
+        require_no_own(&mut work, &[before.subject]).await?;
         require_open(&review)?;
-        // Its organization may have been moved out of that of the review.
-        for grant in work.reads().grants(GrantQuery::One(item)).await? {
-            let (permission, unseen) = (&permission::ACCESS_REVIEWS_UPDATE, ResourceType::ACCESS_REVIEW_ITEM);
-            reviewer.rights().require_at(permission, grant.scope(), unseen)?;
-        }
-        let user = work.reads().users_by_id(&[before.user_id]).await?.pop();
-        let user = user.ok_or_else(|| Error::internal("access review item", "its user is missing"))?.summary();
+        require_there(&mut work, reviewer.rights(), before.subject).await?;
+        let user = match before.subject.user() {
+            Some(user) => {
+                let user = work.reads().users_by_id(&[user]).await?.pop();
+                Some(user.ok_or_else(|| Error::internal("access review item", "its user is missing"))?.summary())
+            }
+            None => None,
+        };
         let is_decided = |decided: &Decided| (decided.decision, &decided.reason) == (decision.decision, &reason);
         if before.decided.as_ref().is_some_and(is_decided) {
             return Ok(ListedReviewItem { item: before, user });
@@ -264,12 +267,13 @@ impl AccessReviews<'_> {
         Ok(ListedReviewItem { item: after, user })
     }
 
-    /// Completes an OPEN review of which every item is decided: revokes all assignments that are to be revoked, or none.
-    /// Assignments that have ended meanwhile are skipped. Needs `access-reviews:update`, and `role-assignments:delete`
-    /// in the resource scope of each assignment that is revoked. A user cannot complete a review that revokes an
-    /// assignment of its own. A user who loses what a group of a directory gives stays a member, and gets it again only
-    /// when the directory removes the user from the group and adds it.
-    /// Of the completed reviews of a tenant, the 1,000 that began last are kept.
+    /// Completes an OPEN review of which every item is decided: revokes all assignments and removes all eligibilities
+    /// that are to be revoked, or none. Those that have ended meanwhile are skipped. Needs `access-reviews:update`, and
+    /// `role-assignments:delete` in the resource scope of each assignment that is revoked, and `eligibilities:delete`,
+    /// by standing rights, in that of each eligibility. A user cannot complete a review that revokes an assignment of
+    /// its own, or an eligibility by which it may ask. A user who loses what a group of a directory gives stays a
+    /// member, and gets it again only when the directory removes the user from the group and adds it. Of the completed
+    /// reviews of a tenant, the 1,000 that began last are kept.
     ///
     /// # Errors
     ///
@@ -283,12 +287,12 @@ impl AccessReviews<'_> {
         let (reviewer, before) = lock(&mut work, id).await?;
         require_open(&before)?;
         let decided = work.reads().items_to_revoke(id).await?;
-        require_no_own(caller, &decided)?;
+        require_no_own(&mut work, &decided).await?;
         let progress = work.reads().progress_of(id).await?;
         if progress.undecided > 0 {
             return Err(Conflict::AccessReviewUndecided(progress.undecided).into());
         }
-        let gone = revoke_decided(&mut work, decided, reviewer.rights()).await?;
+        let gone = revoke_decided(&mut work, decided, &reviewer).await?;
         let review = before.closed(AccessReviewStatus::Completed, work.now(), caller.user());
         work.apply(AccessReviewChange::Complete { before, after: review.clone(), progress, gone }).await?;
         work.apply(AccessReviewChange::RemoveOldest { status: review.status, kept: KEPT_COMPLETED }).await?;
@@ -297,7 +301,8 @@ impl AccessReviews<'_> {
     }
 
     /// Gives up an OPEN review. Nothing is revoked. Needs `access-reviews:update`. A user cannot cancel a review that
-    /// would revoke an assignment of its own. Of the cancelled reviews of a tenant, the 100 that began last are kept.
+    /// would revoke an assignment of its own, or an eligibility by which it may ask. Of the cancelled reviews of a
+    /// tenant, the 100 that began last are kept.
     ///
     /// # Errors
     ///
@@ -308,7 +313,8 @@ impl AccessReviews<'_> {
         let mut work = self.0.begin(caller).await?;
         let (_, before) = lock(&mut work, id).await?;
         require_open(&before)?;
-        require_no_own(caller, &work.reads().items_to_revoke(id).await?)?;
+        let decided = work.reads().items_to_revoke(id).await?;
+        require_no_own(&mut work, &decided).await?;
         let progress = work.reads().progress_of(id).await?;
         let review = before.closed(AccessReviewStatus::Cancelled, work.now(), caller.user());
         work.apply(AccessReviewChange::Cancel { before, after: review.clone(), progress }).await?;
@@ -346,13 +352,84 @@ async fn lock(work: &mut UnitOfWork<'_>, id: AccessReviewId) -> Result<(LockedRi
     Ok((locked, review))
 }
 
-/// Revokes the assignments that are to be revoked. Returns those that have ended before.
+/// Requires that the caller may decide where the subject of an item is now: its organization may have been moved out of
+/// that of the review.
+async fn require_there(work: &mut UnitOfWork<'_>, rights: Rights<'_>, subject: ReviewSubject) -> Result<()> {
+    let (permission, unseen) = (&permission::ACCESS_REVIEWS_UPDATE, ResourceType::ACCESS_REVIEW_ITEM);
+    match subject {
+        ReviewSubject::Assignment { id, .. } => {
+            for grant in work.reads().grants(GrantQuery::One(id)).await? {
+                rights.require_at(permission, grant.scope(), unseen.clone())?;
+            }
+        }
+        ReviewSubject::Eligibility { id, .. } => {
+            if let Some(eligibility) = work.reads().eligibility(id).await? {
+                let hierarchy = work.hierarchy_of(eligibility.organization_id.as_slice()).await?;
+                rights.require_at(permission, scope_of(&eligibility, &hierarchy)?, unseen)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The place of an eligibility.
+fn scope_of<'h>(eligibility: &Eligibility, hierarchy: &'h Hierarchy) -> Result<ResourceScope<'h>> {
+    let unknown = || Error::internal("eligibility", "its organization is missing");
+    match eligibility.organization_id {
+        None => Ok(ResourceScope::Tenant),
+        Some(organization) => Ok(hierarchy.node(organization).ok_or_else(unknown)?.scope()),
+    }
+}
+
+/// Revokes what is to be revoked. Returns the items whose subjects have ended before.
 async fn revoke_decided(
     work: &mut UnitOfWork<'_>,
-    decided: Vec<(AssignmentId, UserId)>,
+    decided: Vec<ReviewSubject>,
+    reviewer: &LockedRights,
+) -> Result<Vec<AccessReviewItemId>> {
+    let assignments: Vec<AssignmentId> = decided.iter().filter_map(|subject| subject.assignment()).collect();
+    let eligibilities: Vec<EligibilityId> = decided.iter().filter_map(|subject| subject.eligibility()).collect();
+    let mut gone = remove_eligibilities(work, eligibilities, reviewer).await?;
+    gone.extend(revoke_assignments(work, assignments, reviewer.rights()).await?);
+    Ok(gone)
+}
+
+/// Removes the eligibilities that are to be removed. Returns the items of those that are gone.
+async fn remove_eligibilities(
+    work: &mut UnitOfWork<'_>,
+    decided: Vec<EligibilityId>,
+    reviewer: &LockedRights,
+) -> Result<Vec<AccessReviewItemId>> {
+    if decided.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all = work.reads().all_eligibilities().await?;
+    let mut found: HashMap<EligibilityId, Eligibility> = all.into_iter().map(|found| (found.id, found)).collect();
+    let (mut gone, mut removed) = (Vec::new(), Vec::new());
+    for id in decided {
+        match found.remove(&id) {
+            Some(eligibility) => removed.push(eligibility),
+            None => gone.push(id.into()),
+        }
+    }
+    let hierarchy = work.hierarchy_of(&distinct(removed.iter().filter_map(|found| found.organization_id))).await?;
+    let standing = reviewer.standing();
+    for eligibility in &removed {
+        let needed = &permission::ELIGIBILITIES_DELETE;
+        if !standing.rights().holds(needed, scope_of(eligibility, &hierarchy)?) {
+            return Err(in_item(eligibility.id.into(), Forbidden::Permission(needed.clone()).into()));
+        }
+    }
+    remove(work, &removed, Some(RevokeReason::AccessReview)).await?;
+    Ok(gone)
+}
+
+/// Revokes the assignments that are to be revoked. Returns the items of those that have ended before.
+async fn revoke_assignments(
+    work: &mut UnitOfWork<'_>,
+    decided: Vec<AssignmentId>,
     rights: Rights<'_>,
-) -> Result<Vec<AssignmentId>> {
-    let decided: Vec<AssignmentId> = decided.into_iter().map(|(id, _)| id).collect();
+) -> Result<Vec<AccessReviewItemId>> {
     let found = work.reads().grants(GrantQuery::Each(&decided)).await?;
     of_groups::withhold(work, &found).await?;
     let mut found: HashMap<AssignmentId, Grant> = found.into_iter().map(|grant| (grant.assignment.id, grant)).collect();
@@ -360,10 +437,10 @@ async fn revoke_decided(
     for id in decided {
         work.invalidate(id);
         let Some(grant) = found.remove(&id) else {
-            gone.push(id);
+            gone.push(id.into());
             continue;
         };
-        check_revocation(work, rights, &grant).await.map_err(|error| in_item(id, error))?;
+        check_revocation(work, rights, &grant).await.map_err(|error| in_item(id.into(), error))?;
         if grant.is_lasting_administration() {
             // At once, so that the check of the next administrator does not count this one.
             revoke(work, vec![grant], RevokeReason::AccessReview).await?;
@@ -375,8 +452,8 @@ async fn revoke_decided(
     Ok(gone)
 }
 
-/// Names the item whose assignment cannot be revoked.
-fn in_item(id: AssignmentId, error: Error) -> Error {
+/// Names the item of which the assignment or the eligibility cannot be revoked.
+fn in_item(id: AccessReviewItemId, error: Error) -> Error {
     let error = match error {
         // The caller sees the item, so it may know its assignment.
         Error::NotFound(_) => Forbidden::Permission(permission::ROLE_ASSIGNMENTS_DELETE).into(),
@@ -400,10 +477,31 @@ async fn check_users(work: &mut UnitOfWork<'_>, users: &[UserId]) -> Result<()> 
     }
 }
 
-/// Refuses a caller about whose own assignment it was decided to revoke it: it must not choose when, or whether.
-fn require_no_own(caller: &Caller, to_revoke: &[(AssignmentId, UserId)]) -> Result<()> {
-    if to_revoke.iter().any(|(_, user)| caller.user() == Some(*user)) {
+/// Refuses a caller who holds one of these roles by the assignment of the item, or may ask for it by the eligibility:
+/// it must not choose whether it stays, or when it goes.
+async fn require_no_own(work: &mut UnitOfWork<'_>, subjects: &[ReviewSubject]) -> Result<()> {
+    let Some(user) = work.caller().user() else { return Ok(()) };
+    if subjects.iter().any(|subject| subject.user() == Some(user)) {
         return Err(Forbidden::OwnAccess.into());
+    }
+    let is_of_holders = |subject: &&ReviewSubject| {
+        matches!(subject, ReviewSubject::Eligibility { eligible: Eligible::HoldersOf(_), .. })
+    };
+    let of_holders: Vec<EligibilityId> =
+        subjects.iter().filter(is_of_holders).filter_map(|subject| subject.eligibility()).collect();
+    if of_holders.is_empty() {
+        return Ok(());
+    }
+    let grants = work.reads().grants(GrantQuery::OfUser(user)).await?;
+    let mut eligibilities = work.reads().all_eligibilities().await?;
+    eligibilities.retain(|eligibility| of_holders.contains(&eligibility.id));
+    let organizations = distinct(eligibilities.iter().filter_map(|eligibility| eligibility.organization_id));
+    let (hierarchy, now) = (work.hierarchy_of(&organizations).await?, work.now());
+    let rights = Authority::of(&grants);
+    for eligibility in &eligibilities {
+        if eligibility.is_for(user, &rights, scope_of(eligibility, &hierarchy)?, now) {
+            return Err(Forbidden::OwnAccess.into());
+        }
     }
     Ok(())
 }

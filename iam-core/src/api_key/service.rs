@@ -27,7 +27,8 @@ use crate::token::{api_key_prefix, new_api_key};
 /// A key acts as its user. At each request it has the rights of its user at that moment, but no more than its
 /// [permissions](NewApiKey::permissions), and only in its [organization](NewApiKey::organization). A user manages its
 /// own keys without a permission, by a session that has authenticated within the last ten minutes. For the keys of
-/// another user, a caller needs a permission over that user, and to make or rotate them also such a session. A caller
+/// another user, a caller needs a permission over that user, to change them by standing rights, and to make or rotate
+/// them also such a session. A caller
 /// that makes, rotates or changes the key of another user could use it. So it must hold the permissions of the key,
 /// there and for as long, whether or not the user holds them.
 ///
@@ -302,7 +303,7 @@ pub(crate) async fn revoke_keys_known_to_owner(work: &mut UnitOfWork<'_>, user: 
 /// user.
 async fn lock_owner(work: &mut UnitOfWork<'_>, user: UserId, permission: &Permission) -> Result<User> {
     if !work.caller().is_in_session_of(user) {
-        return Ok(Subject::lock(work, user, permission, true).await?.user);
+        return Ok(Subject::lock_by_standing(work, user, permission).await?.user);
     }
     work.lock_rights().await?;
     work.reads().lock_user(user).await?.ok_or(Error::NotFound(ResourceType::USER))

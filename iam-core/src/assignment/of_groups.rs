@@ -3,7 +3,7 @@
 //! A group gives a role in a place to a user if it is mapped to the role there, the user is a member, and no access
 //! review has withheld the role since the user became one. An assignment names a group only while that group gives it.
 //! A user who holds the role there by other means gets no second assignment from the group, which takes over when the
-//! first one ends.
+//! first one ends. What is held by an access request gives way at once.
 //!
 //! A group gives by the rights of the service account of its directory, or of an API key of the account if the directory
 //! adds a member by it, and for no longer than the account holds them. Everything here happens under the tenant's lock.
@@ -81,13 +81,14 @@ pub(crate) async fn begin(
     gifts: &[(UserId, &OfferedRole)],
 ) -> Result<usize> {
     let (now, by) = (work.now(), work.caller().user());
-    let (mut new, mut expired) = (Vec::new(), Vec::new());
+    let (mut new, mut replaced) = (Vec::new(), Vec::new());
     for gifts in gifts.chunks(AT_ONCE) {
         let contexts: Vec<GrantContext> = gifts.iter().map(|(user, role)| context(*user, &role.placed())).collect();
         let found = work.reads().grants(GrantQuery::At(&contexts)).await?;
-        let (held, over): (Vec<_>, Vec<_>) = found.into_iter().partition(|grant| grant.assignment.is_live(now));
+        let stays = |grant: &Grant| grant.assignment.is_live(now) && grant.assignment.is_standing();
+        let (held, over): (Vec<_>, Vec<_>) = found.into_iter().partition(stays);
         let held: HashSet<GrantContext> = held.iter().map(|grant| grant.assignment.context()).collect();
-        expired.extend(over);
+        replaced.extend(over);
         for ((user, role), context) in gifts.iter().zip(&contexts) {
             if !held.contains(context) {
                 let granted = OfferedRole::clone(role).granted(iam.next_id(), (*user, by), now);
@@ -103,7 +104,7 @@ pub(crate) async fn begin(
     }
     hold_user_quota(&iam.settings.quota, work, &new, |_, error| error).await?;
     hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, new.len()).await?;
-    revoke(work, expired, RevokeReason::Expired).await?;
+    revoke(work, replaced, RevokeReason::Ended).await?;
     give(work, giver.rights, &new).await?;
     Ok(new.len())
 }
@@ -131,8 +132,8 @@ pub(crate) async fn end(
 }
 
 /// Ends assignments as [`revoke`] does, apart from those that a group gives too and that have not expired: they go on
-/// as assignments of that group, under the same identifier. In place of one that has expired, the group gives a new
-/// one. The group `except` does not count.
+/// as assignments of that group, under the same identifier. In place of one that has expired, or that an access request
+/// gives, the group gives a new one. The group `except` does not count.
 ///
 /// # Errors
 ///
@@ -150,7 +151,7 @@ pub(crate) async fn end_or_hand_over(
     let (mut handed_over, mut ended, mut renewed) = (Vec::new(), Vec::new(), Vec::new());
     for grant in ending {
         match successors.remove(&grant.assignment.context()) {
-            Some(successor) if grant.assignment.is_live(now) => {
+            Some(successor) if grant.assignment.is_live(now) && grant.assignment.is_standing() => {
                 let after = successor.taking_over(&grant.assignment);
                 handed_over.push(ChangedAssignment { grant, after });
             }
@@ -169,22 +170,18 @@ pub(crate) async fn end_or_hand_over(
     renew(iam, work, &covers, renewed).await
 }
 
-/// Makes assignments of groups in place of those that have expired.
-async fn renew(
-    iam: &Engine,
-    work: &mut UnitOfWork<'_>,
-    covers: &Covers,
-    expired: Vec<(Successor, Grant)>,
-) -> Result<()> {
+/// Makes assignments of groups in place of those that have ended.
+async fn renew(iam: &Engine, work: &mut UnitOfWork<'_>, covers: &Covers, ended: Vec<(Successor, Grant)>) -> Result<()> {
     let (now, by) = (work.now(), work.caller().user());
     let mut new: HashMap<DirectoryId, Vec<Grant>> = HashMap::new();
-    for (successor, grant) in expired {
+    for (successor, grant) in ended {
         let assignment = Assignment {
             id: iam.next_id(),
             expires_at: successor.until.moment(),
             created_at: now,
             created_by: by,
             directory_group_id: Some(successor.group),
+            access_request_id: None,
             ..grant.assignment
         };
         new.entry(successor.directory).or_default().push(Grant { assignment, ..grant });

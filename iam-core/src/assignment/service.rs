@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_model::access::{Coverage, Rights, Until, VisibleScope};
+use iam_model::access_request::MAX_GIVEN;
 use iam_model::assignment::{
     Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment, MAX_BULK, RevokeReason,
 };
@@ -10,7 +11,7 @@ use iam_model::audit::ResourceType;
 use iam_model::change::{AssignmentChange, ChangedAssignment};
 use iam_model::clock::{Timestamp, cut};
 use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{AssignmentId, UserId};
+use iam_model::id::{AccessRequestId, AssignmentId, UserId};
 use iam_model::page::{Page, PageRequest, check_limit};
 use iam_model::permission;
 use iam_model::permission::Permission;
@@ -54,7 +55,9 @@ pub struct Assignments<'a>(pub(crate) &'a Engine);
 
 impl Assignments<'_> {
     /// Gives a role to a user, tenant-wide or in an organization. Needs `role-assignments:create` there, and
-    /// all permissions of the role, there and for as long.
+    /// all permissions of the role, there and for as long. If it needs what the caller holds by an access request, the
+    /// assignment has the mark of that request, and ends with its elevation. If the user holds the role there by an
+    /// access request, this elevation ends, and the assignment takes its place if it lasts as long.
     ///
     /// # Errors
     ///
@@ -141,11 +144,16 @@ impl Assignments<'_> {
                 .map_err(|error| naming.in_item(number, error))?;
             grants.push(grant);
         }
+        let (grants, refused) = work.mark_grants(grants).await?;
+        if let Some((number, error)) = refused {
+            return Err(naming.in_item(number, error));
+        }
         // The unit of work checks all grants together. Here, the error names the item.
         let (grants, refused) = work.check_grants(grants).await?;
         if let Some((number, error)) = refused {
             return Err(naming.in_item(number, error));
         }
+        check_given(&mut work, &grants).await?;
         check_not_held(&mut work, &grants, naming).await?;
         hold_user_quota(&self.0.settings.quota, &mut work, &grants, |number, error| naming.in_item(number, error))
             .await?;
@@ -168,6 +176,7 @@ impl Assignments<'_> {
             created_at: now,
             created_by: caller.user(),
             directory_group_id: None,
+            access_request_id: None,
         }
     }
 
@@ -230,15 +239,16 @@ impl Assignments<'_> {
 
     /// Changes when an assignment expires; `None` removes the expiry. Needs `role-assignments:update` in the resource
     /// scope of the assignment. A later expiry also needs all permissions of the role, there and until then. What a
-    /// group of a directory gives does not change here; but what the groups of a directory give ends no later than the
-    /// rights of its service account, if these end earlier now. A patch that changes nothing records nothing.
+    /// group of a directory or an access request gives does not change here; but what the groups of a directory give
+    /// ends no later than the rights of its service account, if these end earlier now. A patch that changes nothing
+    /// records nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`],
     /// [`Error::Validation`] for an expiry that is not in the future, [`Error::Rule`] for an expired assignment whose
-    /// role has got another scope, [`Conflict::AssignmentOfGroup`], [`Conflict::LastAdministrator`],
-    /// [`Conflict::TooManyGroupAssignments`].
+    /// role has got another scope, [`Conflict::AssignmentOfGroup`], [`Conflict::AssignmentOfAccessRequest`],
+    /// [`Conflict::LastAdministrator`], [`Conflict::TooManyGroupAssignments`].
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
         self.0.rights(caller).require_anywhere(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
@@ -252,6 +262,9 @@ impl Assignments<'_> {
             return Ok(after);
         }
         require_by_hand(&grant)?;
+        if !grant.assignment.is_standing() {
+            return Err(Conflict::AssignmentOfAccessRequest.into());
+        }
         check_expiries([("expiresAt".to_owned(), after.expires_at)], work.now())?;
         if after.expires_at.is_some() {
             keep_an_administrator(&mut work, before.user_id, std::slice::from_ref(&grant)).await?;
@@ -274,9 +287,10 @@ impl Assignments<'_> {
         Ok(after)
     }
 
-    /// Revokes a role. Needs `role-assignments:delete` in the resource scope of the assignment. If a group of a
-    /// directory gives the role too, the user keeps it, and the assignment becomes one of that group. What only a group
-    /// gives is not revoked here.
+    /// Revokes a role. Needs `role-assignments:delete` in the resource scope of the assignment. With the assignment of
+    /// an elevation, its access request ends, and so does everything that was given by it. If a group of a directory
+    /// gives the role too, the user keeps it, and the assignment becomes one of that group. What only a group gives is
+    /// not revoked here.
     ///
     /// # Errors
     ///
@@ -319,18 +333,51 @@ fn grant(
     Ok(Grant { assignment: new, role: Arc::clone(role), organization: node.map(GrantOrganization::from) })
 }
 
+/// Refuses more assignments by one access request than it may give.
+async fn check_given(work: &mut UnitOfWork<'_>, grants: &[Grant]) -> Result<()> {
+    let mark = |grant: &Grant| grant.assignment.access_request_id;
+    for request in distinct(grants.iter().filter_map(mark)) {
+        let given = work.reads().grants(GrantQuery::OfAccessRequests(&[request])).await?.len();
+        let new = grants.iter().filter(|grant| mark(grant) == Some(request)).count();
+        if given + new > MAX_GIVEN {
+            return Err(Conflict::TooManyGivenByRequest(MAX_GIVEN).into());
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a role that the user already holds there, or that the input contains twice. Then removes the expired
-/// assignments with which the new ones would conflict.
+/// assignments with which the new ones would conflict, and ends what the user holds there by an access request, if a
+/// standing assignment that lasts as long takes its place. By a shorter one, a caller who may not revoke roles would end
+/// the elevation.
 async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[Grant], naming: Naming) -> Result<()> {
     let contexts: Vec<GrantContext> = grants.iter().map(|grant| grant.assignment.context()).collect();
     let now = work.now();
     let existing = work.reads().grants(GrantQuery::At(&contexts)).await?;
-    let (held, expired): (Vec<_>, Vec<_>) = existing.into_iter().partition(|grant| grant.assignment.is_live(now));
+    let until = |grant: &Grant| Until::from(grant.assignment.expires_at);
+    let standing = grants.iter().filter(|grant| grant.assignment.is_standing());
+    let standing: HashMap<GrantContext, Until> =
+        standing.map(|grant| (grant.assignment.context(), until(grant))).collect();
+    let stays = |grant: &Grant| {
+        let lasts = |new: &Until| *new >= until(grant);
+        let is_replaced =
+            !grant.assignment.is_standing() && standing.get(&grant.assignment.context()).is_some_and(lasts);
+        grant.assignment.is_live(now) && !is_replaced
+    };
+    let (held, replaced): (Vec<_>, Vec<_>) = existing.into_iter().partition(stays);
     let mut taken: HashSet<GrantContext> = held.iter().map(|grant| grant.assignment.context()).collect();
-    if let Some(number) = contexts.iter().position(|context| !taken.insert(*context)) {
+    let ending: HashSet<Option<AccessRequestId>> = replaced
+        .iter()
+        .filter(|grant| !grant.assignment.is_standing())
+        .map(|grant| grant.assignment.access_request_id)
+        .collect();
+    // What is given by an elevation cannot end it.
+    let ends = |grant: &Grant| ending.contains(&grant.assignment.access_request_id);
+    let refused = grants.iter().zip(&contexts).position(|(grant, context)| !taken.insert(*context) || ends(grant));
+    if let Some(number) = refused {
         return Err(naming.in_item(number, Conflict::RoleHeld.into()));
     }
-    revoke(work, expired, RevokeReason::Expired).await
+    revoke(work, replaced, RevokeReason::Ended).await
 }
 
 async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Grant> {

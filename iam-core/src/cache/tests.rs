@@ -684,6 +684,7 @@ fn the_weight_of_an_entry_is_about_its_size() {
             created_at: now,
             created_by: None,
             directory_group_id: None,
+            access_request_id: None,
         },
         role: Arc::clone(&role),
         organization: Some(GrantOrganization {

@@ -68,10 +68,10 @@ impl Directories<'_> {
     /// members get the new roles, and lose those that are left out. A member from whom an access review has withheld a
     /// role does not get it. A mapping that changes nothing records nothing.
     ///
-    /// Needs `directories:update`. For each new role, also `role-assignments:create` and all permissions of the role,
-    /// there and without an end, and a session that has authenticated recently if the role can change what protects the
-    /// tenant. The service account of the directory must hold all permissions of the role there, too. The members hold
-    /// the role for no longer than the account does.
+    /// Needs `directories:update` by standing rights. For each new role, also `role-assignments:create` and all
+    /// permissions of the role, there and without an end, and a session that has authenticated recently if the role can
+    /// change what protects the tenant. The service account of the directory must hold all permissions of the role
+    /// there, too. The members hold the role for no longer than the account does.
     ///
     /// # Errors
     ///
@@ -108,10 +108,10 @@ impl Directories<'_> {
         precondition: &Precondition,
     ) -> Result<DirectoryGroup> {
         let iam = self.0;
-        iam.rights(caller).require(&permission::DIRECTORIES_UPDATE)?;
+        iam.standing(caller).rights().require(&permission::DIRECTORIES_UPDATE)?;
         check_input(&grants)?;
         let mut work = iam.begin(caller).await?;
-        let grantor = work.lock_rights().await?;
+        let grantor = work.lock_rights().await?.standing();
         grantor.rights().require(&permission::DIRECTORIES_UPDATE)?;
         let directory = find(&mut work, directory).await?;
         let before = work.reads().directory_group(directory.id, group).await?.ok_or_else(group_not_found)?;

@@ -26,10 +26,11 @@ const READ_AT_ONCE: usize = 500;
 /// Makes, reads, changes and removes directories, and maps their groups to roles; see
 /// [`Iam::directories`](crate::iam::Iam::directories).
 ///
-/// A directory may do what its service account may do, and no more. So a caller that makes one needs the permission
-/// tenant-wide alone. Two things need more, and a session that has authenticated recently. A directory that adopts takes
-/// over users of the tenant: also `directories:update` and `users:update`. The provider that a directory names logs people
-/// in as the users of the directory: all permissions (`*`) tenant-wide.
+/// What changes something here needs standing rights. A directory may do what its service account may do, and no more.
+/// So a caller that makes one needs the permission tenant-wide alone. Two things need more, and a session that has
+/// authenticated recently. A directory that adopts takes over users of the tenant: also `directories:update` and
+/// `users:update`. The provider that a directory names logs people in as the users of the directory: all permissions
+/// (`*`) tenant-wide.
 ///
 /// A group of a directory gives nothing until a person [maps](Self::set_grants) it to roles. From then on, its members
 /// hold these roles.
@@ -84,14 +85,14 @@ impl Directories<'_> {
         idempotency: Option<&Idempotency>,
     ) -> Result<Directory> {
         let iam = self.0;
-        iam.rights(caller).require(&permission::DIRECTORIES_CREATE)?;
+        iam.standing(caller).rights().require(&permission::DIRECTORIES_CREATE)?;
         let name = new.validate()?;
         let once = iam.once(caller, idempotency, &ResourceType::DIRECTORY);
         let mut work = iam.begin(caller).await?;
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
-        let grantor = work.lock_rights().await?;
+        let grantor = work.lock_rights().await?.standing();
         grantor.rights().require(&permission::DIRECTORIES_CREATE)?;
         if new.adopt {
             require_to_adopt(&mut work, &grantor).await?;
@@ -171,10 +172,10 @@ impl Directories<'_> {
         patch: DirectoryPatch,
         precondition: &Precondition,
     ) -> Result<Directory> {
-        self.0.rights(caller).require(&permission::DIRECTORIES_UPDATE)?;
+        self.0.standing(caller).rights().require(&permission::DIRECTORIES_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_rights().await?;
+        let grantor = work.lock_rights().await?.standing();
         grantor.rights().require(&permission::DIRECTORIES_UPDATE)?;
         let before = find(&mut work, id).await?;
         require_version(precondition, before.version)?;
@@ -224,9 +225,9 @@ impl Directories<'_> {
             DeletedUsers::Keep => vec![permission::DIRECTORIES_DELETE],
             DeletedUsers::Suspend => vec![permission::DIRECTORIES_DELETE, permission::USERS_UPDATE],
         };
-        needed.iter().try_for_each(|needed| self.0.rights(caller).require(needed))?;
+        needed.iter().try_for_each(|needed| self.0.standing(caller).rights().require(needed))?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_rights().await?;
+        let grantor = work.lock_rights().await?.standing();
         needed.iter().try_for_each(|needed| grantor.rights().require(needed))?;
         let directory = find(&mut work, id).await?;
         require_version(precondition, directory.version)?;

@@ -1,5 +1,6 @@
 //! Whether the user who acts in a session of another one may do so now (`docs/http-api.md#acting-as-another`).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use iam_model::access::{Authority, Rights, Until};
@@ -89,7 +90,11 @@ impl Engine {
             return Ok(None);
         };
         if !session.is_covered_by(&own, now) {
-            match act_as(&self.computing, tenant, &own.authority, &session.grants, now).await {
+            let rights = match own.authority.standing() {
+                Cow::Borrowed(_) => Arc::clone(&own.authority),
+                Cow::Owned(standing) => Arc::new(standing),
+            };
+            match act_as(&self.computing, tenant, &rights, &session.grants, now).await {
                 Ok(until) => session.keep_covered(&own, until),
                 Err(Error::Forbidden(_)) => return Ok(None),
                 Err(error) => return Err(error),

@@ -2,6 +2,7 @@
 
 mod after_commit;
 mod computing;
+mod escalation;
 mod event_streams;
 mod impersonation;
 mod in_flight;
@@ -10,6 +11,7 @@ mod once;
 mod outgoing_mail;
 mod precondition;
 mod quota;
+mod standing;
 mod trial;
 mod work;
 

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 
-use iam_model::access::{Authority, GrantedRights, Until};
+use iam_model::access::{Authority, GrantedRights, LeadingRoles, Until};
 use iam_model::assignment::{Grant, GrantOrganization, OfferedRole};
 use iam_model::audit::AuditEntry;
 use iam_model::change::{AssignmentChange, AuditBatch, Change, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
 use iam_model::context::Actor;
+use iam_model::eligibility::Eligibility;
 use iam_model::error::{Error, Result, Shortfall, Unauthenticated};
 use iam_model::id::{ApiKeyId, IdGenerator, OrganizationId, RoleId, UserId};
 use iam_model::organization::Hierarchy;
@@ -23,6 +24,7 @@ use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::after_commit::{AfterCommit, PendingEffects};
 use crate::engine::computing::{CHECKED_AT_ONCE, Computing};
+use crate::engine::escalation::{Checked, leading_roles};
 use crate::engine::impersonation::act_as;
 use crate::engine::in_flight::Permit;
 use crate::engine::locked_rights::LockedRights;
@@ -151,7 +153,7 @@ impl<'a> UnitOfWork<'a> {
     async fn require_impersonator_to_cover(&mut self, grants: &[Grant]) -> Result<()> {
         let Some(by) = self.caller.impersonator() else { return Ok(()) };
         let rights = self.authority_of(by.user).await?.ok_or(Unauthenticated::InvalidToken)?;
-        let rights = LockedRights::new(rights, self.now());
+        let rights = LockedRights::new(rights, self.now()).standing();
         self.require_to_act_as(&rights, grants).await.map_err(|error| match error {
             Error::Forbidden(_) => Unauthenticated::InvalidToken.into(),
             other => other,
@@ -170,30 +172,36 @@ impl<'a> UnitOfWork<'a> {
         until.await.map(drop)
     }
 
-    /// Locks the tenant and reads the rights of the user who has invited the caller, or of trusted code. They count for
-    /// the changes of this unit of work in place of the caller's own. A user who is not ACTIVE has none.
+    /// Locks the tenant and reads the standing rights of the user who has invited the caller, or of trusted code. They
+    /// count for the changes of this unit of work in place of the caller's own. A user who is not ACTIVE has none.
     pub(crate) async fn lock_rights_of_inviter(&mut self, inviter: Option<UserId>) -> Result<LockedRights> {
         self.reads().lock_tenant().await?;
         let authority = match inviter {
             None => Authority::everything(),
-            Some(user) => self.authority_of(user).await?.unwrap_or_else(|| Authority::of([])),
+            Some(user) => self.standing_authority_of(user).await?,
         };
         // The inviter had to authenticate when it offered the rights.
         self.may_give_protections = true;
         Ok(self.grant_by(authority))
     }
 
-    /// Returns the present rights of a user, which do not count for the changes of this unit of work. To be called
-    /// under the tenant's lock. A user who is not ACTIVE has none.
+    /// Returns the present standing rights of a user, which do not count for the changes of this unit of work. To be
+    /// called under the tenant's lock. A user who is not ACTIVE has none.
     pub(crate) async fn rights_of(&mut self, user: UserId) -> Result<LockedRights> {
-        let authority = self.authority_of(user).await?.unwrap_or_else(|| Authority::of([]));
+        let authority = self.standing_authority_of(user).await?;
         Ok(LockedRights::new(authority, self.now()))
     }
 
-    /// Returns the rights that these assignments of one user give, which do not count for the changes of this unit of
-    /// work.
+    /// Returns the standing rights that these assignments of one user give, which do not count for the changes of this
+    /// unit of work.
     pub(crate) fn rights_by(&mut self, grants: &[Grant]) -> LockedRights {
-        LockedRights::new(Authority::of(grants), self.now())
+        LockedRights::new(Authority::of(grants), self.now()).standing()
+    }
+
+    /// Returns the present standing rights of a user. A user who is not ACTIVE has none.
+    async fn standing_authority_of(&mut self, user: UserId) -> Result<Authority> {
+        let authority = self.authority_of(user).await?;
+        Ok(authority.map_or_else(|| Authority::of([]), |authority| authority.standing().into_owned()))
     }
 
     /// Returns the present rights of a user. `None` if the user is not ACTIVE.
@@ -228,8 +236,8 @@ impl<'a> UnitOfWork<'a> {
     }
 
     /// Returns the latest time until which a user holds one of these roles, or gets it by accepting an invitation, as a
-    /// new user of an identity provider, or as a member of a group of a directory. What is added to the roles is given
-    /// until then.
+    /// new user of an identity provider, as a member of a group of a directory, or by asking for it. What is added to
+    /// the roles is given until then.
     pub(crate) async fn given_until(&mut self, roles: &[RoleId]) -> Result<Until> {
         let providers = self.reads().identity_providers().await?;
         let mut provided = providers.iter().flat_map(|provider| &provider.roles);
@@ -240,7 +248,10 @@ impl<'a> UnitOfWork<'a> {
         let now = self.now();
         let held = self.reads().roles_held_until(roles, now).await?;
         let offered = self.reads().roles_offered_until(roles, now).await?;
-        Ok(held.max(offered).unwrap_or(Until::Moment(now)))
+        let mut eligibilities = self.reads().all_eligibilities().await?;
+        eligibilities.retain(|eligibility| roles.contains(&eligibility.role_id) && eligibility.is_live(now));
+        let eligible = eligibilities.iter().map(Eligibility::until).max();
+        Ok(held.max(offered).max(eligible).unwrap_or(Until::Moment(now)))
     }
 
     /// Reads roles, as far as they exist.
@@ -265,12 +276,12 @@ impl<'a> UnitOfWork<'a> {
         let change = change.into();
         change.check_impersonator(&author, now)?;
         let gives_protections = change.gives_protections(&author, now);
-        let (change, refused) =
+        let (change, checked) =
             self.check_escalation(change, move |change| change.granted_rights(&author, now)).await?;
-        if let Some((_, error)) = refused {
+        if let Some((_, error)) = checked.refused {
             return Err(error);
         }
-        if gives_protections {
+        if gives_protections || checked.offers_protections {
             self.require_fresh_to_give().await?;
         }
         Ok(change)
@@ -282,12 +293,28 @@ impl<'a> UnitOfWork<'a> {
         self.caller.refuse_impersonator()?;
         let now = self.now();
         let gives_protections = grants.iter().any(|grant| GrantedRights::of(grant).change_protections(now));
-        let (grants, refused) =
-            self.check_escalation(grants, |grants| grants.iter().map(GrantedRights::of).collect()).await?;
-        if refused.is_none() && gives_protections {
+        let (grants, checked) =
+            self.check_escalation(grants, |grants| grants.iter().map(GrantedRights::of_new).collect()).await?;
+        if checked.refused.is_none() && (gives_protections || checked.offers_protections) {
             self.require_fresh_to_give().await?;
         }
-        Ok((grants, refused))
+        Ok((grants, checked.refused))
+    }
+
+    /// Returns new assignments with the marks of the access requests by whose rights the caller gives them; see
+    /// [`LockedRights::mark`]. If it may not give one of them, the error comes with its number.
+    pub(crate) async fn mark_grants(&mut self, grants: Vec<Grant>) -> Result<(Vec<Grant>, Option<(usize, Error)>)> {
+        let not_locked =
+            || Error::internal("granted rights", "the caller's rights were not read under the tenant's lock");
+        let grantor = self.grantor.clone().ok_or_else(not_locked)?;
+        if !grantor.has_elevations() {
+            return Ok((grants, None));
+        }
+        let leading = self.leading(&grantor, grants.iter().map(|grant| grant.role.id).collect()).await?;
+        let patterns: usize = grants.iter().map(|grant| grant.role.permissions.iter().count()).sum();
+        let is_short = patterns + leading.patterns() + grantor.patterns() <= CHECKED_AT_ONCE;
+        let mark = move || grantor.mark(grants, &leading);
+        if is_short { Ok(mark()) } else { self.computing.run(self.caller.tenant(), move |_| mark()).await }
     }
 
     /// Requires a session that has authenticated recently, of a caller that gives the rights to change what protects
@@ -300,23 +327,34 @@ impl<'a> UnitOfWork<'a> {
         Ok(())
     }
 
-    /// Returns until when the holder of rights holds everything that each of these roles gives in its place, or what it
-    /// lacks. A long comparison runs beside the async threads.
+    /// Returns to which others these roles lead. Trusted code covers them all, so for it none are read.
+    async fn leading(&mut self, grantor: &LockedRights, roles: Vec<RoleId>) -> Result<LeadingRoles> {
+        if roles.is_empty() || grantor.authority().is_trusted() {
+            return Ok(LeadingRoles::default());
+        }
+        let now = self.now();
+        leading_roles(self.reads(), &distinct(roles), now).await
+    }
+
+    /// Returns until when the holder of rights holds everything that each of these roles gives in its place, and all to
+    /// which it leads, or what it lacks. A long comparison runs beside the async threads.
     pub(crate) async fn held_until(
         &mut self,
         holder: &LockedRights,
         offered: Vec<OfferedRole>,
     ) -> Result<Vec<(OfferedRole, Result<Until, Shortfall>)>> {
+        let leading = self.leading(holder, offered.iter().map(|offered| offered.role.id).collect()).await?;
         let patterns: usize = offered.iter().map(|offered| offered.role.permissions.iter().count()).sum();
-        let is_short = patterns + holder.patterns() <= CHECKED_AT_ONCE;
+        let is_short = patterns + leading.patterns() + holder.patterns() <= CHECKED_AT_ONCE;
         let holder = holder.clone();
         let compare = move || {
-            let mut check = holder.rights().escalation_check();
+            let (mut check, mut of_leading) = (holder.rights().escalation_check(), leading.check());
             let mut held = Vec::with_capacity(offered.len());
             for offered in offered {
                 let until = {
                     let given = GrantedRights::of_offered(&offered);
-                    check.holds_all_until(&given.permissions, given.scope)
+                    let until = check.holds_all_until(&given.permissions, given.scope);
+                    until.and_then(|until| of_leading.covered_until(&mut check, &given, until))
                 };
                 held.push((offered, until));
             }
@@ -331,22 +369,21 @@ impl<'a> UnitOfWork<'a> {
         &mut self,
         given: T,
         granted: impl for<'v> Fn(&'v T) -> Vec<GrantedRights<'v>> + Send + 'static,
-    ) -> Result<(T, Option<(usize, Error)>)> {
+    ) -> Result<(T, Checked)> {
         let patterns: Vec<usize> = granted(&given).iter().map(|granted| granted.permissions.iter().count()).collect();
         if patterns.is_empty() {
-            return Ok((given, None));
+            return Ok((given, Checked::NOTHING));
         }
+        let roles: Vec<RoleId> = granted(&given).iter().filter_map(|granted| granted.role).collect();
         let not_locked =
             || Error::internal("granted rights", "the caller's rights were not read under the tenant's lock");
         let grantor = self.grantor.clone().ok_or_else(not_locked)?;
-        let is_short = patterns.into_iter().sum::<usize>() + grantor.patterns() <= CHECKED_AT_ONCE;
+        let leading = self.leading(&grantor, roles).await?;
+        let patterns = patterns.into_iter().sum::<usize>() + leading.patterns();
+        let is_short = patterns + grantor.patterns() <= CHECKED_AT_ONCE;
         let check = move || {
-            let mut check = grantor.rights().escalation_check();
-            let refused = granted(&given)
-                .iter()
-                .enumerate()
-                .find_map(|(number, granted)| check.check(granted).err().map(|error| (number, error)));
-            (given, refused)
+            let checked = Checked::of(&grantor, &granted(&given), &leading);
+            (given, checked)
         };
         if is_short { Ok(check()) } else { self.computing.run(self.caller.tenant(), move |_| check()).await }
     }
@@ -540,6 +577,7 @@ mod tests {
                 created_at: iam.0.now(),
                 created_by: None,
                 directory_group_id: None,
+                access_request_id: None,
             };
             grants.push(Grant { assignment, role, organization: None });
         }

@@ -18,6 +18,7 @@ use iam_model::validate::{Fields, Name};
 
 use crate::access::Subject;
 use crate::caller::Caller;
+use crate::eligibility::with_sleeping;
 use crate::engine::{Engine, UnitOfWork};
 use crate::idempotency::Idempotency;
 use crate::link::end_new_address;
@@ -417,8 +418,9 @@ impl Factors<'_> {
     }
 
     /// Removes all factors and recovery codes of another user, ends its sessions, and tells it by mail. Needs
-    /// `users:update`, and everything that the user's roles permit: a caller that knows the password of that user could
-    /// use the account. Does nothing for a user without a factor.
+    /// `users:update`, and everything that the user's roles permit, also those for which it may ask, both by standing
+    /// rights: a caller that knows the password of that user could use the account. Does nothing for a user without a
+    /// factor.
     ///
     /// # Errors
     ///
@@ -426,14 +428,16 @@ impl Factors<'_> {
     /// [`Conflict::UserInactive`], [`Unauthenticated::NotFresh`].
     pub async fn reset(&self, caller: &Caller, user: UserId) -> Result<()> {
         let iam = self.0;
-        iam.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
+        iam.standing(caller).rights().require_anywhere(&permission::USERS_UPDATE)?;
         if caller.user() == Some(user) {
             return Err(Conflict::OwnFactors.into());
         }
         caller.refuse_impersonator()?;
         iam.require_fresh(caller).await?;
         let mut work = iam.begin(caller).await?;
-        let Subject { user, grants, .. } = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await?;
+        let Subject { user, grants, .. } =
+            Subject::lock_by_standing(&mut work, user, &permission::USERS_UPDATE).await?;
+        let grants = with_sleeping(&mut work, user.id, &grants).await?;
         let factors = work.reads().factors(user.id).await?;
         let (has_none, has_confirmed) = (factors.is_empty(), factors.iter().any(Factor::is_confirmed));
         let remove = FactorChange::Remove { user: user.id, factors, is_last: true, grants: Some(grants) };

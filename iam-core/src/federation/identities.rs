@@ -15,6 +15,7 @@ use iam_model::user::{User, UserStatus};
 
 use crate::access::Subject;
 use crate::caller::Caller;
+use crate::eligibility::with_sleeping;
 use crate::engine::{Engine, UnitOfWork};
 use crate::federation::Federation;
 use crate::federation::discover::ProviderSummary;
@@ -100,7 +101,7 @@ impl Federation<'_> {
         let identity = iam.store.identity(caller.tenant(), id).await?;
         let is_own = identity.as_ref().is_some_and(|identity| caller.is_in_session_of(identity.user_id));
         if !is_own {
-            iam.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
+            iam.standing(caller).rights().require_anywhere(&permission::USERS_UPDATE)?;
         }
         caller.refuse_impersonator()?;
         iam.require_fresh(caller).await?;
@@ -114,14 +115,14 @@ impl Federation<'_> {
             work.require_fresh().await?;
             None
         } else {
-            let subject = Subject::lock_in_any_status(&mut work, user, &permission::USERS_UPDATE, true).await;
+            let subject = Subject::lock_by_standing_in_any_status(&mut work, user, &permission::USERS_UPDATE).await;
             let subject = subject.map_err(|error| match error {
                 Error::NotFound(_) => not_found(),
                 other => other,
             });
             let subject = subject?;
             is_deleted = subject.user.status == UserStatus::Inactive;
-            Some(subject.grants)
+            Some(with_sleeping(&mut work, user, &subject.grants).await?)
         };
         let (removed, left): (Vec<_>, Vec<_>) =
             work.reads().identities(user).await?.into_iter().partition(|identity| identity.id == id);

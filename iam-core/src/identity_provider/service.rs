@@ -23,8 +23,8 @@ use crate::identity_provider::{IdentityProviderPatch, NewIdentityProvider};
 /// [`Iam::identity_providers`](crate::iam::Iam::identity_providers).
 ///
 /// A provider can speak for everybody in its domains. So to make, change or remove one, a caller also needs all
-/// permissions (`*`) tenant-wide and a session that has authenticated recently; an API key cannot. A new name gives
-/// nothing to anyone, and needs the permission alone.
+/// permissions (`*`) tenant-wide by standing rights, and a session that has authenticated recently; an API key cannot.
+/// A new name gives nothing to anyone, and needs the permission alone.
 #[derive(Clone, Copy)]
 pub struct IdentityProviders<'a>(pub(crate) &'a Engine);
 
@@ -63,7 +63,7 @@ impl IdentityProviders<'_> {
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
-        work.lock_rights().await?.rights().require(&permission::IDENTITY_PROVIDERS_CREATE)?;
+        work.lock_rights().await?.standing().rights().require(&permission::IDENTITY_PROVIDERS_CREATE)?;
         let others = work.reads().identity_providers().await?;
         if others.len() >= IdentityProvider::MAX {
             return Err(Conflict::TooManyIdentityProviders.into());
@@ -153,7 +153,7 @@ impl IdentityProviders<'_> {
     ) -> Result<IdentityProvider> {
         let iam = self.0;
         if patch.only_renames() {
-            iam.rights(caller).require(&permission::IDENTITY_PROVIDERS_UPDATE)?;
+            iam.standing(caller).rights().require(&permission::IDENTITY_PROVIDERS_UPDATE)?;
         } else {
             self.require_everything(caller, &permission::IDENTITY_PROVIDERS_UPDATE).await?;
         }
@@ -203,7 +203,7 @@ impl IdentityProviders<'_> {
     pub async fn delete_if(&self, caller: &Caller, id: IdentityProviderId, precondition: &Precondition) -> Result<()> {
         self.require_everything(caller, &permission::IDENTITY_PROVIDERS_DELETE).await?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_rights().await?;
+        let grantor = work.lock_rights().await?.standing();
         grantor.rights().require(&permission::IDENTITY_PROVIDERS_DELETE)?;
         grantor.rights().check_escalation([GrantedRights::everything()])?;
         let provider = find(&mut work, id).await?;
@@ -229,8 +229,9 @@ impl IdentityProviders<'_> {
     /// Checks what making, changing and removing a provider needs, before a request to the provider. The unit of work
     /// checks it again.
     async fn require_everything(&self, caller: &Caller, permission: &Permission) -> Result<()> {
-        self.0.rights(caller).require(permission)?;
-        self.0.rights(caller).check_escalation([GrantedRights::everything()])?;
+        let standing = self.0.standing(caller);
+        standing.rights().require(permission)?;
+        standing.rights().check_escalation([GrantedRights::everything()])?;
         self.0.require_fresh(caller).await
     }
 
@@ -266,9 +267,9 @@ async fn check_references(work: &mut UnitOfWork<'_>, provider: &IdentityProvider
     Ok(())
 }
 
-/// Reads the caller's rights under the tenant's lock, requires the permission, and returns a provider.
+/// Reads the caller's standing rights under the tenant's lock, requires the permission, and returns a provider.
 async fn lock(work: &mut UnitOfWork<'_>, id: IdentityProviderId, permission: &Permission) -> Result<IdentityProvider> {
-    work.lock_rights().await?.rights().require(permission)?;
+    work.lock_rights().await?.standing().rights().require(permission)?;
     find(work, id).await
 }
 

@@ -1,7 +1,8 @@
+use iam_model::access::Until;
 use iam_model::assignment::{Grant, OfferedRole};
 use iam_model::change::{AssignmentChange, InvitationChange, UserChange};
 use iam_model::context::RequestContext;
-use iam_model::error::{Conflict, Error, Result};
+use iam_model::error::{Conflict, Error, Result, Shortfall};
 use iam_model::factor::AuthenticationMethods;
 use iam_model::id::{SessionId, UserId};
 use iam_model::invitation::{Invitation, InvitationStatus};
@@ -149,8 +150,15 @@ async fn create_user(
 pub(crate) async fn offered_by_inviter(work: &mut UnitOfWork<'_>, invitation: &Invitation) -> Result<Vec<OfferedRole>> {
     let inviter = work.lock_rights_of_inviter(invitation.invited_by).await?;
     let references = references(work, &invitation.roles).await?;
-    offer(&references, inviter.rights(), &invitation.roles).map_err(|error| match error {
+    let offered = offer(&references, inviter.rights(), &invitation.roles).map_err(|error| match error {
         Error::Internal(_) | Error::Store(_) => error,
         _ => Conflict::InvitationOutdated.into(),
-    })
+    })?;
+    // The inviter also holds that to which these roles lead.
+    let held = work.held_until(&inviter, offered).await?;
+    let covered = |(offered, until): (OfferedRole, Result<Until, Shortfall>)| {
+        let is_covered = until.is_ok_and(|until| until >= offered.expires_at.into());
+        is_covered.then_some(offered).ok_or_else(|| Conflict::InvitationOutdated.into())
+    };
+    held.into_iter().map(covered).collect()
 }

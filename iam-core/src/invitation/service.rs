@@ -25,7 +25,7 @@ use crate::link::{self, LinkFor};
 /// Invites people, who become users when they accept; see [`Iam::invitations`](crate::iam::Iam::invitations).
 ///
 /// A permission that is held in organizations is for the invitations that have at least one role, and whose roles are
-/// all in these organizations or below.
+/// all in these organizations or below. To change something, it must be held by standing rights.
 #[derive(Clone, Copy)]
 pub struct Invitations<'a>(pub(crate) &'a Engine);
 
@@ -57,7 +57,7 @@ impl Invitations<'_> {
         idempotency: Option<&Idempotency>,
     ) -> Result<Invitation> {
         let iam = self.0;
-        iam.rights(caller).require_anywhere(&permission::INVITATIONS_CREATE)?;
+        iam.standing(caller).rights().require_anywhere(&permission::INVITATIONS_CREATE)?;
         iam.require_mail()?;
         let new = new.validate()?;
         let once = iam.once(caller, idempotency, &ResourceType::INVITATION);
@@ -66,7 +66,7 @@ impl Invitations<'_> {
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
-        let inviter = work.lock_rights().await?;
+        let inviter = work.lock_rights().await?.standing();
         hold_quota(&iam.settings.quota, &mut work, QuotaKind::Invitations, 1).await?;
         let now = work.now();
         let expiries =
@@ -143,7 +143,7 @@ impl Invitations<'_> {
     ///
     /// [`Error::MailOff`], [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::InvitationNotPending`].
     pub async fn resend(&self, caller: &Caller, id: InvitationId) -> Result<()> {
-        self.0.rights(caller).require_anywhere(&permission::INVITATIONS_UPDATE)?;
+        self.0.standing(caller).rights().require_anywhere(&permission::INVITATIONS_UPDATE)?;
         self.0.require_mail()?;
         let mut work = self.0.begin(caller).await?;
         let before = lock_pending(&mut work, id, &permission::INVITATIONS_UPDATE).await?;
@@ -160,7 +160,7 @@ impl Invitations<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::InvitationNotPending`].
     pub async fn delete(&self, caller: &Caller, id: InvitationId) -> Result<()> {
-        self.0.rights(caller).require_anywhere(&permission::INVITATIONS_DELETE)?;
+        self.0.standing(caller).rights().require_anywhere(&permission::INVITATIONS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let before = lock_pending(&mut work, id, &permission::INVITATIONS_DELETE).await?;
         let after = Invitation { status: InvitationStatus::Revoked, ..before.clone() };
@@ -265,7 +265,7 @@ fn is_visible(
 
 /// Locks a PENDING invitation that the caller may change.
 async fn lock_pending(work: &mut UnitOfWork<'_>, id: InvitationId, needed: &Permission) -> Result<Invitation> {
-    let locked = work.lock_rights().await?;
+    let locked = work.lock_rights().await?.standing();
     let rights = locked.rights();
     let scope = rights.visible_scope(needed)?;
     let invitation = work.reads().lock_invitation(id).await?.ok_or_else(not_found)?;

@@ -1,3 +1,4 @@
+use iam_model::access_request::AccessRequest;
 use iam_model::assignment::Grant;
 use iam_model::change::{Change, LinkChange, MailChange};
 use iam_model::clock::Timestamp;
@@ -21,10 +22,18 @@ const OF_STRANGERS: TenantId = TenantId::NONE;
 const NOWHERE: TenantId = TenantId::from_uuid(Uuid::max());
 
 /// Returns under which identifier messages to the address of an account are counted. If the account has proven the
-/// address, its tenant has a count of its own, so that no other tenant uses it up. Accounts that have not proven it share
-/// one: a stranger can register the address of a victim in many tenants.
-fn counted_in(tenant: TenantId, is_verified: bool) -> TenantId {
-    if is_verified { tenant } else { Uuid::max().into() }
+/// address, it is `own`, such as that of its tenant: then no other tenant uses up its limit. Accounts that have not
+/// proven it share one: a stranger can register the address of a victim in many tenants.
+fn counted_in(own: TenantId, is_verified: bool) -> TenantId {
+    if is_verified { own } else { Uuid::max().into() }
+}
+
+/// Returns under which identifier messages about an access request are counted: each user who asks has a count of its
+/// own by each eligibility. Otherwise, requests for harmless roles would delay the message about a dangerous one. No
+/// tenant has this identifier: it has the version 0.
+fn counted_for(request: &AccessRequest) -> TenantId {
+    let [user, eligibility] = [request.requested_by.as_uuid(), request.eligibility_id.as_uuid()].map(|id| id.as_u128());
+    Uuid::from_u128(user ^ eligibility).into()
 }
 
 /// A request of a person without a session for links to its accounts.
@@ -45,8 +54,21 @@ impl Engine {
     /// To be called after everything else that takes a lock: messages to one address are counted under a lock that all
     /// tenants share.
     pub(crate) async fn queue_notice(&self, work: &mut UnitOfWork<'_>, kind: MailKind, to: &User) -> Result<()> {
-        let addressee = Addressee::Recipient { subject: to.id.as_uuid(), address: Recipient::of_user(to) };
-        self.notify(work, kind, addressee, to.email_verified_at.is_some()).await
+        let counted_in = counted_in(work.caller().tenant(), to.email_verified_at.is_some());
+        self.notify(work, kind, on_record(to), counted_in).await
+    }
+
+    /// Queues a message about an access request, like [`queue_notice`](Self::queue_notice). If the account has proven
+    /// its address, messages about the requests of other users, or by other eligibilities, use up nothing of its limit.
+    pub(crate) async fn queue_access_notice(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        kind: MailKind,
+        to: &User,
+        request: &AccessRequest,
+    ) -> Result<()> {
+        let counted_in = counted_in(counted_for(request), to.email_verified_at.is_some());
+        self.notify(work, kind, on_record(to), counted_in).await
     }
 
     /// Queues a message without a link to the account with an address in the tenant, if mail is on and there is one.
@@ -61,14 +83,20 @@ impl Engine {
         account: Option<&User>,
     ) -> Result<()> {
         let is_verified = account.is_some_and(|user| user.email_verified_at.is_some());
-        self.notify(work, kind, Addressee::Accounts(email), is_verified).await
+        let counted_in = counted_in(work.caller().tenant(), is_verified);
+        self.notify(work, kind, Addressee::Accounts(email), counted_in).await
     }
 
-    async fn notify(&self, work: &mut UnitOfWork<'_>, kind: MailKind, to: Addressee, is_verified: bool) -> Result<()> {
+    async fn notify(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        kind: MailKind,
+        to: Addressee,
+        counted_in: TenantId,
+    ) -> Result<()> {
         if self.mail.is_none() {
             return Ok(());
         }
-        let counted_in = counted_in(work.caller().tenant(), is_verified);
         let message = self.message(work, kind, to, None);
         queue(work, message, counted_in, WhenLimited::Wait, None).await.map(drop)
     }
@@ -135,6 +163,10 @@ impl Engine {
             created_at: now,
         }
     }
+}
+
+fn on_record(user: &User) -> Addressee {
+    Addressee::Recipient { subject: user.id.as_uuid(), address: Recipient::of_user(user) }
 }
 
 /// The treatment of a message when the limit for its address is reached.

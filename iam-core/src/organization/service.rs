@@ -27,6 +27,7 @@ use iam_model::version::{Precondition, Version};
 
 use crate::assignment::{of_groups, revoke};
 use crate::caller::Caller;
+use crate::eligibility;
 use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
 use crate::organization::input::ValidPatch;
@@ -373,8 +374,8 @@ async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, patch: Valid
     Ok(update.with_tree(TreeFacts { subtree, activated }))
 }
 
-/// Returns the roles that users hold in these organizations, or will hold when they accept their invitations or when they
-/// become members of groups of directories.
+/// Returns the roles that users hold in these organizations, or can hold: when they accept their invitations, become
+/// members of groups of directories, or ask by their eligibilities.
 async fn roles_in(work: &mut UnitOfWork<'_>, organizations: &[OrganizationId]) -> Result<Vec<HeldRole>> {
     let now = work.now();
     let mut held = work.reads().roles_held_in(organizations, now).await?;
@@ -393,6 +394,15 @@ async fn roles_in(work: &mut UnitOfWork<'_>, organizations: &[OrganizationId]) -
         Some(HeldRole { role, organization, until: Until::Forever })
     });
     held.extend(given.filter(|given| organizations.contains(&given.organization)));
+    let mut eligibilities = work.reads().all_eligibilities().await?;
+    eligibilities.retain(|eligibility| {
+        eligibility.is_live(now) && eligibility.organization_id.is_some_and(|id| organizations.contains(&id))
+    });
+    let roles = work.roles_of(eligibilities.iter().map(|eligibility| eligibility.role_id)).await?;
+    held.extend(eligibilities.iter().filter_map(|eligibility| {
+        let (role, organization) = (Arc::clone(roles.get(&eligibility.role_id)?), eligibility.organization_id?);
+        Some(HeldRole { role, organization, until: eligibility.until() })
+    }));
     Ok(held)
 }
 
@@ -420,9 +430,10 @@ async fn move_homes(work: &mut UnitOfWork<'_>, users: Vec<User>, home: Option<Or
     Ok(())
 }
 
-/// Ends the assignments in a deleted organization, and the mappings of groups to roles there.
+/// Ends the assignments in a deleted organization, the mappings of groups to roles there, and the eligibilities.
 async fn revoke_in(work: &mut UnitOfWork<'_>, id: OrganizationId) -> Result<()> {
     of_groups::unmap(work, id).await?;
+    eligibility::removed_in(work, id).await?;
     let grants = work.reads().grants(GrantQuery::In(id)).await?;
     revoke(work, grants, RevokeReason::OrganizationDeleted).await
 }

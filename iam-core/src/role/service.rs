@@ -13,6 +13,7 @@ use iam_model::version::Precondition;
 
 use crate::assignment::revoke;
 use crate::caller::Caller;
+use crate::eligibility;
 use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
 use crate::role::input::check_number;
@@ -114,8 +115,9 @@ impl Roles<'_> {
     }
 
     /// Changes a role, for every user who holds it. Needs `roles:update`, and every added permission, tenant-wide and
-    /// for as long as any user holds the role or an invitation that can be accepted offers it; without an end if a
-    /// group of a directory is mapped to the role. A patch that changes nothing records nothing.
+    /// for as long as any user holds the role, an invitation that can be accepted offers it, or an eligibility lets
+    /// users ask for it; without an end if a group of a directory is mapped to the role. A patch that changes nothing
+    /// records nothing.
     ///
     /// # Errors
     ///
@@ -165,9 +167,13 @@ impl Roles<'_> {
                 grant.assignment.is_live(now) && after.scope.check(grant.assignment.organization_id.is_some()).is_err()
             };
             let mapped = work.reads().mapped_groups(&[id], &[]).await?;
+            let eligibilities = work.reads().all_eligibilities().await?;
+            let mut eligibilities =
+                eligibilities.iter().filter(|eligibility| eligibility.role_id == id && eligibility.is_live(now));
             let mut mappings = mapped.iter().flat_map(|group| &group.grants).filter(|grant| grant.role_id == id);
             if grants.iter().any(violates_scope)
                 || mappings.any(|grant| after.scope.check(grant.organization_id.is_some()).is_err())
+                || eligibilities.any(|asked| after.scope.check(asked.organization_id.is_some()).is_err())
             {
                 return Err(Conflict::RoleScopeInUse.into());
             }
@@ -179,11 +185,13 @@ impl Roles<'_> {
         Ok(after)
     }
 
-    /// Deletes a role that no user holds, and to which no group of a directory is mapped. Needs `roles:delete`.
+    /// Deletes a role that no user holds, to which no group of a directory is mapped, and that no eligibility names
+    /// which has not expired. Needs `roles:delete`.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::SystemRole`], [`Conflict::RoleInUse`].
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::SystemRole`], [`Conflict::RoleInUse`],
+    /// [`Conflict::RoleOfEligibility`].
     pub async fn delete(&self, caller: &Caller, id: RoleId) -> Result<()> {
         self.delete_if(caller, id, &Precondition::Exists).await
     }
@@ -209,6 +217,12 @@ impl Roles<'_> {
         if is_held || !work.reads().mapped_groups(&[id], &[]).await?.is_empty() {
             return Err(Conflict::RoleInUse.into());
         }
+        let mut eligibilities = work.reads().all_eligibilities().await?;
+        eligibilities.retain(|eligibility| eligibility.names_role(id));
+        if eligibilities.iter().any(|eligibility| eligibility.is_live(now)) {
+            return Err(Conflict::RoleOfEligibility.into());
+        }
+        eligibility::remove(&mut work, &eligibilities, Some(RevokeReason::Expired)).await?;
         let expired = work.reads().grants(GrantQuery::OfRole(id)).await?;
         revoke(&mut work, expired, RevokeReason::Expired).await?;
         work.apply(RoleChange::Delete(role)).await?;

@@ -87,8 +87,8 @@ impl Sessions<'_> {
     /// with its access token. It cannot be refreshed.
     ///
     /// Needs `impersonations:create` tenant-wide, a session that has authenticated within the last ten minutes, and
-    /// everything that the user may do. The last is asked for again at each request. The user is an ACTIVE person who
-    /// holds no role with all permissions.
+    /// everything that the user may do, all by standing rights. The last is asked for again at each request. The user
+    /// is an ACTIVE person who holds no role with all permissions.
     ///
     /// The session is never fresh, and cannot make every change: see
     /// [`Change::check_impersonator`](iam_model::change::Change::check_impersonator). It ends with the caller's
@@ -129,7 +129,7 @@ impl Sessions<'_> {
         let iam = self.0;
         caller.refuse_impersonator()?;
         let (actor, own) = caller.require_user()?;
-        iam.rights(caller).require(&permission::IMPERSONATIONS_CREATE)?;
+        iam.standing(caller).rights().require(&permission::IMPERSONATIONS_CREATE)?;
         let new = new.validate()?;
         iam.refresh_keys().await?;
         let once = iam.once(caller, idempotency, &ResourceType::SESSION);
@@ -138,7 +138,7 @@ impl Sessions<'_> {
             return Ok((started, None));
         }
         let Subject { user, grants, grantor, .. } =
-            Subject::lock(&mut work, user, &permission::IMPERSONATIONS_CREATE, true).await?;
+            Subject::lock_by_standing(&mut work, user, &permission::IMPERSONATIONS_CREATE).await?;
         if user.id == actor || user.kind != UserKind::Human {
             return Err(Forbidden::NotImpersonable.into());
         }

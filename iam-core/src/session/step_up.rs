@@ -224,6 +224,26 @@ impl UnitOfWork<'_> {
         let factors = self.reads().factors(session.user_id).await?;
         require_proof_by_factor(&session, &factors, FRESH)
     }
+
+    /// Checks what [`require_fresh`](Self::require_fresh) does, and that the session has not authenticated by a message
+    /// to the address of its user: a reader of the mailbox must not decide about the access of others, also after a
+    /// second factor. The password of a user without a factor counts in place of the message. Trusted code always passes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`require_fresh`](Self::require_fresh), [`Unauthenticated::ByEmail`].
+    pub(crate) async fn require_fresh_and_not_by_email(&mut self) -> Result<()> {
+        self.require_fresh().await?;
+        if matches!(self.caller().actor(), Actor::System { .. }) {
+            return Ok(());
+        }
+        let (_, id) = self.caller().require_user()?;
+        let session = self.reads().lock_session(id).await?.ok_or(Unauthenticated::InvalidToken)?;
+        if session.methods.include_email() {
+            return Err(Unauthenticated::ByEmail { max_age: FRESH.to_std().unwrap_or(Duration::ZERO) }.into());
+        }
+        Ok(())
+    }
 }
 
 fn check_age(session: &Session, now: Timestamp, max_age: TimeDelta) -> Result<()> {

@@ -287,6 +287,7 @@ impl Creation<'_> {
             created_at: now,
             created_by: work.caller().user(),
             directory_group_id: None,
+            access_request_id: None,
         };
         work.apply(AssignmentChange::Create(vec![Grant { assignment, role: admin, organization: None }])).await
     }

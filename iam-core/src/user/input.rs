@@ -174,9 +174,8 @@ impl ValidPatch {
         self.email.is_some() || self.external_id.is_some()
     }
 
-    /// Whether the patch sets the status, the e-mail or the external identifier, which may raise the rights of a user,
-    /// or the home, which decides who may change the user.
-    pub(super) fn needs_locked_rights(&self) -> bool {
-        self.status.is_some() || self.renames() || self.home.is_some()
+    /// Whether the patch [renames](Self::renames) the user, or sets the home, which decides who may do that.
+    pub(super) fn takes_over(&self) -> bool {
+        self.renames() || self.home.is_some()
     }
 }

@@ -19,8 +19,10 @@ use iam_model::validate::{Email, ExternalId, Fields};
 use iam_model::version::Precondition;
 
 use crate::access::{Subject, require_for_user};
+use crate::access_request::end_of_user;
 use crate::assignment::{keep_an_administrator, of_groups, revoke};
 use crate::caller::Caller;
+use crate::eligibility::{removed_of, with_sleeping};
 use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
@@ -249,16 +251,17 @@ impl Users<'_> {
     }
 
     /// Changes a user. Needs `users:update`; a permission that is held in organizations is for users who have their home
-    /// there or below, and hold no role elsewhere. A new home needs the permission tenant-wide. A patch that changes
-    /// nothing records nothing.
+    /// there or below, and hold no role elsewhere. A new home needs the permission tenant-wide. For an e-mail, an
+    /// external identifier or a home, only standing rights count. A patch that changes nothing records nothing.
     ///
-    /// A status other than ACTIVE ends the user's sessions. INACTIVE also ends its role assignments and API keys and
-    /// its memberships in groups of a directory, and needs `users:delete` too. A user who stays INACTIVE cannot be
-    /// changed. A change from INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains
-    /// the permissions of its roles. The caller must hold these permissions too, in the same scopes and for at least as
-    /// long. A caller that changes the e-mail of another user must hold them as well, because a new password is sent to
-    /// that address. The new address is unverified. Another external identifier asks for the same, because another
-    /// system may let a person log in by it. Where mail is on, a user changes neither of its own here:
+    /// A status other than ACTIVE ends the user's sessions and what the user holds by access requests, and cancels the
+    /// requests of the user that wait. INACTIVE also ends its role assignments and API keys and its memberships in
+    /// groups of a directory, and needs `users:delete` too. A user who stays INACTIVE cannot be changed. A change from
+    /// INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains the permissions of its
+    /// roles, and can ask by its eligibilities. The caller must hold these permissions too, in the same scopes and for
+    /// at least as long. A caller that changes the e-mail of another user must hold them as well, because a new
+    /// password is sent to that address. The new address is unverified. Another external identifier asks for the same,
+    /// because another system may let a person log in by it. Where mail is on, a user changes neither of its own here:
     /// [`Forbidden::OwnEmail`], [`Forbidden::OwnExternalId`]. Of the users of a directory, only the directory changes
     /// the external identifier. One whom the directory has deleted, and who is restored here, is a user of the
     /// directory again.
@@ -300,9 +303,15 @@ impl Users<'_> {
             None => false,
         };
         let mut work = self.0.begin(caller).await?;
-        let subject =
-            Subject::lock_in_any_status(&mut work, id, &permission::USERS_UPDATE, patch.needs_locked_rights());
-        let subject = subject.await?;
+        let subject = match patch.takes_over() {
+            // Another address or identifier takes the account over, and another home lets other users do so.
+            true => Subject::lock_by_standing_in_any_status(&mut work, id, &permission::USERS_UPDATE).await?,
+            false => {
+                // Another status may raise the rights of the user.
+                let needs_locked_rights = patch.status.is_some();
+                Subject::lock_in_any_status(&mut work, id, &permission::USERS_UPDATE, needs_locked_rights).await?
+            }
+        };
         let before = subject.user.clone();
         patch.check_kind(before.kind)?;
         require_version(precondition, before.version)?;
@@ -349,7 +358,10 @@ impl Users<'_> {
             }
         }
         let Subject { grants, grantor, .. } = subject;
-        let read = grantor.is_some().then(|| grants.clone());
+        let read = match grantor {
+            Some(_) => Some(with_sleeping(&mut work, id, &grants).await?),
+            None => None,
+        };
         let former = has_new_email.then(|| before.clone());
         let change = UserChange::Update { before, after: after.clone(), grants: read };
         if let Err(error) = apply_with_consequences(&mut work, change, id, &status_move, grants).await {
@@ -405,7 +417,7 @@ impl Users<'_> {
         }
         let status_move = StatusMove::between(before.status, status);
         let after = User { status, ..before.clone() }.changed(work.now());
-        let read = Some(grants.clone());
+        let read = Some(with_sleeping(&mut work, id, &grants).await?);
         let change = UserChange::ChangeStatus { before, after: after.clone(), grants: read };
         apply_with_consequences(&mut work, change, id, &status_move, grants).await?;
         work.commit().await?;
@@ -506,8 +518,13 @@ pub(crate) async fn apply_with_consequences(
         end_links(work, user).await?;
         end_sessions_of(work, user, reason, |_| true).await?;
     }
+    if status_move.leaves_active && !status_move.revokes_roles {
+        end_of_user(work, user, grants.clone(), UserStatus::Suspended).await?;
+    }
     if status_move.revokes_roles {
         revoke(work, grants, RevokeReason::UserDeleted).await?;
+        end_of_user(work, user, Vec::new(), UserStatus::Inactive).await?;
+        removed_of(work, user).await?;
         of_groups::leave(work, user).await?;
         let keys = work.reads().lock_api_keys_of(user).await?;
         if !keys.is_empty() {

@@ -19,9 +19,9 @@ use crate::webhook::{NewWebhook, WebhookAnswer, WebhookPatch};
 /// Makes, reads, changes, tests and removes webhooks; see [`Iam::webhooks`](crate::iam::Iam::webhooks).
 ///
 /// A webhook belongs to the tenant, and sends its events until it is removed or switched off, also after its maker has
-/// lost its rights. Every permission is needed tenant-wide. A webhook shows its receiver entries of the audit log, so
-/// a caller that makes one, changes where it sends which events, switches it on, or lets it send events again needs
-/// `audit-logs:read` too.
+/// lost its rights. Every permission is needed tenant-wide, and to change something by standing rights. A webhook shows
+/// its receiver entries of the audit log, so a caller that makes one, changes where it sends which events, switches it
+/// on, or lets it send events again needs `audit-logs:read` too.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Webhooks<'_> {
         const NEEDED: [&Permission; 2] = [&permission::WEBHOOKS_CREATE, &permission::AUDIT_LOGS_READ];
         let iam = self.0;
         for permission in NEEDED {
-            iam.rights(caller).require(permission)?;
+            iam.standing(caller).rights().require(permission)?;
         }
         let new = new.validate(iam.require_webhooks()?.address_policy())?;
         let once = iam.once(caller, idempotency, &ResourceType::WEBHOOK);
@@ -114,7 +114,7 @@ impl Webhooks<'_> {
         if let Some(webhook) = once.find(&mut work).await? {
             return Ok((webhook, None));
         }
-        let grantor = work.lock_rights().await?;
+        let grantor = work.lock_rights().await?.standing();
         for permission in NEEDED {
             grantor.rights().require(permission)?;
         }
@@ -174,7 +174,7 @@ impl Webhooks<'_> {
         patch: WebhookPatch,
         precondition: &Precondition,
     ) -> Result<Webhook> {
-        self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
+        self.0.standing(caller).rights().require(&permission::WEBHOOKS_UPDATE)?;
         let policy = match patch.url {
             Some(_) => self.0.require_webhooks()?.address_policy(),
             None => AddressPolicy::Public,
@@ -213,7 +213,7 @@ impl Webhooks<'_> {
     ///
     /// Those of [`delete`](Self::delete), [`Error::PreconditionFailed`].
     pub async fn delete_if(&self, caller: &Caller, id: WebhookId, precondition: &Precondition) -> Result<()> {
-        self.0.rights(caller).require(&permission::WEBHOOKS_DELETE)?;
+        self.0.standing(caller).rights().require(&permission::WEBHOOKS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let (_, webhook) = self.lock(&mut work, id, &permission::WEBHOOKS_DELETE).await?;
         require_version(precondition, webhook.version)?;
@@ -243,7 +243,7 @@ impl Webhooks<'_> {
         id: WebhookId,
         idempotency: Option<&Idempotency>,
     ) -> Result<(Webhook, Option<WebhookSecret>)> {
-        self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
+        self.0.standing(caller).rights().require(&permission::WEBHOOKS_UPDATE)?;
         let once = self.0.once(caller, idempotency, &ResourceType::WEBHOOK);
         let mut work = self.0.begin(caller).await?;
         if let Some(webhook) = once.find(&mut work).await? {
@@ -268,7 +268,7 @@ impl Webhooks<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::WebhooksOff`], [`Error::NotFound`], [`Error::Overloaded`].
     pub async fn test(&self, caller: &Caller, id: WebhookId) -> Result<WebhookAnswer> {
-        self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
+        self.0.standing(caller).rights().require(&permission::WEBHOOKS_UPDATE)?;
         caller.refuse_impersonator()?;
         let sender = self.0.require_webhooks()?;
         let webhook = self.find(caller, id).await?;
@@ -295,7 +295,7 @@ impl Webhooks<'_> {
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Error::EventsRemoved`] when retention has removed the first of these
     /// events, [`Error::Validation`] which names `fromSequence` for a number that the log does not have.
     pub async fn replay(&self, caller: &Caller, id: WebhookId, from_sequence: u64) -> Result<()> {
-        self.0.rights(caller).require(&permission::WEBHOOKS_UPDATE)?;
+        self.0.standing(caller).rights().require(&permission::WEBHOOKS_UPDATE)?;
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let head = self.0.log_head(caller.tenant()).await?;
         let size = head.frontier.size();
@@ -321,14 +321,14 @@ impl Webhooks<'_> {
         self.0.store.webhook(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
-    /// Reads the caller's rights under the tenant's lock, requires the permission, and locks a webhook.
+    /// Reads the caller's standing rights under the tenant's lock, requires the permission, and locks a webhook.
     async fn lock(
         &self,
         work: &mut UnitOfWork<'_>,
         id: WebhookId,
         permission: &Permission,
     ) -> Result<(LockedRights, Webhook)> {
-        let grantor = work.lock_rights().await?;
+        let grantor = work.lock_rights().await?.standing();
         grantor.rights().require(permission)?;
         let webhook = work.reads().lock_webhook(id).await?.ok_or_else(not_found)?;
         Ok((grantor, webhook))

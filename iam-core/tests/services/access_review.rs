@@ -159,7 +159,7 @@ impl World {
 }
 
 fn ids(items: &[ListedReviewItem]) -> BTreeSet<AssignmentId> {
-    items.iter().map(|listed| listed.item.assignment_id).collect()
+    items.iter().filter_map(|listed| listed.item.subject.assignment()).collect()
 }
 
 /// Asserts that an error is about a field, and returns its cause.
@@ -211,11 +211,12 @@ async fn a_review_freezes_the_live_assignments_of_its_place() {
     assert_eq!(ids(&create(Some(root)).await), BTreeSet::from([above, within, beside, expiring]));
     let items = create(Some(left)).await;
     assert_eq!(ids(&items), BTreeSet::from([within, expiring]));
-    let frozen = &items.iter().find(|listed| listed.item.assignment_id == within).unwrap().item;
-    assert_eq!((frozen.user_id, frozen.role.id, frozen.role.name.as_str()), (grace, clerk, "CLERK"));
+    let frozen = &items.iter().find(|listed| listed.item.subject.assignment() == Some(within)).unwrap().item;
+    let user = frozen.subject.user();
+    assert_eq!((user, frozen.role.id, frozen.role.name.as_str()), (Some(grace), clerk, "CLERK"));
     let place = frozen.organization.clone().unwrap();
     assert_eq!((place.id, place.name.as_str()), (left, "Left"));
-    assert_eq!((frozen.last_login_at, frozen.assignment_created_at), (Some(seen), made));
+    assert_eq!((frozen.last_login_at, frozen.granted_at), (Some(seen), made));
     assert_eq!((frozen.granted_by, frozen.expires_at, &frozen.decided), (world.ada.user(), None, &None));
 
     world.clock.advance(TimeDelta::minutes(1));
@@ -473,7 +474,7 @@ async fn a_user_decides_neither_by_a_session_nor_by_a_key_about_its_own_roles() 
         assert!(matches!(refused, Err(Error::Forbidden(Forbidden::OwnAccess))), "{refused:?}");
     }
     let others = world.items(review).await;
-    let other = others.iter().find(|listed| listed.item.user_id != grace).unwrap().item.assignment_id;
+    let other = others.iter().find(|listed| listed.item.subject.user() != Some(grace)).unwrap().item.id();
     world.iam.access_reviews().decide(&by_session, review, other, keep()).await.unwrap();
     for refused in [
         world.iam.access_reviews().decide(&by_key, review, item, keep()).await.err(),
@@ -534,7 +535,7 @@ async fn a_suspended_administrator_does_not_count_as_the_last_one() {
     let system = Caller::system(world.ada.tenant(), "test");
     let review = world.review(&[administrator]).await;
     let items = world.items(review).await;
-    let of = |user| items.iter().find(|listed| listed.item.user_id == user).unwrap().item.assignment_id;
+    let of = |user| items.iter().find(|listed| listed.item.subject.user() == Some(user)).unwrap().item.id();
     let (of_ada, of_grace) = (of(world.ada.user().unwrap()), of(grace));
     world.iam.access_reviews().decide(&system, review, of_ada, revoke()).await.unwrap();
     world.iam.access_reviews().decide(&system, review, of_grace, keep()).await.unwrap();
@@ -636,11 +637,11 @@ async fn a_reviewer_of_an_organization_sees_and_decides_only_there() {
     for review in [own, lower] {
         reviews.get(&by_mary, review).await.unwrap();
         for listed in reviews.all_items(&by_mary, review, None).await.unwrap() {
-            reviews.decide(&by_mary, review, listed.item.assignment_id, keep()).await.unwrap();
+            reviews.decide(&by_mary, review, listed.item.id(), keep()).await.unwrap();
         }
     }
     for review in [everywhere, beside] {
-        let item = world.items(review).await[0].item.assignment_id;
+        let item = world.items(review).await[0].item.id();
         let hidden = |refused: Option<Error>| matches!(refused, Some(Error::NotFound(_)));
         assert!(hidden(reviews.get(&by_mary, review).await.err()));
         assert!(hidden(reviews.all_items(&by_mary, review, None).await.err()));
@@ -650,7 +651,7 @@ async fn a_reviewer_of_an_organization_sees_and_decides_only_there() {
         assert!(hidden(reviews.cancel(&by_mary, review).await.err()));
     }
     // An item of another review is not found, either.
-    let elsewhere = world.items(beside).await[0].item.assignment_id;
+    let elsewhere = world.items(beside).await[0].item.id();
     let refused = reviews.decide(&by_mary, own, elsewhere, keep()).await;
     assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
     reviews.complete(&by_mary, own).await.unwrap();

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod access_request;
 mod access_review;
 mod account;
 mod api_key;

@@ -32,7 +32,7 @@ async fn test(address: &Email, settings: &Settings) -> Result<(), Failure> {
         templates(mail)?;
         return Err(Failure("mail_dir is set, so no message is sent: set smtp_url instead".to_owned()));
     };
-    let answer = smtp_mailer(server, mail)?.test(address).await;
+    let answer = smtp_mailer(server, mail, templates(mail)?).test(address).await;
     let answer = answer.map_err(|error| Failure(format!("the message was not sent: {error}")))?;
     print(&format!("The mail server has accepted the message: {answer}"))
 }

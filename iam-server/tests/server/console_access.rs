@@ -106,6 +106,68 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
     }
 }
 
+fn sign_in(browser: &Browser, email: &str) {
+    browser.click("//details[@class='me']/summary");
+    browser.click("//button[text()='Sign out']");
+    assert_eq!(notice(browser), "You are signed out.");
+    browser.type_into("//input[@id='email']", email);
+    browser.type_into("//input[@id='password']", PASSWORD);
+    browser.click("//main//button");
+    browser.text_of("//h1[starts-with(text(), 'Welcome')]");
+}
+
+#[test]
+fn a_person_asks_for_a_role_another_one_approves_and_the_first_one_ends_it() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let browser = open(&server, "/console/eligibilities");
+        browser.click("//main//a[text()='New eligibility']");
+        browser.type_into("//input[@id='role']", "MEMBER");
+        browser.type_into("//input[@id='organization']", "north");
+        browser.type_into("//input[@id='user']", "grace@example.com");
+        check_page(&browser);
+        browser.click("//button[text()='Create the eligibility']");
+        assert!(notice(&browser).starts_with("The eligibility is created."));
+        check_page(&browser);
+
+        sign_in(&browser, "grace@example.com");
+        browser.click("//nav//a[text()='Access requests']");
+        browser.click("//main//a[text()='Ask for access']");
+        browser.click("//td/a[text()='MEMBER']");
+        browser.click("//select[@id='seconds']/option[@value='3600']");
+        browser.type_into("//input[@id='reason']", "The disk of the shop is full.");
+        check_page(&browser);
+        browser.click("//button[text()='Show the effects']");
+        let effects = browser.text_of("//ul[contains(@class, 'effects')]//summary");
+        assert!(effects.starts_with("Gains 2 permissions in"), "{effects}");
+        check_page(&browser);
+        browser.click("//button[text()='Send the request']");
+        assert_eq!(notice(&browser), "The request is sent.");
+        check_page(&browser);
+
+        sign_in(&browser, EMAIL);
+        browser.click("//a[text()='1 access request waits for your decision']");
+        browser.click("//td/a[text()='MEMBER']");
+        let effects = browser.text_of("//ul[contains(@class, 'effects')]//summary");
+        assert!(effects.starts_with("Gains 2 permissions in North"), "{effects}");
+        check_page(&browser);
+        // The key Enter in the reason decides nothing.
+        browser.type_into("//input[@id='reason']", "Go on.\u{e007}");
+        browser.click("//button[text()='Approve']");
+        assert_eq!(notice(&browser), "Your approval is saved.");
+        assert_eq!(browser.text_of("//div[@class='head']/span"), "In force");
+        check_page(&browser);
+
+        sign_in(&browser, "grace@example.com");
+        assert!(browser.text_of("//section[@aria-labelledby='elevated']//li").starts_with("MEMBER · North"));
+        check_page(&browser);
+        browser.click("//section[@aria-labelledby='elevated']//button");
+        assert!(notice(&browser).starts_with("The access has ended"));
+        assert_eq!(browser.text_of("//div[@class='head']/span"), "Ended");
+        check_page(&browser);
+    }
+}
+
 /// Drags an organization of the tree onto another one.
 const DRAG: &str = "
     const named = (name) =>

@@ -31,12 +31,16 @@ struct Seed {
     role: String,
     directory: String,
     group: String,
+    /// One by which the administrator may ask.
+    eligibility: String,
+    /// One that waits for the administrator.
+    request: String,
 }
 
 impl Seed {
-    fn make(client: &Client, receiver: &Receiver) -> Self {
-        let ada = client.log_in(EMAIL);
-        let client = client.with_token(&ada.access);
+    fn make(anonymous: &Client, receiver: &Receiver) -> Self {
+        let ada = anonymous.log_in(EMAIL);
+        let client = anonymous.with_token(&ada.access);
         let grace =
             json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
         let user = text(&client.post("/api/v1/users", &grace).expect(201)["id"]);
@@ -49,7 +53,14 @@ impl Seed {
         let role = json!({ "name": "CASHIER", "permissions": ["users:read"] });
         let role = text(&client.post("/api/v1/roles", &role).expect(201)["id"]);
         let (directory, group) = Self::directory(&client, &role);
-        Self { user, webhook, organization, review, role, directory, group }
+        let id = |client: &Client, path: &str, body: &Value| text(&client.post(path, body).expect(201)["id"]);
+        let own = json!({ "roleId": role, "userId": ada.user });
+        let eligibility = id(&client, "/api/v1/eligibilities", &own);
+        let of_grace = id(&client, "/api/v1/eligibilities", &json!({ "roleId": role, "userId": user }));
+        let grace = anonymous.with_token(&anonymous.log_in("grace@example.com").access);
+        let asked = json!({ "eligibilityId": of_grace, "reason": "The yearly audit.", "ticket": "OPS-7" });
+        let request = id(&grace, "/api/v1/access-requests", &asked);
+        Self { user, webhook, organization, review, role, directory, group, eligibility, request }
     }
 
     /// Makes a directory that has sent a group, which gives a role, and a request that was refused.
@@ -74,7 +85,7 @@ impl Seed {
 
 /// The pages for a person that is signed in.
 fn pages(seed: &Seed) -> Vec<String> {
-    let Seed { user, webhook, organization, review, role, directory, group } = seed;
+    let Seed { user, webhook, organization, review, role, directory, group, eligibility, request } = seed;
     let fixed = [
         "",
         "/users",
@@ -94,6 +105,13 @@ fn pages(seed: &Seed) -> Vec<String> {
         "/organizations",
         "/organizations?search=nothing",
         "/organizations/new",
+        "/access-requests",
+        "/access-requests?show=to-decide",
+        "/access-requests?show=all",
+        "/access-requests?show=all&status=ENDED",
+        "/access-requests/new",
+        "/eligibilities",
+        "/eligibilities/new",
         "/access-reviews",
         "/access-reviews?status=CANCELLED",
         "/access-reviews/new",
@@ -119,6 +137,9 @@ fn pages(seed: &Seed) -> Vec<String> {
         format!("/roles/{role}/edit"),
         format!("/organizations/{organization}"),
         format!("/organizations/{organization}/move"),
+        format!("/access-requests/{request}"),
+        format!("/access-requests/new?eligibility={eligibility}"),
+        format!("/eligibilities/{eligibility}"),
         format!("/access-reviews/{review}"),
         format!("/webhooks/{webhook}"),
         format!("/directories/{directory}"),

@@ -81,7 +81,8 @@ const BY_OTHERS: [&str; 11] = [
 
 /// Every example is sent as it stands, by the administrator of the demo. A change is sent to a server of its own. What
 /// is random comes from the server: a refresh token, a challenge, a code, and the ids of a session, of the invitation,
-/// of a factor, of the API key, of a webhook, of a directory, of a group and of a domain.
+/// of a factor, of the API key, of a webhook, of a directory, of a group, of a domain, of an eligibility and of an
+/// access request.
 #[test]
 fn the_example_of_every_request_succeeds_in_the_demo() {
     let demo = Home::new();
@@ -182,11 +183,35 @@ impl<'a> Ada<'a> {
         }
     }
 
+    fn own_id(&self) -> Value {
+        self.client.get("/api/v1/auth/me").expect(200)["user"]["id"].clone()
+    }
+
+    /// Lets a user ask for a role, with so many approvals. Returns the id of the eligibility.
+    fn eligibility(&self, user: &Value, approvals: u32) -> Value {
+        let roles = self.client.get("/api/v1/roles").expect(200)["data"].clone();
+        let auditor = roles.as_array().unwrap().iter().find(|role| role["name"] == "AUDITOR").unwrap();
+        let body = json!({ "roleId": auditor["id"], "userId": user, "approvals": approvals });
+        self.client.post("/api/v1/eligibilities", &body).expect(201)["id"].clone()
+    }
+
+    /// Grace asks for a role. Returns the id of the request, which waits, or is ACTIVE.
+    fn access_request(&self, is_active: bool) -> Value {
+        let login = log_in(&self.client, GRACE);
+        let eligibility = self.eligibility(&login["user"]["id"], u32::from(!is_active));
+        let grace = self.client.with_token(&text(&login["accessToken"]));
+        let body = json!({ "eligibilityId": eligibility, "reason": "A question about an order" });
+        grace.post("/api/v1/access-requests", &body).expect(201)["id"].clone()
+    }
+
     fn send_example(&self, item: &Value, path: &str, method: &str, operation: &Value) {
         let mut body = operation["requestBody"]["content"]["application/json"]["example"].clone();
         let factor = self.prepare_factor(&text(&operation["operationId"]), &mut body);
         if !body.is_null() && operation["operationId"] == "refresh" {
             body["refreshToken"] = self.refresh.clone();
+        }
+        if !body["eligibilityId"].is_null() {
+            body["eligibilityId"] = self.eligibility(&self.own_id(), 1);
         }
         // An introspection takes any text.
         if !body["token"].is_null() && operation["operationId"] != "introspect" {
@@ -255,6 +280,8 @@ impl<'a> Ada<'a> {
                     _ if name == "itemId" => item(),
                     _ if name == "groupId" => group(),
                     _ if path.starts_with("/access-reviews") => review(),
+                    _ if path.starts_with("/access-requests") => self.access_request(path.ends_with("/end")),
+                    _ if path.starts_with("/eligibilities") => self.eligibility(&self.own_id(), 1),
                     _ if path.starts_with("/api-keys") => key(),
                     _ if path.starts_with("/directories") => directory(),
                     _ if path.starts_with("/domains") => domain(),

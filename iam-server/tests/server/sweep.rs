@@ -51,6 +51,32 @@ fn assert_removed_and_recorded(store: &Store, servers: usize) {
     assert!(entries[0]["userId"].is_null(), "no user did it");
 }
 
+#[test]
+fn an_access_request_begins_at_its_time_and_its_end_is_recorded_once() {
+    let store = Store::postgres();
+    let servers: Vec<_> = (0..2).map(|_| store.serve()).collect();
+    let session = servers[0].client().register("ada@navy.example");
+    let client = servers[0].client().with_token(&session.access);
+    let roles = client.get("/api/v1/roles").expect(200);
+    let member = roles["data"].as_array().unwrap().iter().find(|role| role["name"] == "MEMBER").unwrap();
+    let eligibility = json!({ "roleId": member["id"], "userId": session.user, "approvals": 0 });
+    let eligibility = client.post("/api/v1/eligibilities", &eligibility).expect(201);
+    let starts_at = (Utc::now() + TimeDelta::seconds(2)).to_rfc3339_opts(SecondsFormat::Millis, true);
+    let request = json!({ "eligibilityId": eligibility["id"], "reason": "The yearly audit.", "startsAt": starts_at });
+    let request = client.post("/api/v1/access-requests", &request).expect(201);
+    assert_eq!(request["status"], "APPROVED");
+    let path = format!("/api/v1/access-requests/{}", text(&request["id"]));
+    wait_for("the beginning", TIMEOUT, || (client.get(&path).expect(200)["status"] == "ACTIVE").then_some(()));
+    client.post(&format!("{path}/end"), &json!({})).expect(200);
+    let entries = client.get("/api/v1/audit-logs?action=ROLE_REVOKED").expect(200);
+    let entries = entries["data"].as_array().unwrap();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!(
+        (&entries[0]["metadata"]["reason"], &entries[0]["metadata"]["accessRequestId"]),
+        (&json!("ENDED"), &request["id"])
+    );
+}
+
 /// Creates two keys that are a year old, of which the second signs.
 async fn old_keys(store: Arc<dyn iam_core::Store>) {
     let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();

@@ -27,6 +27,7 @@ const SEVERAL_SHARDS: &[(&str, &str)] = &[
     ),
     ("WITH stale AS MATERIALIZED", "background: the sweeper removes what is stale"),
     ("SELECT DISTINCT tenant_id FROM iam.role_assignments", "background: the sweeper looks for expired assignments"),
+    ("SELECT DISTINCT tenant_id FROM iam.access_requests", "background: the sweeper looks for due requests"),
     ("FROM iam.messages WHERE turn IS NULL AND next_attempt_at <= $1", "background: the outbox is sent"),
     ("FROM iam.messages WHERE turn IS NOT NULL", "background: the outbox is sent"),
     ("FROM iam.messages WHERE email_key = ANY", "background: the outbox is sent"),

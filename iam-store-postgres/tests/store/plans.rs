@@ -10,6 +10,9 @@ use std::thread;
 use chrono::DateTime;
 use iam_conformance::Case;
 use iam_core::access::VisibleScope;
+use iam_core::access_request::{
+    AccessRequestFilter, AccessRequestScope, AccessRequestStatus, AccessRequestStore as _, ApproverPlace,
+};
 use iam_core::assignment::{AssignmentFilter, AssignmentStore as _};
 use iam_core::audit::{AuditFilter, AuditStore as _, Cursor};
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore as _};
@@ -75,7 +78,7 @@ const LAST_TURNS: &str = "SELECT tenant_id, lane AS \"lane!\", max(turn) AS \"tu
 
 /// Cases that are left out. Some are about the whole database: no other tenant may have data in it, or the case reads
 /// everything. The others send the statements of other cases, many times at once.
-const LEFT_OUT: [&str; 14] = [
+const LEFT_OUT: [&str; 15] = [
     "tenant::a_created_row_is_read_back",
     "tenant::several_tenants_are_two_or_more",
     "maintenance::totals_count_all_tenants",
@@ -88,6 +91,7 @@ const LEFT_OUT: [&str; 14] = [
     "audit::combined_filters_select_matching_entries",
     "race::",
     "account::",
+    "activation::",
     "overtaken::",
     "sequencers::",
 ];
@@ -353,6 +357,59 @@ async fn a_list_reads_little_more_than_it_shows() {
     assert_eq!(store.sessions_of(tenant, user).await.unwrap().len(), 1);
     let (rows, explained) = read();
     assert!(rows <= 1, "{rows} rows: {explained:#?}");
+}
+
+/// What is to be decided is found among the requests that wait, of which there are few. So the other requests of the
+/// tenant are not read.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_to_decide_are_found_by_an_index() {
+    let (database, _template) = filled().await;
+    let _alone = explained::ALONE.lock().await;
+    let store = explained::store(&database).await;
+    let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+    let user: UserId = "00000002-0000-7000-8000-00000000ffff".parse().unwrap();
+    let branch = "00000004-0000-7000-8000-000000001053".parse().unwrap();
+    let (now, page) = (DateTime::from_timestamp_secs(1_800_000_000).unwrap(), PageRequest::default());
+    let waiting: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM iam.access_requests WHERE tenant_id = $1 AND status = 'PENDING'")
+            .bind(tenant.as_uuid())
+            .fetch_one(&database.pool())
+            .await
+            .unwrap();
+    let read = || {
+        let explained = explained::take();
+        let scans = explained.iter().flat_map(|explained| &explained.scans);
+        let requests = scans.filter(|scan| scan.relation.starts_with("access_requests"));
+        (requests.map(|scan| scan.rows).sum::<u64>(), explained)
+    };
+    let decider = |organization| AccessRequestScope {
+        user: Some(user),
+        read: None,
+        deciding: vec![ApproverPlace { role: None, organization }],
+    };
+    let to_decide = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
+    let found = store.access_requests(tenant, &to_decide, &decider(None), page, now).await.unwrap();
+    assert!(found.total > 1_000);
+    let (rows, explained) = read();
+    let most = waiting.unsigned_abs() + 2 * u64::from(page.limit());
+    assert!(rows <= most, "{rows} rows: {explained:#?}");
+
+    let found = store.access_requests(tenant, &to_decide, &decider(Some(branch)), page, now).await.unwrap();
+    assert!(found.total > 0 && found.total < 50);
+    let (rows, explained) = read();
+    assert!(rows <= 2 * found.total + u64::from(page.limit()), "{rows} rows: {explained:#?}");
+    for filter in [
+        to_decide,
+        AccessRequestFilter::default(),
+        AccessRequestFilter { status: Some(AccessRequestStatus::Lapsed), ..AccessRequestFilter::default() },
+    ] {
+        for read in [None, Some(VisibleScope::Tenant), Some(VisibleScope::Organizations(vec![branch]))] {
+            let scope = AccessRequestScope { read, ..decider(Some(branch)) };
+            store.access_requests(tenant, &filter, &scope, page, now).await.unwrap();
+        }
+    }
+    let wrong: BTreeSet<String> = explained::take().iter().flat_map(unconditioned).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Before a directory writes a user, it looks for the user by one of these.

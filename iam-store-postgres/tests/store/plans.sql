@@ -163,6 +163,60 @@ SELECT
 FROM iam.users
 CROSS JOIN generate_series(1, 3) n;
 
+-- A tenant has as many eligibilities as it may have, of the holders of a role or of a user.
+INSERT INTO iam.eligibilities (
+    tenant_id, id, role_id, organization_id, user_id, held_role_id, max_seconds, approvals, approver_role_id,
+    created_at, updated_at
+)
+SELECT
+    a.tenant_id,
+    ('00000008' || substring(a.id::text FROM 9))::uuid,
+    a.role_id,
+    a.organization_id,
+    CASE a.n % 2 WHEN 0 THEN a.user_id END,
+    CASE a.n % 2 WHEN 1 THEN a.role_id END,
+    28800,
+    1,
+    CASE a.n % 4 WHEN 1 THEN a.role_id END,
+    a.created_at,
+    a.created_at
+FROM (SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY id) AS n FROM iam.role_assignments) a
+WHERE a.n <= 1000;
+
+-- Each user has asked often, and one of its requests waits for a decision.
+INSERT INTO iam.access_requests (
+    tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, seconds, approvals_needed,
+    approver_role_id, decisions, status, lapses_at, created_at, closed_at
+)
+SELECT
+    a.tenant_id,
+    ('0000000' || n || substring(a.id::text FROM 9))::uuid,
+    a.id,
+    a.role_id,
+    a.organization_id,
+    a.user_id,
+    'Reason',
+    28800,
+    1,
+    CASE ('x' || right(a.id::text, 2))::bit(8)::integer % 4 WHEN 1 THEN a.role_id END,
+    '[]',
+    (ARRAY['PENDING', 'ENDED', 'DENIED', 'CANCELLED', 'LAPSED'])[n],
+    '2100-01-01',
+    a.created_at + n * interval '1 hour',
+    CASE WHEN n > 1 THEN now() END
+FROM iam.role_assignments a
+CROSS JOIN generate_series(1, 5) n;
+
+-- Some are approved for later, and some are active.
+UPDATE iam.access_requests
+SET status = CASE WHEN id::text LIKE '%3' THEN 'APPROVED' ELSE 'ACTIVE' END,
+    assignment_id = eligibility_id,
+    starts_at = '2100-01-01',
+    ends_at = '2100-01-02'
+WHERE status = 'PENDING' AND (id::text LIKE '%3' OR id::text LIKE '%7');
+
+UPDATE iam.role_assignments SET access_request_id = id WHERE expires_at IS NOT NULL AND id::text LIKE '%7';
+
 INSERT INTO iam.links
 SELECT tenant_id, purpose, id, id, email, sha256(uuid_send(id) || convert_to(purpose, 'UTF8')), now(), '2100-01-01'
 FROM iam.users, unnest(ARRAY['VERIFY', 'RESET']) purpose;

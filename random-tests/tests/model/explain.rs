@@ -139,6 +139,7 @@ fn grant(tenant: &Tenant, number: usize) -> Grant {
             created_at: time(NOW),
             created_by: None,
             directory_group_id: None,
+            access_request_id: None,
         },
         role: role(tenant, kept.role),
         organization: kept.spot.map(|spot| GrantOrganization {

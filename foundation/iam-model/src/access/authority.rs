@@ -1,9 +1,11 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::access::{DecidingGrant, Decision, Denial, ResourceScope, Until, VisibleScope};
+use crate::access::{CoveredBy, DecidingGrant, Decision, Denial, ResourceScope, Until, VisibleScope};
 use crate::assignment::Grant;
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, DirectoryGroupId, OrganizationId, UserId};
+use crate::id::{AccessRequestId, AssignmentId, DirectoryGroupId, OrganizationId, RoleId, UserId};
 use crate::permission::{Permission, PermissionPattern, PermissionSet};
 use crate::role::Role;
 
@@ -44,6 +46,7 @@ struct Held {
     assignment: AssignmentId,
     granted_by: Option<UserId>,
     directory_group: Option<DirectoryGroupId>,
+    access_request: Option<AccessRequestId>,
     granted_at: Timestamp,
 }
 
@@ -65,6 +68,7 @@ impl Held {
             inherited_from: self.organization.filter(|_| self.organization != scope.organization()),
             granted_by: self.granted_by,
             directory_group: self.directory_group,
+            access_request: self.access_request,
             granted_at: self.granted_at,
         }
     }
@@ -74,6 +78,12 @@ impl Authority {
     /// All permissions, in all resource scopes, without an end: for trusted code.
     pub const fn everything() -> Self {
         Self(Kind::Everything)
+    }
+
+    /// Whether these are the rights of trusted code.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.held().is_none()
     }
 
     /// The rights that these assignments of one user give.
@@ -86,9 +96,58 @@ impl Authority {
             assignment: grant.assignment.id,
             granted_by: grant.assignment.created_by,
             directory_group: grant.assignment.directory_group_id,
+            access_request: grant.assignment.access_request_id,
             granted_at: grant.assignment.created_at,
         };
         Self(Kind::Held(grants.into_iter().map(held).collect()))
+    }
+
+    /// The rights without those that are held by access requests
+    /// (`docs/access-requests.md#what-an-elevation-does-not-count-for`).
+    #[must_use]
+    pub fn standing(&self) -> Cow<'_, Self> {
+        self.covering(CoveredBy::Standing)
+    }
+
+    /// The rights that cover what a change gives.
+    #[must_use]
+    pub fn covering(&self, covered_by: CoveredBy) -> Cow<'_, Self> {
+        let counts = |held: &Held| match (held.access_request, covered_by) {
+            (None, _) | (Some(_), CoveredBy::All) => true,
+            (Some(_), CoveredBy::Standing) => false,
+            (Some(request), CoveredBy::Elevation(elevation)) => request == elevation,
+        };
+        match self.held() {
+            Some(held) if !held.iter().all(counts) => {
+                Cow::Owned(Self(Kind::Held(held.iter().filter(|held| counts(held)).cloned().collect())))
+            }
+            _ => Cow::Borrowed(self),
+        }
+    }
+
+    /// The access requests by which rights are held at a moment, each with the latest end of these rights.
+    #[must_use]
+    pub fn elevations(&self, now: Timestamp) -> BTreeMap<AccessRequestId, Until> {
+        let mut elevations = BTreeMap::new();
+        for held in self.held().unwrap_or_default().iter().filter(|held| held.is_live(now)) {
+            if let Some(request) = held.access_request {
+                let until = elevations.entry(request).or_insert(held.until);
+                *until = held.until.max(*until);
+            }
+        }
+        elevations
+    }
+
+    /// Whether a role is held in a resource scope at a moment. Trusted code holds none.
+    #[must_use]
+    pub fn holds_role(&self, role: RoleId, scope: ResourceScope<'_>, now: Timestamp) -> bool {
+        self.counting(scope, now).any(|grant| grant.role.id == role)
+    }
+
+    /// Returns where a role is held at a moment: in these organizations and below, or, for `None`, everywhere.
+    pub fn places_of(&self, now: Timestamp) -> impl Iterator<Item = (&Arc<Role>, Option<OrganizationId>)> {
+        let live = self.held().unwrap_or_default().iter().filter(move |held| held.is_live(now));
+        live.map(|held| (&held.role, held.organization))
     }
 
     /// The approximate size in bytes. It includes the roles, even if other values share them.
@@ -209,7 +268,7 @@ impl Authority {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::testing::{TestTree, at};
+    use crate::access::testing::{TestTree, at, id};
     use crate::permission;
 
     #[test]
@@ -269,6 +328,41 @@ mod tests {
         assert!(!authority.allows(&permission::USERS_READ, scope, at(0)));
         assert!(authority.sees(scope, at(9)) && !authority.sees(scope, at(10)));
         assert!(!authority.sees(test_tree.scope("other"), at(0)));
+    }
+
+    #[test]
+    fn rights_by_an_access_request_do_not_stand() {
+        let test_tree = TestTree::new();
+        let marked = |pattern, request: Option<&str>, end| {
+            let mut grant = test_tree.grant(pattern, None, Some(at(end)));
+            grant.assignment.access_request_id = request.map(id);
+            grant
+        };
+        let grants = [
+            marked("users:read", None, 9),
+            marked("roles:read", Some("one"), 5),
+            marked("roles:update", Some("one"), 7),
+            marked("tenants:read", Some("other"), 6),
+            marked("tenants:update", Some("over"), 2),
+        ];
+        let authority = Authority::of(&grants);
+        let held = |covered_by| {
+            let covering = authority.covering(covered_by);
+            let names = ["users:read", "roles:read", "roles:update", "tenants:read"];
+            names.map(|name| covering.allows(&name.parse().unwrap(), ResourceScope::Tenant, at(3)))
+        };
+        assert_eq!(held(CoveredBy::All), [true; 4]);
+        assert_eq!(held(CoveredBy::Standing), [true, false, false, false]);
+        assert_eq!(held(CoveredBy::Elevation(id("one"))), [true, true, true, false]);
+        assert_eq!(held(CoveredBy::Elevation(id("unknown"))), [true, false, false, false]);
+        assert!(matches!(authority.covering(CoveredBy::All), Cow::Borrowed(_)));
+        assert!(matches!(Authority::of(&grants[..1]).standing(), Cow::Borrowed(_)));
+        let elevations = authority.elevations(at(3));
+        let until = |request: &str| elevations.get(&id(request)).copied();
+        assert_eq!((until("one"), until("other")), (Some(Until::Moment(at(7))), Some(Until::Moment(at(6)))));
+        assert_eq!(elevations.len(), 2);
+        let everything = Authority::everything();
+        assert!(everything.standing().allows(&permission::USERS_READ, ResourceScope::Tenant, at(0)));
     }
 
     #[test]

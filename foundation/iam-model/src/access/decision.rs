@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, DirectoryGroupId, OrganizationId, RoleId, UserId};
+use crate::id::{AccessRequestId, AssignmentId, DirectoryGroupId, OrganizationId, RoleId, UserId};
 use crate::user::UserStatus;
 use crate::validate::RoleName;
 
@@ -87,6 +87,8 @@ pub struct DecidingGrant {
     pub granted_by: Option<UserId>,
     /// The group of a directory that gives the role; `None` if the assignment was made by other means.
     pub directory_group: Option<DirectoryGroupId>,
+    /// The access request by which the role is held, or was given; `None` for a standing assignment.
+    pub access_request: Option<AccessRequestId>,
     /// When the assignment was made.
     pub granted_at: Timestamp,
 }

@@ -2,11 +2,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::access::{ResourceScope, Rights, Until};
+use crate::access::{CoveredBy, ResourceScope, Rights, Until};
 use crate::assignment::{Grant, OfferedRole};
 use crate::clock::Timestamp;
 use crate::error::{Forbidden, Result, Shortfall};
-use crate::id::OrganizationId;
+use crate::id::{OrganizationId, RoleId};
 use crate::permission::{self, PatternKind, PermissionPattern, PermissionSet};
 use crate::role::Role;
 
@@ -19,6 +19,11 @@ pub struct GrantedRights<'a> {
     pub scope: ResourceScope<'a>,
     /// When the rights end.
     pub until: Until,
+    /// Which rights of the author can cover them.
+    pub covered_by: CoveredBy,
+    /// The role that is given, if it can lead to others: see [`LeadingRoles`](crate::access::LeadingRoles). `None` for
+    /// what is held by an access request, and for what gives no role.
+    pub role: Option<RoleId>,
 }
 
 /// A role that at least one user holds in an organization.
@@ -38,10 +43,10 @@ impl<'a> GrantedRights<'a> {
     #[must_use]
     pub fn everything() -> Self {
         let permissions = [PermissionPattern::everything()].into_iter().collect();
-        Self { permissions: Cow::Owned(permissions), scope: ResourceScope::Tenant, until: Until::Forever }
+        Self::tenant_wide(Cow::Owned(permissions), Until::Forever)
     }
 
-    /// The rights that a grant gives to its user.
+    /// The rights that a grant gives to its user, who has it already.
     #[must_use]
     pub fn of(grant: &'a Grant) -> Self {
         if grant.role.id != grant.assignment.role_id {
@@ -51,7 +56,17 @@ impl<'a> GrantedRights<'a> {
             permissions: Cow::Borrowed(&grant.role.permissions),
             scope: grant.scope(),
             until: grant.assignment.expires_at.into(),
+            covered_by: CoveredBy::Standing,
+            role: None,
         }
+    }
+
+    /// The rights that a new assignment gives to its user. One that ends with an elevation can be covered by it.
+    #[must_use]
+    pub fn of_new(grant: &'a Grant) -> Self {
+        let covered_by = grant.assignment.access_request_id.map_or(CoveredBy::Standing, CoveredBy::Elevation);
+        let role = Some(grant.role.id).filter(|_| grant.assignment.is_standing());
+        Self { covered_by, role, ..Self::of(grant) }
     }
 
     /// The rights that an offered role would give to its user.
@@ -61,6 +76,8 @@ impl<'a> GrantedRights<'a> {
             permissions: Cow::Borrowed(&offered.role.permissions),
             scope: offered.organization.as_ref().map_or(ResourceScope::Tenant, ResourceScope::OfGrant),
             until: offered.expires_at.into(),
+            covered_by: CoveredBy::Standing,
+            role: Some(offered.role.id),
         }
     }
 
@@ -88,7 +105,13 @@ impl<'a> GrantedRights<'a> {
 
     /// Permissions that a change gives tenant-wide.
     pub(crate) fn tenant_wide(permissions: Cow<'a, PermissionSet>, until: Until) -> Self {
-        Self { permissions, scope: ResourceScope::Tenant, until }
+        Self { permissions, scope: ResourceScope::Tenant, until, covered_by: CoveredBy::Standing, role: None }
+    }
+
+    /// The same rights, which elevations can cover too if they do not outlast the moment of the change.
+    pub(crate) fn for_no_time_by_all(self, now: Timestamp) -> Self {
+        let covered_by = if self.until > Until::Moment(now) { CoveredBy::Standing } else { CoveredBy::All };
+        Self { covered_by, ..self }
     }
 }
 
@@ -179,7 +202,15 @@ impl<'a> EscalationCheck<'a> {
     /// # Errors
     ///
     /// [`Forbidden::Escalation`], which names the first permission that the caller lacks.
-    pub fn check(&mut self, GrantedRights { permissions, scope, until }: &GrantedRights<'_>) -> Result<()> {
+    pub fn check(&mut self, granted: &GrantedRights<'_>) -> Result<()> {
+        self.covers(granted).map_err(|shortfall| Forbidden::Escalation(shortfall).into())
+    }
+
+    /// Does the same as [`check`](Self::check), and returns only the first permission that the caller lacks.
+    pub(super) fn covers(
+        &mut self,
+        GrantedRights { permissions, scope, until, .. }: &GrantedRights<'_>,
+    ) -> Result<(), Shortfall> {
         let Some(ends) = self.ends_in(*scope) else { return Ok(()) };
         if ends.iter().any(|ends| ends.everything >= Some(*until)) {
             return Ok(());
@@ -193,7 +224,7 @@ impl<'a> EscalationCheck<'a> {
             }
         });
         self.steps += steps;
-        checked.map_err(|shortfall| Forbidden::Escalation(shortfall).into())
+        checked
     }
 
     /// Returns the latest time until which the caller holds all of these permissions in a resource scope.
@@ -262,7 +293,8 @@ mod tests {
     /// Does the escalation check for a caller with the rights `authority` that gives the permission `given`.
     fn gives(authority: Authority, given: &str, scope: ResourceScope<'_>, until: Until) -> Result<(), Shortfall> {
         let permissions: PermissionSet = [given.parse().unwrap()].into_iter().collect();
-        let granted = GrantedRights { permissions: Cow::Owned(permissions), scope, until };
+        let covered_by = CoveredBy::Standing;
+        let granted = GrantedRights { permissions: Cow::Owned(permissions), scope, until, covered_by, role: None };
         match Rights::new(&authority, at(0)).check_escalation([granted]) {
             Ok(()) => Ok(()),
             Err(Error::Forbidden(Forbidden::Escalation(shortfall))) => Err(shortfall),
@@ -314,8 +346,9 @@ mod tests {
     fn rights_to_change_what_protects_the_tenant_are_those_that_are_held_tenant_wide_and_for_some_time() {
         let test_tree = TestTree::new();
         let change = |permission: &str, scope, until| {
-            let permissions = [permission.parse().unwrap()].into_iter().collect();
-            GrantedRights { permissions: Cow::Owned(permissions), scope, until }.change_protections(at(10))
+            let permissions: PermissionSet = [permission.parse().unwrap()].into_iter().collect();
+            let (permissions, covered_by) = (Cow::Owned(permissions), CoveredBy::Standing);
+            GrantedRights { permissions, scope, until, covered_by, role: None }.change_protections(at(10))
         };
         for permission in ["*", "tenants:*", "tenants:update", "audit-logs:*", "audit-logs:update", "audit-logs:delete"]
         {
@@ -339,7 +372,13 @@ mod tests {
         let authority = test_tree.holding_all(&held);
         let set: PermissionSet = names.iter().map(|name| name.parse().unwrap()).collect();
         let mut check = Rights::new(&authority, at(0)).escalation_check();
-        let granted = |scope| GrantedRights { permissions: Cow::Borrowed(&set), scope, until: Until::Forever };
+        let granted = |scope| GrantedRights {
+            permissions: Cow::Borrowed(&set),
+            scope,
+            until: Until::Forever,
+            covered_by: CoveredBy::Standing,
+            role: None,
+        };
         for _ in 0..500 {
             check.check(&granted(test_tree.scope("team"))).unwrap();
         }

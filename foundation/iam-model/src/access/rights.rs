@@ -3,7 +3,7 @@ use crate::assignment::Grant;
 use crate::audit::ResourceType;
 use crate::clock::Timestamp;
 use crate::error::{Error, Forbidden, Result};
-use crate::id::OrganizationId;
+use crate::id::{OrganizationId, RoleId};
 use crate::organization::Position;
 use crate::permission::{Permission, USERS_READ};
 
@@ -67,6 +67,18 @@ impl<'a> Rights<'a> {
     #[must_use]
     pub fn sees(self, scope: ResourceScope<'_>) -> bool {
         self.authority.sees(scope, self.now)
+    }
+
+    /// Whether the caller holds the permission in a resource scope.
+    #[must_use]
+    pub fn holds(self, permission: &Permission, scope: ResourceScope<'_>) -> bool {
+        self.authority.allows(permission, scope, self.now)
+    }
+
+    /// Whether the caller holds a role in a resource scope.
+    #[must_use]
+    pub fn holds_role(self, role: RoleId, scope: ResourceScope<'_>) -> bool {
+        self.authority.holds_role(role, scope, self.now)
     }
 
     /// Requires the permission tenant-wide.

@@ -1,6 +1,8 @@
+use chrono::TimeDelta;
+
 use crate::assignment::{Grant, GrantOrganization};
 use crate::clock::Timestamp;
-use crate::id::OrganizationId;
+use crate::id::{AccessRequestId, OrganizationId};
 use crate::organization::Position;
 
 /// The resource scope of an action: the tenant as a whole, or an organization.
@@ -76,6 +78,20 @@ pub enum VisibleScope {
     Organizations(Vec<OrganizationId>),
 }
 
+/// Which rights of an author can cover what its change gives (`docs/access-requests.md#what-is-given-by-an-elevation`).
+/// What an elevation gives must end with it. So it covers only an assignment that has its mark, and what gives nothing
+/// for any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CoveredBy {
+    /// Its standing rights.
+    #[default]
+    Standing,
+    /// Its standing rights, together with those of one access request.
+    Elevation(AccessRequestId),
+    /// All its rights.
+    All,
+}
+
 /// When a grant ends. The order of the variants matters: every moment is before `Forever`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
@@ -98,6 +114,21 @@ impl Until {
         match self {
             Self::Moment(moment) => Some(moment),
             Self::Forever => None,
+        }
+    }
+
+    /// The same end so much later.
+    pub(super) fn later_by(self, time: TimeDelta) -> Self {
+        let later = |moment: Timestamp| moment.checked_add_signed(time);
+        self.moment().and_then(later).map_or(Self::Forever, Self::Moment)
+    }
+
+    /// The same end so much earlier.
+    pub(super) fn earlier_by(self, time: TimeDelta) -> Self {
+        let earlier = |moment: Timestamp| moment.checked_sub_signed(time);
+        match self {
+            Self::Moment(moment) => Self::Moment(earlier(moment).unwrap_or(Timestamp::MIN_UTC)),
+            Self::Forever => Self::Forever,
         }
     }
 

@@ -103,6 +103,7 @@ impl TestTree {
             created_at: at(0),
             created_by: None,
             directory_group_id: None,
+            access_request_id: None,
         };
         let organization = organization_id.map(|id| self.hierarchy.node(id).unwrap().into());
         Grant { assignment, role: Arc::new(role), organization }

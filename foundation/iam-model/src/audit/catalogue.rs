@@ -43,6 +43,10 @@ impl ResourceType {
     pub const DIRECTORY: Self = Self(Cow::Borrowed("DIRECTORY"));
     /// A group of a directory.
     pub const DIRECTORY_GROUP: Self = Self(Cow::Borrowed("DIRECTORY_GROUP"));
+    /// An eligibility.
+    pub const ELIGIBILITY: Self = Self(Cow::Borrowed("ELIGIBILITY"));
+    /// An access request.
+    pub const ACCESS_REQUEST: Self = Self(Cow::Borrowed("ACCESS_REQUEST"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -115,6 +119,16 @@ pub mod action {
     pub const ACCEPTED: &str = "ACCEPTED";
     /// An access review ended, and the assignments that were to be revoked are revoked.
     pub const COMPLETED: &str = "COMPLETED";
+    /// A user has approved an access request.
+    pub const APPROVED: &str = "APPROVED";
+    /// A user has refused an access request.
+    pub const DENIED: &str = "DENIED";
+    /// An access request was taken back, or what it needs was gone.
+    pub const CANCELLED: &str = "CANCELLED";
+    /// The approvals of an access request did not come in time.
+    pub const LAPSED: &str = "LAPSED";
+    /// What an access request had given has ended.
+    pub const ENDED: &str = "ENDED";
     /// The personal fields of a user were erased in the audit log.
     pub const ERASE: &str = "ERASE";
 }
@@ -136,12 +150,12 @@ pub struct Recorded {
 }
 
 /// Everything that the service records (`docs/audit.md#what-is-recorded`).
-pub const CATALOGUE: [Recorded; 18] = {
+pub const CATALOGUE: [Recorded; 20] = {
     use action::{
-        ACCEPTED, COMPLETED, CREATE, DELETE, EMAIL_LOGIN_REQUESTED, EMAIL_VERIFIED, ERASE, IMPERSONATION_ENDED,
-        IMPERSONATION_STARTED, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER, PASSWORD_CHANGE,
-        PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED, ROLE_REVOKED,
-        TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
+        ACCEPTED, APPROVED, CANCELLED, COMPLETED, CREATE, DELETE, DENIED, EMAIL_LOGIN_REQUESTED, EMAIL_VERIFIED, ENDED,
+        ERASE, IMPERSONATION_ENDED, IMPERSONATION_STARTED, LAPSED, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
+        PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED,
+        ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
     };
     const fn of(resource_type: ResourceType, actions: &'static [&'static str]) -> Recorded {
         Recorded { resource_type, actions }
@@ -182,6 +196,8 @@ pub const CATALOGUE: [Recorded; 18] = {
         of(ResourceType::IDENTITY, &[CREATE, DELETE]),
         of(ResourceType::DIRECTORY, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::DIRECTORY_GROUP, &[CREATE, UPDATE, DELETE]),
+        of(ResourceType::ELIGIBILITY, &[CREATE, UPDATE, DELETE]),
+        of(ResourceType::ACCESS_REQUEST, &[CREATE, APPROVED, DENIED, CANCELLED, LAPSED, ENDED]),
     ]
 };
 

@@ -2,14 +2,15 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::access::GrantedRights;
-use crate::access_review::{AccessReview, AccessReviewItem, AccessReviewStatus, ReviewProgress};
+use crate::access_review::{AccessReview, AccessReviewItem, AccessReviewStatus, ReviewProgress, ReviewSubject};
 use crate::audit::{Record, ResourceType, action};
-use crate::id::{AccessReviewId, AssignmentId, OrganizationId};
+use crate::id::{AccessReviewId, AccessReviewItemId, OrganizationId};
 
 /// A change of access reviews.
 #[derive(Clone, Debug)]
 pub enum AccessReviewChange {
-    /// A review begins. Its items are the assignments that it is about and that have not expired when it begins.
+    /// A review begins. Its items are the assignments and the eligibilities that it is about and that have not expired
+    /// when it begins.
     Create {
         /// The review.
         review: AccessReview,
@@ -25,8 +26,8 @@ pub enum AccessReviewChange {
         /// The item after the decision.
         after: AccessReviewItem,
     },
-    /// A review ends, and the items get their outcomes. The review must be OPEN. The revocation of the assignments is a
-    /// change of its own.
+    /// A review ends, and the items get their outcomes. The review must be OPEN. The revocation of the assignments and
+    /// the removal of the eligibilities are changes of their own.
     Complete {
         /// The review before the change.
         before: AccessReview,
@@ -34,8 +35,8 @@ pub enum AccessReviewChange {
         after: AccessReview,
         /// How many items have each decision.
         progress: ReviewProgress,
-        /// The assignments that were to be revoked, and had ended before.
-        gone: Vec<AssignmentId>,
+        /// The items of which the assignment or the eligibility was to be revoked, and had ended before.
+        gone: Vec<AccessReviewItemId>,
     },
     /// A review is given up. It must be OPEN.
     Cancel {
@@ -66,10 +67,9 @@ impl AccessReviewChange {
             Self::Decide { organization, before, after } => about(after.review_id, *organization, action::UPDATE)
                 .changing(&before.audited_decision(), &after.audited_decision())
                 .listing_changed_fields()
-                .with("itemId", json!(after.assignment_id))
-                .with("assignmentId", json!(after.assignment_id))
-                .with("targetUserId", json!(after.user_id))
-                .with("roleId", json!(after.role.id)),
+                .with("itemId", json!(after.id()))
+                .with("roleId", json!(after.role.id))
+                .about_subject(after.subject),
             Self::Complete { before, after, progress, gone } => {
                 let gone = gone.len() as u64;
                 let revoked = progress.revoke.saturating_sub(gone);
@@ -107,6 +107,20 @@ impl AccessReviewChange {
     }
 }
 
+impl Record {
+    /// Adds what an item is about to the metadata.
+    fn about_subject(self, subject: ReviewSubject) -> Self {
+        let record = match subject {
+            ReviewSubject::Assignment { id, .. } => self.with("assignmentId", json!(id)),
+            ReviewSubject::Eligibility { id, .. } => self.with("eligibilityId", json!(id)),
+        };
+        match subject.user() {
+            Some(user) => record.with("targetUserId", json!(user)),
+            None => record,
+        }
+    }
+}
+
 fn of(review: &AccessReview, action: &'static str) -> Record {
     about(review.id, review.organization_id, action)
 }
@@ -124,7 +138,8 @@ mod tests {
     use crate::access_review::{Decided, ReviewDecision};
     use crate::audit::testing::author;
     use crate::change::{AuditBatch, Change};
-    use crate::id::{IdGenerator, TenantId};
+    use crate::eligibility::Eligible;
+    use crate::id::{EligibilityId, IdGenerator, TenantId, UserId};
     use crate::random::SystemRandom;
     use crate::role::RoleSummary;
 
@@ -152,14 +167,12 @@ mod tests {
     fn item(decided: Option<Decided>) -> AccessReviewItem {
         AccessReviewItem {
             review_id: review().id,
-            assignment_id: id("assignment"),
-            user_id: id("user"),
+            subject: ReviewSubject::Assignment { id: id("assignment"), user: id("user"), directory_group: None },
             role: RoleSummary { id: id("role"), name: "CLERK".parse().unwrap() },
             organization: None,
             expires_at: None,
-            assignment_created_at: at(0),
+            granted_at: at(0),
             granted_by: None,
-            directory_group_id: None,
             last_login_at: None,
             decided,
             outcome: None,
@@ -195,9 +208,11 @@ mod tests {
         assert_eq!(action, "UPDATE");
         assert_eq!(old, json!({ "decision": null, "reason": null }));
         assert_eq!(new, json!({ "decision": "REVOKE", "reason": "Has left." }));
-        let assignment = item(None).assignment_id;
-        assert_eq!((&metadata["itemId"], &metadata["assignmentId"]), (&json!(assignment), &json!(assignment)));
-        assert_eq!(metadata["targetUserId"], json!(item(None).user_id));
+        let subject = item(None).subject;
+        let assignment = json!(subject.assignment());
+        assert_eq!((&metadata["itemId"], &metadata["assignmentId"]), (&assignment, &assignment));
+        assert_eq!(metadata["targetUserId"], json!(subject.user()));
+        assert_eq!(metadata.get("eligibilityId"), None);
 
         let progress = ReviewProgress::of(5, 2, 3);
         let after = review().closed(AccessReviewStatus::Completed, at(1), None);
@@ -212,6 +227,26 @@ mod tests {
         let (action, _, new, metadata) = recorded(AccessReviewChange::Cancel { before: review(), after, progress });
         assert_eq!((action.as_str(), new), ("UPDATE", json!({ "status": "CANCELLED" })));
         assert_eq!(metadata["counts"], json!({ "total": 5, "undecided": 0, "keep": 2, "revoke": 3 }));
+    }
+
+    #[test]
+    fn a_decision_about_an_eligibility_names_it_and_no_assignment() {
+        for (eligible, user) in
+            [(Eligible::User(id("user")), Some(json!(id::<UserId>("user")))), (Eligible::HoldersOf(id("held")), None)]
+        {
+            let about = |decided| AccessReviewItem {
+                subject: ReviewSubject::Eligibility { id: id("eligibility"), eligible },
+                ..item(decided)
+            };
+            let (decision, reason) = (ReviewDecision::Revoke, None);
+            let decided = Decided { decision, reason, decided_by: None, decided_at: at(1) };
+            let (before, after) = (about(None).into(), about(Some(decided)));
+            let organization = review().organization_id;
+            let (.., metadata) = recorded(AccessReviewChange::Decide { organization, before, after });
+            let eligibility = json!(id::<EligibilityId>("eligibility"));
+            assert_eq!((&metadata["itemId"], &metadata["eligibilityId"]), (&eligibility, &eligibility));
+            assert_eq!((metadata.get("targetUserId"), metadata.get("assignmentId")), (user.as_ref(), None));
+        }
     }
 
     #[test]

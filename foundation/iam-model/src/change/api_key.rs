@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use crate::access::{GrantedRights, ResourceScope, Until};
+use crate::access::{CoveredBy, GrantedRights, ResourceScope, Until};
 use crate::api_key::ApiKey;
 use crate::assignment::GrantOrganization;
 use crate::audit::{Record, ResourceType, action};
@@ -73,6 +73,9 @@ impl ApiKeyChange {
             permissions: key.permissions.as_ref().map_or_else(everything, Cow::Borrowed),
             scope: organization.map_or(ResourceScope::Tenant, ResourceScope::OfGrant),
             until: Until::Moment(key.expires_at),
+            covered_by: CoveredBy::Standing,
+            // No user asks by a key.
+            role: None,
         }]
     }
 

@@ -5,12 +5,21 @@ use crate::access::{GrantedRights, Until};
 use crate::assignment::{Assignment, Grant, RevokeReason};
 use crate::audit::{Record, ResourceType, action};
 use crate::clock::shown;
+use crate::id::UserId;
 
 /// A change of role assignments.
 #[derive(Clone, Debug)]
 pub enum AssignmentChange {
     /// Users get roles. Only the assignments are written.
     Create(Vec<Grant>),
+    /// An access request becomes effective: its user gets the role. The eligibility was covered when it was made, and
+    /// what was added to the role since, too. So it needs no escalation check. Only the assignment is written.
+    Activate {
+        /// The grant, with the mark of the request.
+        grant: Box<Grant>,
+        /// The users who have approved the request.
+        approved_by: Vec<UserId>,
+    },
     /// The expiries of assignments change, or the groups of directories that give them. Each assignment is there once.
     Update(Vec<ChangedAssignment>),
     /// Assignments end, all for the same reason.
@@ -35,6 +44,9 @@ impl AssignmentChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
             Self::Create(grants) => grants.iter().map(|grant| record(action::ROLE_ASSIGNED, grant)).collect(),
+            Self::Activate { grant, approved_by } => {
+                vec![record(action::ROLE_ASSIGNED, grant).with("approvedBy", json!(approved_by))]
+            }
             Self::Update(changed) => changed.iter().map(updated).collect(),
             Self::Revoke { grants, reason } => grants.iter().map(|grant| revoked(grant, *reason)).collect(),
         }
@@ -42,7 +54,7 @@ impl AssignmentChange {
 
     pub(crate) fn ended_versions(&self) -> Vec<&Grant> {
         match self {
-            Self::Create(_) => Vec::new(),
+            Self::Create(_) | Self::Activate { .. } => Vec::new(),
             Self::Update(changed) => changed.iter().map(|changed| &changed.grant).collect(),
             Self::Revoke { grants, .. } => grants.iter().collect(),
         }
@@ -50,9 +62,9 @@ impl AssignmentChange {
 
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
-            Self::Create(grants) => grants.iter().map(GrantedRights::of).collect(),
+            Self::Create(grants) => grants.iter().map(GrantedRights::of_new).collect(),
             Self::Update(changed) => changed.iter().filter_map(prolonged).collect(),
-            Self::Revoke { .. } => Vec::new(),
+            Self::Activate { .. } | Self::Revoke { .. } => Vec::new(),
         }
     }
 
@@ -61,6 +73,7 @@ impl AssignmentChange {
             Self::Create(grants) | Self::Revoke { grants, .. } => {
                 grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
             }
+            Self::Activate { grant, .. } => vec![grant.assignment.user_id.into()],
             Self::Update(changed) => changed.iter().map(|changed| changed.grant.assignment.user_id.into()).collect(),
         }
     }
@@ -76,7 +89,7 @@ fn audited(assignment: &Assignment) -> Value {
 fn prolonged(ChangedAssignment { grant, after }: &ChangedAssignment) -> Option<GrantedRights<'_>> {
     let until = Until::from(after.expires_at);
     let is_longer = until > grant.assignment.expires_at.into();
-    is_longer.then(|| GrantedRights { until, ..GrantedRights::of(grant) })
+    is_longer.then(|| GrantedRights { until, role: Some(grant.role.id), ..GrantedRights::of(grant) })
 }
 
 fn updated(ChangedAssignment { grant, after }: &ChangedAssignment) -> Record {
@@ -99,8 +112,12 @@ fn record(action: &'static str, Grant { assignment, role, .. }: &Grant) -> Recor
         .with("roleId", json!(assignment.role_id))
         .with("roleName", role.name.as_str())
         .with("organizationId", json!(assignment.organization_id));
-    match assignment.directory_group_id {
+    let record = match assignment.directory_group_id {
         Some(group) => record.with("directoryGroupId", json!(group)),
+        None => record,
+    };
+    match assignment.access_request_id {
+        Some(request) => record.with("accessRequestId", json!(request)),
         None => record,
     }
 }
@@ -112,12 +129,13 @@ fn of(action: &'static str, assignment: &Assignment) -> Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::CoveredBy;
     use crate::access::testing::{TestTree, at, id};
     use crate::audit::AuditEntry;
     use crate::audit::testing::author;
     use crate::change::{AuditBatch, Change};
     use crate::history::EndedVersion;
-    use crate::id::{DirectoryGroupId, IdGenerator, OrganizationId, TenantId};
+    use crate::id::{AccessRequestId, DirectoryGroupId, IdGenerator, OrganizationId, RoleId, TenantId};
     use crate::random::SystemRandom;
 
     fn given_by(group: Option<&str>) -> Grant {
@@ -152,6 +170,61 @@ mod tests {
             }
             assert_eq!(revoked.metadata["reason"], json!("DIRECTORY_GROUP"));
         }
+    }
+
+    #[test]
+    fn an_entry_names_the_access_request_and_who_has_approved_it() {
+        let mut grant = given_by(None);
+        grant.assignment.access_request_id = Some(id("request"));
+        let approved_by = vec![id::<UserId>("ada"), id("bob")];
+        let boxed = Box::new(grant.clone());
+        let activated = recorded(AssignmentChange::Activate { grant: boxed, approved_by: approved_by.clone() });
+        let assigned = recorded(AssignmentChange::Create(vec![grant.clone()]));
+        let reason = Some(RevokeReason::Ended);
+        let revoked = recorded(AssignmentChange::Revoke { grants: vec![grant.clone()], reason });
+        for entry in [&activated, &assigned, &revoked] {
+            assert_eq!(entry.metadata["accessRequestId"], json!(id::<AccessRequestId>("request")));
+        }
+        assert_eq!((&*activated.action, &activated.metadata["approvedBy"]), ("ROLE_ASSIGNED", &json!(approved_by)));
+        assert_eq!(assigned.metadata.get("approvedBy"), None);
+        assert_eq!(revoked.metadata["reason"], json!("ENDED"));
+        let activate = Change::from(AssignmentChange::Activate { grant: Box::new(grant), approved_by });
+        assert!(activate.ended_versions().is_empty());
+        assert_eq!(activate.invalidates(), [Uuid::from(id::<UserId>("user"))]);
+        let standing = recorded(AssignmentChange::Create(vec![given_by(None)]));
+        assert_eq!(standing.metadata.get("accessRequestId"), None);
+    }
+
+    #[test]
+    fn only_a_new_assignment_with_the_mark_of_an_elevation_is_covered_by_it() {
+        let mut grant = given_by(None);
+        let covered_by = |change: AssignmentChange| -> Vec<CoveredBy> {
+            change.granted_rights().iter().map(|granted| granted.covered_by).collect()
+        };
+        assert_eq!(covered_by(AssignmentChange::Create(vec![grant.clone()])), [CoveredBy::Standing]);
+        grant.assignment.access_request_id = Some(id("request"));
+        let (standing, elevation) = (given_by(None), CoveredBy::Elevation(id("request")));
+        let both = AssignmentChange::Create(vec![grant.clone(), standing]);
+        assert_eq!(covered_by(both), [elevation, CoveredBy::Standing]);
+        let after = Assignment { expires_at: Some(at(60)), ..grant.assignment.clone() };
+        let prolong = AssignmentChange::Update(vec![ChangedAssignment { grant: grant.clone(), after }]);
+        assert_eq!(covered_by(prolong), [CoveredBy::Standing]);
+        assert_eq!(covered_by(AssignmentChange::Activate { grant: Box::new(grant), approved_by: Vec::new() }), []);
+    }
+
+    #[test]
+    fn only_what_stands_makes_users_eligible_by_its_role() {
+        let mut grant = given_by(None);
+        let roles = |change: AssignmentChange| -> Vec<Option<RoleId>> {
+            change.granted_rights().iter().map(|granted| granted.role).collect()
+        };
+        let role = Some(grant.role.id);
+        assert_eq!(roles(AssignmentChange::Create(vec![grant.clone()])), [role]);
+        let after = Assignment { expires_at: Some(at(60)), ..grant.assignment.clone() };
+        let prolong = AssignmentChange::Update(vec![ChangedAssignment { grant: grant.clone(), after }]);
+        assert_eq!(roles(prolong), [role]);
+        grant.assignment.access_request_id = Some(id("request"));
+        assert_eq!(roles(AssignmentChange::Create(vec![grant])), [None]);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! What a user can change while it acts as another one (`docs/http-api.md#acting-as-another`).
 
 use crate::access::Until;
-use crate::change::{AccessReviewChange, AuditChange, ChallengeChange, Change, LinkChange, SessionChange, UserChange};
+use crate::change::{
+    AccessRequestChange, AccessRequestEvent, AccessReviewChange, AuditChange, ChallengeChange, Change, LinkChange,
+    SessionChange, UserChange,
+};
 use crate::clock::Timestamp;
 use crate::context::Author;
 use crate::error::Forbidden;
@@ -46,6 +49,7 @@ impl Change {
             Self::Link(change) => of_link(change),
             Self::Challenge(change) => of_challenge(change),
             Self::AccessReview(change) => of_access_review(change),
+            Self::AccessRequest(change) => of_access_request(change),
             // It is stored with another change, or with none.
             Self::Idempotency(_) => Rule::Always,
             Self::Tenant(_) | Self::Permission(_) | Self::Role(_) | Self::Organization(_) | Self::Mail(_) => {
@@ -62,7 +66,8 @@ impl Change {
             | Self::Identity(_)
             | Self::Directory(_)
             | Self::DirectoryUser(_)
-            | Self::DirectoryGroup(_) => Rule::Never,
+            | Self::DirectoryGroup(_)
+            | Self::Eligibility(_) => Rule::Never,
         }
     }
 }
@@ -133,5 +138,19 @@ fn of_access_review(change: &AccessReviewChange) -> Rule {
         | AccessReviewChange::Complete { .. }
         | AccessReviewChange::Cancel { .. }
         | AccessReviewChange::RemoveOldest { .. } => Rule::Never,
+    }
+}
+
+fn of_access_request(change: &AccessRequestChange) -> Rule {
+    match change {
+        AccessRequestChange::Create(_) => Rule::Never,
+        AccessRequestChange::Update { event, .. } => match event {
+            AccessRequestEvent::Approved | AccessRequestEvent::Denied | AccessRequestEvent::Started => Rule::Never,
+            // They follow, for instance, from the suspension of the user.
+            AccessRequestEvent::Cancelled(_) | AccessRequestEvent::Lapsed | AccessRequestEvent::Ended(_) => {
+                Rule::UnlessReadOnly
+            }
+        },
+        AccessRequestChange::RemoveOldest { .. } => Rule::UnlessReadOnly,
     }
 }

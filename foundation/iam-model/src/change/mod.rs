@@ -1,5 +1,6 @@
 //! All changes that can be written, by noun, with the audit records and the granted rights of each.
 
+mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
@@ -11,6 +12,7 @@ mod directory;
 mod directory_group;
 mod directory_user;
 mod domain;
+mod eligibility;
 mod factor;
 mod idempotency;
 mod identity;
@@ -30,6 +32,7 @@ mod webhook;
 #[cfg(test)]
 mod tests;
 
+pub use access_request::{AccessRequestChange, AccessRequestEvent};
 pub use access_review::AccessReviewChange;
 pub use api_key::ApiKeyChange;
 pub use assignment::{AssignmentChange, ChangedAssignment};
@@ -41,6 +44,7 @@ pub use directory::DirectoryChange;
 pub use directory_group::DirectoryGroupChange;
 pub use directory_user::DirectoryUserChange;
 pub use domain::DomainChange;
+pub use eligibility::EligibilityChange;
 pub use factor::FactorChange;
 pub use idempotency::IdempotencyChange;
 pub use identity::IdentityChange;
@@ -153,6 +157,10 @@ changes! {
     DirectoryUser(DirectoryUserChange),
     /// A change of the groups of directories.
     DirectoryGroup(DirectoryGroupChange),
+    /// A change of eligibilities.
+    Eligibility(EligibilityChange),
+    /// A change of access requests.
+    AccessRequest(AccessRequestChange),
 }
 
 impl Change {
@@ -191,7 +199,9 @@ impl Change {
             | Self::Identity(_)
             | Self::Directory(_)
             | Self::DirectoryUser(_)
-            | Self::DirectoryGroup(_) => Vec::new(),
+            | Self::DirectoryGroup(_)
+            | Self::Eligibility(_)
+            | Self::AccessRequest(_) => Vec::new(),
         }
     }
 
@@ -224,6 +234,8 @@ impl Change {
             Self::Directory(change) => change.granted_rights(),
             Self::DirectoryUser(change) => change.granted_rights(),
             Self::DirectoryGroup(change) => change.granted_rights(),
+            Self::Eligibility(change) => change.granted_rights(),
+            Self::AccessRequest(change) => change.granted_rights(),
         }
     }
 
@@ -238,7 +250,8 @@ impl Change {
             | Self::Invitation(_)
             | Self::IdentityProvider(_)
             | Self::Directory(_)
-            | Self::DirectoryGroup(_) => true,
+            | Self::DirectoryGroup(_)
+            | Self::Eligibility(_) => true,
             // Their services require a recent authentication of every caller who is not the owner.
             Self::Tenant(_) | Self::Credential(_) | Self::Factor(_) | Self::ApiKey(_) => false,
             // The rights of organizations are not tenant-wide.
@@ -255,7 +268,8 @@ impl Change {
             | Self::Webhook(_)
             | Self::AccessReview(_)
             | Self::Domain(_)
-            | Self::DirectoryUser(_) => false,
+            | Self::DirectoryUser(_)
+            | Self::AccessRequest(_) => false,
         };
         gives_rights && self.granted_rights(author, now).iter().any(|granted| granted.change_protections(now))
     }

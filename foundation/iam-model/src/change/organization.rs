@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use crate::access::{GrantedRights, HeldRole, ResourceScope};
+use crate::access::{CoveredBy, GrantedRights, HeldRole, ResourceScope};
 use crate::audit::{Record, ResourceType, action};
 use crate::id::OrganizationId;
 use crate::organization::{AffectedTree, Organization, Position};
@@ -75,6 +75,10 @@ impl ActivatedRoles {
                 permissions: Cow::Borrowed(&held.role.permissions),
                 scope,
                 until: held.until,
+                // They go on after an elevation, so none can cover them.
+                covered_by: CoveredBy::Standing,
+                // Whether a user holds it by an access request is not known here.
+                role: Some(held.role.id),
             })
         });
         Some(granted.collect())

@@ -20,8 +20,8 @@ pub enum RoleChange {
         before: Role,
         /// The role after the change.
         after: Role,
-        /// The latest time until which any user holds the role, or gets it by accepting an invitation. If no permission
-        /// is added, it has no effect and is [`Until::Forever`].
+        /// The latest time until which any user holds the role, or can get it, for instance by an invitation or by an
+        /// eligibility. If no permission is added, it has no effect and is [`Until::Forever`].
         held_until: Until,
     },
     /// A role that no user holds is deleted.
@@ -52,7 +52,9 @@ impl RoleChange {
 
     pub(crate) fn granted_rights<'a>(&'a self, now: Timestamp) -> Vec<GrantedRights<'a>> {
         // No user holds the role yet, so it gives nothing for any time. Each assignment of it has its own check.
-        let new = |role: &'a Role| GrantedRights::tenant_wide(Cow::Borrowed(&role.permissions), Until::Moment(now));
+        let new = |role: &'a Role| {
+            GrantedRights::tenant_wide(Cow::Borrowed(&role.permissions), Until::Moment(now)).for_no_time_by_all(now)
+        };
         match self {
             Self::CreateBuiltIn(roles) => roles.iter().map(new).collect(),
             Self::Create(role) => vec![new(role)],
@@ -61,7 +63,7 @@ impl RoleChange {
                 if added.is_empty() {
                     Vec::new()
                 } else {
-                    vec![GrantedRights::tenant_wide(Cow::Owned(added), *held_until)]
+                    vec![GrantedRights::tenant_wide(Cow::Owned(added), *held_until).for_no_time_by_all(now)]
                 }
             }
             Self::Delete(_) => Vec::new(),

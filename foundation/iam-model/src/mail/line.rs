@@ -17,7 +17,7 @@ use crate::validate::EmailKey;
 pub enum Lane {
     /// For persons who wait for a message, or must learn of a change.
     Urgent,
-    /// For invitations, of which a tenant can send many at once.
+    /// For invitations and messages that ask for access, of which a tenant can send many at once.
     Invitations,
 }
 
@@ -38,8 +38,12 @@ impl Lane {
             | MailKind::RecoveryCodeUsed
             | MailKind::ApiKeyCreated
             | MailKind::IdentityLinked
-            | MailKind::ImpersonationStarted => Self::Urgent,
-            MailKind::Invitation => Self::Invitations,
+            | MailKind::ImpersonationStarted
+            | MailKind::AccessApproved
+            | MailKind::AccessDenied
+            | MailKind::AccessActivated => Self::Urgent,
+            // Users who ask again and again must not keep the others from a new password.
+            MailKind::Invitation | MailKind::AccessRequested => Self::Invitations,
         }
     }
 

@@ -87,6 +87,14 @@ built_in! {
     IMPERSONATIONS_READ = "impersonations:read", "Reserved.";
     IMPERSONATIONS_UPDATE = "impersonations:update", "Reserved.";
     IMPERSONATIONS_DELETE = "impersonations:delete", "Reserved.";
+    ELIGIBILITIES_CREATE = "eligibilities:create", "Let users ask for roles, with all permissions of these oneself.";
+    ELIGIBILITIES_READ = "eligibilities:read", "See who may ask for which role.";
+    ELIGIBILITIES_UPDATE = "eligibilities:update", "Change who may ask for roles for how long, and who decides.";
+    ELIGIBILITIES_DELETE = "eligibilities:delete", "Remove the right of users to ask for roles.";
+    ACCESS_REQUESTS_CREATE = "access-requests:create", "Reserved: users ask by eligibilities.";
+    ACCESS_REQUESTS_READ = "access-requests:read", "See the access requests of other users.";
+    ACCESS_REQUESTS_UPDATE = "access-requests:update", "Decide about the access requests of other users, and cancel them.";
+    ACCESS_REQUESTS_DELETE = "access-requests:delete", "Reserved.";
 }
 
 impl Permission {
@@ -319,7 +327,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 16 * 4);
+        assert_eq!(names.len(), 18 * 4);
     }
 
     #[test]

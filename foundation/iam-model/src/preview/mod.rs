@@ -105,6 +105,10 @@ impl Effects {
                     self.given.entry(grant.assignment.user_id).or_default().push(grant.clone());
                 }
             }
+            AssignmentChange::Activate { grant, .. } => {
+                self.users.insert(grant.assignment.user_id);
+                self.given.entry(grant.assignment.user_id).or_default().push(Grant::clone(grant));
+            }
             AssignmentChange::Update(changed) => {
                 for ChangedAssignment { grant, after } in changed {
                     self.users.insert(grant.assignment.user_id);

@@ -46,6 +46,7 @@ fn grant(name: &str, role: &Arc<Role>, place: Option<OrganizationId>, expires: O
         created_at: at(0),
         created_by: None,
         directory_group_id: None,
+        access_request_id: None,
     };
     let organization = place.and_then(|id| tree.node(id)).map(GrantOrganization::from);
     Grant { assignment, role: Arc::clone(role), organization }

@@ -4,8 +4,9 @@ use macro_rules_attribute::apply;
 use crate::access::VisibleScope;
 use crate::access_review::{
     AccessReview, AccessReviewFilter, AccessReviewItem, ListedReviewItem, ReviewItemFilter, ReviewProgress,
+    ReviewSubject,
 };
-use crate::id::{AccessReviewId, AssignmentId, TenantId, UserId};
+use crate::id::{AccessReviewId, AccessReviewItemId, TenantId};
 use crate::page::{Page, PageRequest};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
@@ -35,8 +36,8 @@ pub trait AccessReviewStore {
         reviews: &[AccessReviewId],
     ) -> Result<Vec<(AccessReviewId, ReviewProgress)>, StoreError>;
 
-    /// Returns a page of the items of a review that pass the filter, by the identifier of the assignment, with the exact
-    /// number of all such items.
+    /// Returns a page of the items of a review that pass the filter, by their [identifiers](AccessReviewItem::id), with
+    /// the exact number of all such items.
     async fn access_review_items(
         &self,
         tenant: TenantId,
@@ -45,8 +46,7 @@ pub trait AccessReviewStore {
         page: PageRequest,
     ) -> Result<Page<ListedReviewItem>, StoreError>;
 
-    /// Returns all items of a review that pass the filter, by the identifier of the assignment. They are all read at the
-    /// same moment.
+    /// Returns all items of a review that pass the filter, by their identifiers. They are all read at the same moment.
     async fn all_access_review_items(
         &self,
         tenant: TenantId,
@@ -59,8 +59,9 @@ pub trait AccessReviewStore {
 #[apply(observed)]
 #[async_trait]
 pub trait AccessReviewTransaction {
-    /// Counts the assignments that a new review would freeze: those that it [is about](AccessReview::is_about), in its
-    /// organization or below, that have not expired when it begins. Counts no further than `limit`.
+    /// Counts the items that a new review would freeze: the assignments that it [is about](AccessReview::is_about) and
+    /// the eligibilities that it [is about](AccessReview::is_about_eligibility), in its organization or below, that
+    /// have not expired when it begins. Counts no further than `limit`.
     ///
     /// The number stays true while [`lock_tenant`](crate::store::TenantTransaction::lock_tenant) is held.
     async fn count_items_of(&mut self, review: &AccessReview, limit: u64) -> Result<u64, StoreError>;
@@ -72,15 +73,14 @@ pub trait AccessReviewTransaction {
     /// Returns the progress of a review.
     async fn progress_of(&mut self, review: AccessReviewId) -> Result<ReviewProgress, StoreError>;
 
-    /// Returns the assignments that are to be revoked when a review is completed, by their identifiers, with the users
-    /// who hold them.
-    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<(AssignmentId, UserId)>, StoreError>;
+    /// Returns what is to be revoked when a review is completed, by the identifiers of the items.
+    async fn items_to_revoke(&mut self, review: AccessReviewId) -> Result<Vec<ReviewSubject>, StoreError>;
 
     /// Returns an item of a review, and locks it until the unit of work ends. While it is locked, no other unit of work
     /// decides about it.
     async fn lock_access_review_item(
         &mut self,
         review: AccessReviewId,
-        id: AssignmentId,
+        id: AccessReviewItemId,
     ) -> Result<Option<AccessReviewItem>, StoreError>;
 }

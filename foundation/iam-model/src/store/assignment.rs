@@ -4,7 +4,7 @@ use macro_rules_attribute::apply;
 use crate::access::{HeldRole, Until, VisibleScope};
 use crate::assignment::{AssignmentFilter, Grant, GrantContext, ListedAssignment};
 use crate::clock::Timestamp;
-use crate::id::{AssignmentId, DirectoryId, OrganizationId, RoleId, TenantId, UserId};
+use crate::id::{AccessRequestId, AssignmentId, DirectoryId, OrganizationId, RoleId, TenantId, UserId};
 use crate::page::{Page, PageRequest};
 use crate::store::HolderQuery;
 use crate::store::observed::observed;
@@ -90,6 +90,8 @@ pub enum GrantQuery<'a> {
     At(&'a [GrantContext]),
     /// The assignments that groups of this directory give.
     OfDirectory(DirectoryId),
+    /// The assignments with the mark of one of these access requests: their elevations, and what was given by these.
+    OfAccessRequests(&'a [AccessRequestId]),
     /// The assignments that are expired at a moment, earliest expiry first.
     Expired {
         /// The moment.

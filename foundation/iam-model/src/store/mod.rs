@@ -5,6 +5,7 @@
 //! each method must do. `docs/custom-store.md` in the repository describes in which order to write a store, and the
 //! typical mistakes.
 
+mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
@@ -14,6 +15,7 @@ mod directory;
 mod directory_group;
 mod directory_user;
 mod domain;
+mod eligibility;
 mod factor;
 mod feed;
 mod history;
@@ -35,6 +37,7 @@ mod tenant;
 mod user;
 mod webhook;
 
+pub use access_request::{AccessRequestStore, AccessRequestTransaction};
 pub use access_review::{AccessReviewStore, AccessReviewTransaction};
 pub use api_key::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};
 pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
@@ -44,6 +47,7 @@ pub use directory::{DirectoryStore, DirectoryTransaction};
 pub use directory_group::{DirectoryGroupStore, DirectoryGroupTransaction};
 pub use directory_user::{DirectoryUserStore, DirectoryUserTransaction};
 pub use domain::{DomainStore, DomainTransaction};
+pub use eligibility::{EligibilityStore, EligibilityTransaction};
 pub use factor::{FactorStore, FactorTransaction};
 pub use feed::{ChangeFeed, FeedNotification};
 pub use history::{HistoryStore, HolderQuery};
@@ -108,6 +112,8 @@ pub trait Store:
     + DirectoryStore
     + DirectoryUserStore
     + DirectoryGroupStore
+    + EligibilityStore
+    + AccessRequestStore
     + Send
     + Sync
     + 'static
@@ -191,6 +197,8 @@ pub trait TransactionReads:
     + DirectoryTransaction
     + DirectoryUserTransaction
     + DirectoryGroupTransaction
+    + EligibilityTransaction
+    + AccessRequestTransaction
     + Send
 {
 }
@@ -219,6 +227,8 @@ impl<T> TransactionReads for T where
         + DirectoryTransaction
         + DirectoryUserTransaction
         + DirectoryGroupTransaction
+        + EligibilityTransaction
+        + AccessRequestTransaction
         + Send
 {
 }

@@ -5,7 +5,7 @@ mod assignment;
 mod impersonation;
 mod insider;
 mod organization;
-mod race;
+pub(crate) mod race;
 mod request;
 mod role;
 mod stranger;

@@ -25,11 +25,11 @@ on_every_store![
 ];
 
 /// The number of races in each test. The order in which two concurrent requests take effect is left to chance.
-const ROUNDS: usize = 6;
+pub(crate) const ROUNDS: usize = 6;
 
 /// Sends two requests concurrently, in alternating order. They should come from two users: requests of the same user
 /// may have to wait for each other anyway.
-async fn race(round: usize, one: Request<'_>, other: Request<'_>) -> (Response, Response) {
+pub(crate) async fn race(round: usize, one: Request<'_>, other: Request<'_>) -> (Response, Response) {
     if round.is_multiple_of(2) {
         join(one.send(), other.send()).await
     } else {
@@ -39,7 +39,7 @@ async fn race(round: usize, one: Request<'_>, other: Request<'_>) -> (Response, 
 }
 
 /// Checks that exactly one request succeeds, and that the other one is refused with one of its statuses.
-fn one_succeeds(one: &Response, other: &Response, refusals: [&[u16]; 2]) {
+pub(crate) fn one_succeeds(one: &Response, other: &Response, refusals: [&[u16]; 2]) {
     let succeeds = |answer: &Response| (200..300).contains(&answer.status());
     assert!(succeeds(one) != succeeds(other), "{} {}", one.text(), other.text());
     let refused = if succeeds(one) { (other, refusals[1]) } else { (one, refusals[0]) };

@@ -4,12 +4,14 @@
 //! The operations come from the OpenAPI document. So a new operation fails here until its entries are listed.
 
 mod access;
+mod access_request;
 mod access_review;
 mod account;
 mod api_key;
 mod audit;
 mod directory;
 mod domain;
+mod eligibility;
 mod factor;
 mod federation;
 mod identity_provider;
@@ -78,6 +80,14 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "PATCH /access-reviews/{id}/items/{itemId}" => access_review::decide(fixture).await,
         "POST /access-reviews/{id}/complete" => access_review::complete(fixture).await,
         "POST /access-reviews/{id}/cancel" => access_review::cancel(fixture).await,
+        "POST /eligibilities" => eligibility::create(fixture).await,
+        "PATCH /eligibilities/{id}" => eligibility::update(fixture).await,
+        "DELETE /eligibilities/{id}" => eligibility::delete(fixture).await,
+        "POST /access-requests" => access_request::create(fixture).await,
+        "POST /access-requests/{id}/approve" => access_request::approve(fixture).await,
+        "POST /access-requests/{id}/deny" => access_request::deny(fixture).await,
+        "POST /access-requests/{id}/cancel" => access_request::cancel(fixture).await,
+        "POST /access-requests/{id}/end" => access_request::end(fixture).await,
         "POST /users/{id}/logout-all" => session::logout_user(fixture).await,
         "DELETE /sessions/{id}" => session::terminate(fixture).await,
         "POST /users/{id}/impersonations" => session::impersonate(fixture).await,

@@ -14,7 +14,7 @@ in_memory_with_mail![only_some_changes_can_be_made_as_another_user, where_nothin
 
 /// What a user cannot do in the name of another one: what decides how a person logs in, what gives rights or takes
 /// them, what lets another program act or receive, and decisions.
-const REFUSED: [&str; 47] = [
+const REFUSED: [&str; 54] = [
     "POST /auth/password",
     "POST /auth/email",
     "POST /auth/step-up",
@@ -44,6 +44,13 @@ const REFUSED: [&str; 47] = [
     "PATCH /access-reviews/{id}/items/{itemId}",
     "POST /access-reviews/{id}/complete",
     "POST /access-reviews/{id}/cancel",
+    "POST /eligibilities",
+    "PATCH /eligibilities/{id}",
+    "DELETE /eligibilities/{id}",
+    "POST /access-requests",
+    "POST /access-requests/{id}/approve",
+    "POST /access-requests/{id}/deny",
+    "POST /access-requests/{id}/end",
     "POST /auth/identities/start",
     "DELETE /identities/{id}",
     "POST /domains",
@@ -100,9 +107,7 @@ async fn answers(app: &TestApp, members: &Value) -> Vec<(Operation, Response)> {
         }
         let mut fixture = Fixture::set(app, &operation).await;
         let bob = app.colleague_who_may(&fixture.administrator, &fresh_email(), &all).await;
-        if operation.path.starts_with("/auth/factors/") {
-            fixture.set_up_factor(app, &operation, &bob).await;
-        }
+        fixture.set_up_for(app, &operation, &bob).await;
         if operation.path.ends_with("/reactivate") {
             app.set_status(&fixture.administrator, &fixture.other.user, "SUSPENDED").await;
         }

@@ -6,6 +6,7 @@ use iam_model::store::GrantQuery;
 use iam_model::user::User;
 use iam_model::validate::Email;
 
+use crate::eligibility::with_sleeping;
 use crate::engine::UnitOfWork;
 use crate::link::end_links;
 use crate::user::{StatusMove, apply_with_consequences};
@@ -34,7 +35,8 @@ pub(super) async fn write_user(work: &mut UnitOfWork<'_>, before: User, after: U
     let grants = work.reads().grants(GrantQuery::OfUser(after.id)).await?;
     let status_move = StatusMove::between(before.status, after.status);
     let has_new_email = after.email != before.email;
-    let change = UserChange::Update { before, after: after.clone(), grants: Some(grants.clone()) };
+    let read = Some(with_sleeping(work, after.id, &grants).await?);
+    let change = UserChange::Update { before, after: after.clone(), grants: read };
     apply_with_consequences(work, change, after.id, &status_move, grants).await?;
     if has_new_email {
         // They were sent to the former address.

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use iam_core::directory::DirectoryGroup;
+use iam_core::eligibility::NewEligibility;
 use iam_core::organization::{OrganizationPatch, OrganizationStatus};
 use iam_core::page::{Page, PageRequest};
 use iam_core::preview::Direction;
@@ -13,7 +14,7 @@ use iam_core::version::Precondition;
 use iam_core::{Caller, Conflict, Error, Forbidden, RequestContext, Result, Rule, Unauthenticated};
 use serde_json::json;
 
-use crate::company::{Company, person};
+use crate::company::{Company, person, refused};
 use crate::group::{ACCOUNT, about, is_missing, is_uncovered, placed, tenant_wide};
 
 fn names_field(field: &str, result: &Result<DirectoryGroup>) -> bool {
@@ -152,6 +153,38 @@ async fn a_mapping_is_covered_by_the_account_of_the_directory() {
     let error = about("grants[0]", company.map(&staff, group, &[tenant_wide(reader)]).await);
     assert!(is_uncovered(&error), "{error:?}");
     assert_eq!(company.history(group).await, ["CREATE"]);
+}
+
+#[tokio::test]
+async fn what_holders_may_ask_for_is_covered_by_who_maps_and_by_the_account() {
+    let company = Company::new().await;
+    let staff = company.staff(&ACCOUNT).await;
+    let (grace, alan) = (company.member(&staff, "grace").await, company.member(&staff, "alan").await);
+    let group = company.group(&staff, "Sales", &[grace]).await;
+    let (held, asked_for) = (company.role(&["roles:read"]).await, company.role(&["audit-logs:read"]).await);
+    let of_holders = NewEligibility {
+        user: None,
+        held_role: Some(held),
+        max_seconds: Some(3_600),
+        approvals: Some(0),
+        ..NewEligibility::of_user(asked_for, grace)
+    };
+    company.iam.eligibilities().create(&company.ada, of_holders).await.unwrap();
+    let error = about("grants[0]", company.map(&staff, group, &[tenant_wide(held)]).await);
+    assert!(is_uncovered(&error), "{error:?}");
+    let end = company.iam.now() + TimeDelta::days(1);
+    let cover = company.by_hand(staff.account, tenant_wide(asked_for), Some(end)).await;
+    let mapper = ["directories:update", "role-assignments:create", "roles:read"];
+    let mapper = company.log_in(&company.user("mapper@example.com", &mapper).await).await;
+    let mapped =
+        company.iam.directories().set_grants(&mapper, staff.directory.id, group, vec![tenant_wide(held)]).await;
+    assert!(matches!(mapped, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{mapped:?}");
+    company.map(&staff, group, &[tenant_wide(held)]).await.unwrap();
+    // What begins in the last moment lasts for an hour.
+    assert_eq!(company.only(grace).await.expires_at, Some(end - TimeDelta::hours(1)));
+    company.iam.assignments().delete(&company.ada, cover).await.unwrap();
+    let error = refused(company.move_members(&staff, group, &[alan], &[]).await);
+    assert!(is_uncovered(&error), "{error:?}");
 }
 
 #[tokio::test]

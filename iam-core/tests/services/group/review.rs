@@ -26,7 +26,7 @@ impl Company {
         let reviews = self.iam.access_reviews();
         let review = reviews.create(&self.ada, self.new_review(grant)).await.unwrap().review.id;
         for item in reviews.all_items(&self.ada, review, None).await.unwrap() {
-            let id = item.item.assignment_id;
+            let id = item.item.subject.assignment().unwrap();
             let is_revoked = revoked.contains(&id);
             let decision = if is_revoked { ReviewDecision::Revoke } else { ReviewDecision::Keep };
             reviews.decide(&self.ada, review, id, NewDecision { decision, reason: None }).await.unwrap();
@@ -98,7 +98,7 @@ async fn a_review_finds_an_assignment_that_another_group_gives_now() {
     reviews.complete(&company.ada, review).await.unwrap();
     assert_eq!(company.held(grace).await, []);
     let item = reviews.all_items(&company.ada, review, None).await.unwrap().remove(0).item;
-    assert_eq!((item.directory_group_id, item.outcome), (Some(first), Some(ReviewOutcome::Revoked)));
+    assert_eq!((item.subject.directory_group(), item.outcome), (Some(first), Some(ReviewOutcome::Revoked)));
 }
 
 #[tokio::test]

@@ -134,12 +134,14 @@ impl World<'_> {
         let kept = kept.map(|role| self.role(role));
         for listed in reviews.all_items(&system, review, None).await? {
             let item = listed.item;
-            let known = &state.assignments[position(&names.assignments, &item.assignment_id)];
+            // No tenant of the model has eligibilities.
+            let assignment = item.subject.assignment().unwrap();
+            let known = &state.assignments[position(&names.assignments, &assignment)];
             let group = known.group.map(|group| names.groups[group]);
-            assert_eq!(item.directory_group_id, group, "{}{state}", self.story());
+            assert_eq!(item.subject.directory_group(), group, "{}{state}", self.story());
             let decision = if Some(item.role.id) == kept { ReviewDecision::Keep } else { ReviewDecision::Revoke };
             let decision = NewDecision { decision, reason: None };
-            reviews.decide(&system, review, item.assignment_id, decision).await?;
+            reviews.decide(&system, review, assignment, decision).await?;
         }
         let completed = reviews.complete(caller, review).await;
         if completed.is_err() {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::access_request::tests::request;
 use crate::audit::AuditEntry;
 use crate::context::Impersonator;
 use crate::error::Forbidden;
@@ -43,6 +44,8 @@ fn a_user_who_acts_as_another_changes_nothing_of_who_that_one_is_and_gives_no_ri
         let permissions = ["users:*".parse().unwrap()].into_iter().collect();
         RoleChange::Update { after: Role { permissions, ..before.clone() }, before, held_until }.into()
     };
+    let of_request =
+        |event| AccessRequestChange::Update { before: request().into(), after: request().into(), event }.into();
     let event = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
     let (can, never) = ((true, false), (false, false));
     let cases: Vec<(&str, Change, (bool, bool))> = vec![
@@ -54,6 +57,11 @@ fn a_user_who_acts_as_another_changes_nothing_of_who_that_one_is_and_gives_no_ri
         ("more of a role that no user holds", role(Until::Moment(at(NOW))), can),
         ("more of a role that a user holds", role(Until::Forever), never),
         ("a role assignment", AssignmentChange::Create(Vec::new()).into(), never),
+        ("an eligibility", EligibilityChange::Delete { eligibilities: Vec::new(), reason: None }.into(), never),
+        ("an access request", AccessRequestChange::Create(Box::new(request())).into(), never),
+        ("an approval", of_request(AccessRequestEvent::Approved), never),
+        ("a denial", of_request(AccessRequestEvent::Denied), never),
+        ("the end of a request with its user", of_request(AccessRequestEvent::Cancelled(None)), can),
         ("a password", CredentialChange::Rehash { user: id("user"), password: "hash".into() }.into(), never),
         ("a factor", FactorChange::Confirm(factor()).into(), never),
         ("a proof", ChallengeChange::Issue(challenge()).into(), never),

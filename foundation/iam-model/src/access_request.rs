@@ -1,0 +1,653 @@
+//! Access requests: users ask for a role for a time, and others agree (`docs/access-requests.md#requests`).
+//!
+//! What a request gives is its *elevation*: an assignment with the mark of the request. Everything that is given by the
+//! rights of the elevation has the same mark, and ends with it.
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::access::VisibleScope;
+use crate::clock::{Timestamp, shown};
+use crate::eligibility::Eligibility;
+use crate::id::{AccessRequestId, AssignmentId, EligibilityId, OrganizationId, RoleId, TenantId, UserId};
+use crate::organization::OrganizationSummary;
+use crate::role::RoleSummary;
+use crate::user::UserSummary;
+use crate::validate::Description;
+use crate::version::Version;
+
+/// How long a request waits for its approvals: 72 hours.
+pub const LAPSE: TimeDelta = TimeDelta::hours(72);
+
+/// How far the wanted start can be in the future: 30 days.
+pub const MAX_DELAY: TimeDelta = TimeDelta::days(30);
+
+/// For how many seconds a user asks at least.
+pub const MIN_SECONDS: u32 = 60;
+
+/// The maximum length of [`ticket`](AccessRequest::ticket), in characters.
+pub const MAX_TICKET: usize = 200;
+
+/// How many requests of one user are open at most.
+pub const MAX_OPEN: u64 = 20;
+
+/// How many assignments the elevation of a request gives at most. They all end with it, in one transaction.
+pub const MAX_GIVEN: usize = 1_000;
+
+/// How many closed requests of one user are kept. The audit log keeps all of them.
+pub const KEPT_CLOSED: u32 = 100;
+
+/// A user asks for the role of an eligibility.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessRequest {
+    /// Identifies the request.
+    pub id: AccessRequestId,
+    /// The tenant.
+    pub tenant_id: TenantId,
+    /// The eligibility by which the user asks. It may be gone since.
+    pub eligibility_id: EligibilityId,
+    /// The role of the eligibility.
+    pub role_id: RoleId,
+    /// The place of the eligibility; `None` for tenant-wide.
+    pub organization_id: Option<OrganizationId>,
+    /// The user who asks.
+    pub requested_by: UserId,
+    /// Why, in its own words: 1–500 characters.
+    pub reason: Description,
+    /// What another system calls the reason: at most [`MAX_TICKET`] characters.
+    pub ticket: Option<Description>,
+    /// For how many seconds the user asks.
+    pub seconds: u32,
+    /// How many others have to approve, as the eligibility said when the user asked.
+    pub approvals_needed: u8,
+    /// The role of those who decide, as the eligibility said when the user asked. `None` for the holders of
+    /// `access-requests:update`.
+    pub approver_role_id: Option<RoleId>,
+    /// The last decision of each user, oldest first. Not all of them [count](AccessDecision::counts_for).
+    pub decisions: Vec<AccessDecision>,
+    /// The status, as it is stored; see [`status_at`](Self::status_at).
+    pub status: AccessRequestStatus,
+    /// The assignment of the elevation; `None` before it begins. It may have ended since.
+    pub assignment_id: Option<AssignmentId>,
+    /// PENDING: when it is to begin at the earliest; `None` for the last approval. Afterwards: when it begins.
+    pub starts_at: Option<Timestamp>,
+    /// When it ends at the latest; `None` as long as approvals are missing.
+    pub ends_at: Option<Timestamp>,
+    /// Until when the approvals must be there.
+    pub lapses_at: Timestamp,
+    /// When the user asked.
+    pub created_at: Timestamp,
+    /// When it was closed; `None` while it is open.
+    pub closed_at: Option<Timestamp>,
+    /// The user who closed it; `None` while it is open, and for trusted code.
+    pub closed_by: Option<UserId>,
+    /// The version of the row.
+    pub version: Version,
+}
+
+/// A decision about a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessDecision {
+    /// The user who decided.
+    pub user_id: UserId,
+    /// The decision.
+    pub decision: AccessVerdict,
+    /// The reason, for people.
+    pub reason: Option<Description>,
+    /// When.
+    pub at: Timestamp,
+    /// The version that the role of the request had; `None` if the role was gone.
+    pub role_version: Option<Version>,
+}
+
+impl AccessDecision {
+    /// Whether it counts while the role of the request has this version; `None` for one that is gone. What a user
+    /// approved before the role changed is not what the role permits now.
+    #[must_use]
+    pub fn counts_for(&self, role: Option<Version>) -> bool {
+        role.is_some() && self.role_version == role
+    }
+}
+
+/// What a user decides about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessVerdict {
+    /// The user agrees.
+    Approve,
+    /// The user refuses, which ends the request.
+    Deny,
+}
+
+text_enum! { AccessVerdict { Approve = "APPROVE", Deny = "DENY" } }
+
+/// The status of a request. The first three are open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessRequestStatus {
+    /// Approvals are missing.
+    Pending,
+    /// It is approved, and begins later.
+    Approved,
+    /// The user holds the role.
+    Active,
+    /// The user has held the role.
+    Ended,
+    /// It was refused.
+    Denied,
+    /// It was taken back, or what it needs was gone.
+    Cancelled,
+    /// The approvals did not come in time, or the approved time passed before it could begin.
+    Lapsed,
+}
+
+text_enum! {
+    AccessRequestStatus {
+        Pending = "PENDING",
+        Approved = "APPROVED",
+        Active = "ACTIVE",
+        Ended = "ENDED",
+        Denied = "DENIED",
+        Cancelled = "CANCELLED",
+        Lapsed = "LAPSED",
+    }
+}
+
+impl AccessRequestStatus {
+    /// Whether a request with this status is open.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Approved | Self::Active)
+    }
+}
+
+/// Why a request was cancelled, if no person did it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CancelCause {
+    /// The eligibility is gone, has expired or was narrowed, or its role cannot be held there any more, or has changed
+    /// since the approvals.
+    Outdated,
+    /// The user is not eligible any more.
+    NotEligible,
+    /// The user holds the role there by other means.
+    RoleHeld,
+    /// The user was suspended.
+    UserSuspended,
+    /// The user was deleted.
+    UserDeleted,
+}
+
+text_enum! {
+    CancelCause {
+        Outdated = "OUTDATED",
+        NotEligible = "NOT_ELIGIBLE",
+        RoleHeld = "ROLE_HELD",
+        UserSuspended = "USER_SUSPENDED",
+        UserDeleted = "USER_DELETED",
+    }
+}
+
+impl AccessRequest {
+    /// Returns the status at a moment, whether or not it is written yet: a request lapses and an elevation ends at
+    /// their instant.
+    #[must_use]
+    pub fn status_at(&self, now: Timestamp) -> AccessRequestStatus {
+        let has_ended = || self.ends_at.is_some_and(|end| end <= now);
+        match self.status {
+            AccessRequestStatus::Pending if self.lapses_at <= now => AccessRequestStatus::Lapsed,
+            AccessRequestStatus::Approved if has_ended() => AccessRequestStatus::Lapsed,
+            AccessRequestStatus::Active if has_ended() => AccessRequestStatus::Ended,
+            status => status,
+        }
+    }
+
+    /// Returns the request as callers see it at a moment.
+    #[must_use]
+    pub fn seen_at(self, now: Timestamp) -> Self {
+        Self { status: self.status_at(now), ..self }
+    }
+
+    /// Whether the request is PENDING, APPROVED or ACTIVE at a moment.
+    #[must_use]
+    pub fn is_open_at(&self, now: Timestamp) -> bool {
+        self.status_at(now).is_open()
+    }
+
+    /// Returns when the stored status is to change by itself: a PENDING request lapses, an APPROVED one begins, and an
+    /// ACTIVE one ends. `None` for a closed one.
+    #[must_use]
+    pub fn due_at(&self) -> Option<Timestamp> {
+        match self.status {
+            AccessRequestStatus::Pending => Some(self.lapses_at),
+            AccessRequestStatus::Approved => self.starts_at,
+            AccessRequestStatus::Active => self.ends_at,
+            AccessRequestStatus::Ended
+            | AccessRequestStatus::Denied
+            | AccessRequestStatus::Cancelled
+            | AccessRequestStatus::Lapsed => None,
+        }
+    }
+
+    /// Whether an eligibility, as it is at a moment, still allows what the user asked for: it has not expired, and was
+    /// not narrowed below that.
+    #[must_use]
+    pub fn is_allowed_by(&self, eligibility: &Eligibility, now: Timestamp) -> bool {
+        eligibility.id == self.eligibility_id
+            && eligibility.is_live(now)
+            && eligibility.max_seconds >= self.seconds
+            && eligibility.approvals <= self.approvals_needed
+            && eligibility.approver_role_id == self.approver_role_id
+    }
+
+    /// Whether a user has decided about it, by a decision that counts while its role has this version.
+    #[must_use]
+    pub fn is_decided_by(&self, user: UserId, role: Option<Version>) -> bool {
+        self.decisions.iter().any(|decision| decision.user_id == user && decision.counts_for(role))
+    }
+
+    /// The users whose approvals count while its role has this version, in the order of their decisions.
+    pub fn approvers(&self, role: Option<Version>) -> impl Iterator<Item = UserId> {
+        let approves =
+            move |decision: &&AccessDecision| decision.decision == AccessVerdict::Approve && decision.counts_for(role);
+        self.decisions.iter().filter(approves).map(|approval| approval.user_id)
+    }
+
+    /// Whether it has all approvals, by decisions that count while its role has this version.
+    #[must_use]
+    pub fn has_approvals(&self, role: Option<Version>) -> bool {
+        self.approvers(role).count() >= usize::from(self.approvals_needed)
+    }
+
+    /// Returns the request with one more decision. It takes the place of an earlier one by the same user, which was
+    /// about another version of the role: so the decisions stay few, however often the role changes.
+    #[must_use]
+    pub fn with_decision(&self, decision: AccessDecision) -> Self {
+        let mut after = self.clone();
+        after.decisions.retain(|earlier| earlier.user_id != decision.user_id);
+        after.decisions.push(decision);
+        after
+    }
+
+    /// Returns the request as it is after the last approval, which comes at a moment: APPROVED. The time of the
+    /// elevation runs from then, or from the wanted start if that is later, and not beyond the end of the eligibility.
+    #[must_use]
+    pub fn approved(&self, now: Timestamp, eligibility: &Eligibility) -> Self {
+        let start = self.starts_at.map_or(now, |wanted| wanted.max(now));
+        let end = start + TimeDelta::seconds(self.seconds.into());
+        let end = eligibility.expires_at.map_or(end, |expiry| expiry.min(end));
+        Self { status: AccessRequestStatus::Approved, starts_at: Some(start), ends_at: Some(end), ..self.clone() }
+    }
+
+    /// Returns the request whose elevation has begun by this assignment.
+    #[must_use]
+    pub fn active(&self, assignment: AssignmentId) -> Self {
+        Self { status: AccessRequestStatus::Active, assignment_id: Some(assignment), ..self.clone() }
+    }
+
+    /// Returns the request after it was closed with a status at a moment.
+    #[must_use]
+    pub fn closed(&self, status: AccessRequestStatus, at: Timestamp, by: Option<UserId>) -> Self {
+        Self { status, closed_at: Some(at), closed_by: by, ..self.clone() }
+    }
+
+    /// Returns the request after one change of other fields. The store raises the version by the same step.
+    #[must_use]
+    pub fn changed(self) -> Self {
+        Self { version: self.version.next(), ..self }
+    }
+
+    /// Returns the version of the request with that of its role: a decision is about what the role permits.
+    #[must_use]
+    pub fn version_with_role(&self, role: Version) -> Version {
+        self.version.with_part(role)
+    }
+
+    /// Returns the fields that the audit log records.
+    pub(crate) fn audited(&self) -> Value {
+        json!({
+            "eligibilityId": self.eligibility_id,
+            "roleId": self.role_id,
+            "organizationId": self.organization_id,
+            "seconds": self.seconds,
+            "approvalsNeeded": self.approvals_needed,
+            "approverRoleId": self.approver_role_id,
+            "status": self.status.as_str(),
+            "assignmentId": self.assignment_id,
+            "startsAt": self.starts_at.map(shown),
+            "endsAt": self.ends_at.map(shown),
+            "lapsesAt": shown(self.lapses_at),
+        })
+    }
+}
+
+/// A request with the names of what it is about, and the version that decisions expect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedAccessRequest {
+    /// The request, with the status of the moment.
+    pub request: AccessRequest,
+    /// The user who asks.
+    pub user: UserSummary,
+    /// The role; `None` if it is gone.
+    pub role: Option<RoleSummary>,
+    /// The organization, if it is not tenant-wide.
+    pub organization: Option<OrganizationSummary>,
+    /// The version of the role, for which decisions [count](AccessDecision::counts_for); `None` if it is gone.
+    pub role_version: Option<Version>,
+    /// The version of the request, with that of its role.
+    pub version: Version,
+}
+
+/// Which requests a list shows, at a moment. Every part that is set must match.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AccessRequestFilter {
+    /// Requests that have this status at the moment.
+    pub status: Option<AccessRequestStatus>,
+    /// Requests of this user.
+    pub user: Option<UserId>,
+    /// Requests for this role.
+    pub role: Option<RoleId>,
+    /// Requests for exactly this organization.
+    pub organization: Option<OrganizationId>,
+    /// Only requests about which the user of the [scope](AccessRequestScope::user) can decide: that are PENDING at the
+    /// moment, in one of the places in which it [decides](AccessRequestScope::deciding), neither of that user nor
+    /// decided by it since their role has changed last.
+    pub to_decide: bool,
+}
+
+/// Which requests a caller sees: those to which one of these parts applies.
+#[derive(Clone, Debug, Default)]
+pub struct AccessRequestScope {
+    /// The requests of this user: the caller, in a session.
+    pub user: Option<UserId>,
+    /// The requests in this visible scope, that of `access-requests:read`.
+    pub read: Option<VisibleScope>,
+    /// The requests about which the user decides.
+    pub deciding: Vec<ApproverPlace>,
+}
+
+/// A role by whose assignment a user decides about requests, in an organization and below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ApproverPlace {
+    /// About the requests with this approver role; `None` for those without one.
+    pub role: Option<RoleId>,
+    /// In this organization and below it; `None` for all organizations and tenant-wide.
+    pub organization: Option<OrganizationId>,
+}
+
+impl AccessRequestScope {
+    /// Whether the user decides about requests like this one, apart from its status and its decisions; for stores that
+    /// filter in memory. `is_within` tells whether an organization is another one or below it.
+    pub fn decides(&self, request: &AccessRequest, is_within: impl Fn(OrganizationId, OrganizationId) -> bool) -> bool {
+        self.deciding.iter().any(|place| {
+            let is_there = |above| request.organization_id.is_some_and(|below| is_within(below, above));
+            place.role == request.approver_role_id && place.organization.is_none_or(is_there)
+        })
+    }
+
+    /// Whether a request is in the scope; for stores that filter in memory. `is_within` is that of
+    /// [`decides`](Self::decides).
+    pub fn shows(&self, request: &AccessRequest, is_within: impl Fn(OrganizationId, OrganizationId) -> bool) -> bool {
+        let is_read = match &self.read {
+            None => false,
+            Some(VisibleScope::Tenant) => true,
+            Some(VisibleScope::Organizations(covered)) => {
+                request.organization_id.is_some_and(|below| covered.iter().any(|above| is_within(below, *above)))
+            }
+        };
+        self.user == Some(request.requested_by) || is_read || self.decides(request, is_within)
+    }
+}
+
+impl AccessRequestFilter {
+    /// Whether a request passes at a moment; for stores that filter in memory. `role` is the version of its role; `None`
+    /// if the role is gone. `is_within` is that of [`AccessRequestScope::decides`].
+    pub fn matches(
+        &self,
+        request: &AccessRequest,
+        role: Option<Version>,
+        scope: &AccessRequestScope,
+        is_within: impl Fn(OrganizationId, OrganizationId) -> bool,
+        now: Timestamp,
+    ) -> bool {
+        let status = request.status_at(now);
+        let is_undecided = |user: UserId| request.requested_by != user && !request.is_decided_by(user, role);
+        let can_decide = || {
+            status == AccessRequestStatus::Pending
+                && scope.user.is_some_and(is_undecided)
+                && scope.decides(request, is_within)
+        };
+        self.status.is_none_or(|wanted| wanted == status)
+            && self.user.is_none_or(|user| user == request.requested_by)
+            && self.role.is_none_or(|role| role == request.role_id)
+            && self.organization.is_none_or(|wanted| request.organization_id == Some(wanted))
+            && (!self.to_decide || can_decide())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::access::testing::{TestTree, at, id};
+    use crate::eligibility::tests::eligibility;
+    use AccessRequestStatus::{Active, Approved, Cancelled, Denied, Ended, Lapsed, Pending};
+
+    /// A user asks by [`eligibility`] for a minute, until second 50 for an approval.
+    pub(crate) fn request() -> AccessRequest {
+        AccessRequest {
+            id: id("request"),
+            tenant_id: TenantId::NONE,
+            eligibility_id: eligibility().id,
+            role_id: eligibility().role_id,
+            organization_id: eligibility().organization_id,
+            requested_by: id("user"),
+            reason: "The disk is full.".parse().unwrap(),
+            ticket: Some("OPS-7".parse().unwrap()),
+            seconds: 60,
+            approvals_needed: 1,
+            approver_role_id: None,
+            decisions: Vec::new(),
+            status: Pending,
+            assignment_id: None,
+            starts_at: None,
+            ends_at: None,
+            lapses_at: at(50),
+            created_at: at(0),
+            closed_at: None,
+            closed_by: None,
+            version: Version::FIRST,
+        }
+    }
+
+    pub(crate) fn decision(user: &str, decision: AccessVerdict) -> AccessDecision {
+        AccessDecision { user_id: id(user), decision, reason: None, at: at(1), role_version: Some(Version::FIRST) }
+    }
+
+    #[test]
+    fn a_request_lapses_and_ends_at_its_instant() {
+        let with = |status, starts, ends: Option<i64>| AccessRequest {
+            status,
+            starts_at: Some(at(starts)),
+            ends_at: ends.map(at),
+            ..request()
+        };
+        for (request, moment, expected) in [
+            (with(Pending, 10, None), 49, Pending),
+            (with(Pending, 10, None), 50, Lapsed),
+            // A request whose start is near does not wait for its approval for less time.
+            (with(Pending, 10, None), 20, Pending),
+            (with(Approved, 60, Some(70)), 60, Approved),
+            (with(Approved, 60, Some(70)), 70, Lapsed),
+            (with(Active, 60, Some(70)), 69, Active),
+            (with(Active, 60, Some(70)), 70, Ended),
+            (with(Denied, 60, Some(70)), 70, Denied),
+            (with(Cancelled, 60, Some(70)), 70, Cancelled),
+        ] {
+            assert_eq!(request.status_at(at(moment)), expected, "{moment}");
+            assert_eq!(request.is_open_at(at(moment)), expected.is_open());
+            assert_eq!(request.clone().seen_at(at(moment)).status, expected);
+        }
+        let due = |request: AccessRequest| request.due_at();
+        assert_eq!(due(with(Pending, 10, None)), Some(at(50)));
+        assert_eq!(due(with(Approved, 60, Some(70))), Some(at(60)));
+        assert_eq!(due(with(Active, 60, Some(70))), Some(at(70)));
+        for closed in [Ended, Denied, Cancelled, Lapsed] {
+            assert_eq!(due(with(closed, 60, Some(70))), None);
+        }
+    }
+
+    #[test]
+    fn time_runs_from_the_last_approval_or_from_the_wanted_start_and_not_beyond_the_eligibility() {
+        for (seconds, wanted, expiry, expected) in [
+            (60, None, None, (10, 70)),
+            (60, Some(5), None, (10, 70)),
+            (60, Some(30), None, (30, 90)),
+            (60, None, Some(100), (10, 70)),
+            (600, None, Some(100), (10, 100)),
+            (60, Some(80), Some(100), (80, 100)),
+        ] {
+            let request = AccessRequest { seconds, starts_at: wanted.map(at), ..request() };
+            let eligibility = Eligibility { expires_at: expiry.map(at), ..eligibility() };
+            let approved = request.approved(at(10), &eligibility);
+            assert_eq!(approved.status, Approved);
+            assert_eq!((approved.starts_at, approved.ends_at), (Some(at(expected.0)), Some(at(expected.1))));
+        }
+    }
+
+    #[test]
+    fn a_narrowed_eligibility_does_not_allow_the_request_any_more() {
+        let allows = |change: fn(&mut Eligibility)| {
+            let mut eligibility = eligibility();
+            change(&mut eligibility);
+            request().is_allowed_by(&eligibility, at(10))
+        };
+        assert!(allows(|_| {}));
+        assert!(allows(|now| now.max_seconds = 60) && !allows(|now| now.max_seconds = 59));
+        assert!(allows(|now| now.approvals = 0) && !allows(|now| now.approvals = 2));
+        assert!(!allows(|now| now.approver_role_id = Some(id("approver"))));
+        assert!(!allows(|now| now.expires_at = Some(at(10))) && allows(|now| now.expires_at = None));
+        assert!(!allows(|now| now.id = id("other")));
+    }
+
+    #[test]
+    fn only_approvals_count_and_each_user_decides_once() {
+        let (two, role) = (AccessRequest { approvals_needed: 2, ..request() }, Some(Version::FIRST));
+        let one = two.with_decision(decision("ada", AccessVerdict::Approve));
+        assert!(!one.has_approvals(role) && one.is_decided_by(id("ada"), role) && !one.is_decided_by(id("bob"), role));
+        let denied = one.with_decision(decision("bob", AccessVerdict::Deny));
+        assert!(!denied.has_approvals(role) && denied.is_decided_by(id("bob"), role));
+        let both = one.with_decision(decision("bob", AccessVerdict::Approve));
+        assert!(both.has_approvals(role));
+        assert_eq!(both.approvers(role).collect::<Vec<UserId>>(), [id("ada"), id("bob")]);
+        assert!(AccessRequest { approvals_needed: 0, ..request() }.has_approvals(role));
+    }
+
+    #[test]
+    fn an_approval_counts_only_while_the_role_has_the_same_version() {
+        let (first, second) = (Some(Version::FIRST), Some(Version::FIRST.next()));
+        let by = |user, role_version| AccessDecision { role_version, ..decision(user, AccessVerdict::Approve) };
+        let two = AccessRequest { approvals_needed: 2, ..request() };
+        let both = two.with_decision(by("ada", first)).with_decision(by("bob", first));
+        assert!(both.has_approvals(first) && !both.has_approvals(second) && !both.is_decided_by(id("ada"), second));
+        let mixed = two.with_decision(by("ada", first)).with_decision(by("bob", second));
+        assert!(!mixed.has_approvals(first) && !mixed.has_approvals(second));
+        assert_eq!(mixed.approvers(second).collect::<Vec<UserId>>(), [id("bob")]);
+        // The same user approves again.
+        let again = mixed.with_decision(by("ada", second));
+        assert!(again.has_approvals(second) && !again.has_approvals(first));
+        assert_eq!(again.approvers(second).collect::<Vec<UserId>>(), [id("bob"), id("ada")]);
+        assert_eq!(again.decisions.len(), 2);
+        // For a role that is gone, none counts.
+        let gone = two.with_decision(by("ada", None)).with_decision(by("bob", None));
+        assert!(!gone.has_approvals(None) && !gone.is_decided_by(id("ada"), None) && !both.has_approvals(None));
+    }
+
+    #[test]
+    fn the_version_of_a_request_changes_with_its_role() {
+        let request = AccessRequest { version: Version::from(3), ..request() };
+        let shown = |role: i64| request.version_with_role(Version::from(role)).to_string();
+        assert_eq!((shown(1), shown(2)), ("3-1".to_owned(), "3-2".to_owned()));
+        assert_eq!(request.clone().changed().version_with_role(Version::from(1)).to_string(), "4-1");
+    }
+
+    fn within(tree: &TestTree) -> impl Fn(OrganizationId, OrganizationId) -> bool + Copy {
+        move |below, above| tree.hierarchy.node(below).is_some_and(|node| node.lineage().any(|id| id == above))
+    }
+
+    #[test]
+    fn a_scope_shows_the_own_requests_those_to_read_and_those_to_decide() {
+        let tree = TestTree::new();
+        let place = |role: Option<&str>, organization: Option<&str>| ApproverPlace {
+            role: role.map(id),
+            organization: organization.map(id),
+        };
+        let scope = |user: &str, read: Option<VisibleScope>, deciding: &[ApproverPlace]| AccessRequestScope {
+            user: Some(id(user)),
+            read,
+            deciding: deciding.to_vec(),
+        };
+        let organizations = |name: &str| Some(VisibleScope::Organizations(vec![id(name)]));
+        let in_branch = request();
+        let by_role = AccessRequest { approver_role_id: Some(id("approver")), ..request() };
+        let tenant_wide = AccessRequest { organization_id: None, ..request() };
+        for (scope, expected) in [
+            (scope("user", None, &[]), [true, true, true]),
+            (scope("other", None, &[]), [false, false, false]),
+            (scope("other", Some(VisibleScope::Tenant), &[]), [true, true, true]),
+            (scope("other", organizations("root"), &[]), [true, true, false]),
+            (scope("other", organizations("team"), &[]), [false, false, false]),
+            (scope("other", None, &[place(None, None)]), [true, false, true]),
+            (scope("other", None, &[place(None, Some("branch"))]), [true, false, false]),
+            (scope("other", None, &[place(None, Some("team"))]), [false, false, false]),
+            (scope("other", None, &[place(Some("approver"), Some("root"))]), [false, true, false]),
+            (scope("other", None, &[place(Some("another"), None)]), [false, false, false]),
+        ] {
+            let shown = [&in_branch, &by_role, &tenant_wide].map(|request| scope.shows(request, within(&tree)));
+            assert_eq!(shown, expected, "{scope:?}");
+        }
+    }
+
+    #[test]
+    fn only_pending_requests_of_others_are_to_be_decided_once() {
+        let tree = TestTree::new();
+        let place = ApproverPlace { role: None, organization: Some(id("root")) };
+        let scope = |user: &str| AccessRequestScope { user: Some(id(user)), read: None, deciding: vec![place] };
+        let filter = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
+        let decided = request().with_decision(decision("ada", AccessVerdict::Approve));
+        let approved = AccessRequest { status: Approved, ..request() };
+        let role = Some(Version::FIRST);
+        for (user, request, role, moment, expected) in [
+            ("ada", &request(), role, 10, true),
+            ("ada", &request(), role, 50, false),
+            ("user", &request(), role, 10, false),
+            ("ada", &decided, role, 10, false),
+            ("ada", &decided, Some(Version::FIRST.next()), 10, true),
+            ("ada", &decided, None, 10, true),
+            ("bob", &decided, role, 10, true),
+            ("ada", &approved, role, 10, false),
+        ] {
+            let found = filter.matches(request, role, &scope(user), within(&tree), at(moment));
+            assert_eq!(found, expected, "{user} {role:?} {moment}");
+        }
+        let without_user = AccessRequestScope { user: None, ..scope("ada") };
+        assert!(!filter.matches(&request(), role, &without_user, within(&tree), at(10)));
+    }
+
+    #[test]
+    fn a_filter_compares_the_status_of_the_moment() {
+        let tree = TestTree::new();
+        let matches = |filter: AccessRequestFilter, moment| {
+            filter.matches(&request(), None, &AccessRequestScope::default(), within(&tree), at(moment))
+        };
+        let none = AccessRequestFilter::default;
+        assert!(matches(AccessRequestFilter { status: Some(Pending), ..none() }, 49));
+        assert!(matches(AccessRequestFilter { status: Some(Lapsed), ..none() }, 50));
+        assert!(!matches(AccessRequestFilter { status: Some(Pending), ..none() }, 50));
+        assert!(matches(AccessRequestFilter { user: Some(id("user")), ..none() }, 0));
+        assert!(!matches(AccessRequestFilter { user: Some(id("other")), ..none() }, 0));
+        assert!(!matches(AccessRequestFilter { role: Some(id("other")), ..none() }, 0));
+        assert!(matches(AccessRequestFilter { organization: Some(id("branch")), ..none() }, 0));
+        assert!(!matches(AccessRequestFilter { organization: Some(id("root")), ..none() }, 0));
+    }
+}

@@ -1,0 +1,464 @@
+//! `/access-requests` (`docs/access-requests.md#requests`).
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use iam_core::access_request::{
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
+    NewAccessRequest,
+};
+use iam_core::{AccessRequestId, AssignmentId, Description, Iam, OrganizationId};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::assignment::{AssignedUser, Named};
+use crate::conditional::{IfMatch, Tagged};
+use crate::description::{ACCESS_REQUESTS, Problems};
+use crate::extract::{Authenticated, Call, CallWithOptionalBody, Params, PathId, Query, Whole};
+use crate::idempotency::RequestKey;
+use crate::page::{Collection, PageQuery};
+use crate::preview::Target;
+use crate::problem::{Kind, Problem};
+use crate::time::{Time, moment};
+
+/// A user asks for a role for a time.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AccessRequest)]
+pub(crate) struct AccessRequestDto {
+    id: Uuid,
+    status: AccessRequestStatusDto,
+    /// The eligibility by which the user asks. It may be gone since.
+    eligibility_id: Uuid,
+    /// The role for which the user asks.
+    role_id: Uuid,
+    /// Null means tenant-wide.
+    #[schema(required)]
+    organization_id: Option<Uuid>,
+    /// The user who asks.
+    requested_by: Uuid,
+    /// Why. Those who decide and the audit log see it.
+    reason: String,
+    /// What another system calls the reason.
+    #[schema(required)]
+    ticket: Option<String>,
+    /// For how many seconds the user asks.
+    seconds: u32,
+    /// How many others have to approve.
+    approvals_needed: u8,
+    /// The last decision of each user, oldest first. An approval counts until the role changes.
+    decisions: Vec<AccessDecisionDto>,
+    /// The role assignment that the request gives. It may have ended since. Null before it begins.
+    #[schema(required)]
+    assignment_id: Option<Uuid>,
+    /// When it begins. While the request is PENDING: when it is to begin at the earliest, or null for the last approval.
+    #[schema(required)]
+    starts_at: Option<Time>,
+    /// When it ends at the latest. Null as long as approvals are missing.
+    #[schema(required)]
+    ends_at: Option<Time>,
+    /// Until when the approvals must be there.
+    lapses_at: Time,
+    created_at: Time,
+}
+
+/// A decision about an access request.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AccessDecision)]
+pub(crate) struct AccessDecisionDto {
+    /// The user who decided.
+    user_id: Uuid,
+    decision: AccessVerdictDto,
+    /// Why, for people.
+    #[schema(required)]
+    reason: Option<String>,
+    /// When it was decided.
+    at: Time,
+}
+
+/// What was decided: the user agrees, or refuses.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schema(as = AccessVerdict)]
+pub(crate) enum AccessVerdictDto {
+    Approve,
+    Deny,
+}
+
+/// The state of an access request. PENDING: approvals are missing. APPROVED: it begins later. ACTIVE: the user holds the
+/// role. ENDED: the user has held it. DENIED: it was refused. CANCELLED: it was taken back, or what it needs was gone.
+/// LAPSED: the approvals did not come in time.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schema(as = AccessRequestStatus)]
+pub(crate) enum AccessRequestStatusDto {
+    Pending,
+    Approved,
+    Active,
+    Ended,
+    Denied,
+    Cancelled,
+    Lapsed,
+}
+
+impl From<AccessVerdict> for AccessVerdictDto {
+    fn from(verdict: AccessVerdict) -> Self {
+        match verdict {
+            AccessVerdict::Approve => Self::Approve,
+            AccessVerdict::Deny => Self::Deny,
+        }
+    }
+}
+
+impl From<AccessRequestStatus> for AccessRequestStatusDto {
+    fn from(status: AccessRequestStatus) -> Self {
+        match status {
+            AccessRequestStatus::Pending => Self::Pending,
+            AccessRequestStatus::Approved => Self::Approved,
+            AccessRequestStatus::Active => Self::Active,
+            AccessRequestStatus::Ended => Self::Ended,
+            AccessRequestStatus::Denied => Self::Denied,
+            AccessRequestStatus::Cancelled => Self::Cancelled,
+            AccessRequestStatus::Lapsed => Self::Lapsed,
+        }
+    }
+}
+
+impl From<AccessDecision> for AccessDecisionDto {
+    fn from(decision: AccessDecision) -> Self {
+        Self {
+            user_id: decision.user_id.as_uuid(),
+            decision: decision.decision.into(),
+            reason: decision.reason.map(Description::into),
+            at: Time(decision.at),
+        }
+    }
+}
+
+impl From<AccessRequest> for AccessRequestDto {
+    fn from(request: AccessRequest) -> Self {
+        Self {
+            id: request.id.as_uuid(),
+            status: request.status.into(),
+            eligibility_id: request.eligibility_id.as_uuid(),
+            role_id: request.role_id.as_uuid(),
+            organization_id: request.organization_id.map(OrganizationId::as_uuid),
+            requested_by: request.requested_by.as_uuid(),
+            reason: request.reason.into(),
+            ticket: request.ticket.map(Description::into),
+            seconds: request.seconds,
+            approvals_needed: request.approvals_needed,
+            decisions: request.decisions.into_iter().map(AccessDecisionDto::from).collect(),
+            assignment_id: request.assignment_id.map(AssignmentId::as_uuid),
+            starts_at: request.starts_at.map(Time),
+            ends_at: request.ends_at.map(Time),
+            lapses_at: Time(request.lapses_at),
+            created_at: Time(request.created_at),
+        }
+    }
+}
+
+/// An access request with its user, its role and its organization.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListedAccessRequest)]
+pub(crate) struct ListedAccessRequestDto {
+    #[serde(flatten)]
+    request: AccessRequestDto,
+    user: AssignedUser,
+    /// Absent when the role is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    role: Option<Named>,
+    /// Absent when the role is held tenant-wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    organization: Option<Named>,
+}
+
+impl From<ListedAccessRequest> for ListedAccessRequestDto {
+    fn from(listed: ListedAccessRequest) -> Self {
+        Self {
+            user: AssignedUser::new(listed.request.requested_by, listed.user),
+            request: listed.request.into(),
+            role: listed.role.map(Named::from),
+            organization: listed.organization.map(Named::from),
+        }
+    }
+}
+
+/// Returns a request with its entity tag.
+fn tagged(listed: ListedAccessRequest) -> Tagged<ListedAccessRequestDto> {
+    Tagged(listed.version, listed.into())
+}
+
+/// What the user asks for.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewAccessRequest)]
+pub(crate) struct NewAccessRequestDto {
+    /// The eligibility by which the user asks.
+    #[serde(default)]
+    #[schema(required, value_type = Uuid)]
+    eligibility_id: String,
+    /// For how many seconds, at most as many as the eligibility allows. Absent or null means all of them.
+    #[schema(value_type = Option<u32>, minimum = 60, maximum = 2_592_000)]
+    seconds: Option<Whole<i64>>,
+    /// Why. Those who decide and the audit log see it.
+    #[serde(default)]
+    #[schema(required, min_length = 1, max_length = 500)]
+    reason: String,
+    /// What another system calls the reason. Absent or null means nothing.
+    #[schema(max_length = 200)]
+    ticket: Option<String>,
+    /// When it is to begin at the earliest, at most 30 days from now. Absent or null means as soon as it is approved.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    starts_at: Option<String>,
+}
+
+impl NewAccessRequestDto {
+    fn parse(self) -> Result<NewAccessRequest, Problem> {
+        let mut params = Params::default();
+        let eligibility = params.require("eligibilityId", &self.eligibility_id);
+        let starts_at = params.parse_with("startsAt", self.starts_at.as_deref(), moment);
+        params.finish()?;
+        // Without an eligibility, `finish` has failed.
+        let eligibility = eligibility.ok_or_else(|| Problem::new(Kind::Internal))?;
+        Ok(NewAccessRequest {
+            eligibility,
+            seconds: self.seconds.map(|seconds| seconds.0),
+            reason: self.reason,
+            ticket: self.ticket,
+            starts_at,
+        })
+    }
+}
+
+/// What to say about a decision.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewAccessDecision)]
+pub(crate) struct NewAccessDecisionDto {
+    /// Why, for people. Absent or null means that there is no reason.
+    #[schema(max_length = 500)]
+    reason: Option<String>,
+}
+
+/// Which requests to list.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AccessRequestQuery {
+    /// Requests with this status only.
+    #[param(value_type = Option<AccessRequestStatusDto>, inline)]
+    status: Option<String>,
+    /// Requests of this user.
+    #[param(value_type = Option<Uuid>)]
+    user_id: Option<String>,
+    /// Requests for this role.
+    #[param(value_type = Option<Uuid>)]
+    role_id: Option<String>,
+    /// Requests for exactly this organization.
+    #[param(value_type = Option<Uuid>)]
+    organization_id: Option<String>,
+    /// Whether to list only the requests about which the caller can decide now.
+    #[param(value_type = Option<bool>, default = false)]
+    to_decide: Option<String>,
+}
+
+impl AccessRequestQuery {
+    fn filter(&self, params: &mut Params) -> AccessRequestFilter {
+        let to_decide = params.parse_with("toDecide", self.to_decide.as_deref(), |text| {
+            text.parse().map_err(|_| "must be true or false".to_owned())
+        });
+        AccessRequestFilter {
+            status: params.parse("status", self.status.as_deref()),
+            user: params.parse("userId", self.user_id.as_deref()),
+            role: params.parse("roleId", self.role_id.as_deref()),
+            organization: params.parse("organizationId", self.organization_id.as_deref()),
+            to_decide: to_decide.unwrap_or(false),
+        }
+    }
+}
+
+/// List access requests
+///
+/// Newest first: those of the caller, those about which it may decide, and those in the places in which it holds
+/// `access-requests:read`.
+#[utoipa::path(
+    get,
+    path = "/access-requests",
+    operation_id = "listAccessRequests",
+    tag = ACCESS_REQUESTS,
+    params(PageQuery, AccessRequestQuery),
+    responses((status = 200, description = "A page of requests", body = Collection<ListedAccessRequestDto>), Problems),
+    extensions(("x-required-permission" = json!("session"))),
+)]
+pub(crate) async fn list(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Query(page): Query<PageQuery>,
+    Query(query): Query<AccessRequestQuery>,
+) -> Result<Json<Collection<ListedAccessRequestDto>>, Problem> {
+    let mut params = Params::default();
+    let page = page.request_among(&mut params);
+    let filter = query.filter(&mut params);
+    params.finish()?;
+    Ok(Json(Collection::of(iam.access_requests().list(&caller, &filter, page).await?)))
+}
+
+/// Ask for a role
+///
+/// The caller asks by one of its eligibilities, in a session that has authenticated within the last ten minutes. No API
+/// key can do it. Those who decide are told by mail. Without approvals, the user holds the role at once, or from the
+/// wanted start. A user has one open request by each eligibility, and at most 20.
+///
+/// The preview shows what the caller would gain, as if all approvals were there.
+#[utoipa::path(
+    post,
+    path = "/access-requests",
+    operation_id = "createAccessRequest",
+    tag = ACCESS_REQUESTS,
+    request_body = NewAccessRequestDto,
+    responses((status = 201, description = "The new request", body = AccessRequestDto), Problems),
+    extensions(
+        ("x-required-permission" = json!("session")),
+        ("x-problems" = json!(["forbidden", "insufficient-authentication", "not-found"])),
+    ),
+)]
+pub(crate) async fn create(
+    _: Authenticated,
+    target: Target,
+    key: RequestKey,
+    Call(caller, body): Call<NewAccessRequestDto>,
+) -> Result<Response, Problem> {
+    let outcome = target.access_requests().create_once(&caller, body.parse()?, target.key(&key)).await;
+    let created = |request| (StatusCode::CREATED, Json(AccessRequestDto::from(request)));
+    target.respond(&caller, outcome, created).await
+}
+
+/// Get an access request
+///
+/// The caller asks itself, may decide about it, or holds `access-requests:read` in its place.
+///
+/// The entity tag changes with the permissions of the role, too.
+#[utoipa::path(
+    get,
+    path = "/access-requests/{id}",
+    operation_id = "getAccessRequest",
+    tag = ACCESS_REQUESTS,
+    params(("id" = Uuid, Path, description = "The request")),
+    responses((status = 200, description = "The request", body = ListedAccessRequestDto), Problems),
+    extensions(("x-required-permission" = json!("session"))),
+)]
+pub(crate) async fn get(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<AccessRequestId>,
+) -> Result<Tagged<ListedAccessRequestDto>, Problem> {
+    Ok(tagged(iam.access_requests().get(&caller, id).await?))
+}
+
+/// Approve an access request
+///
+/// With the last approval that it needs, the user holds the role at once, or from the wanted start. If the eligibility
+/// has named an approver role, the caller needs this role in the place of the request or above, and not the permission.
+/// The session must have authenticated within the last ten minutes, and not by a message to the user, also not together
+/// with a second factor. What the caller holds by an access request does not count, and no caller decides about its own
+/// request.
+///
+/// If the eligibility was removed or narrowed, or the user is not eligible any more, the response is 409, and the
+/// request is CANCELLED. `If-Match` refuses a decision about a role whose permissions have changed since they were read.
+#[utoipa::path(
+    post,
+    path = "/access-requests/{id}/approve",
+    operation_id = "approveAccessRequest",
+    tag = ACCESS_REQUESTS,
+    params(("id" = Uuid, Path, description = "The request")),
+    request_body = NewAccessDecisionDto,
+    responses((status = 200, description = "The request with the decision", body = ListedAccessRequestDto), Problems),
+    extensions(
+        ("x-required-permission" = json!("access-requests:update")),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-optional-body" = json!(true)),
+    ),
+)]
+pub(crate) async fn approve(
+    State(iam): State<Iam>,
+    _: Authenticated,
+    IfMatch(precondition): IfMatch,
+    PathId(id): PathId<AccessRequestId>,
+    CallWithOptionalBody(caller, body): CallWithOptionalBody<NewAccessDecisionDto>,
+) -> Result<Tagged<ListedAccessRequestDto>, Problem> {
+    Ok(tagged(iam.access_requests().approve(&caller, id, body.reason.as_deref(), &precondition).await?))
+}
+
+/// Deny an access request
+///
+/// One denial ends it. The caller needs what an approval needs.
+#[utoipa::path(
+    post,
+    path = "/access-requests/{id}/deny",
+    operation_id = "denyAccessRequest",
+    tag = ACCESS_REQUESTS,
+    params(("id" = Uuid, Path, description = "The request")),
+    request_body = NewAccessDecisionDto,
+    responses((status = 200, description = "The request with the decision", body = ListedAccessRequestDto), Problems),
+    extensions(
+        ("x-required-permission" = json!("access-requests:update")),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-optional-body" = json!(true)),
+    ),
+)]
+pub(crate) async fn deny(
+    State(iam): State<Iam>,
+    _: Authenticated,
+    IfMatch(precondition): IfMatch,
+    PathId(id): PathId<AccessRequestId>,
+    CallWithOptionalBody(caller, body): CallWithOptionalBody<NewAccessDecisionDto>,
+) -> Result<Tagged<ListedAccessRequestDto>, Problem> {
+    Ok(tagged(iam.access_requests().deny(&caller, id, body.reason.as_deref(), &precondition).await?))
+}
+
+/// Cancel an access request
+///
+/// Takes back a request that is PENDING or APPROVED. The user who asks needs no permission.
+#[utoipa::path(
+    post,
+    path = "/access-requests/{id}/cancel",
+    operation_id = "cancelAccessRequest",
+    tag = ACCESS_REQUESTS,
+    params(("id" = Uuid, Path, description = "The request")),
+    responses((status = 200, description = "The cancelled request", body = ListedAccessRequestDto), Problems),
+    extensions(("x-required-permission" = json!("access-requests:update")), ("x-problems" = json!(["conflict"]))),
+)]
+pub(crate) async fn cancel(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<AccessRequestId>,
+) -> Result<Json<ListedAccessRequestDto>, Problem> {
+    Ok(Json(iam.access_requests().cancel(&caller, id).await?.into()))
+}
+
+/// End what an access request gives
+///
+/// The user loses the role before its time, and everything that was given by it is revoked. The user who holds it needs
+/// no permission.
+#[utoipa::path(
+    post,
+    path = "/access-requests/{id}/end",
+    operation_id = "endAccessRequest",
+    tag = ACCESS_REQUESTS,
+    params(("id" = Uuid, Path, description = "The request")),
+    responses((status = 200, description = "The ended request", body = ListedAccessRequestDto), Problems),
+    extensions(("x-required-permission" = json!("role-assignments:delete")), ("x-problems" = json!(["conflict"]))),
+)]
+pub(crate) async fn end(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<AccessRequestId>,
+) -> Result<Json<ListedAccessRequestDto>, Problem> {
+    Ok(Json(iam.access_requests().end(&caller, id).await?.into()))
+}

@@ -1,0 +1,273 @@
+use askama::Template;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use iam_axum::Problem;
+use iam_core::access_request::{AccessRequest, AccessRequestFilter, AccessRequestStatus, ListedAccessRequest};
+use iam_core::clock::Timestamp;
+use iam_core::page::{Page, PageRequest};
+use iam_core::permission::ROLE_ASSIGNMENTS_DELETE;
+use iam_core::role::Role;
+use iam_core::{Error, FieldError, UserId};
+use serde::Deserialize;
+
+use crate::confirm::{at_fields, text_above};
+use crate::english;
+use crate::paging::{self, Pages};
+use crate::picker;
+use crate::problem::{if_allowed, is_for_part, refused_in_place};
+use crate::query::{Query, filter};
+use crate::roles;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Field, Frame, page, part, query};
+
+/// Which requests a list shows before its filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tab {
+    Own,
+    ToDecide,
+    InForce,
+    All,
+}
+
+impl Tab {
+    const ALL: [Self; 4] = [Self::Own, Self::ToDecide, Self::InForce, Self::All];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "",
+            Self::ToDecide => "to-decide",
+            Self::InForce => "in-force",
+            Self::All => "all",
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Own => english::OWN_REQUESTS,
+            Self::ToDecide => english::REQUESTS_TO_DECIDE,
+            Self::InForce => english::REQUESTS_IN_FORCE,
+            Self::All => english::ALL_REQUESTS,
+        }
+    }
+
+    fn nothing(self) -> &'static str {
+        match self {
+            Self::Own => english::NO_OWN_REQUESTS,
+            Self::ToDecide => english::NO_REQUESTS_TO_DECIDE,
+            Self::InForce => english::NO_REQUESTS_IN_FORCE,
+            Self::All => english::NO_REQUEST_MATCHES,
+        }
+    }
+
+    fn named(text: &str) -> Result<Self, Error> {
+        let named = Self::ALL.into_iter().find(|tab| tab.as_str() == text);
+        named.ok_or_else(|| Error::field("show", english::ONE_OF_THE_LIST))
+    }
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Params {
+    show: String,
+    status: String,
+    user: String,
+    role: String,
+    organization: String,
+    page: Option<u64>,
+}
+
+impl Params {
+    fn is_filtered(&self) -> bool {
+        [&self.status, &self.user, &self.role, &self.organization].iter().any(|text| !text.is_empty())
+    }
+
+    fn query(&self, page: u64) -> String {
+        query(&[
+            ("show", &*self.show),
+            ("status", &self.status),
+            ("user", &self.user),
+            ("role", &self.role),
+            ("organization", &self.organization),
+            ("page", &page.to_string()),
+        ])
+    }
+}
+
+#[derive(Template)]
+#[template(path = "access-requests.html")]
+struct RequestsPage {
+    frame: Frame,
+    params: Params,
+    tab: Tab,
+    error: String,
+    user: Field,
+    organization: Field,
+    /// Empty if the caller may not see roles.
+    roles: Vec<Role>,
+    found: String,
+    /// `None` if the filter is wrong.
+    list: Option<RequestList>,
+}
+
+impl RequestsPage {
+    /// Each list, with its address.
+    fn tabs(&self) -> [(String, &'static str, bool); 4] {
+        Tab::ALL.map(|tab| {
+            let query = query(&[("show", tab.as_str())]);
+            let mark = if query.is_empty() { "" } else { "?" };
+            (format!("{}/access-requests{mark}{query}", self.frame.base), tab.text(), tab == self.tab)
+        })
+    }
+
+    fn is_of_all(&self) -> bool {
+        self.tab == Tab::All
+    }
+
+    fn is_wanted(&self, role: &Role) -> bool {
+        self.params.role == role.id.to_string()
+    }
+
+    fn is_status(&self, status: &AccessRequestStatus) -> bool {
+        self.params.status == status.as_str()
+    }
+}
+
+/// The part of the page that changes with the filter.
+#[derive(Template)]
+#[template(path = "access-request-list.html")]
+struct RequestList {
+    base: String,
+    form_token: String,
+    tab: Tab,
+    is_filtered: bool,
+    requests: Vec<ListedAccessRequest>,
+    /// The person, which can end the access that it has itself.
+    own: Option<UserId>,
+    /// Whether the person may end the access of others, in some places.
+    may_end: bool,
+    pages: Pages,
+}
+
+impl RequestList {
+    fn of(
+        console: &Console,
+        frame: &Frame,
+        own: Option<UserId>,
+        (tab, params): (Tab, &Params),
+        found: Page<ListedAccessRequest>,
+    ) -> Self {
+        let base = console.base().to_owned();
+        Self {
+            form_token: frame.form_token().to_owned(),
+            tab,
+            is_filtered: params.is_filtered(),
+            own,
+            may_end: frame.may(&ROLE_ASSIGNMENTS_DELETE),
+            pages: Pages::of(&found, |page| format!("{base}/access-requests?{}", params.query(page))),
+            requests: found.items,
+            base,
+        }
+    }
+
+    /// Whether the list has the button that ends an elevation.
+    fn ends(&self, request: &AccessRequest) -> bool {
+        let is_own = self.own == Some(request.requested_by);
+        request.status == AccessRequestStatus::Active && (is_own || self.may_end)
+    }
+}
+
+/// Returns the next moment of an open request, or the last one of a closed one, with what happens then.
+fn moment_of(request: &AccessRequest) -> Option<(&'static str, Timestamp)> {
+    match request.status {
+        AccessRequestStatus::Pending => Some((english::LAPSES, request.lapses_at)),
+        AccessRequestStatus::Approved => Some((english::BEGINS, request.starts_at?)),
+        AccessRequestStatus::Active => Some((english::ENDS, request.ends_at?)),
+        // One that has ended by itself may not be closed yet.
+        AccessRequestStatus::Ended => Some((english::CLOSED_ON, request.closed_at.or(request.ends_at)?)),
+        AccessRequestStatus::Lapsed => Some((english::CLOSED_ON, request.closed_at.unwrap_or(request.lapses_at))),
+        AccessRequestStatus::Denied | AccessRequestStatus::Cancelled => Some((english::CLOSED_ON, request.closed_at?)),
+    }
+}
+
+async fn find(
+    console: &Console,
+    signed_in: &SignedIn,
+    (tab, params): (Tab, &Params),
+    request: PageRequest,
+) -> Result<Page<ListedAccessRequest>, Error> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let user = match (tab, params.user.trim()) {
+        (Tab::Own, _) => caller.user(),
+        (_, "") => None,
+        (_, text) => Some(picker::user(iam, caller, text).await?),
+    };
+    let role = match params.role.trim() {
+        "" => None,
+        text => Some(text.parse().map_err(|_| Error::field("role", english::ONE_OF_THE_LIST))?),
+    };
+    let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
+    let status = match tab {
+        Tab::InForce => Some(AccessRequestStatus::Active),
+        _ => filter("status", &params.status)?,
+    };
+    let filter = AccessRequestFilter { status, user, role, organization, to_decide: tab == Tab::ToDecide };
+    iam.access_requests().list(caller, &filter, request).await
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+    Query(params): Query<Params>,
+) -> Result<Response, Problem> {
+    let tab = Tab::named(&params.show)?;
+    let own = signed_in.caller.user();
+    let found = find(&console, &signed_in, (tab, &params), paging::request(params.page)?).await;
+    if is_for_part(&headers) {
+        let (found, frame) = (found?, signed_in.frame(&console).await?);
+        let summary = english::requests_found(found.total);
+        return part(&RequestList::of(&console, &frame, own, (tab, &params), found), &summary);
+    }
+    match found {
+        Ok(found) => {
+            let shown = page_of(&console, &signed_in, (tab, &params), &[]).await?;
+            let summary = english::requests_found(found.total);
+            let list = Some(RequestList::of(&console, &shown.frame, own, (tab, &params), found));
+            page(StatusCode::OK, &RequestsPage { found: summary, list, ..shown })
+        }
+        Err(error) => {
+            let shown = page_of(&console, &signed_in, (tab, &params), &at_fields(&error)).await?;
+            let text = text_above(&error);
+            refused_in_place(error, |_| RequestsPage { error: text, ..shown })
+        }
+    }
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    (tab, params): (Tab, &Params),
+    errors: &[FieldError],
+) -> Result<RequestsPage, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let user = Field::text("user", english::REQUESTED_BY).optional();
+    let user = user.filled(&picker::shown_user(iam, caller, &params.user).await?).with_errors(errors);
+    let organization = Field::text("organization", english::ORGANIZATION).optional();
+    let shown = picker::shown_organization(iam, caller, &params.organization).await?;
+    let organization = organization.with_hint(english::PICK_ORGANIZATION).filled(&shown).with_errors(errors);
+    let roles = if tab == Tab::All { if_allowed(roles::all(iam, caller).await)? } else { None };
+    Ok(RequestsPage {
+        frame: signed_in.frame(console).await?,
+        tab,
+        error: String::new(),
+        user: picker::of_user(console, user),
+        organization: picker::of_organization(console, organization),
+        roles: roles.unwrap_or_default(),
+        params: params.clone(),
+        found: String::new(),
+        list: None,
+    })
+}

@@ -1,0 +1,45 @@
+//! Access requests: lists of them, a form to ask for a role, and a page for each, on which people decide.
+
+mod list;
+mod new;
+mod one;
+
+use axum::Router;
+use axum::routing::{get, post};
+use iam_core::access_request::AccessRequestStatus;
+
+use crate::english;
+use crate::state::Console;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/access-requests", get(list::show))
+        .route("/access-requests/new", get(new::show).post(new::create))
+        .route("/access-requests/{id}", get(one::show))
+        .route("/access-requests/{id}/approve", post(one::approve))
+        .route("/access-requests/{id}/deny", post(one::deny))
+        .route("/access-requests/{id}/cancel", post(one::cancel))
+        .route("/access-requests/{id}/end", post(one::end))
+}
+
+const STATUSES: [AccessRequestStatus; 7] = [
+    AccessRequestStatus::Pending,
+    AccessRequestStatus::Approved,
+    AccessRequestStatus::Active,
+    AccessRequestStatus::Ended,
+    AccessRequestStatus::Denied,
+    AccessRequestStatus::Cancelled,
+    AccessRequestStatus::Lapsed,
+];
+
+fn text_of(status: &AccessRequestStatus) -> &'static str {
+    match status {
+        AccessRequestStatus::Pending => english::PENDING,
+        AccessRequestStatus::Approved => english::REQUEST_APPROVED,
+        AccessRequestStatus::Active => english::REQUEST_IN_FORCE,
+        AccessRequestStatus::Ended => english::REQUEST_ENDED,
+        AccessRequestStatus::Denied => english::REQUEST_DENIED,
+        AccessRequestStatus::Cancelled => english::REQUEST_CANCELLED,
+        AccessRequestStatus::Lapsed => english::REQUEST_LAPSED,
+    }
+}

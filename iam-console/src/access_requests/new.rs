@@ -1,0 +1,155 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::Problem;
+use iam_core::access_request::{MIN_SECONDS, NewAccessRequest};
+use iam_core::eligibility::ListedEligibility;
+use iam_core::{EligibilityId, Error, FieldError, Forbidden};
+use serde::Deserialize;
+
+use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
+use crate::duration::{Duration, number};
+use crate::english;
+use crate::form::Form;
+use crate::problem::{collected, refused_in_place};
+use crate::query::Query;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::{Time, typed};
+use crate::view::{Field, Frame, page};
+
+/// The roles for which the person may ask.
+#[derive(Template)]
+#[template(path = "access-request-choice.html")]
+struct ChoicePage {
+    frame: Frame,
+    eligibilities: Vec<ListedEligibility>,
+}
+
+#[derive(Template)]
+#[template(path = "access-request-new.html")]
+struct AskPage {
+    frame: Frame,
+    error: String,
+    listed: ListedEligibility,
+    duration: Duration,
+    reason: Field,
+    ticket: Field,
+    moment: Field,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Chosen {
+    eligibility: String,
+}
+
+fn place_of(listed: &ListedEligibility) -> &str {
+    listed.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name)
+}
+
+fn time_of(listed: &ListedEligibility) -> String {
+    english::duration(listed.eligibility.max_seconds)
+}
+
+/// Returns the eligibility with this id, if it is one by which the person may ask now.
+async fn find(console: &Console, signed_in: &SignedIn, id: &str) -> Result<ListedEligibility, Error> {
+    let id: Option<EligibilityId> = id.parse().ok();
+    let own = console.iam.eligibilities().own(&signed_in.caller).await?;
+    let found = own.into_iter().find(|listed| Some(listed.eligibility.id) == id);
+    found.ok_or_else(|| Forbidden::NotEligible.into())
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    listed: ListedEligibility,
+    (form, errors): (&Form, &[FieldError]),
+) -> Result<AskPage, Problem> {
+    let shown = |field: Field| field.shown(form, errors);
+    let most = listed.eligibility.max_seconds;
+    let length = Duration::of(Field::text("seconds", english::FOR_HOW_LONG), (MIN_SECONDS, most), most);
+    Ok(AskPage {
+        frame: signed_in.frame(console).await?,
+        error: String::new(),
+        duration: length.shown(form, errors),
+        reason: shown(Field::text("reason", english::REASON).with_hint(english::REQUEST_REASON_HINT)),
+        ticket: shown(Field::text("ticket", english::TICKET).optional().with_hint(english::TICKET_HINT)),
+        moment: shown(Field::text("startsAt", english::BEGIN_AT).optional().with_hint(english::BEGIN_AT_HINT)),
+        listed,
+    })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Query(Chosen { eligibility }): Query<Chosen>,
+) -> Result<Response, Problem> {
+    if eligibility.is_empty() {
+        let eligibilities = console.iam.eligibilities().own(&signed_in.caller).await?;
+        return page(StatusCode::OK, &ChoicePage { frame: signed_in.frame(&console).await?, eligibilities });
+    }
+    let listed = find(&console, &signed_in, &eligibility).await?;
+    page(StatusCode::OK, &page_of(&console, &signed_in, listed, (&Form::default(), &[])).await?)
+}
+
+/// Asks for a role. A page first shows what the person would gain.
+pub(super) async fn create(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let caller = &signed_in.caller;
+    let listed = find(&console, &signed_in, form.get("eligibility")).await?;
+    if confirm::goes_back(&form) {
+        return page(StatusCode::OK, &page_of(&console, &signed_in, listed, (&form, &[])).await?);
+    }
+    let attempt = Attempt::of(&console, &form);
+    let made = match read(&form, listed.eligibility.id) {
+        Ok(new) => attempt.access_requests().create(caller, new).await,
+        Err(error) => Err(error),
+    };
+    let address = match &made {
+        Ok(request) => format!("{}/access-requests/{}?done=asked", console.base(), request.id),
+        Err(_) => format!("{}/access-requests", console.base()),
+    };
+    match attempt.outcome(caller, made).await {
+        Ok(Outcome::Changed) => Ok(Redirect::to(&address).into_response()),
+        Ok(Outcome::Previewed(preview)) => {
+            let pending = pending(&console, &listed, &form);
+            confirm::ask(&console, &signed_in, form, pending, preview).await
+        }
+        Err(error) => {
+            let shown = page_of(&console, &signed_in, listed, (&form, &at_fields(&error))).await?;
+            let text = text_above(&error);
+            refused_in_place(error, |_| AskPage { error: text, ..shown })
+        }
+    }
+}
+
+/// Reads a request. The service checks its fields.
+fn read(form: &Form, eligibility: EligibilityId) -> Result<NewAccessRequest, Error> {
+    let mut errors = Vec::new();
+    let seconds = collected(number(form, "seconds"), &mut errors)?.flatten();
+    let starts_at = collected(typed("startsAt", form.get("startsAt")), &mut errors)?.flatten();
+    if !errors.is_empty() {
+        return Err(Error::Validation(errors));
+    }
+    let (reason, ticket) = (form.get("reason").to_owned(), form.given("ticket"));
+    Ok(NewAccessRequest { eligibility, seconds, reason, ticket, starts_at })
+}
+
+fn pending(console: &Console, listed: &ListedEligibility, form: &Form) -> Pending {
+    let seconds = form.get("seconds").trim().parse().unwrap_or(listed.eligibility.max_seconds);
+    Pending {
+        title: english::ask_for(listed.role.name.as_str(), place_of(listed), &english::duration(seconds)),
+        note: english::request_note(listed.eligibility.approvals),
+        button: english::SEND_REQUEST,
+        is_dangerous: false,
+        action: format!("{}/access-requests/new", console.base()),
+        back: format!("{}/access-requests", console.base()),
+        has_form: true,
+    }
+}

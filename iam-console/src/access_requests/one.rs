@@ -1,0 +1,298 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{PathId, Problem};
+use iam_core::access_request::{
+    AccessDecision, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
+};
+use iam_core::page::{MAX_LIMIT, PageRequest};
+use iam_core::permission::{ACCESS_REQUESTS_UPDATE, ROLE_ASSIGNMENTS_DELETE};
+use iam_core::version::Precondition;
+use iam_core::{AccessRequestId, Conflict, Error, FieldError, UserId};
+use serde::Deserialize;
+
+use crate::effects::Effects;
+use crate::english;
+use crate::form::Form;
+use crate::names::Names;
+use crate::problem::{refused_form, refused_in_place};
+use crate::query::Query;
+use crate::rights;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Field, Frame, page};
+
+#[derive(Template)]
+#[template(path = "access-request.html")]
+struct RequestPage {
+    frame: Frame,
+    notice: &'static str,
+    error: String,
+    listed: ListedAccessRequest,
+    /// The version that the person has seen: a decision is about what the page showed.
+    version: String,
+    /// The name of the role whose holders decide.
+    approver_role: Option<String>,
+    /// Each decision, with the name of the person.
+    decisions: Vec<(AccessDecision, String)>,
+    closed_by: Option<String>,
+    /// What the person can do about it now.
+    can: Possible,
+    reason: Field,
+    gain: Gain,
+}
+
+/// What a person can do about a request, as far as the page knows. The service decides again.
+#[derive(Clone, Copy, Default)]
+struct Possible {
+    decide: bool,
+    cancel: bool,
+    end: bool,
+}
+
+/// What the user of a request would gain.
+enum Gain {
+    /// Only those who can decide are shown it.
+    Hidden,
+    Shown(Effects),
+    /// Why the request cannot become effective now.
+    Refused(String),
+    /// The service has no time for it.
+    Unknown,
+}
+
+impl RequestPage {
+    fn address(&self) -> String {
+        format!("{}/access-requests/{}", self.frame.base, self.listed.request.id)
+    }
+
+    fn role(&self) -> &str {
+        self.listed.role.as_ref().map_or(english::ROLE_GONE, |role| role.name.as_str())
+    }
+
+    fn place(&self) -> &str {
+        self.listed.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name)
+    }
+
+    fn time(&self) -> String {
+        english::duration(self.listed.request.seconds)
+    }
+
+    fn approvals(&self) -> String {
+        let ListedAccessRequest { request, role_version, .. } = &self.listed;
+        english::approvals_of(request.approvers(*role_version).count(), request.approvals_needed)
+    }
+
+    fn is_pending(&self) -> bool {
+        self.listed.request.status == AccessRequestStatus::Pending
+    }
+
+    fn approver(&self) -> String {
+        let holders = self.approver_role.as_deref().map(english::holders_of);
+        holders.unwrap_or_else(|| english::WHO_MAY_UPDATE_REQUESTS.to_owned())
+    }
+}
+
+fn verdict_of(decision: &AccessDecision) -> &'static str {
+    match decision.decision {
+        AccessVerdict::Approve => english::HAS_APPROVED,
+        AccessVerdict::Deny => english::HAS_DENIED,
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Done {
+    done: String,
+}
+
+impl Done {
+    fn notice(&self) -> &'static str {
+        match &*self.done {
+            "asked" => english::REQUEST_SENT,
+            "approved" => english::APPROVAL_SAVED,
+            "denied" => english::DENIAL_SAVED,
+            "cancelled" => english::REQUEST_IS_CANCELLED,
+            "ended" => english::ACCESS_HAS_ENDED,
+            _ => "",
+        }
+    }
+}
+
+impl Possible {
+    async fn of(console: &Console, signed_in: &SignedIn, listed: &ListedAccessRequest) -> Result<Self, Error> {
+        let (iam, caller, request) = (&console.iam, &signed_in.caller, &listed.request);
+        let is_own = caller.user() == Some(request.requested_by);
+        let needed = [ACCESS_REQUESTS_UPDATE, ROLE_ASSIGNMENTS_DELETE];
+        let [cancels, ends] = rights::held(iam, caller, request.organization_id, needed).await?;
+        let is_waiting = matches!(request.status, AccessRequestStatus::Pending | AccessRequestStatus::Approved);
+        Ok(Self {
+            decide: decides(console, signed_in, listed).await?,
+            cancel: is_waiting && (is_own || cancels),
+            end: request.status == AccessRequestStatus::Active && (is_own || ends),
+        })
+    }
+}
+
+/// Whether a request is among those about which the person can decide now. A user has only a few open ones.
+async fn decides(console: &Console, signed_in: &SignedIn, listed: &ListedAccessRequest) -> Result<bool, Error> {
+    let request = &listed.request;
+    if request.status != AccessRequestStatus::Pending || signed_in.caller.user() == Some(request.requested_by) {
+        return Ok(false);
+    }
+    let filter = AccessRequestFilter {
+        status: Some(AccessRequestStatus::Pending),
+        user: Some(request.requested_by),
+        role: Some(request.role_id),
+        organization: request.organization_id,
+        to_decide: true,
+    };
+    let all = PageRequest::new(1, MAX_LIMIT).map_err(Error::from)?;
+    let found = console.iam.access_requests().list(&signed_in.caller, &filter, all).await?;
+    Ok(found.items.iter().any(|found| found.request.id == request.id))
+}
+
+impl Gain {
+    async fn of(console: &Console, signed_in: &SignedIn, id: AccessRequestId) -> Result<Self, Error> {
+        let (caller, trial) = (&signed_in.caller, console.iam.trial());
+        let outcome = trial.activate(caller, id).await;
+        match trial.preview(caller, outcome).await {
+            Ok(mut preview) => match preview.refusal.take() {
+                Some(refusal) => Ok(Self::Refused(refusal.to_string())),
+                None => Ok(Self::Shown(Effects::of(&console.iam, caller, console.base(), preview).await?)),
+            },
+            Err(Error::Conflict(Conflict::PreviewsRunning) | Error::Overloaded { .. }) => Ok(Self::Unknown),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: AccessRequestId,
+    (form, errors): (Option<&Form>, &[FieldError]),
+) -> Result<RequestPage, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let listed = iam.access_requests().get(caller, id).await?;
+    let request = &listed.request;
+    let can = Possible::of(console, signed_in, &listed).await?;
+    let people = request.decisions.iter().map(|decision| decision.user_id).chain(request.closed_by);
+    let people: Vec<UserId> = people.collect();
+    let names = Names::read(iam, caller, people, []).await?.with_roles(iam, caller, request.approver_role_id).await?;
+    let decisions = request.decisions.iter().map(|decision| (decision.clone(), names.user(decision.user_id)));
+    let decisions = decisions.collect();
+    let reason = Field::text("reason", english::REASON).optional().with_hint(english::DECISION_REASON_HINT);
+    Ok(RequestPage {
+        frame: signed_in.frame(console).await?,
+        notice: "",
+        error: String::new(),
+        version: form.map_or_else(|| listed.version.to_string(), |form| form.get("version").to_owned()),
+        approver_role: request.approver_role_id.map(|id| names.role(id)),
+        decisions,
+        closed_by: request.closed_by.map(|id| names.user(id)),
+        can,
+        reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
+        gain: if can.decide { Gain::of(console, signed_in, id).await? } else { Gain::Hidden },
+        listed,
+    })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessRequestId>,
+    Query(done): Query<Done>,
+) -> Result<Response, Problem> {
+    let shown = page_of(&console, &signed_in, id, (None, &[])).await?;
+    page(StatusCode::OK, &RequestPage { notice: done.notice(), ..shown })
+}
+
+pub(super) async fn approve(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessRequestId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let (reason, seen) = typed(&form);
+    let decided = console.iam.access_requests().approve(&signed_in.caller, id, reason.as_deref(), &seen).await;
+    decision(&console, &signed_in, id, &form, decided.map(|_| "approved")).await
+}
+
+pub(super) async fn deny(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessRequestId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let (reason, seen) = typed(&form);
+    let decided = console.iam.access_requests().deny(&signed_in.caller, id, reason.as_deref(), &seen).await;
+    decision(&console, &signed_in, id, &form, decided.map(|_| "denied")).await
+}
+
+/// Returns the reason of a decision, and the version of the request that the page has shown.
+fn typed(form: &Form) -> (Option<String>, Precondition) {
+    (form.given("reason"), Precondition::OneOf(form.get("version").parse().into_iter().collect()))
+}
+
+/// Leads back to the page of the request, or shows the typed values there, and why the decision was refused.
+async fn decision(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: AccessRequestId,
+    form: &Form,
+    result: Result<&'static str, Error>,
+) -> Result<Response, Problem> {
+    match result {
+        Ok(done) => Ok(back(console, id, done)),
+        Err(error) => {
+            let is_late = matches!(error, Error::PreconditionFailed);
+            refused_form(error, async |errors: Vec<FieldError>, error: String| {
+                let error = if is_late { english::REQUEST_CHANGED_MEANWHILE.to_owned() } else { error };
+                Ok(RequestPage { error, ..page_of(console, signed_in, id, (Some(form), &errors)).await? })
+            })
+            .await
+        }
+    }
+}
+
+pub(super) async fn cancel(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessRequestId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.access_requests().cancel(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, result.map(|_| "cancelled")).await
+}
+
+pub(super) async fn end(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessRequestId>,
+) -> Result<Response, Problem> {
+    let result = console.iam.access_requests().end(&signed_in.caller, id).await;
+    answer(&console, &signed_in, id, result.map(|_| "ended")).await
+}
+
+/// Leads back to the page of the request, or shows there why the call was refused.
+async fn answer(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: AccessRequestId,
+    result: Result<&'static str, Error>,
+) -> Result<Response, Problem> {
+    match result {
+        Ok(done) => Ok(back(console, id, done)),
+        Err(error) => {
+            let shown = page_of(console, signed_in, id, (None, &[])).await?;
+            refused_in_place(error, |error| RequestPage { error, ..shown })
+        }
+    }
+}
+
+fn back(console: &Console, id: AccessRequestId, done: &str) -> Response {
+    Redirect::to(&format!("{}/access-requests/{id}?done={done}", console.base())).into_response()
+}

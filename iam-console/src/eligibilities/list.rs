@@ -1,0 +1,65 @@
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use iam_axum::Problem;
+use iam_core::eligibility::ListedEligibility;
+use serde::Deserialize;
+
+use crate::eligibilities::{eligible_of, names_of, place_of};
+use crate::english;
+use crate::paging::{self, Pages};
+use crate::query::Query;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::Time;
+use crate::view::{Frame, page, query};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Params {
+    page: Option<u64>,
+    done: String,
+}
+
+#[derive(Template)]
+#[template(path = "eligibilities.html")]
+struct EligibilitiesPage {
+    frame: Frame,
+    notice: &'static str,
+    eligibilities: Vec<Row>,
+    pages: Pages,
+}
+
+/// An eligibility, as a person reads it.
+struct Row {
+    listed: ListedEligibility,
+    place: String,
+    eligible: String,
+    time: String,
+    /// The name of the role whose holders decide.
+    approver: Option<String>,
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Query(params): Query<Params>,
+) -> Result<Response, Problem> {
+    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let found = iam.eligibilities().list(caller, paging::request(params.page)?).await?;
+    let names = names_of(iam, caller, &found.items).await?;
+    let address = |page: u64| format!("{}/eligibilities?{}", console.base(), query(&[("page", &*page.to_string())]));
+    let pages = Pages::of(&found, address);
+    let row = |listed: ListedEligibility| Row {
+        place: place_of(&listed).to_owned(),
+        eligible: eligible_of(&listed.eligibility, &names),
+        time: english::duration(listed.eligibility.max_seconds),
+        approver: listed.eligibility.approver_role_id.map(|role| names.role(role)),
+        listed,
+    };
+    let eligibilities = found.items.into_iter().map(row).collect();
+    let frame = signed_in.frame(&console).await?;
+    let notice = if params.done == "removed" { english::ELIGIBILITY_REMOVED } else { "" };
+    page(StatusCode::OK, &EligibilitiesPage { frame, notice, eligibilities, pages })
+}

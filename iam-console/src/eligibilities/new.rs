@@ -1,0 +1,111 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::Problem;
+use iam_core::eligibility::{Eligibility, NewEligibility};
+use iam_core::{EligibilityId, Error, FieldError};
+
+use crate::confirm::{at_fields, text_above};
+use crate::duration::{Duration, number};
+use crate::eligibilities::{approver_field, typed_role};
+use crate::english;
+use crate::form::Form;
+use crate::picker;
+use crate::problem::{collected, refused_in_place};
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::typed;
+use crate::view::{Field, Frame, page};
+
+#[derive(Template)]
+#[template(path = "eligibility-new.html")]
+struct NewEligibilityPage {
+    frame: Frame,
+    error: String,
+    role: Field,
+    organization: Field,
+    /// The fields of which one names who may ask.
+    eligible: [Field; 2],
+    duration: Duration,
+    approvals: String,
+    approvals_error: String,
+    approver: Field,
+    moment: Field,
+}
+
+impl NewEligibilityPage {
+    fn is_chosen(&self, approvals: &str) -> bool {
+        self.approvals == approvals
+    }
+}
+
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    form: &Form,
+    errors: &[FieldError],
+) -> Result<NewEligibilityPage, Problem> {
+    let shown = |field: Field| field.shown(form, errors);
+    let bounds = (Eligibility::MIN_SECONDS, Eligibility::MAX_SECONDS);
+    let length = Duration::of(Field::text("maxSeconds", english::LONGEST), bounds, Eligibility::DEFAULT_SECONDS);
+    let held_role = picker::of_role(console, Field::text("heldRole", english::HELD_ROLE).optional());
+    let approvals = form.given("approvals").unwrap_or_else(|| Eligibility::DEFAULT_APPROVALS.to_string());
+    let place = form.get("organization");
+    Ok(NewEligibilityPage {
+        frame: signed_in.frame(console).await?,
+        error: String::new(),
+        role: shown(picker::of_role(console, Field::text("role", english::ASKED_ROLE))),
+        organization: picker::of_place(console, &signed_in.caller, place, errors).await?,
+        eligible: [picker::of_user(console, Field::text("user", english::USER).optional()), held_role].map(shown),
+        duration: length.shown(form, errors),
+        approvals,
+        approvals_error: Field::text("approvals", english::APPROVALS).with_errors(errors).error,
+        approver: shown(approver_field(console)),
+        moment: shown(Field::text("until", english::UNTIL_MOMENT).with_hint(english::EXPIRY_HINT)),
+    })
+}
+
+pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
+    page(StatusCode::OK, &page_of(&console, &signed_in, &Form::default(), &[]).await?)
+}
+
+pub(super) async fn create(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    match make(&console, &signed_in, &form).await {
+        Ok(id) => Ok(Redirect::to(&format!("{}/eligibilities/{id}?done=created", console.base())).into_response()),
+        Err(error) => {
+            let shown = page_of(&console, &signed_in, &form, &at_fields(&error)).await?;
+            let text = text_above(&error);
+            refused_in_place(error, |_| NewEligibilityPage { error: text, ..shown })
+        }
+    }
+}
+
+async fn make(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<EligibilityId, Error> {
+    let (iam, caller, mut errors) = (&console.iam, &signed_in.caller, Vec::new());
+    let role = collected(picker::role(iam, caller, "role", form.get("role")).await, &mut errors)?;
+    let organization = picker::organization(iam, caller, "organization", form.get("organization")).await;
+    let organization = collected(organization, &mut errors)?.flatten();
+    let user = match form.given("user") {
+        Some(text) => collected(picker::user(iam, caller, &text).await, &mut errors)?,
+        None => None,
+    };
+    let held_role = collected(typed_role(iam, caller, form, "heldRole").await, &mut errors)?.flatten();
+    match (form.given("user"), form.given("heldRole")) {
+        (None, None) => errors.push(FieldError::new("user", english::ELIGIBLE_MISSING)),
+        (Some(_), Some(_)) => errors.push(FieldError::new("heldRole", english::ELIGIBLE_TWICE)),
+        _ => {}
+    }
+    let max_seconds = collected(number(form, "maxSeconds"), &mut errors)?.flatten();
+    let approvals = collected(number(form, "approvals"), &mut errors)?.flatten();
+    let approver_role = collected(typed_role(iam, caller, form, "approverRole").await, &mut errors)?.flatten();
+    let expires_at = collected(typed("until", form.get("until")), &mut errors)?.flatten();
+    let Some(role) = role.filter(|_| errors.is_empty()) else { return Err(Error::Validation(errors)) };
+    let new = NewEligibility { role, organization, user, held_role, max_seconds, approvals, approver_role, expires_at };
+    Ok(iam.eligibilities().create(caller, new).await?.id)
+}

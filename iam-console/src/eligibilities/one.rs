@@ -1,0 +1,192 @@
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use iam_axum::{PathId, Problem};
+use iam_core::eligibility::{Eligibility, EligibilityPatch, ListedEligibility};
+use iam_core::version::Precondition;
+use iam_core::{EligibilityId, Error, FieldError};
+use serde::Deserialize;
+
+use crate::confirm::{at_fields, text_above};
+use crate::duration::{Duration, number};
+use crate::eligibilities::{approver_field, eligible_of, names_of, place_of, typed_role};
+use crate::english;
+use crate::form::Form;
+use crate::problem::{collected, refused_in_place};
+use crate::query::Query;
+use crate::session::SignedIn;
+use crate::state::Console;
+use crate::time::{Time, typeable, typed};
+use crate::view::{Field, Frame, page};
+
+#[derive(Template)]
+#[template(path = "eligibility.html")]
+struct EligibilityPage {
+    frame: Frame,
+    notice: &'static str,
+    error: String,
+    listed: ListedEligibility,
+    /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
+    version: String,
+    eligible: String,
+    created_by: Option<String>,
+    /// The name of the role whose holders decide, as stored.
+    approver_role: Option<String>,
+    duration: Duration,
+    approvals: String,
+    approvals_error: String,
+    approver: Field,
+    moment: Field,
+}
+
+impl EligibilityPage {
+    fn address(&self) -> String {
+        format!("{}/eligibilities/{}", self.frame.base, self.listed.eligibility.id)
+    }
+
+    fn place(&self) -> &str {
+        place_of(&self.listed)
+    }
+
+    fn time(&self) -> String {
+        english::duration(self.listed.eligibility.max_seconds)
+    }
+
+    fn is_chosen(&self, approvals: &str) -> bool {
+        self.approvals == approvals
+    }
+
+    fn decided_by(&self) -> String {
+        let holders = self.approver_role.as_deref().map(english::holders_of);
+        holders.unwrap_or_else(|| english::WHO_MAY_UPDATE_REQUESTS.to_owned())
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Done {
+    done: String,
+}
+
+impl Done {
+    fn notice(&self) -> &'static str {
+        match &*self.done {
+            "created" => english::ELIGIBILITY_CREATED,
+            "saved" => english::SAVED,
+            _ => "",
+        }
+    }
+}
+
+/// Returns the page of an eligibility, with the typed values instead of its own.
+async fn page_of(
+    console: &Console,
+    signed_in: &SignedIn,
+    listed: ListedEligibility,
+    (form, errors): (Option<&Form>, &[FieldError]),
+) -> Result<EligibilityPage, Problem> {
+    let (iam, caller, eligibility) = (&console.iam, &signed_in.caller, &listed.eligibility);
+    let names = names_of(iam, caller, std::slice::from_ref(&listed)).await?;
+    let approver_role = eligibility.approver_role_id.map(|role| names.role(role));
+    let value = |field: &str, stored: &str| form.map_or_else(|| stored.to_owned(), |form| form.get(field).to_owned());
+    let bounds = (Eligibility::MIN_SECONDS, Eligibility::MAX_SECONDS);
+    let length = Duration::of(Field::text("maxSeconds", english::LONGEST), bounds, eligibility.max_seconds);
+    let end = eligibility.expires_at.as_ref().map(typeable).unwrap_or_default();
+    let approver = value("approverRole", approver_role.as_deref().unwrap_or_default());
+    let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::EXPIRY_HINT);
+    let no_form = Form::default();
+    Ok(EligibilityPage {
+        frame: signed_in.frame(console).await?,
+        notice: "",
+        error: String::new(),
+        version: value("version", &eligibility.version.to_string()),
+        eligible: eligible_of(eligibility, &names),
+        created_by: eligibility.created_by.map(|user| names.user(user)),
+        duration: length.shown(form.unwrap_or(&no_form), errors),
+        approvals: value("approvals", &eligibility.approvals.to_string()),
+        approvals_error: Field::text("approvals", english::APPROVALS).with_errors(errors).error,
+        approver: approver_field(console).filled(&approver).with_errors(errors),
+        moment: moment.filled(&value("until", &end)).with_errors(errors),
+        approver_role,
+        listed,
+    })
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<EligibilityId>,
+    Query(done): Query<Done>,
+) -> Result<Response, Problem> {
+    let listed = console.iam.eligibilities().get(&signed_in.caller, id).await?;
+    let shown = page_of(&console, &signed_in, listed, (None, &[])).await?;
+    page(StatusCode::OK, &EligibilityPage { notice: done.notice(), ..shown })
+}
+
+pub(super) async fn update(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<EligibilityId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let listed = console.iam.eligibilities().get(&signed_in.caller, id).await?;
+    match change(&console, &signed_in, &listed.eligibility, &form).await {
+        Ok(()) => Ok(Redirect::to(&format!("{}/eligibilities/{id}?done=saved", console.base())).into_response()),
+        Err(error) => refuse(&console, &signed_in, listed, Some(&form), error).await,
+    }
+}
+
+/// Changes only what differs: a call that names an expiry or a role checks it again.
+async fn change(console: &Console, signed_in: &SignedIn, eligibility: &Eligibility, form: &Form) -> Result<(), Error> {
+    let (iam, caller, mut errors) = (&console.iam, &signed_in.caller, Vec::new());
+    let max_seconds = collected(number(form, "maxSeconds"), &mut errors)?.flatten();
+    let approvals = collected(number(form, "approvals"), &mut errors)?.flatten();
+    let approver_role = collected(typed_role(iam, caller, form, "approverRole").await, &mut errors)?;
+    let expires_at = collected(typed("until", form.get("until")), &mut errors)?;
+    if !errors.is_empty() {
+        return Err(Error::Validation(errors));
+    }
+    let patch = EligibilityPatch {
+        max_seconds,
+        approvals,
+        approver_role: approver_role.filter(|role| *role != eligibility.approver_role_id),
+        expires_at: expires_at.filter(|expiry| *expiry != eligibility.expires_at),
+    };
+    iam.eligibilities().update_if(caller, eligibility.id, patch, &precondition(form)).await.map(|_| ())
+}
+
+/// The change is made only if the eligibility is as the form shows it.
+fn precondition(form: &Form) -> Precondition {
+    Precondition::OneOf(form.get("version").parse().into_iter().collect())
+}
+
+pub(super) async fn delete(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<EligibilityId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let listed = console.iam.eligibilities().get(&signed_in.caller, id).await?;
+    match console.iam.eligibilities().delete_if(&signed_in.caller, id, &precondition(&form)).await {
+        Ok(()) => Ok(Redirect::to(&format!("{}/eligibilities?done=removed", console.base())).into_response()),
+        Err(error) => refuse(&console, &signed_in, listed, None, error).await,
+    }
+}
+
+/// Shows on the page of an eligibility why a call was refused.
+async fn refuse(
+    console: &Console,
+    signed_in: &SignedIn,
+    listed: ListedEligibility,
+    form: Option<&Form>,
+    error: Error,
+) -> Result<Response, Problem> {
+    let shown = page_of(console, signed_in, listed, (form, &at_fields(&error))).await?;
+    let text = match &error {
+        Error::PreconditionFailed => english::ELIGIBILITY_CHANGED_MEANWHILE.to_owned(),
+        error => text_above(error),
+    };
+    refused_in_place(error, |_| EligibilityPage { error: text, ..shown })
+}

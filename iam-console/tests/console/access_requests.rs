@@ -1,0 +1,359 @@
+#![cfg(test)]
+
+use axum::body::Body;
+use axum::http::{Method, StatusCode};
+use chrono::TimeDelta;
+use iam_core::access_request::{AccessRequest, AccessRequestStatus, NewAccessRequest};
+use iam_core::assignment::Assignment;
+use iam_core::eligibility::{Eligibility, NewEligibility};
+use iam_core::organization::NewOrganization;
+use iam_core::role::{NewRole, RolePatch};
+use iam_core::{AccessRequestId, Caller, OrganizationId, RoleId, UserId};
+
+use crate::app::{Answer, App, EMAIL, PASSWORD, person, request};
+
+const LIST: &str = "/console/access-requests";
+const NEW: &str = "/console/access-requests/new";
+const GRACE: &str = "grace@example.com";
+
+/// A console with an administrator, and Grace, who has no role and may ask for ENGINEER in a branch, with one approval.
+struct Signed {
+    app: App,
+    ada: Caller,
+    cookie: String,
+    grace: UserId,
+    grace_cookie: String,
+    branch: OrganizationId,
+    role: RoleId,
+    eligibility: Eligibility,
+}
+
+async fn signed() -> Signed {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person(GRACE, "Grace")).await.unwrap().id;
+    let new = NewOrganization { name: "Branch <1>".into(), slug: None, parent: None };
+    let branch = app.iam.organizations().create(&ada, new).await.unwrap().organization.id;
+    let permissions = vec!["users:read".to_owned()];
+    let new = NewRole { name: "ENGINEER".into(), permissions, ..NewRole::default() };
+    let role = app.iam.roles().create(&ada, new).await.unwrap().id;
+    let new = NewEligibility { organization: Some(branch), ..NewEligibility::of_user(role, grace) };
+    let eligibility = app.iam.eligibilities().create(&ada, new).await.unwrap();
+    let (cookie, grace_cookie) = (app.sign_in(EMAIL).await, app.sign_in(GRACE).await);
+    Signed { app, ada, cookie, grace, grace_cookie, branch, role, eligibility }
+}
+
+impl Signed {
+    /// Lets Grace ask.
+    async fn ask(&self) -> AccessRequest {
+        let (seconds, reason, ticket) = (Some(3_600), "Disk <full>".to_owned(), Some("OPS-7".to_owned()));
+        let new = NewAccessRequest { eligibility: self.eligibility.id, seconds, reason, ticket, starts_at: None };
+        self.app.iam.access_requests().create(&self.app.caller(GRACE).await, new).await.unwrap()
+    }
+
+    fn path(&self, request: AccessRequestId, action: &str) -> String {
+        format!("{LIST}/{request}{action}")
+    }
+
+    async fn page(&self, request: AccessRequestId) -> Answer {
+        self.app.get(&self.path(request, ""), &self.cookie).await
+    }
+
+    /// Sends a decision of Ada about what her page shows now.
+    async fn decide(&self, request: AccessRequestId, action: &str, more: &[(&str, &str)]) -> Answer {
+        let version = self.page(request).await.hidden("version");
+        let fields = [&[("version", &*version)][..], more].concat();
+        self.app.post_signed(&self.path(request, action), &self.cookie, &fields).await
+    }
+
+    async fn stored(&self, request: AccessRequestId) -> AccessRequest {
+        self.app.iam.access_requests().get(&self.ada, request).await.unwrap().request
+    }
+
+    async fn held(&self) -> Vec<Assignment> {
+        let grants = self.app.iam.assignments().of_user(&self.ada, self.grace).await.unwrap();
+        grants.into_iter().map(|grant| grant.assignment).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
+    let signed = signed().await;
+    let Signed { app, cookie, grace_cookie, eligibility, .. } = &signed;
+    let none = app.get(LIST, grace_cookie).await.body;
+    assert!(none.contains("You have not asked for access") && none.contains(NEW), "{none}");
+    let choice = app.get(NEW, grace_cookie).await.body;
+    let address = format!("{NEW}?eligibility={}", eligibility.id);
+    for part in [&*address, "ENGINEER", "Branch &#60;1&#62;", "8 hours"] {
+        assert!(choice.contains(part), "{part}: {choice}");
+    }
+    let form = app.get(&address, grace_cookie).await;
+    assert!(form.body.contains(r#"<option value="28800" selected>8 hours</option>"#), "{}", form.body);
+    assert!(!form.body.contains(r#"value="86400""#), "{}", form.body);
+
+    let id = form.hidden("eligibility");
+    let fields = [("eligibility", &*id), ("seconds", "3600"), ("reason", "Disk <full>"), ("ticket", "OPS-7")];
+    let preview = app.post_signed(NEW, grace_cookie, &fields).await;
+    assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
+    for part in [
+        "Ask for ENGINEER in Branch &#60;1&#62; for 1 hour",
+        "after another person has approved",
+        r#"<a href="/console/account">You</a>"#,
+        "<ins>Gains</ins> 1 permission in",
+        r#"name="reason" value="Disk &#60;full&#62;""#,
+    ] {
+        assert!(preview.body.contains(part), "{part}: {}", preview.body);
+    }
+    let back = app.post_signed(NEW, grace_cookie, &[&fields[..], &[("again", "yes")]].concat()).await;
+    assert!(back.body.contains(r#"<option value="3600" selected>"#), "{}", back.body);
+    assert!(app.get(LIST, grace_cookie).await.body.contains("0 access requests"));
+
+    let sent = app.post_signed(NEW, grace_cookie, &[&fields[..], &[("confirmed", "yes")]].concat()).await;
+    assert_eq!(sent.status, StatusCode::SEE_OTHER, "{}", sent.body);
+    let asked: AccessRequestId = sent.location().split(['/', '?']).nth(3).unwrap().parse().unwrap();
+    let own = app.get(sent.location(), grace_cookie).await.body;
+    for part in ["The request is sent", "Pending", "Disk &#60;full&#62;", "OPS-7", "0 of 1", "Cancel the request"] {
+        assert!(own.contains(part), "{part}: {own}");
+    }
+    assert!(!own.contains("/approve") && !own.contains("Gains"), "{own}");
+
+    assert!(app.get("/console", cookie).await.body.contains("1 access request waits for your decision"));
+    let list = app.get(&format!("{LIST}?show=to-decide"), cookie).await.body;
+    assert!(list.contains(&signed.path(asked, "")) && list.contains(GRACE), "{list}");
+    let page = signed.page(asked).await.body;
+    for part in ["<ins>Gains</ins> 1 permission in Branch &#60;1&#62;", "/approve", "/deny", "1 hour"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let approved = signed.decide(asked, "/approve", &[("reason", "Go <on>")]).await;
+    assert_eq!(approved.location(), signed.path(asked, "?done=approved"), "{}", approved.body);
+    let page = app.get(approved.location(), cookie).await.body;
+    for part in ["Your approval is saved", "In force", "Go &#60;on&#62;", "by ada@example.com", "1 of 1"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert_eq!(signed.held().await[0].access_request_id, Some(asked));
+
+    let overview = app.get("/console", grace_cookie).await.body;
+    assert!(overview.contains("Access for a time") && overview.contains(&signed.path(asked, "/end")), "{overview}");
+    let in_force = app.get(&format!("{LIST}?show=in-force"), grace_cookie).await.body;
+    assert!(in_force.contains(&signed.path(asked, "/end")), "{in_force}");
+    let ended = app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
+    let page = app.get(ended.location(), grace_cookie).await.body;
+    assert!(page.contains("The access has ended") && !page.contains("/end\""), "{page}");
+    assert!(signed.held().await.is_empty());
+    assert!(!app.get("/console", grace_cookie).await.body.contains("Access for a time"));
+
+    let log = app.get("/console/audit", cookie).await.body;
+    for sentence in [
+        "grace@example.com asked for the role ENGINEER in Branch &#60;1&#62;",
+        "ada@example.com approved that grace@example.com gets the role ENGINEER",
+        "grace@example.com got the role ENGINEER in Branch &#60;1&#62; by an access request",
+        "grace@example.com ended the access of grace@example.com by the role ENGINEER",
+        "ada@example.com let grace@example.com ask for the role ENGINEER",
+    ] {
+        assert!(log.contains(sentence), "{sentence}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
+    let signed = signed().await;
+    let id = signed.eligibility.id.to_string();
+    for (field, wrong, text) in [
+        ("reason", " ", "Reason must be 1 to 500 characters"),
+        ("ticket", &*"x".repeat(201), "Ticket must be at most 200 characters"),
+        ("seconds", "28801", "For how long must be"),
+        ("seconds", "long", "For how long must be a whole number"),
+        ("startsAt", "2026-01-31T09:00", "Begin at (UTC) must be in the future"),
+        ("startsAt", "soon", "Begin at (UTC) must be a day and a time"),
+    ] {
+        let good = [("eligibility", &*id), ("reason", "Disk"), ("ticket", "OPS-7")];
+        let kept = good.into_iter().filter(|(name, _)| *name != field);
+        let fields: Vec<(&str, &str)> = kept.chain([(field, wrong)]).collect();
+        let answer = signed.app.post_signed(NEW, &signed.grace_cookie, &fields).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{field} {wrong}: {}", answer.body);
+        assert!(
+            answer.body.contains(&format!(r#"id="{field}-error" class="error">{text}"#)),
+            "{text}: {}",
+            answer.body
+        );
+        let other = if field == "reason" { r#"value="OPS-7""# } else { r#"value="Disk""# };
+        assert!(answer.body.contains(other), "{}", answer.body);
+    }
+    let unknown = signed.ada.tenant().to_string();
+    let unknown = [("eligibility", &*unknown), ("reason", "Disk")];
+    let answer = signed.app.post_signed(NEW, &signed.grace_cookie, &unknown).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(answer.body.contains("You are not eligible for this role there"), "{}", answer.body);
+    signed.ask().await;
+    let again = signed.app.post_signed(NEW, &signed.grace_cookie, &[("eligibility", &id), ("reason", "Disk")]).await;
+    assert_eq!(again.status, StatusCode::CONFLICT);
+    assert!(again.body.contains("You have an open request for this role there"), "{}", again.body);
+}
+
+#[tokio::test]
+async fn a_decision_is_about_what_the_page_has_shown() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, role, .. } = &signed;
+    let asked = signed.ask().await.id;
+    let version = signed.page(asked).await.hidden("version");
+    let permissions = Some(vec!["users:read".to_owned(), "users:update".to_owned()]);
+    app.iam.roles().update(ada, *role, RolePatch { permissions, ..RolePatch::default() }).await.unwrap();
+    let fields = [("version", &*version), ("reason", "Go on")];
+    let late = app.post_signed(&signed.path(asked, "/approve"), cookie, &fields).await;
+    assert_eq!(late.status, StatusCode::PRECONDITION_FAILED, "{}", late.body);
+    let again = format!(r#"<a href="{}">Open it again</a>"#, signed.path(asked, ""));
+    assert!(late.body.contains(&again) && late.body.contains(r#"value="Go on""#), "{}", late.body);
+    assert!(signed.stored(asked).await.decisions.is_empty());
+    let long = "x".repeat(501);
+    let refused = signed.decide(asked, "/deny", &[("reason", &long)]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(refused.body.contains(r#"id="reason-error""#) && refused.body.contains(&long), "{}", refused.body);
+    let denied = signed.decide(asked, "/deny", &[("reason", "Not now")]).await;
+    let page = app.get(denied.location(), &signed.grace_cookie).await.body;
+    assert!(page.contains("Refused") && page.contains("Not now") && !page.contains("/cancel"), "{page}");
+    assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Denied);
+}
+
+#[tokio::test]
+async fn a_decision_needs_a_recent_proof_which_keeps_the_form() {
+    let signed = signed().await;
+    let asked = signed.ask().await.id;
+    signed.app.clock.advance(TimeDelta::minutes(11));
+    let waiting = signed.decide(asked, "/approve", &[("reason", "Go on")]).await;
+    assert_eq!(waiting.status, StatusCode::FORBIDDEN);
+    assert!(waiting.body.contains("proof-password") && waiting.hidden("reason") == "Go on", "{}", waiting.body);
+    let action = format!(r#"action="{}""#, signed.path(asked, "/approve"));
+    assert!(waiting.body.contains(&action), "{}", waiting.body);
+    let approved = signed.decide(asked, "/approve", &[("reason", "Go on"), ("proof-password", PASSWORD)]).await;
+    assert_eq!(approved.status, StatusCode::SEE_OTHER, "{}", approved.body);
+    assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Active);
+}
+
+#[tokio::test]
+async fn what_the_services_refuse_is_said_on_the_page() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace_cookie, eligibility, .. } = &signed;
+    let asked = signed.ask().await.id;
+    let version = signed.page(asked).await.hidden("version");
+    // One's own request, and one of another person that cannot become effective any more.
+    let own = app.post_signed(&signed.path(asked, "/approve"), grace_cookie, &[("version", &version)]).await;
+    assert_eq!(own.status, StatusCode::FORBIDDEN);
+    assert!(own.body.contains("You cannot decide about your own access request"), "{}", own.body);
+    app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
+    let page = signed.page(asked).await.body;
+    assert!(page.contains("It cannot become effective now:"), "{page}");
+    let gone = signed.decide(asked, "/approve", &[]).await;
+    assert_eq!(gone.status, StatusCode::CONFLICT);
+    assert!(gone.body.contains("The request is cancelled:") && gone.body.contains("Cancelled"), "{}", gone.body);
+    let late = app.post_signed(&signed.path(asked, "/cancel"), grace_cookie, &[]).await;
+    assert_eq!(late.status, StatusCode::CONFLICT);
+    assert!(late.body.contains("neither pending nor approved for later"), "{}", late.body);
+    let ended = app.post_signed(&signed.path(asked, "/end"), cookie, &[]).await;
+    assert!(ended.status == StatusCode::CONFLICT && ended.body.contains("is not active"), "{}", ended.body);
+}
+
+#[tokio::test]
+async fn a_request_is_taken_back_and_others_do_not_see_it() {
+    let signed = signed().await;
+    let asked = signed.ask().await.id;
+    signed.app.iam.users().create(&signed.ada, person("mary@example.com", "Mary")).await.unwrap();
+    let mary = signed.app.sign_in("mary@example.com").await;
+    assert_eq!(signed.app.get(&signed.path(asked, ""), &mary).await.status, StatusCode::NOT_FOUND);
+    assert!(!signed.app.get(&format!("{LIST}?show=all"), &mary).await.body.contains("ENGINEER"));
+    assert!(signed.app.get(NEW, &mary).await.body.contains("There is no role for which you may ask"));
+    let cancelled = signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.grace_cookie, &[]).await;
+    let page = signed.app.get(cancelled.location(), &signed.grace_cookie).await.body;
+    assert!(page.contains("The request is cancelled") && !page.contains("/cancel\""), "{page}");
+    // Who may only read has no forms.
+    signed.app.person_with(&signed.ada, "alan@example.com", &["access-requests:read"]).await;
+    let asked = signed.ask().await.id;
+    let alan = signed.app.sign_in("alan@example.com").await;
+    let page = signed.app.get(&signed.path(asked, ""), &alan).await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.body);
+    assert!(!page.body.contains("/approve") && !page.body.contains("/cancel\""), "{}", page.body);
+}
+
+#[tokio::test]
+async fn the_list_of_all_has_filters_and_no_other_parameter() {
+    let signed = signed().await;
+    let Signed { app, cookie, role, branch, .. } = &signed;
+    let asked = signed.ask().await.id;
+    let row = signed.path(asked, "\"");
+    for (query, expected) in [
+        ("", true),
+        ("&status=PENDING", true),
+        ("&status=ACTIVE", false),
+        ("&user=grace@example.com", true),
+        ("&user=ada@example.com", false),
+        (&*format!("&role={role}"), true),
+        (&*format!("&organization={branch}"), true),
+    ] {
+        let body = app.get(&format!("{LIST}?show=all{query}"), cookie).await.body;
+        assert_eq!(body.contains(&row), expected, "{query}: {body}");
+        let none = body.contains("No access request matches");
+        assert_eq!(none, !expected, "{query}: {body}");
+    }
+    assert!(!app.get(LIST, cookie).await.body.contains(&row), "the first list has one's own");
+    for wrong in ["show=some", "show=all&sort=x", "show=all&status=OPEN", "show=all&user=nobody"] {
+        assert_eq!(app.get(&format!("{LIST}?{wrong}"), cookie).await.status, StatusCode::BAD_REQUEST, "{wrong}");
+    }
+    let sent = request(Method::GET, &format!("{LIST}?show=all"), cookie).header("hx-request", "true");
+    let part = app.send(sent.body(Body::empty()).unwrap()).await.body;
+    assert!(part.contains(&row) && part.contains(">1 access request</p>") && !part.contains("<html"), "{part}");
+}
+
+#[tokio::test]
+async fn a_person_who_acts_as_another_is_told_that_it_cannot_ask_or_decide() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace, eligibility, .. } = &signed;
+    let act = format!("/console/users/{grace}/act");
+    let acting = app.post_signed(&act, cookie, &[("reason", "A question"), ("seconds", "900")]).await.cookie();
+    let choice = app.get(NEW, &acting).await.body;
+    assert!(
+        choice.contains("You act as another user, and cannot ask") && !choice.contains("?eligibility="),
+        "{choice}"
+    );
+    let id = eligibility.id.to_string();
+    let refused = app.post_signed(NEW, &acting, &[("eligibility", &id), ("reason", "Disk")]).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    assert!(refused.body.contains("You act as another user"), "{}", refused.body);
+    app.person_with(ada, "alan@example.com", &["access-requests:*"]).await;
+    let alan = app.caller("alan@example.com").await;
+    let asked = signed.ask().await.id;
+    let version = app.iam.access_requests().get(&alan, asked).await.unwrap().version.to_string();
+    let act = format!("/console/users/{}/act", alan.user().unwrap());
+    let acting = app.post_signed(&act, cookie, &[("reason", "A question"), ("seconds", "900")]).await.cookie();
+    let page = app.get(&signed.path(asked, ""), &acting).await;
+    assert!(page.status == StatusCode::OK && !page.body.contains("/approve"), "{}", page.body);
+    let refused = app.post_signed(&signed.path(asked, "/approve"), &acting, &[("version", &version)]).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    assert!(refused.body.contains("You act as another user"), "{}", refused.body);
+    assert!(signed.stored(asked).await.decisions.is_empty());
+}
+
+#[tokio::test]
+async fn an_assignment_by_a_request_says_so_and_its_end_is_that_of_the_request() {
+    let signed = signed().await;
+    let Signed { app, cookie, grace, .. } = &signed;
+    let asked = signed.ask().await.id;
+    signed.decide(asked, "/approve", &[]).await;
+    let held = signed.held().await.remove(0).id;
+    let assignment = format!("/console/assignments/{held}");
+    for path in [
+        format!("/console/users/{grace}"),
+        format!("/console/assignments?user={grace}"),
+        format!("/console/access?user={grace}&permission=users:read&organization={}", signed.branch),
+    ] {
+        let body = app.get(&path, cookie).await.body;
+        assert!(body.contains("by an access request"), "{path}: {body}");
+    }
+    let page = app.get(&format!("{assignment}?user={grace}"), cookie).await.body;
+    assert!(page.contains(&signed.path(asked, "\"")) && page.contains("It ends with the request"), "{page}");
+    assert!(page.contains("/revoke?") && !page.contains("/end?"), "{page}");
+    let fields = [("until", "2026-12-31T00:00"), ("confirmed", "yes")];
+    let refused = app.post_signed(&format!("{assignment}/end?user={grace}"), cookie, &fields).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT, "{}", refused.body);
+    assert!(refused.body.contains("End the request instead"), "{}", refused.body);
+    app.post_signed(&format!("{assignment}/revoke?user={grace}"), cookie, &[("confirmed", "yes")]).await;
+    assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Ended);
+}

@@ -1,0 +1,84 @@
+use std::collections::HashSet;
+
+use iam_model::access_request::AccessRequest;
+use iam_model::assignment::Grant;
+use iam_model::eligibility::Eligibility;
+use iam_model::error::Result;
+use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::mail::MailKind;
+use iam_model::page::{MAX_LIMIT, PageRequest};
+use iam_model::permission;
+use iam_model::role::TENANT_ADMIN;
+use iam_model::store::HolderQuery;
+use iam_model::user::{User, UserKind};
+
+use crate::access::counting_in;
+use crate::engine::{Engine, UnitOfWork};
+
+/// How many persons get a message about one request at most.
+const MAX_TOLD: usize = 20;
+
+/// The persons to whom a message about a new request goes.
+pub(super) struct Told {
+    kind: MailKind,
+    to: Vec<User>,
+}
+
+impl Told {
+    /// Finds those who decide about a new request of a user, or, if it needs no approval, those who administer the
+    /// tenant. To be called before the unit of work, which must not wait for a second connection.
+    pub(super) async fn about(iam: &Engine, tenant: TenantId, eligibility: &Eligibility, user: UserId) -> Result<Self> {
+        if iam.mail.is_none() {
+            return Ok(Self { kind: MailKind::AccessRequested, to: Vec::new() });
+        }
+        let organization = eligibility.organization_id;
+        let (kind, roles, organization) = match (eligibility.approvals, eligibility.approver_role_id) {
+            (0, _) => {
+                let administrators = iam.store.role_by_name(tenant, TENANT_ADMIN).await?;
+                (MailKind::AccessActivated, administrators.into_iter().map(|role| role.id).collect(), None)
+            }
+            (_, Some(role)) => (MailKind::AccessRequested, vec![role], organization),
+            (_, None) => {
+                let roles = iam.store.roles_allowing(tenant, &permission::ACCESS_REQUESTS_UPDATE).await?;
+                (MailKind::AccessRequested, roles.into_iter().map(|role| role.id).collect(), organization)
+            }
+        };
+        let mut to = holders(iam, tenant, roles, organization).await?;
+        if kind == MailKind::AccessRequested {
+            to.retain(|holder| holder.id != user);
+        }
+        // In one order, because messages to one address are counted under a lock that all tenants share.
+        to.sort_by_key(|holder| holder.email.key());
+        to.truncate(MAX_TOLD);
+        Ok(Self { kind, to })
+    }
+
+    /// Queues the messages about the request. To be called after everything else that takes a lock.
+    pub(super) async fn queue(&self, iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<()> {
+        for user in &self.to {
+            iam.queue_access_notice(work, self.kind, user, request).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns ACTIVE persons who hold one of these roles in an organization, or tenant-wide, by a standing assignment. If
+/// there are many, only some of them.
+async fn holders(
+    iam: &Engine,
+    tenant: TenantId,
+    roles: Vec<RoleId>,
+    organization: Option<OrganizationId>,
+) -> Result<Vec<User>> {
+    let now = iam.now();
+    let ancestry = iam.lineages(tenant, organization).await?;
+    let position = organization.and_then(|id| ancestry.position(id));
+    let query = HolderQuery { roles, organizations: counting_in(position), at: now };
+    let found = iam.store.holders(tenant, &query, PageRequest::new(1, MAX_LIMIT)?, now).await?.items;
+    let counts = |grant: &Grant| grant.assignment.is_standing() && grant.is_effective(now);
+    let grants = iam.store.deciding_grants(tenant, &found, &query).await?;
+    let standing: HashSet<UserId> = grants.into_iter().filter(counts).map(|grant| grant.assignment.user_id).collect();
+    let mut users = iam.store.users_by_id(tenant, &found).await?;
+    users.retain(|user| user.kind == UserKind::Human && standing.contains(&user.id));
+    Ok(users)
+}

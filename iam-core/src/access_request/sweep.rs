@@ -1,0 +1,90 @@
+use iam_model::access_request::{AccessRequest, AccessRequestStatus, CancelCause};
+use iam_model::change::AccessRequestEvent;
+use iam_model::error::Result;
+use iam_model::id::TenantId;
+
+use crate::access_request::activation::{Basis, update};
+use crate::access_request::closing::{cancel, settle};
+use crate::caller::Caller;
+use crate::engine::{Engine, UnitOfWork};
+use crate::iam::Iam;
+
+/// The number of tenants that one query returns.
+const TENANTS: u32 = 100;
+
+/// The number of requests that one unit of work advances. It is bounded so that no unit of work holds the lock of a
+/// tenant for long.
+const BATCH: u32 = 20;
+
+impl Iam {
+    /// Lets access requests of all tenants lapse, begin and end whose time has come, and returns how many. A request
+    /// that was approved for later begins if it still could be approved and its role has not changed since; otherwise it
+    /// is cancelled.
+    ///
+    /// A request lapses and an elevation ends at their instant, even before that is written. Only the beginning of
+    /// those that were approved for later waits for this call: call it every second or so. Concurrent calls are
+    /// allowed: each request is advanced and recorded once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](iam_model::error::Error::Store) when the store fails. What was advanced before stays so. A
+    /// failure in one tenant does not stop the others.
+    pub async fn advance_access_requests(&self) -> Result<u64> {
+        let iam = &*self.0;
+        let mut advanced = 0;
+        loop {
+            let mut advanced_in_round = 0;
+            let mut failure = None;
+            for tenant in iam.store.tenants_with_due_access_requests(iam.now(), TENANTS).await? {
+                match advance_in_tenant(iam, tenant).await {
+                    Ok(count) => advanced_in_round += count,
+                    Err(error) => failure = Some(error),
+                }
+            }
+            advanced += advanced_in_round;
+            if advanced_in_round == 0 {
+                return failure.map_or(Ok(advanced), Err);
+            }
+        }
+    }
+}
+
+async fn advance_in_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
+    let caller = Caller::system(tenant, "times of access requests");
+    let mut advanced = 0;
+    loop {
+        let mut work = iam.begin(&caller).await?;
+        work.lock_rights().await?;
+        let now = work.now();
+        let due = work.reads().due_access_requests(now, BATCH).await?;
+        if due.is_empty() {
+            return Ok(advanced);
+        }
+        for request in due.iter().map(|request| request.id) {
+            // One before it may have ended it.
+            let found = work.reads().access_requests_by_id(&[request]).await?.pop();
+            if let Some(request) = found.filter(|found| found.due_at().is_some_and(|due| due <= now)) {
+                advance(iam, &mut work, &request).await?;
+            }
+        }
+        work.commit().await?;
+        advanced += due.len() as u64;
+    }
+}
+
+async fn advance(iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<()> {
+    if !settle(iam, work, request).await? || request.status != AccessRequestStatus::Approved {
+        return Ok(());
+    }
+    match Basis::of(work, request).await? {
+        // The approvals were for what the role permitted then.
+        Ok(basis) if !request.has_approvals(basis.role_version()) => {
+            cancel(work, request, Some(CancelCause::Outdated)).await
+        }
+        Ok(basis) => {
+            let start = |active| update(request, active, AccessRequestEvent::Started);
+            basis.activate(iam, work, request, start).await.map(drop)
+        }
+        Err(cause) => cancel(work, request, Some(cause)).await,
+    }
+}

@@ -1,0 +1,201 @@
+//! Who decides about requests, and what a decision needs (`docs/access-requests.md#decisions`).
+
+use chrono::TimeDelta;
+use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, AccessVerdict};
+use iam_core::eligibility::{EligibilityPatch, NewEligibility};
+use iam_core::page::PageRequest;
+use iam_core::role::RolePatch;
+use iam_core::{Conflict, Error, Forbidden, Unauthenticated};
+use serde_json::json;
+
+use super::*;
+
+#[tokio::test]
+async fn two_others_approve_where_two_are_needed() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &["access-requests:update"]).await;
+    let (bob, by_bob) = world.user("bob", &["access-requests:update"]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let new = NewEligibility { approvals: Some(2), ..NewEligibility::of_user(role, grace) };
+    let request = world.ask(&session, world.eligibility(new).await).await;
+    let refused = world.approve(&session, request.id).await;
+    assert!(matches!(refused, Err(Error::Forbidden(Forbidden::OwnRequest))), "{refused:?}");
+    let first = world.approve(&by_bob, request.id).await.unwrap().request;
+    assert_eq!((first.status, first.decisions.len()), (AccessRequestStatus::Pending, 1));
+    assert_eq!((first.decisions[0].user_id, first.decisions[0].decision), (bob, AccessVerdict::Approve));
+    let refused = world.approve(&by_bob, request.id).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::DecidedBefore))), "{refused:?}");
+    assert_eq!(world.approve(&world.ada, request.id).await.unwrap().request.status, AccessRequestStatus::Active);
+    let (_, by_mary) = world.user("mary", &["access-requests:update"]).await;
+    let refused = world.approve(&by_mary, request.id).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestNotPending))), "{refused:?}");
+    assert_eq!(world.actions(request.id).await, ["CREATE", "APPROVED", "APPROVED"]);
+    assert_eq!(world.held(grace).await.iter().filter(|held| !held.assignment.is_standing()).count(), 1);
+}
+
+#[tokio::test]
+async fn one_denial_ends_a_request() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (_, by_bob) = world.user("bob", &["access-requests:update"]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let new = NewEligibility { approvals: Some(2), ..NewEligibility::of_user(role, grace) };
+    let eligibility = world.eligibility(new).await;
+    let request = world.ask(&session, eligibility).await;
+    world.approve(&by_bob, request.id).await.unwrap();
+    let requests = world.iam.access_requests();
+    let denied = requests.deny(&world.ada, request.id, Some("Not now."), &Precondition::Exists).await.unwrap().request;
+    assert_eq!((denied.status, denied.closed_by), (AccessRequestStatus::Denied, world.ada.user()));
+    let entry = world.entries(request.id).await.remove(2);
+    assert_eq!((&*entry.action, &entry.metadata["decisionReason"]), ("DENIED", &"Not now.".into()));
+    assert_eq!(world.held(grace).await, []);
+    world.ask(&session, eligibility).await;
+}
+
+#[tokio::test]
+async fn those_decide_who_hold_the_role_or_the_permission_there_or_above() {
+    let world = World::new().await;
+    let root = world.organization("Root", None).await;
+    let (below, beside) = (world.organization("Below", Some(root)).await, world.organization("Beside", None).await);
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let approver = world.role("APPROVER", &["users:read"]).await;
+    let permitted = world.role("PERMITTED", &["access-requests:update"]).await;
+    let mut callers = Vec::new();
+    for (name, role, place) in [
+        ("role-there", approver, Some(below)),
+        ("role-above", approver, Some(root)),
+        ("role-beside", approver, Some(beside)),
+        ("permission-there", permitted, Some(below)),
+        ("permission-wide", permitted, None),
+        ("permission-beside", permitted, Some(beside)),
+    ] {
+        let user = world.iam.users().create(&world.ada, person(&format!("{name}@example.com"))).await.unwrap().id;
+        world.give(user, role, place).await;
+        callers.push((name, world.login(name).await));
+    }
+    for (approver_role, expected) in [
+        (Some(approver), ["role-there", "role-above"].as_slice()),
+        (None, ["permission-there", "permission-wide"].as_slice()),
+    ] {
+        let new = NewEligibility { organization: Some(below), approver_role, ..NewEligibility::of_user(role, grace) };
+        let eligibility = world.eligibility(new).await;
+        for (name, caller) in &callers {
+            let request = world.ask(&session, eligibility).await.id;
+            let decided = world.iam.access_requests().deny(caller, request, None, &Precondition::Exists).await;
+            assert_eq!(decided.is_ok(), expected.contains(name), "{name} {approver_role:?}");
+            if decided.is_err() {
+                assert!(matches!(decided, Err(Error::NotFound(_))), "{name}: {decided:?}");
+                world.iam.access_requests().cancel(&session, request).await.unwrap();
+            }
+        }
+    }
+    // Who only reads them sees them, and does not decide.
+    let (_, reader) = world.user("reader", &["access-requests:read"]).await;
+    let new = NewEligibility { organization: Some(below), ..NewEligibility::of_user(role, grace) };
+    let request = world.ask(&session, world.eligibility(new).await).await.id;
+    assert!(is_missing(&world.approve(&reader, request).await, "access-requests:update"));
+}
+
+#[tokio::test]
+async fn an_elevation_does_not_decide() {
+    let world = World::new().await;
+    let (_, elevated, _) = world.elevated(&["*"]).await;
+    let (mary, by_mary) = world.user("mary", &[]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let request = world.ask(&by_mary, world.eligible(mary, role).await).await;
+    assert!(world.allows(&elevated, "access-requests:update").await);
+    assert!(is_missing(&world.approve(&elevated, request.id).await, "access-requests:update"));
+    assert!(is_missing(&world.iam.access_requests().cancel(&elevated, request.id).await, "access-requests:update"));
+}
+
+#[tokio::test]
+async fn a_decision_needs_a_fresh_session_and_no_key() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (_, by_bob) = world.user("bob", &["access-requests:update"]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let request = world.ask(&session, world.eligible(grace, role).await).await;
+    let key = world.key(&by_bob).await;
+    let refused = world.approve(&key, request.id).await;
+    assert!(matches!(refused, Err(Error::Forbidden(Forbidden::ApiKey))), "{refused:?}");
+    let refused = world.approve(&Caller::system(world.ada.tenant(), "test"), request.id).await;
+    assert!(matches!(refused, Err(Error::Forbidden(Forbidden::NotAUser))), "{refused:?}");
+    world.pass(TimeDelta::minutes(11)).await;
+    let refused = world.approve(&by_bob, request.id).await;
+    assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::NotFresh { .. }))), "{refused:?}");
+    world.approve(&world.login("bob").await, request.id).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_decision_is_about_what_the_role_permits_now() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let request = world.ask(&session, world.eligible(grace, role).await).await.id;
+    let requests = world.iam.access_requests();
+    let seen = Precondition::OneOf(vec![requests.get(&world.ada, request).await.unwrap().version]);
+    let patch = RolePatch { permissions: Some(vec!["*".to_owned()]), ..RolePatch::default() };
+    world.iam.roles().update(&world.ada, role, patch).await.unwrap();
+    let refused = requests.approve(&world.ada, request, None, &seen).await;
+    assert!(matches!(refused, Err(Error::PreconditionFailed)), "{refused:?}");
+    let seen = Precondition::OneOf(vec![requests.get(&world.ada, request).await.unwrap().version]);
+    requests.approve(&world.ada, request, None, &seen).await.unwrap();
+}
+
+#[tokio::test]
+async fn approvals_from_before_a_change_of_the_role_do_not_count() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (bob, by_bob) = world.user("bob", &["access-requests:update"]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let new = NewEligibility { approvals: Some(2), ..NewEligibility::of_user(role, grace) };
+    let request = world.ask(&session, world.eligibility(new).await).await.id;
+    let requests = world.iam.access_requests();
+    let to_decide = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
+    let count = async || requests.list(&by_bob, &to_decide, PageRequest::default()).await.unwrap().total;
+    world.approve(&by_bob, request).await.unwrap();
+    assert_eq!(count().await, 0);
+    let patch = RolePatch { permissions: Some(vec!["*".to_owned()]), ..RolePatch::default() };
+    world.iam.roles().update(&world.ada, role, patch).await.unwrap();
+    assert_eq!(count().await, 1, "it is decided again");
+    let one = world.approve(&world.ada, request).await.unwrap();
+    assert_eq!((one.request.status, one.request.decisions.len()), (AccessRequestStatus::Pending, 2));
+    let counting: Vec<Option<UserId>> = one.request.approvers(one.role_version).map(Some).collect();
+    assert_eq!(counting, [world.ada.user()]);
+    let last = world.approve(&by_bob, request).await.unwrap().request;
+    assert_eq!((last.status, last.decisions.len()), (AccessRequestStatus::Active, 2));
+    let assigned = world.entries(last.assignment_id.unwrap()).await.remove(0);
+    assert_eq!(assigned.metadata["approvedBy"], json!([world.ada.user(), bob]));
+    assert_eq!(world.actions(request).await, ["CREATE", "APPROVED", "APPROVED", "APPROVED"]);
+}
+
+#[tokio::test]
+async fn a_request_whose_basis_is_gone_is_cancelled_by_its_approval() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (role, held) = (world.role("READER", &["audit-logs:read"]).await, world.role("HELD", &["users:read"]).await);
+    world.give(grace, held, None).await;
+    let of_holders = || NewEligibility { user: None, held_role: Some(held), ..NewEligibility::of_user(role, grace) };
+    for (case, cause) in [("deleted", "OUTDATED"), ("narrowed", "OUTDATED"), ("not held", "NOT_ELIGIBLE")] {
+        let eligibility = world.eligibility(of_holders()).await;
+        let session = world.again(&session).await;
+        let request = world.ask(&session, eligibility).await.id;
+        match case {
+            "deleted" => world.iam.eligibilities().delete(&world.ada, eligibility).await.unwrap(),
+            "narrowed" => {
+                let patch = EligibilityPatch { max_seconds: Some(300), ..EligibilityPatch::default() };
+                world.iam.eligibilities().update(&world.ada, eligibility, patch).await.unwrap();
+            }
+            _ => {
+                let held = world.held(grace).await.remove(0).assignment.id;
+                world.iam.assignments().delete(&world.ada, held).await.unwrap();
+            }
+        }
+        let refused = world.approve(&world.ada, request).await;
+        assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestOutdated))), "{case}: {refused:?}");
+        assert_eq!(world.status(request).await, AccessRequestStatus::Cancelled, "{case}");
+        let entry = world.entries(request).await.remove(1);
+        assert_eq!((&*entry.action, &entry.metadata["cause"]), ("CANCELLED", &cause.into()), "{case}");
+    }
+}
