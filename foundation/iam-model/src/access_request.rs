@@ -465,6 +465,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_request_is_open_until_it_is_closed() {
+        let active = request().active(id("assignment"));
+        assert_eq!((active.status, active.assignment_id), (Active, Some(id("assignment"))));
+        let closed = active.closed(Ended, at(9), Some(id("user")));
+        assert_eq!((closed.status, closed.closed_at, closed.closed_by), (Ended, Some(at(9)), Some(id("user"))));
+        for status in [Pending, Approved, Active] {
+            assert!(status.is_open(), "{status:?}");
+        }
+        for status in [Ended, Denied, Cancelled, Lapsed] {
+            assert!(!status.is_open(), "{status:?}");
+        }
+    }
+
+    #[test]
     fn a_request_lapses_and_ends_at_its_instant() {
         let with = |status, starts, ends: Option<i64>| AccessRequest {
             status,
