@@ -469,7 +469,7 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     }
 }
 
-/// The open requests of a user are those whose stored status is open, whatever the moment.
+/// The open requests of a user are those whose stored status is open, at every moment.
 pub async fn open_requests_of_a_user_are_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let fixture = Fixture::new(&world).await;

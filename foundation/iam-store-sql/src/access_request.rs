@@ -102,7 +102,7 @@ pub fn deciding_scopes(places: &[ApproverPlace]) -> Vec<(Vec<Option<RoleId>>, Vi
     roles_in.into_iter().map(|(places, roles)| (roles, scope(places))).collect()
 }
 
-/// Whether a list is empty whatever requests there are. Then it has no statement.
+/// Whether a list is empty for all requests. Then it has no statement.
 #[must_use]
 pub fn shows_nothing(filter: &AccessRequestFilter, scope: &AccessRequestScope) -> bool {
     if filter.to_decide {

@@ -24,7 +24,7 @@ use crate::identity_provider::{IdentityProviderPatch, NewIdentityProvider};
 ///
 /// A provider can speak for everybody in its domains. So to make, change or remove one, a caller also needs all
 /// permissions (`*`) tenant-wide by standing rights, and a session that has authenticated recently; an API key cannot.
-/// A new name gives nothing to anyone, and needs the permission alone.
+/// A new name gives nothing to a user, and needs the permission alone.
 #[derive(Clone, Copy)]
 pub struct IdentityProviders<'a>(pub(crate) &'a Engine);
 

@@ -216,10 +216,10 @@ impl Step<'_> {
             let before = self.before.potential(user, self.now);
             let is_new = |right: &Right| !is_covered(right, &before) && !is_covered(right, &own);
             if let Some(right) = self.after.potential(user, self.now).into_iter().find(is_new) {
-                broken.push(format!("{user} has, can get or can approve {right:?}, which nobody could give"));
+                broken.push(format!("{user} has, can get or can approve {right:?}, which no user could give"));
             }
         }
-        // An eligibility is covered even if nobody can ask by it yet.
+        // An eligibility is covered even if no user can ask by it yet.
         if let (Ok(()), Some(author), Operation::Make { role, spot, until, .. }) =
             (self.answer, self.author, self.operation)
         {

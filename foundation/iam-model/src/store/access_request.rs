@@ -18,7 +18,7 @@ pub trait AccessRequestStore {
 
     /// Returns a page of the requests in the scope that [pass the filter](AccessRequestFilter::matches) at a moment,
     /// newest first, then by identifier, with the exact number of all such requests. See [`AccessRequestScope::shows`]
-    /// and [`AccessRequest::status_at`]. An organization is below another one by the present tree, whatever its status.
+    /// and [`AccessRequest::status_at`]. An organization is below another one by the present tree, with any status.
     async fn access_requests(
         &self,
         tenant: TenantId,
