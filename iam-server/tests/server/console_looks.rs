@@ -23,7 +23,7 @@ fn open(server: &Server, path: &str) -> Browser {
     let origin = format!("http://{HOST}:{}", server.address.port());
     browser.open(&format!("{origin}/console{path}"));
     browser.text_of("//h1[text()='Sign in']");
-    assert_eq!(browser.run("return document.activeElement.id"), "email");
+    browser.wait_for_result("return document.activeElement.id", &json!("email"));
     browser.type_into("//input[@id='email']", &format!("{EMAIL}\u{e004}{PASSWORD}\u{e007}"));
     browser
 }
@@ -73,7 +73,7 @@ fn a_password_can_be_seen_and_the_first_mistake_gets_the_focus() {
     assert_eq!(browser.run(kind), "text");
     browser.click("//main//button");
     browser.text_of("//p[@id='password-error']");
-    assert_eq!(browser.run("return document.activeElement.id"), "password");
+    browser.wait_for_result("return document.activeElement.id", &json!("password"));
     assert_eq!(browser.run(kind), "password");
     assert_eq!(violations(&browser), Vec::<String>::new());
 }

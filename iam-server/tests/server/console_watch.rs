@@ -193,7 +193,7 @@ fn an_access_review_is_begun_decided_in_place_and_completed() {
         browser.type_into("//input[@name='reason']", "Has left.");
         browser.click("//button[@value='REVOKE']");
         browser.text_of("//p[@class='progress']/span[text()='1 of 1 decided']");
-        assert_eq!(browser.run("return document.activeElement.value"), "REVOKE", "the focus stays");
+        browser.wait_for_result("return document.activeElement.value", &json!("REVOKE"));
         assert_eq!(browser.text_of("//button[@aria-pressed='true']").lines().next(), Some("Revoke"));
         let said = browser.run("return document.getElementById('found').textContent");
         assert_eq!(said, "Saved: Revoke, grace@example.com, MEMBER");

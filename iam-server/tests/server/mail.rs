@@ -286,8 +286,9 @@ fn the_pages_verify_an_address_set_a_password_and_accept_an_invitation() {
         browser.type_into("//input[@id='password']", "only lower case");
         browser.click("//button");
         assert!(browser.text_of("//p[@id='error']").contains("upper-case"));
-        assert_eq!(browser.run("return document.activeElement.id"), "password");
-        assert_eq!(browser.run("return document.activeElement.getAttribute('aria-describedby')"), "error rule");
+        browser.wait_for_result("return document.activeElement.id", &json!("password"));
+        let described = "return document.activeElement.getAttribute('aria-describedby')";
+        browser.wait_for_result(described, &json!("error rule"));
         picture("reset");
         browser.type_into("//input[@id='password']", NEW_PASSWORD);
         browser.click("//button");

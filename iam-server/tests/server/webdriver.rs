@@ -194,6 +194,12 @@ impl Browser {
         self.command("execute/sync", &json!({ "script": script, "args": [] })).unwrap()
     }
 
+    /// Waits until a script returns this. What a browser does after it has drawn a page, such as to set the focus, is
+    /// not yet true when an element is there.
+    pub(crate) fn wait_for_result(&self, script: &str, expected: &Value) {
+        wait_for(&format!("{expected} from {script}"), TIMEOUT, || (self.run(script) == *expected).then_some(()));
+    }
+
     /// Runs a command of the DevTools protocol.
     fn devtools(&self, command: &str, parameters: &Value) {
         self.command("goog/cdp/execute", &json!({ "cmd": command, "params": parameters })).unwrap();
