@@ -270,6 +270,15 @@ impl AccessRequest {
         after
     }
 
+    /// Returns the request without the decisions of some users, who may not decide about it any more. Once they may again,
+    /// they can decide anew.
+    #[must_use]
+    pub fn without_decisions_of(&self, users: &[UserId]) -> Self {
+        let mut after = self.clone();
+        after.decisions.retain(|decision| !users.contains(&decision.user_id));
+        after
+    }
+
     /// Returns the request as it is after the last approval, which comes at a moment: APPROVED. The time of the
     /// elevation runs from then, or from the wanted start if that is later, and not beyond the end of the eligibility.
     #[must_use]
@@ -554,6 +563,8 @@ pub(crate) mod tests {
         let both = one.with_decision(decision("bob", AccessVerdict::Approve));
         assert!(both.has_approvals(role));
         assert_eq!(both.approvers(role).collect::<Vec<UserId>>(), [id("ada"), id("bob")]);
+        let rest = both.without_decisions_of(&[id("ada"), id("other")]);
+        assert_eq!(rest, two.with_decision(decision("bob", AccessVerdict::Approve)));
         assert!(AccessRequest { approvals_needed: 0, ..request() }.has_approvals(role));
     }
 

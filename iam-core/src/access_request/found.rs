@@ -97,11 +97,7 @@ impl Found {
     }
 
     fn decides(&self) -> Result<bool> {
-        let (standing, scope) = (self.rights.standing(), self.scope()?);
-        Ok(match self.request.approver_role_id {
-            Some(role) => standing.rights().holds_role(role, scope),
-            None => standing.rights().holds(&permission::ACCESS_REQUESTS_UPDATE, scope),
-        })
+        Ok(decides(&self.rights.standing(), &self.request, self.scope()?))
     }
 
     /// The refusal for a caller without a permission: only one that sees the request learns that it exists.
@@ -114,6 +110,15 @@ impl Found {
             None => Ok(ResourceScope::Tenant),
             Some(organization) => Ok(self.hierarchy.node(organization).ok_or_else(not_found)?.scope()),
         }
+    }
+}
+
+/// Whether the holder of these standing rights decides about requests like this one, of others. `scope` is the place of
+/// the request.
+pub(super) fn decides(standing: &LockedRights, request: &AccessRequest, scope: ResourceScope<'_>) -> bool {
+    match request.approver_role_id {
+        Some(role) => standing.rights().holds_role(role, scope),
+        None => standing.rights().holds(&permission::ACCESS_REQUESTS_UPDATE, scope),
     }
 }
 
