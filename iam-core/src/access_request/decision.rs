@@ -31,6 +31,7 @@ impl AccessRequests<'_> {
     ///
     /// [`Error::NotFound`] for a request that the caller does not see, [`Error::Forbidden`],
     /// [`Forbidden::OwnRequest`](iam_model::error::Forbidden::OwnRequest),
+    /// [`Forbidden::NotApprover`](iam_model::error::Forbidden::NotApprover),
     /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey),
     /// [`Forbidden::Impersonator`](iam_model::error::Forbidden::Impersonator),
     /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code,

@@ -52,12 +52,18 @@ impl Found {
     /// # Errors
     ///
     /// [`Error::NotFound`] for a caller that does not see the request, [`Forbidden::OwnRequest`],
-    /// [`Forbidden::Permission`].
+    /// [`Forbidden::NotApprover`], [`Forbidden::Permission`].
     pub(super) fn require_decider(&self) -> Result<()> {
         if self.is_own {
             return Err(Forbidden::OwnRequest.into());
         }
-        if self.decides()? { Ok(()) } else { Err(self.refusal(&permission::ACCESS_REQUESTS_UPDATE)?) }
+        if self.decides()? {
+            return Ok(());
+        }
+        Err(self.refusal(match self.request.approver_role_id {
+            Some(_) => Forbidden::NotApprover,
+            None => Forbidden::Permission(permission::ACCESS_REQUESTS_UPDATE),
+        })?)
     }
 
     /// Requires that the caller asks itself, or holds a permission in the place of the request by its standing rights.
@@ -88,7 +94,11 @@ impl Found {
     }
 
     fn require_own_or(&self, rights: &LockedRights, needed: &Permission) -> Result<()> {
-        if self.is_own || rights.rights().holds(needed, self.scope()?) { Ok(()) } else { Err(self.refusal(needed)?) }
+        if self.is_own || rights.rights().holds(needed, self.scope()?) {
+            Ok(())
+        } else {
+            Err(self.refusal(Forbidden::Permission(needed.clone()))?)
+        }
     }
 
     fn is_visible(&self) -> Result<bool> {
@@ -100,9 +110,9 @@ impl Found {
         Ok(decides(&self.rights.standing(), &self.request, self.scope()?))
     }
 
-    /// The refusal for a caller without a permission: only one that sees the request learns that it exists.
-    fn refusal(&self, needed: &Permission) -> Result<Error> {
-        Ok(if self.is_visible()? { Forbidden::Permission(needed.clone()).into() } else { not_found() })
+    /// The refusal for a caller that may not do something: only one that sees the request learns that it exists.
+    fn refusal(&self, forbidden: Forbidden) -> Result<Error> {
+        Ok(if self.is_visible()? { forbidden.into() } else { not_found() })
     }
 
     fn scope(&self) -> Result<ResourceScope<'_>> {

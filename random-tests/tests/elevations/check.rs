@@ -152,7 +152,8 @@ impl Step<'_> {
             return Err("OwnRequest");
         }
         if !self.before.decides(author, request, self.now) {
-            return Err(if self.before.sees(author, request, self.now) { "Permission" } else { "NotFound" });
+            let refusal = if request.approver.is_some() { "NotApprover" } else { "Permission" };
+            return Err(if self.before.sees(author, request, self.now) { refusal } else { "NotFound" });
         }
         if request.status != Status::Pending {
             return Err("AccessRequestNotPending");

@@ -110,6 +110,24 @@ async fn an_elevation_does_not_decide() {
 }
 
 #[tokio::test]
+async fn an_elevation_to_the_approver_role_does_not_decide() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let approver = world.role("APPROVER", &["access-requests:read"]).await;
+    let asked = world.ask(&session, world.eligible(grace, approver).await).await;
+    world.approve(&world.ada, asked.id).await.unwrap();
+    let (mary, by_mary) = world.user("mary", &[]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let new = NewEligibility { approver_role: Some(approver), ..NewEligibility::of_user(role, mary) };
+    let request = world.ask(&by_mary, world.eligibility(new).await).await;
+    // Neither the permission of an administrator nor the elevation is the role that decides.
+    for caller in [&world.ada, &world.login("grace").await] {
+        let refused = world.approve(caller, request.id).await;
+        assert!(matches!(refused, Err(Error::Forbidden(Forbidden::NotApprover))), "{refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_decision_needs_a_fresh_session_and_no_key() {
     let mut world = World::new().await;
     let (grace, session) = world.user("grace", &[]).await;
