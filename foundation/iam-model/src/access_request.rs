@@ -14,7 +14,7 @@ use crate::id::{AccessRequestId, AssignmentId, EligibilityId, OrganizationId, Ro
 use crate::organization::OrganizationSummary;
 use crate::role::RoleSummary;
 use crate::user::UserSummary;
-use crate::validate::Description;
+use crate::validate::{Description, Reason};
 use crate::version::Version;
 
 /// How long a request waits for its approvals: 72 hours.
@@ -55,7 +55,7 @@ pub struct AccessRequest {
     /// The user who asks.
     pub requested_by: UserId,
     /// Why, in its own words: 1–500 characters.
-    pub reason: Description,
+    pub reason: Reason,
     /// What another system calls the reason: at most [`MAX_TICKET`] characters.
     pub ticket: Option<Description>,
     /// For how many seconds the user asks.
@@ -96,7 +96,7 @@ pub struct AccessDecision {
     /// The decision.
     pub decision: AccessVerdict,
     /// The reason, for people.
-    pub reason: Option<Description>,
+    pub reason: Option<Reason>,
     /// When.
     pub at: Timestamp,
     /// The version that the role of the request had; `None` if the role was gone.
