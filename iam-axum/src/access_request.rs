@@ -8,7 +8,7 @@ use iam_core::access_request::{
     AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
     NewAccessRequest,
 };
-use iam_core::{AccessRequestId, AssignmentId, Description, Iam, OrganizationId};
+use iam_core::{AccessRequestId, AssignmentId, Description, Iam, OrganizationId, Reason};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -132,7 +132,7 @@ impl From<AccessDecision> for AccessDecisionDto {
         Self {
             user_id: decision.user_id.as_uuid(),
             decision: decision.decision.into(),
-            reason: decision.reason.map(Description::into),
+            reason: decision.reason.map(Reason::into),
             at: Time(decision.at),
         }
     }

@@ -10,8 +10,8 @@ use iam_core::access_review::{
     NewDecision, ReviewDecision, ReviewItemFilter, ReviewItemKind, ReviewOutcome, ReviewProgress, ReviewSubject,
 };
 use iam_core::{
-    AccessReviewId, AccessReviewItemId, AssignmentId, Description, DirectoryGroupId, EligibilityId, Iam,
-    OrganizationId, RoleId, UserId,
+    AccessReviewId, AccessReviewItemId, AssignmentId, DirectoryGroupId, EligibilityId, Iam, OrganizationId, Reason,
+    RoleId, UserId,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -307,7 +307,7 @@ impl From<ListedReviewItem> for AccessReviewItemDto {
             directory_group_id: subject.directory_group().map(DirectoryGroupId::as_uuid),
             last_login_at: item.last_login_at.map(Time),
             decision,
-            reason: reason.map(Description::into),
+            reason: reason.map(Reason::into),
             decided_by: decided_by.map(UserId::as_uuid),
             decided_at,
             outcome: item.outcome.map(ReviewOutcomeDto::from),

@@ -364,7 +364,7 @@ pub async fn a_challenge_is_read_back(store: Arc<dyn Store>) {
 }
 
 /// A challenge that ends is gone. Ending a challenge that does not exist does nothing. All challenges of a user end
-/// together, and no others.
+/// together, and all of a tenant for one purpose, and no others.
 pub async fn ended_challenges_are_gone(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -379,7 +379,8 @@ pub async fn ended_challenges_are_gone(store: Arc<dyn Store>) {
         (TenantId::NONE, 7, None),
     ] {
         let user_id = user.map(|user| user.id);
-        begin(&world, &Challenge { user_id, ..new_challenge(&world, tenant, hash) }).await;
+        let purpose = if hash < 5 { ChallengePurpose::PasskeyLogin } else { ChallengePurpose::EmailLogin };
+        begin(&world, &Challenge { user_id, purpose, ..new_challenge(&world, tenant, hash) }).await;
     }
     let left = async |world: &World| {
         let mut left = Vec::new();
@@ -400,6 +401,10 @@ pub async fn ended_challenges_are_gone(store: Arc<dyn Store>) {
     }
     world.commit(TenantId::NONE, ChallengeChange::End(new_challenge(&world, TenantId::NONE, 7))).await;
     assert_eq!(left(&world).await, [4, 5, 6]);
+    for _ in 0..2 {
+        world.commit(acme.id, ChallengeChange::EndAllFor(ChallengePurpose::EmailLogin)).await;
+        assert_eq!(left(&world).await, [4, 6]);
+    }
     for _ in 0..2 {
         world.commit(acme.id, ChallengeChange::EndAllOfTenant).await;
         assert_eq!(left(&world).await, [6]);

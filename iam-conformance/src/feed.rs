@@ -318,11 +318,12 @@ pub async fn the_use_of_factors_is_not_reported(store: Arc<dyn Store>) {
         expires_at: world.now(),
     };
     let used = Factor { counter: 7, last_used_at: Some(world.now()), ..passkey.clone() };
-    let changes: [Change; 11] = [
+    let changes: [Change; 12] = [
         ChallengeChange::Issue(challenge.clone()).into(),
         ChallengeChange::Update(challenge.clone()).into(),
         ChallengeChange::End(challenge.clone()).into(),
         ChallengeChange::EndAll(user.id).into(),
+        ChallengeChange::EndAllFor(challenge.purpose).into(),
         ChallengeChange::EndAllOfTenant.into(),
         FactorChange::Use { after: used.clone(), fell_back_to: None }.into(),
         FactorChange::Rename { before: passkey, after: used }.into(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use iam_model::clock::Timestamp;
 use iam_model::link::LinkPurpose;
-use iam_model::mail::{Mail, MailAccount, MailKind};
+use iam_model::mail::{Mail, MailAccount, MailActor, MailKind};
 use iam_model::secret::OneTimeCode;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use minijinja::value::Serde;
@@ -15,8 +15,9 @@ use serde::Serialize;
 ///
 /// Each kind of message has three: `verify.subject.txt`, `verify.txt` and `verify.html`, for instance. They know `name`
 /// (of the person), `tenant`, `link`, `code` (in `login`), `expires_at`, `to`, `kind`, `console`, and `accounts`, the
-/// list of all accounts that the message is about, each with `name`, `tenant`, `link`, `code` and `expires_at`. Values
-/// in the HTML are escaped.
+/// list of all accounts that the message is about, each with `name`, `tenant`, `link`, `code` and `expires_at`. In
+/// `impersonation-started`, `actors` is the list of those who act as the person, each with `name` and `reason`;
+/// elsewhere it is empty. Values in the HTML are escaped.
 #[derive(Debug)]
 pub struct Templates {
     environment: Environment<'static>,
@@ -126,6 +127,13 @@ struct Account<'a> {
     link: Option<&'a str>,
     code: Option<&'a str>,
     expires_at: Option<String>,
+    actors: Vec<Actor>,
+}
+
+#[derive(Clone, Serialize)]
+struct Actor {
+    name: String,
+    reason: String,
 }
 
 impl Templates {
@@ -192,7 +200,10 @@ impl Templates {
         let link = LinkPurpose::of(kind).map(|_| "sample-link");
         let code = (kind == MailKind::Login).then_some("sample-code");
         let expires_at = link.map(|_| "2026-01-31 09:15 UTC".to_owned());
-        let account = Account { name: "Ada Lovelace".to_owned(), tenant: "Acme".to_owned(), link, code, expires_at };
+        let actor = || Actor { name: "Grace Hopper".to_owned(), reason: "Ticket 4711".to_owned() };
+        let actors = (kind == MailKind::ImpersonationStarted).then(actor).into_iter().collect();
+        let (name, tenant) = ("Ada Lovelace".to_owned(), "Acme".to_owned());
+        let account = Account { name, tenant, link, code, expires_at, actors };
         let (to, console, first) = ("ada@example.com", None, account.clone());
         let values = Values { kind: kind.as_str(), to, console, first, accounts: vec![account] };
         let text = self.fill(kind, &values)?;
@@ -219,7 +230,11 @@ impl Templates {
                 link: account.link.as_ref().map(|link| link.url.expose()),
                 code: account.link.as_ref().and_then(|link| link.code.as_ref()).map(OneTimeCode::expose),
                 expires_at: account.link.as_ref().map(|link| shown(link.expires_at)),
+                actors: account.actors.iter().map(actor).collect(),
             }
+        }
+        fn actor(actor: &MailActor) -> Actor {
+            Actor { name: without_links(&actor.name), reason: without_links(&actor.reason) }
         }
         let accounts: Vec<Account<'_>> = mail.accounts.iter().map(account).collect();
         let first = accounts.first().cloned().unwrap_or_default();
@@ -265,13 +280,13 @@ fn joins(letter: char) -> bool {
     ComposingNormalizerBorrowed::new_nfkc().normalize(letter.encode_utf8(&mut [0; 4])).contains(JOINS)
 }
 
-/// Returns a name in which a mail program finds no link.
+/// Returns a text in which a mail program finds no link: a name, or a reason.
 ///
 /// A stranger chooses the names with which it registers the address of a victim. Without this, it could let the service
 /// send its advertisement.
-fn without_links(name: &str) -> String {
-    let mut letters = name.chars().peekable();
-    let mut shown = String::with_capacity(name.len());
+fn without_links(text: &str) -> String {
+    let mut letters = text.chars().peekable();
+    let mut shown = String::with_capacity(text.len());
     let mut previous = None;
     while let Some(letter) = letters.next() {
         let is_inside = |letter: Option<&char>| letter.is_some_and(|letter| !letter.is_whitespace());
@@ -413,6 +428,24 @@ mod tests {
         ] {
             assert_eq!(without_links(name), expected);
         }
+    }
+
+    #[test]
+    fn a_message_about_acting_as_the_person_says_who_does_it_and_why() {
+        let actor = |name: &str, reason: &str| MailActor::new(name.to_owned(), reason.to_owned());
+        let actors =
+            vec![actor("Grace Hopper", "<i>Ticket</i> 4711: see evil.example"), actor("Bob Ross", "Ticket 4712")];
+        let sent = account("Ada", "Acme", None).with_actors(actors);
+        let templates = Templates::english().unwrap();
+        let text = templates.render(&mail(MailKind::ImpersonationStarted, vec![sent])).unwrap();
+        let reason = "<i>Ticket<\u{b7}i> 4711: see evil\u{b7}example";
+        for line in [format!("\nGrace Hopper, because: {reason}\n"), "\nBob Ross, because: Ticket 4712\n".to_owned()] {
+            assert!(text.plain.contains(&line), "{}", text.plain);
+        }
+        assert!(text.html.contains("Grace Hopper, because: &lt;i&gt;Ticket&lt;"), "{}", text.html);
+        assert!(!text.html.contains("<i>") && !text.html.contains("evil.example"), "{}", text.html);
+        let text = templates.render(&mail(MailKind::ImpersonationStarted, vec![account("Ada", "Acme", None)])).unwrap();
+        assert!(!text.plain.contains("because") && !text.plain.contains("\n\n\n"), "{}", text.plain);
     }
 
     #[test]

@@ -114,6 +114,9 @@ impl TenantState {
             ChallengeChange::EndAll(user) => {
                 self.challenges.retain(|_, challenge| challenge.user_id != Some(*user));
             }
+            ChallengeChange::EndAllFor(purpose) => {
+                self.challenges.retain(|_, challenge| challenge.purpose != *purpose);
+            }
             ChallengeChange::EndAllOfTenant => self.challenges.clear(),
         }
         Ok(())

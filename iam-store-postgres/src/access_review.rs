@@ -10,7 +10,7 @@ use iam_model::id::{AccessReviewId, AccessReviewItemId, OrganizationId, RoleId, 
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{AccessReviewStore, AccessReviewTransaction};
 use iam_model::store_error::StoreError;
-use iam_model::validate::Description;
+use iam_model::validate::Reason;
 use iam_store_sql::access_review::{
     AccessReviewRow, ListedReviewItemRow, ProgressRow, ReviewItemRow, ReviewSubjectRow, all_items, expect_open, list,
     list_items,
@@ -407,7 +407,7 @@ impl PostgresTransaction {
             item.review_id.as_uuid(),
             item.id().as_uuid(),
             item.decision().map(ReviewDecision::as_str),
-            decided.and_then(|decided| decided.reason.as_ref()).map(Description::as_str),
+            decided.and_then(|decided| decided.reason.as_ref()).map(Reason::as_str),
             decided.and_then(|decided| decided.decided_by).map(UserId::as_uuid),
             decided.map(|decided| in_range(decided.decided_at))
         );

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use iam_model::challenge::{Ceremony, Challenge};
+use iam_model::challenge::{Ceremony, Challenge, ChallengePurpose};
 use iam_model::change::{ChallengeChange, FactorChange};
 use iam_model::factor::Factor;
 use iam_model::id::{TenantId, UserId};
@@ -258,6 +258,7 @@ impl SqliteTransaction {
             ChallengeChange::Update(challenge) => self.update_challenge(challenge).await,
             ChallengeChange::End(challenge) => self.delete_challenge(challenge).await,
             ChallengeChange::EndAll(user) => self.delete_challenges_of_user(*user).await,
+            ChallengeChange::EndAllFor(purpose) => self.delete_challenges_for(*purpose).await,
             ChallengeChange::EndAllOfTenant => self.delete_challenges_of_tenant().await,
         }
     }
@@ -301,6 +302,15 @@ impl SqliteTransaction {
             "DELETE FROM challenges WHERE tenant_id = ?1 AND token_hash = ?2",
             self.tenant(),
             challenge.token_hash.as_slice()
+        );
+        self.execute(delete).await.map(drop)
+    }
+
+    async fn delete_challenges_for(&mut self, purpose: ChallengePurpose) -> Result<(), StoreError> {
+        let delete = sqlx::query!(
+            "DELETE FROM challenges WHERE tenant_id = ?1 AND purpose = ?2",
+            self.tenant(),
+            purpose.as_str()
         );
         self.execute(delete).await.map(drop)
     }

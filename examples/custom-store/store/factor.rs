@@ -226,6 +226,10 @@ impl Draft<'_> {
                 let ended = self.view().select(|ChallengeRow(challenge)| challenge.user_id == Some(*user))?;
                 ended.iter().try_for_each(|row| self.remove::<ChallengeRow>(&row.key()).map(drop))
             }
+            ChallengeChange::EndAllFor(purpose) => {
+                let ended = self.view().select(|ChallengeRow(challenge)| challenge.purpose == *purpose)?;
+                ended.iter().try_for_each(|row| self.remove::<ChallengeRow>(&row.key()).map(drop))
+            }
             ChallengeChange::EndAllOfTenant => {
                 let ended = self.view().select(|_: &ChallengeRow| true)?;
                 ended.iter().try_for_each(|row| self.remove::<ChallengeRow>(&row.key()).map(drop))

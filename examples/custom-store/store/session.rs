@@ -85,10 +85,10 @@ mod impersonation {
     use iam_model::context::Impersonator;
     use iam_model::id::{SessionId, UserId};
     use iam_model::session::Impersonation;
-    use iam_model::validate::Description;
+    use iam_model::validate::Reason;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-    type Fields = (UserId, SessionId, bool, Description);
+    type Fields = (UserId, SessionId, bool, Reason);
 
     pub(super) fn serialize<S: Serializer>(found: &Option<Impersonation>, to: S) -> Result<S::Ok, S::Error> {
         found.as_ref().map(|Impersonation { by, reason }| (by.user, by.session, by.is_read_only, reason)).serialize(to)

@@ -16,7 +16,7 @@ use crate::id::{
 use crate::organization::OrganizationSummary;
 use crate::role::RoleSummary;
 use crate::user::UserSummary;
-use crate::validate::{Description, Name};
+use crate::validate::{Name, Reason};
 
 /// The maximum number of items of a review.
 pub const MAX_ITEMS: u64 = 10_000;
@@ -292,7 +292,7 @@ pub struct Decided {
     /// The decision.
     pub decision: ReviewDecision,
     /// The reason, for people.
-    pub reason: Option<Description>,
+    pub reason: Option<Reason>,
     /// The user who has decided; `None` for trusted code.
     pub decided_by: Option<UserId>,
     /// When it was decided.
@@ -353,7 +353,7 @@ impl AccessReviewItem {
         let reason = self.decided.as_ref().and_then(|decided| decided.reason.as_ref());
         json!({
             "decision": self.decision().map(ReviewDecision::as_str),
-            "reason": reason.map(Description::as_str),
+            "reason": reason.map(Reason::as_str),
         })
     }
 }

@@ -340,6 +340,10 @@ pub enum Forbidden {
     /// No eligibility lets the user ask for this role.
     #[error("You are not eligible for this role there.")]
     NotEligible,
+    /// The holders of a role decide about this access request, and the user does not hold it there, or only by an
+    /// access request.
+    #[error("Only the holders of its approver role decide about this request. An elevation does not count.")]
+    NotApprover,
     /// A user cannot decide about its own access request.
     #[error("You cannot decide about your own access request.")]
     OwnRequest,

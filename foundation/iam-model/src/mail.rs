@@ -355,13 +355,40 @@ pub struct MailAccount {
     pub tenant: String,
     /// The link, in messages that have links.
     pub link: Option<MailLink>,
+    /// The users who have begun to act as the person, in a message about that. Empty if they have ended it before the
+    /// message was sent.
+    pub actors: Vec<MailActor>,
 }
 
 impl MailAccount {
     /// Returns an account of a message.
     #[must_use]
     pub fn new(name: String, tenant: String, link: Option<MailLink>) -> Self {
-        Self { name, tenant, link }
+        Self { name, tenant, link, actors: Vec::new() }
+    }
+
+    /// Returns the same account with the users who act as the person.
+    #[must_use]
+    pub fn with_actors(self, actors: Vec<MailActor>) -> Self {
+        Self { actors, ..self }
+    }
+}
+
+/// A user who acts as the person to whom a message goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MailActor {
+    /// The name of the user.
+    pub name: String,
+    /// Why, in its own words.
+    pub reason: String,
+}
+
+impl MailActor {
+    /// Returns a user who acts as the person.
+    #[must_use]
+    pub fn new(name: String, reason: String) -> Self {
+        Self { name, reason }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::clock::Timestamp;
 use crate::context::{Impersonator, UserAgent};
 use crate::factor::AuthenticationMethods;
 use crate::id::{IdentityProviderId, SessionId, TenantId, UserId};
-use crate::validate::Description;
+use crate::validate::Reason;
 
 /// A login that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Impersonation {
     /// The user who acts.
     pub by: Impersonator,
     /// Why, in its own words: 1–500 characters.
-    pub reason: Description,
+    pub reason: Reason,
 }
 
 impl Impersonation {

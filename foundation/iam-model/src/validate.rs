@@ -59,6 +59,11 @@ impl Fields {
         text.and_then(|text| self.check(field, text.parse()))
     }
 
+    /// Does the same as [`check_optional`](Self::check_optional), and takes blanks for an absent field.
+    pub fn check_unless_blank<T: FromStr<Err = Invalid>>(&mut self, field: &str, text: Option<&str>) -> Option<T> {
+        self.check_optional(field, text.filter(|text| !text.trim().is_empty()))
+    }
+
     /// Succeeds if there is no error.
     ///
     /// # Errors
@@ -194,6 +199,8 @@ texts! {
     /// A text for people: at most 500 characters after trimming, without control characters; it may be empty.
     #[derive(Default)]
     Description = parse_description;
+    /// Why a user does something, for people: 1–500 characters, with the rules of names.
+    Reason = |text| bounded(text, 500);
     /// The identifier of a user in another system: 1–255 characters, kept as typed. None is a control character, ends a
     /// line or changes the direction of text, and no blank stands at either end.
     ExternalId = parse_external_id;
@@ -361,6 +368,39 @@ mod tests {
         assert!("ü".repeat(500).parse::<Description>().is_ok());
         assert!("ü".repeat(501).parse::<Description>().is_err());
         assert!("two\nlines".parse::<Description>().is_err());
+    }
+
+    #[test]
+    fn reasons_can_be_seen_and_are_bounded() {
+        for (good, kept) in
+            [("Ticket 4711", "Ticket 4711"), (" -\u{3000}", "-"), ("\u{200b}x", "\u{200b}x"), ("👀", "👀")]
+        {
+            assert_eq!(good.parse::<Reason>().unwrap().as_str(), kept);
+        }
+        assert!("ü".repeat(500).parse::<Reason>().is_ok() && "ü".repeat(501).parse::<Reason>().is_err());
+        let invisible = ["\u{200b}", "\u{2060}\u{200d}", "\u{ad}", "\u{feff}", "\u{2800}", "\u{e0020}", "\u{e000}"];
+        let controls = ["\u{202e}", "a\u{202e}b", "\u{2066}", "\u{200f}", "two\nlines", "a\u{2028}b", "\u{7}"];
+        for bad in ["", " ", "\u{3000}\u{a0}"].into_iter().chain(invisible).chain(controls) {
+            assert!(bad.parse::<Reason>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn blanks_are_an_absent_reason_and_what_cannot_be_seen_is_an_error() {
+        for (typed, expected) in [
+            (None, Ok(None)),
+            (Some(" \u{a0}"), Ok(None)),
+            (Some(" no "), Ok(Some("no"))),
+            (Some("\u{200b}"), Err("must have a visible character")),
+        ] {
+            let mut fields = Fields::default();
+            let reason: Option<Reason> = fields.check_unless_blank("reason", typed);
+            let found = match fields.finish() {
+                Ok(()) => Ok(reason.as_ref().map(Reason::as_str)),
+                Err(InvalidFields(errors)) => Err(errors[0].message.clone()),
+            };
+            assert_eq!(found, expected.map_err(str::to_owned), "{typed:?}");
+        }
     }
 
     proptest! {

@@ -121,7 +121,7 @@ impl<T: StoredMoment> TryFrom<ReviewItemRow<T>> for AccessReviewItem {
         let decided = match row.decision.zip(decided_at) {
             Some((decision, decided_at)) => Some(Decided {
                 decision: parse("access_review_items.decision", decision)?,
-                reason: parse_optional("access_review_items.reason", row.reason.as_deref())?,
+                reason: row.reason.map(|reason| text("access_review_items.reason", reason)).transpose()?,
                 decided_by: row.decided_by.map(UserId::from),
                 decided_at,
             }),

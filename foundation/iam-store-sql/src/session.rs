@@ -5,7 +5,7 @@ use iam_model::id::SessionId;
 use iam_model::session::{Impersonation, RefreshState, Session, SpentToken};
 use iam_model::store::SessionDetails;
 use iam_model::store_error::StoreError;
-use iam_model::validate::{Description, StoredText as _};
+use iam_model::validate::{Reason, StoredText as _};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, bytes_32, moment, moment_optional, parse, parse_optional};
@@ -75,7 +75,7 @@ impl<T: StoredMoment> TryFrom<SessionRow<T>> for Session {
         let created_at = moment("sessions.created_at", row.created_at)?;
         let authenticated_at = moment_optional("sessions.authenticated_at", row.authenticated_at)?;
         let impersonator = impersonator(row.actor_id, row.actor_session_id, row.read_only)?;
-        let reason = Description::stored(row.actor_reason.unwrap_or_default());
+        let reason = Reason::stored(row.actor_reason.unwrap_or_default());
         Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),

@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use crate::extract::{JSON, call, check_syntax, is_of_type, of_the_whole, parse_fields, require_object};
+use crate::extract::{JSON, call, check_syntax, is_of_type, of_the_whole, parse_fields, require_object, without_place};
 use crate::problem::{Kind, Problem};
 use crate::unique_names::check_unique_names;
 
@@ -40,9 +40,12 @@ where
             check_syntax(&bytes)?;
             // Its error names the field.
             parse_fields::<T>(&bytes)?;
-            let is_doubled = error.is_data();
-            let fault = if is_doubled { "has an object with two fields of the same name" } else { "is too deep" };
-            return Err(of_the_whole(fault));
+            return Err(if error.is_data() {
+                of_the_whole("has an object with two fields of the same name")
+            } else {
+                // In a field that has no effect: a text that is not UTF-8, an endless number, too many levels.
+                of_the_whole(&format!("cannot be read: {}", without_place(&error)))
+            });
         }
         Ok(Self(caller, parse_fields(&bytes)?, bytes))
     }

@@ -10,6 +10,7 @@ use iam_model::tenant::QuotaKind;
 use iam_model::user::UserStatus;
 use iam_model::version::Version;
 
+use crate::access_request::found::decides;
 use crate::assignment::{References, revoke};
 use crate::engine::{Engine, UnitOfWork, hold_quota, hold_user_quota};
 
@@ -48,6 +49,23 @@ impl Basis {
     /// The version of the role, for which approvals count.
     pub(super) fn role_version(&self) -> Option<Version> {
         Some(self.offered.role.version)
+    }
+
+    /// Returns a request without the approvals of users who may not decide about it any more: they are not ACTIVE, or
+    /// have lost the approver role or the permission there. To be called under the tenant's lock.
+    pub(super) async fn with_valid_approvals(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        request: &AccessRequest,
+    ) -> Result<AccessRequest> {
+        let scope = scope_of(&self.offered);
+        let mut lost = Vec::new();
+        for approver in request.approvers(self.role_version()) {
+            if !decides(&work.rights_of(approver).await?, request, scope) {
+                lost.push(approver);
+            }
+        }
+        Ok(request.without_decisions_of(&lost))
     }
 
     /// Returns the basis of a new request, which was checked.
@@ -102,8 +120,12 @@ pub(super) async fn is_eligible(
     user: UserId,
 ) -> Result<bool> {
     let grants = work.reads().grants(GrantQuery::OfUser(user)).await?;
-    let scope = offered.organization.as_ref().map_or(ResourceScope::Tenant, ResourceScope::OfGrant);
-    Ok(eligibility.is_for(user, &Authority::of(&grants), scope, work.now()))
+    Ok(eligibility.is_for(user, &Authority::of(&grants), scope_of(offered), work.now()))
+}
+
+/// The place in which a role is offered.
+fn scope_of(offered: &OfferedRole) -> ResourceScope<'_> {
+    offered.organization.as_ref().map_or(ResourceScope::Tenant, ResourceScope::OfGrant)
 }
 
 /// Returns whether a user holds the role of an eligibility in its place, and the assignments of it that give way to an

@@ -24,12 +24,14 @@ impl AccessRequests<'_> {
     /// `access-requests:update` there: both by standing rights, and in a session that has authenticated recently, and
     /// not by a message to the address of the user. The precondition is about the
     /// [version](ListedAccessRequest::version) of the request with its role: a decision is about what the role permits.
-    /// After a change of the role, the approval does not count any more, and the caller may give it again.
+    /// After a change of the role, the approval does not count any more, and the caller may give it again. Earlier
+    /// approvals of users who may not decide about the request any more are removed from it.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] for a request that the caller does not see, [`Error::Forbidden`],
     /// [`Forbidden::OwnRequest`](iam_model::error::Forbidden::OwnRequest),
+    /// [`Forbidden::NotApprover`](iam_model::error::Forbidden::NotApprover),
     /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey),
     /// [`Forbidden::Impersonator`](iam_model::error::Forbidden::Impersonator),
     /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code,
@@ -88,10 +90,10 @@ impl AccessRequests<'_> {
         if before.is_decided_by(user_id, role_version) {
             return Err(Conflict::DecidedBefore.into());
         }
-        let decided = before.with_decision(AccessDecision { user_id, decision, reason, at: now, role_version });
+        let own = AccessDecision { user_id, decision, reason, at: now, role_version };
         match decision {
             AccessVerdict::Deny => {
-                let after = decided.closed(AccessRequestStatus::Denied, now, Some(user_id));
+                let after = before.with_decision(own).closed(AccessRequestStatus::Denied, now, Some(user_id));
                 work.apply(update(&before, after, AccessRequestEvent::Denied)).await?;
                 tell_requester(iam, &mut work, &before, MailKind::AccessDenied).await?;
             }
@@ -104,6 +106,7 @@ impl AccessRequests<'_> {
                         return Err(conflict(cause).into());
                     }
                 };
+                let decided = basis.with_valid_approvals(&mut work, &before).await?.with_decision(own);
                 approve(iam, &mut work, &before, decided, basis).await?;
             }
         }

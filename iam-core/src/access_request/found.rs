@@ -52,12 +52,18 @@ impl Found {
     /// # Errors
     ///
     /// [`Error::NotFound`] for a caller that does not see the request, [`Forbidden::OwnRequest`],
-    /// [`Forbidden::Permission`].
+    /// [`Forbidden::NotApprover`], [`Forbidden::Permission`].
     pub(super) fn require_decider(&self) -> Result<()> {
         if self.is_own {
             return Err(Forbidden::OwnRequest.into());
         }
-        if self.decides()? { Ok(()) } else { Err(self.refusal(&permission::ACCESS_REQUESTS_UPDATE)?) }
+        if self.decides()? {
+            return Ok(());
+        }
+        Err(self.refusal(match self.request.approver_role_id {
+            Some(_) => Forbidden::NotApprover,
+            None => Forbidden::Permission(permission::ACCESS_REQUESTS_UPDATE),
+        })?)
     }
 
     /// Requires that the caller asks itself, or holds a permission in the place of the request by its standing rights.
@@ -88,7 +94,11 @@ impl Found {
     }
 
     fn require_own_or(&self, rights: &LockedRights, needed: &Permission) -> Result<()> {
-        if self.is_own || rights.rights().holds(needed, self.scope()?) { Ok(()) } else { Err(self.refusal(needed)?) }
+        if self.is_own || rights.rights().holds(needed, self.scope()?) {
+            Ok(())
+        } else {
+            Err(self.refusal(Forbidden::Permission(needed.clone()))?)
+        }
     }
 
     fn is_visible(&self) -> Result<bool> {
@@ -97,16 +107,12 @@ impl Found {
     }
 
     fn decides(&self) -> Result<bool> {
-        let (standing, scope) = (self.rights.standing(), self.scope()?);
-        Ok(match self.request.approver_role_id {
-            Some(role) => standing.rights().holds_role(role, scope),
-            None => standing.rights().holds(&permission::ACCESS_REQUESTS_UPDATE, scope),
-        })
+        Ok(decides(&self.rights.standing(), &self.request, self.scope()?))
     }
 
-    /// The refusal for a caller without a permission: only one that sees the request learns that it exists.
-    fn refusal(&self, needed: &Permission) -> Result<Error> {
-        Ok(if self.is_visible()? { Forbidden::Permission(needed.clone()).into() } else { not_found() })
+    /// The refusal for a caller that may not do something: only one that sees the request learns that it exists.
+    fn refusal(&self, forbidden: Forbidden) -> Result<Error> {
+        Ok(if self.is_visible()? { forbidden.into() } else { not_found() })
     }
 
     fn scope(&self) -> Result<ResourceScope<'_>> {
@@ -114,6 +120,15 @@ impl Found {
             None => Ok(ResourceScope::Tenant),
             Some(organization) => Ok(self.hierarchy.node(organization).ok_or_else(not_found)?.scope()),
         }
+    }
+}
+
+/// Whether the holder of these standing rights decides about requests like this one, of others. `scope` is the place of
+/// the request.
+pub(super) fn decides(standing: &LockedRights, request: &AccessRequest, scope: ResourceScope<'_>) -> bool {
+    match request.approver_role_id {
+        Some(role) => standing.rights().holds_role(role, scope),
+        None => standing.rights().holds(&permission::ACCESS_REQUESTS_UPDATE, scope),
     }
 }
 

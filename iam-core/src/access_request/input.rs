@@ -4,7 +4,7 @@ use iam_model::clock::{Timestamp, cut};
 use iam_model::eligibility::Eligibility;
 use iam_model::error::{Error, Result};
 use iam_model::id::EligibilityId;
-use iam_model::validate::{Description, Fields};
+use iam_model::validate::{Description, Fields, Reason};
 
 use crate::eligibility::bounded;
 
@@ -26,7 +26,7 @@ pub struct NewAccessRequest {
 
 /// The valid fields of a new request, apart from those that depend on the eligibility and on the moment.
 pub(super) struct ValidRequest {
-    pub(super) reason: Description,
+    pub(super) reason: Reason,
     pub(super) ticket: Option<Description>,
     seconds: Option<i64>,
     starts_at: Option<Timestamp>,
@@ -36,10 +36,7 @@ impl NewAccessRequest {
     /// Checks the texts.
     pub(super) fn validate(self) -> Result<ValidRequest> {
         let mut fields = Fields::default();
-        let reason: Option<Description> = fields.check("reason", self.reason.parse());
-        if reason.as_ref().is_some_and(|reason| reason.as_str().is_empty()) {
-            fields.reject("reason", "must be 1 to 500 characters");
-        }
+        let reason = fields.check("reason", self.reason.parse());
         let ticket: Option<Description> = self.ticket.as_deref().unwrap_or_default().parse().ok();
         let ticket = ticket.filter(|ticket| ticket.as_str().chars().count() <= MAX_TICKET);
         if ticket.is_none() {
@@ -80,11 +77,11 @@ impl ValidRequest {
 }
 
 /// Returns the valid reason of a decision, as typed: at most 500 characters; `None` or blank for no reason.
-pub(super) fn valid_reason(reason: Option<&str>) -> Result<Option<Description>> {
+pub(super) fn valid_reason(reason: Option<&str>) -> Result<Option<Reason>> {
     let mut fields = Fields::default();
-    let reason: Option<Description> = fields.check_optional("reason", reason);
+    let reason = fields.check_unless_blank("reason", reason);
     fields.finish()?;
-    Ok(reason.filter(|reason| !reason.as_str().is_empty()))
+    Ok(reason)
 }
 
 #[cfg(test)]
@@ -139,6 +136,7 @@ mod tests {
         let long = |count: usize| "ü".repeat(count);
         for (new, expected) in [
             (NewAccessRequest { reason: " ".into(), ..new() }, vec!["reason"]),
+            (NewAccessRequest { reason: "\u{200b}".into(), ..new() }, vec!["reason"]),
             (NewAccessRequest { reason: long(500), ticket: Some(long(200)), ..new() }, vec![]),
             (NewAccessRequest { reason: long(501), ticket: Some(long(201)), ..new() }, vec!["reason", "ticket"]),
             (NewAccessRequest { ticket: Some("  ".into()), ..new() }, vec![]),
@@ -146,6 +144,7 @@ mod tests {
             assert_eq!(fields(new.validate()), expected);
         }
         assert_eq!(fields(valid_reason(Some(&long(501)))), ["reason"]);
+        assert_eq!(fields(valid_reason(Some("\u{200b}"))), ["reason"]);
         assert_eq!(valid_reason(Some(" ")).unwrap(), None);
     }
 

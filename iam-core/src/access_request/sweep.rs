@@ -18,8 +18,8 @@ const BATCH: u32 = 20;
 
 impl Iam {
     /// Lets access requests of all tenants lapse, begin and end whose time has come, and returns how many. A request
-    /// that was approved for later begins if it still could be approved and its role has not changed since; otherwise it
-    /// is cancelled.
+    /// that was approved for later begins if it still could be approved, its role has not changed since, and those who
+    /// approved it may still decide about it; otherwise it is cancelled.
     ///
     /// A request lapses and an elevation ends at their instant, even before that is written. Only the beginning of
     /// those that were approved for later waits for this call: call it every second or so. Concurrent calls are
@@ -76,15 +76,15 @@ async fn advance(iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessReques
     if !settle(iam, work, request).await? || request.status != AccessRequestStatus::Approved {
         return Ok(());
     }
-    match Basis::of(work, request).await? {
-        // The approvals were for what the role permitted then.
-        Ok(basis) if !request.has_approvals(basis.role_version()) => {
-            cancel(work, request, Some(CancelCause::Outdated)).await
-        }
-        Ok(basis) => {
-            let start = |active| update(request, active, AccessRequestEvent::Started);
-            basis.activate(iam, work, request, start).await.map(drop)
-        }
-        Err(cause) => cancel(work, request, Some(cause)).await,
+    let basis = match Basis::of(work, request).await? {
+        Ok(basis) => basis,
+        Err(cause) => return cancel(work, request, Some(cause)).await,
+    };
+    // The approvals were for what the role permitted then, and by those who decided then.
+    let approved = basis.with_valid_approvals(work, request).await?;
+    if !approved.has_approvals(basis.role_version()) {
+        return cancel(work, request, Some(CancelCause::Outdated)).await;
     }
+    let start = |active| update(request, active, AccessRequestEvent::Started);
+    basis.activate(iam, work, &approved, start).await.map(drop)
 }

@@ -3,7 +3,7 @@ use iam_model::access_review::{MAX_RESTRICTIONS, ReviewDecision};
 use iam_model::clock::{Timestamp, cut};
 use iam_model::error::Result;
 use iam_model::id::{OrganizationId, RoleId, UserId};
-use iam_model::validate::{Description, Fields, Name};
+use iam_model::validate::{Fields, Name, Reason};
 
 /// The input for a new review, as typed; see
 /// [`AccessReviews::create`](crate::access_review::AccessReviews::create).
@@ -68,10 +68,10 @@ pub struct NewDecision {
 
 impl NewDecision {
     /// Returns the valid reason.
-    pub(super) fn valid_reason(&self) -> Result<Option<Description>> {
+    pub(super) fn valid_reason(&self) -> Result<Option<Reason>> {
         let mut fields = Fields::default();
-        let reason: Option<Description> = fields.check_optional("reason", self.reason.as_deref());
+        let reason = fields.check_unless_blank("reason", self.reason.as_deref());
         fields.finish()?;
-        Ok(reason.filter(|reason| !reason.as_str().is_empty()))
+        Ok(reason)
     }
 }

@@ -6,12 +6,14 @@ use iam_model::change::{InvitationChange, LinkChange};
 use iam_model::clock::Timestamp;
 use iam_model::context::RequestContext;
 use iam_model::error::Result;
-use iam_model::id::{MessageId, TenantId};
+use iam_model::id::{MessageId, TenantId, UserId};
 use iam_model::invitation::{Invitation, LIFETIME};
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{
-    Addressee, Lane, Mail, MailAccount, MailError, MailLink, Message, Recipient, RefusedForGood, wait_after,
+    Addressee, Lane, Mail, MailAccount, MailActor, MailError, MailKind, MailLink, Message, Recipient, RefusedForGood,
+    wait_after,
 };
+use iam_model::session::Impersonation;
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::PersonName;
@@ -19,6 +21,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::caller::Caller;
+use crate::distinct::distinct;
 use crate::engine::{Engine, OutgoingMail};
 use crate::iam::Iam;
 use crate::invitation::pending_at;
@@ -53,6 +56,9 @@ const LONGEST: TimeDelta = TimeDelta::seconds(30);
 /// How long a process has a claimed message for itself. If the process ends meanwhile, another one sends the message
 /// afterwards.
 const CLAIM: TimeDelta = TimeDelta::minutes(2);
+
+/// How many users who act as a person a message to that person names at most.
+const MAX_ACTORS: usize = 10;
 
 /// The outcome of one message.
 #[derive(Clone, Copy)]
@@ -251,6 +257,12 @@ impl Engine {
             (Addressee::Accounts(_), None, About::User(user, _)) => Recipient::of_user(user),
             (Addressee::Accounts(_), None, About::Invited(..)) => return Ok(None),
         };
+        let actors = match &about {
+            About::User(user, _) if message.kind == MailKind::ImpersonationStarted => {
+                self.actors(message, user.id).await?
+            }
+            About::User(..) | About::Invited(..) => Vec::new(),
+        };
         let (name, tenant) = match about {
             About::User(user, tenant) => (format!("{} {}", user.first_name, user.last_name), tenant),
             About::Invited(invitation, tenant) => {
@@ -259,7 +271,23 @@ impl Engine {
             }
         };
         let link = link.map(|link| self.mailed(outgoing, &link));
-        Ok(Some((to, MailAccount::new(name, tenant.name.to_string(), link))))
+        Ok(Some((to, MailAccount::new(name, tenant.name.to_string(), link).with_actors(actors))))
+    }
+
+    /// Returns the users who have begun to act as a person since a message about that was queued, newest first. A
+    /// message that has waited tells of all of them.
+    async fn actors(&self, message: &Message, user: UserId) -> Result<Vec<MailActor>> {
+        let mut sessions = self.store.sessions_of(message.tenant_id, user).await?;
+        sessions.retain(|session| session.created_at >= message.created_at);
+        let acting = sessions.into_iter().filter_map(|session| session.impersonation);
+        let acting: Vec<Impersonation> = acting.take(MAX_ACTORS).collect();
+        let users = distinct(acting.iter().map(|found| found.by.user));
+        let users = self.store.users_by_id(message.tenant_id, &users).await?;
+        let actor = |found: Impersonation| {
+            let user = users.iter().find(|user| user.id == found.by.user)?;
+            Some(MailActor::new(format!("{} {}", user.first_name, user.last_name), found.reason.into()))
+        };
+        Ok(acting.into_iter().filter_map(actor).collect())
     }
 
     /// Returns the link of a message that is sent now. It begins to age, and so does the invitation with it. `None` if

@@ -14,7 +14,7 @@ pub use crate::mail::delivery::Delivery;
 pub(crate) use crate::mail::queue::LinkRequest;
 pub use iam_model::change::MailChange;
 pub use iam_model::mail::{
-    Addressee, Lane, Mail, MailAccount, MailError, MailKind, MailLink, Mailer, Message, Recipient, RefusedForGood,
-    SentMessages,
+    Addressee, Lane, Mail, MailAccount, MailActor, MailError, MailKind, MailLink, Mailer, Message, Recipient,
+    RefusedForGood, SentMessages,
 };
 pub use iam_model::store::{MailStore, MailTransaction};

@@ -12,7 +12,7 @@ use iam_model::permission;
 use iam_model::secret::AccessToken;
 use iam_model::session::{EndReason, Impersonation, Session};
 use iam_model::user::{UserKind, UserStatus};
-use iam_model::validate::{Description, Fields};
+use iam_model::validate::{Fields, Reason};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Subject;
@@ -46,7 +46,7 @@ pub struct StartedImpersonation {
     /// The user who acts in it.
     pub actor_id: UserId,
     /// Why.
-    pub reason: Description,
+    pub reason: Reason,
     /// Whether it can change nothing.
     pub read_only: bool,
     /// When it began.
@@ -57,7 +57,7 @@ pub struct StartedImpersonation {
 
 /// A valid [`NewImpersonation`].
 struct Checked {
-    reason: Description,
+    reason: Reason,
     duration: TimeDelta,
     is_read_only: bool,
 }
@@ -65,10 +65,7 @@ struct Checked {
 impl NewImpersonation {
     fn validate(self) -> Result<Checked> {
         let mut fields = Fields::default();
-        let reason: Option<Description> = fields.check("reason", self.reason.parse());
-        if reason.as_ref().is_some_and(|reason| reason.as_str().is_empty()) {
-            fields.reject("reason", "must be 1 to 500 characters");
-        }
+        let reason = fields.check("reason", self.reason.parse());
         let (min, max) = (Impersonation::MIN, Impersonation::MAX);
         if self.duration < min || self.duration > max {
             fields.reject("seconds", format!("must be from {} to {}", min.num_seconds(), max.num_seconds()));

@@ -1,5 +1,6 @@
 use iam_model::audit::ResourceType;
-use iam_model::change::{LinkChange, TenantChange};
+use iam_model::challenge::ChallengePurpose;
+use iam_model::change::{ChallengeChange, LinkChange, TenantChange};
 use iam_model::context::Actor;
 use iam_model::error::{Error, Forbidden, Result};
 use iam_model::factor::SecondFactorPolicy;
@@ -108,6 +109,8 @@ impl Tenants<'_> {
             if ends_email_logins {
                 // Otherwise, one of a login that was found a moment ago could still be used.
                 work.apply(LinkChange::EndAll { purpose: LinkPurpose::Login }).await?;
+                // After the links: a login that has used one of them, and waits for its second factor, is committed.
+                work.apply(ChallengeChange::EndAllFor(ChallengePurpose::EmailLogin)).await?;
             }
             work.commit().await?;
         }

@@ -152,7 +152,8 @@ impl Step<'_> {
             return Err("OwnRequest");
         }
         if !self.before.decides(author, request, self.now) {
-            return Err(if self.before.sees(author, request, self.now) { "Permission" } else { "NotFound" });
+            let refusal = if request.approver.is_some() { "NotApprover" } else { "Permission" };
+            return Err(if self.before.sees(author, request, self.now) { refusal } else { "NotFound" });
         }
         if request.status != Status::Pending {
             return Err("AccessRequestNotPending");
@@ -276,6 +277,8 @@ impl Step<'_> {
         if is_approved_now || begins {
             let approvals = self.after.approvers(request).count();
             require(approvals == usize::from(request.approvals), "it has no approvals for the role as it is");
+            let decides = |user: usize| self.before.decides(user, request, self.now);
+            require(self.after.approvers(request).all(decides), "a user approved it who may not decide any more");
         }
         if let (None, Some(end)) = (before.and_then(|it| it.ends), request.ends) {
             let by = self.before.eligibilities.get(&request.eligibility);

@@ -6,7 +6,7 @@ use crate::access_request::{AccessRequest, CancelCause};
 use crate::assignment::RevokeReason;
 use crate::audit::{Record, ResourceType, action};
 use crate::id::UserId;
-use crate::validate::Description;
+use crate::validate::{Description, Reason};
 
 /// A change of access requests. The assignments that they give are changes of their own. Requests change only under
 /// [`lock_tenant`](crate::store::TenantTransaction::lock_tenant).
@@ -95,7 +95,7 @@ fn about(event: AccessRequestEvent, after: &AccessRequest) -> Map<String, Value>
     let (name, value) = match event {
         AccessRequestEvent::Approved | AccessRequestEvent::Denied => {
             let reason = after.decisions.last().and_then(|decision| decision.reason.as_ref());
-            ("decisionReason", json!(reason.map(Description::as_str)))
+            ("decisionReason", json!(reason.map(Reason::as_str)))
         }
         AccessRequestEvent::Cancelled(cause) => ("cause", json!(cause.map(CancelCause::as_str))),
         AccessRequestEvent::Ended(reason) => ("cause", json!(reason.as_str())),

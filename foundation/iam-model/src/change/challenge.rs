@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use crate::access::GrantedRights;
 use crate::audit::Record;
-use crate::challenge::Challenge;
+use crate::challenge::{Challenge, ChallengePurpose};
 use crate::id::UserId;
 
 /// A change of challenges.
@@ -16,6 +16,8 @@ pub enum ChallengeChange {
     End(Challenge),
     /// All challenges of a user end, for instance because its password was changed.
     EndAll(UserId),
+    /// All challenges of the tenant for this purpose end, for instance because its users do not log in so any more.
+    EndAllFor(ChallengePurpose),
     /// All challenges of the tenant end, because its sessions end.
     EndAllOfTenant,
 }
@@ -24,19 +26,34 @@ impl ChallengeChange {
     /// Returns no records: the answer is recorded.
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) | Self::EndAllOfTenant => Vec::new(),
+            Self::Issue(_)
+            | Self::Update(_)
+            | Self::End(_)
+            | Self::EndAll(_)
+            | Self::EndAllFor(_)
+            | Self::EndAllOfTenant => Vec::new(),
         }
     }
 
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
-            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) | Self::EndAllOfTenant => Vec::new(),
+            Self::Issue(_)
+            | Self::Update(_)
+            | Self::End(_)
+            | Self::EndAll(_)
+            | Self::EndAllFor(_)
+            | Self::EndAllOfTenant => Vec::new(),
         }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Issue(_) | Self::Update(_) | Self::End(_) | Self::EndAll(_) | Self::EndAllOfTenant => Vec::new(),
+            Self::Issue(_)
+            | Self::Update(_)
+            | Self::End(_)
+            | Self::EndAll(_)
+            | Self::EndAllFor(_)
+            | Self::EndAllOfTenant => Vec::new(),
         }
     }
 }

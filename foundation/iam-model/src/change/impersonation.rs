@@ -127,7 +127,9 @@ fn of_link(change: &LinkChange) -> Rule {
 fn of_challenge(change: &ChallengeChange) -> Rule {
     match change {
         ChallengeChange::Issue(_) | ChallengeChange::Update(_) | ChallengeChange::End(_) => Rule::Never,
-        ChallengeChange::EndAll(_) | ChallengeChange::EndAllOfTenant => Rule::UnlessReadOnly,
+        ChallengeChange::EndAll(_) | ChallengeChange::EndAllFor(_) | ChallengeChange::EndAllOfTenant => {
+            Rule::UnlessReadOnly
+        }
     }
 }
 

@@ -533,6 +533,7 @@ fn other_changes_give_no_rights() {
         ChallengeChange::Update(challenge()).into(),
         ChallengeChange::End(challenge()).into(),
         ChallengeChange::EndAll(id("user")).into(),
+        ChallengeChange::EndAllFor(ChallengePurpose::EmailLogin).into(),
         ChallengeChange::EndAllOfTenant.into(),
         LinkChange::Send { link: link(LinkPurpose::Verify) }.into(),
         LinkChange::End { purpose: LinkPurpose::Reset, subject: id("user") }.into(),

@@ -135,7 +135,7 @@ async fn the_approver_role_decides_in_that_place_or_above(app: TestApp) {
     };
     // The permission does not count here, even that of an administrator, who sees the request.
     let refused = app.decides(&shop.ada, &request, "approve").send().await;
-    refused.problem("forbidden");
+    assert!(refused.detail("forbidden").contains("approver role"));
     app.decides(&shop.carol, &request, "approve").send().await.problem("not-found");
     let below = holder(Some(leaf), "below@example.com").await;
     app.decides(&below, &request, "approve").send().await.problem("not-found");

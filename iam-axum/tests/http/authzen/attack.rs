@@ -151,6 +151,19 @@ async fn a_member_that_is_given_twice_is_refused(app: TestApp) {
             send(path, &body).await.problem("validation-error");
         }
     }
+    // The error says what cannot be read.
+    for (other, told) in [
+        (b"\"\xff\"".as_slice(), "invalid unicode"),
+        (b"1e999".as_slice(), "out of range"),
+        (deep.as_bytes(), "recursion limit"),
+    ] {
+        let mut body = format!("{{{subject}, {rest}, \"other\": ").into_bytes();
+        body.extend(other);
+        body.push(b'}');
+        let request = app.request(Method::POST, EVALUATION).by(&ada).header("content-type", "application/json");
+        let detail = request.body(body).send().await.detail("validation-error");
+        assert!(detail.contains(told), "{detail}");
+    }
 }
 
 async fn names_of_prototypes_have_no_effect(app: TestApp) {

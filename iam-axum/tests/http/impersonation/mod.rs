@@ -4,7 +4,7 @@ mod ending;
 mod operations;
 
 use chrono::TimeDelta;
-use iam_core::mail::MailKind;
+use iam_core::mail::{Mail, MailKind};
 use serde_json::{Value, json};
 
 use crate::api_key::text;
@@ -125,7 +125,22 @@ async fn the_user_is_told_by_mail(app: TestApp) {
     let (ada, bob) = two(&app).await;
     app.mails().await;
     app.acting(&ada, &bob).await;
-    assert_eq!(kinds(&app.mails().await), [(MailKind::ImpersonationStarted, "bob@example.com")]);
+    let mails = app.mails().await;
+    assert_eq!(kinds(&mails), [(MailKind::ImpersonationStarted, "bob@example.com")]);
+    let actors = |mail: &Mail| -> Vec<(String, String)> {
+        mail.accounts[0].actors.iter().map(|actor| (actor.name.clone(), actor.reason.clone())).collect()
+    };
+    assert_eq!(actors(&mails[0]), [("Ada Lovelace".to_owned(), REASON.to_owned())]);
+    // A later message names only those who have begun since, and none who has ended it.
+    app.pass(TimeDelta::seconds(1));
+    let acting = app.acting_with(&ada, &bob, &json!({ "reason": "Ticket 4712" })).await;
+    let mails = app.mails().await;
+    assert_eq!(actors(&mails[0]), [("Ada Lovelace".to_owned(), "Ticket 4712".to_owned())]);
+    app.delete(&format!("/sessions/{}", acting.session)).by(&ada).send().await.no_content();
+    app.pass(TimeDelta::seconds(1));
+    let acting = app.acting(&ada, &bob).await;
+    app.delete(&format!("/sessions/{}", acting.session)).by(&ada).send().await.no_content();
+    assert!(actors(&app.mails().await[0]).is_empty());
 }
 
 async fn it_is_no_login_of_the_user(app: TestApp) {

@@ -110,6 +110,24 @@ async fn an_elevation_does_not_decide() {
 }
 
 #[tokio::test]
+async fn an_elevation_to_the_approver_role_does_not_decide() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let approver = world.role("APPROVER", &["access-requests:read"]).await;
+    let asked = world.ask(&session, world.eligible(grace, approver).await).await;
+    world.approve(&world.ada, asked.id).await.unwrap();
+    let (mary, by_mary) = world.user("mary", &[]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let new = NewEligibility { approver_role: Some(approver), ..NewEligibility::of_user(role, mary) };
+    let request = world.ask(&by_mary, world.eligibility(new).await).await;
+    // Neither the permission of an administrator nor the elevation is the role that decides.
+    for caller in [&world.ada, &world.login("grace").await] {
+        let refused = world.approve(caller, request.id).await;
+        assert!(matches!(refused, Err(Error::Forbidden(Forbidden::NotApprover))), "{refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_decision_needs_a_fresh_session_and_no_key() {
     let mut world = World::new().await;
     let (grace, session) = world.user("grace", &[]).await;
@@ -168,6 +186,71 @@ async fn approvals_from_before_a_change_of_the_role_do_not_count() {
     let assigned = world.entries(last.assignment_id.unwrap()).await.remove(0);
     assert_eq!(assigned.metadata["approvedBy"], json!([world.ada.user(), bob]));
     assert_eq!(world.actions(request).await, ["CREATE", "APPROVED", "APPROVED", "APPROVED"]);
+}
+
+#[tokio::test]
+async fn approvals_of_users_who_may_not_decide_any_more_do_not_count() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (bob, _) = world.user("bob", &[]).await;
+    let decider = world.role("DECIDER", &["access-requests:update"]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    for approver_role in [None, Some(decider)] {
+        let (ada, users) = (world.ada.user().unwrap(), world.iam.users());
+        if approver_role.is_some() {
+            world.give(ada, decider, None).await;
+        }
+        let approvals = Some(2);
+        let new = NewEligibility { approvals, approver_role, ..NewEligibility::of_user(role, grace) };
+        let eligibility = world.eligibility(new).await;
+        for lost in ["status", "role"] {
+            world.give(bob, decider, None).await;
+            let request = world.ask(&session, eligibility).await.id;
+            world.approve(&world.login("bob").await, request).await.unwrap();
+            let held = world.held(bob).await.remove(0).assignment.id;
+            if lost == "status" {
+                users.suspend(&world.ada, bob).await.unwrap();
+            } else {
+                world.iam.assignments().delete(&world.ada, held).await.unwrap();
+            }
+            let one = world.approve(&world.ada, request).await.unwrap().request;
+            let deciders: Vec<UserId> = one.decisions.iter().map(|decision| decision.user_id).collect();
+            assert_eq!((one.status, deciders), (AccessRequestStatus::Pending, vec![ada]), "{lost}");
+            assert_eq!(world.held(grace).await, [], "{lost}");
+            // Who may decide again approves anew.
+            if lost == "status" {
+                users.reactivate(&world.ada, bob).await.unwrap();
+            } else {
+                world.give(bob, decider, None).await;
+            }
+            let last = world.approve(&world.login("bob").await, request).await.unwrap().request;
+            assert_eq!(last.status, AccessRequestStatus::Active, "{lost}");
+            let assigned = world.entries(last.assignment_id.unwrap()).await.remove(0);
+            assert_eq!(assigned.metadata["approvedBy"], json!([ada, bob]), "{lost}");
+            world.iam.access_requests().end(&session, request).await.unwrap();
+            let held = world.held(bob).await.remove(0).assignment.id;
+            world.iam.assignments().delete(&world.ada, held).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_does_not_begin_after_its_approver_was_suspended() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (bob, by_bob) = world.user("bob", &["access-requests:update"]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let starts_at = Some(world.now() + TimeDelta::minutes(1));
+    let new = NewAccessRequest { starts_at, ..asking(world.eligible(grace, role).await) };
+    let request = world.iam.access_requests().create(&session, new).await.unwrap().id;
+    world.approve(&by_bob, request).await.unwrap();
+    world.iam.users().suspend(&world.ada, bob).await.unwrap();
+    world.pass(TimeDelta::minutes(1)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 1);
+    assert_eq!(world.status(request).await, AccessRequestStatus::Cancelled);
+    let entry = world.entries(request).await.remove(2);
+    assert_eq!((&*entry.action, &entry.metadata["cause"]), ("CANCELLED", &"OUTDATED".into()));
+    assert_eq!(world.held(grace).await, []);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use iam_core::api_key::NewApiKey;
 use iam_core::assignment::{AssignmentPatch, NewAssignment};
 use iam_core::eligibility::NewEligibility;
 use iam_core::invitation::NewInvitation;
+use iam_core::organization::{OrganizationPatch, OrganizationStatus};
 use iam_core::role::{NewRole, RolePatch};
 use iam_core::session::NewImpersonation;
 use iam_core::user::{NewServiceAccount, UserPatch};
@@ -80,6 +81,30 @@ async fn it_brings_no_user_home_to_where_the_standing_rights_count() {
     // Who may do it tenant-wide by standing rights does.
     let moved = world.iam.users().update(&world.ada, mary, home).await.unwrap();
     assert_eq!(moved.home_organization_id, Some(branch));
+}
+
+#[tokio::test]
+async fn in_a_suspended_organization_it_has_no_effect() {
+    let world = World::new().await;
+    let branch = world.organization("Branch", None).await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let new = NewEligibility { organization: Some(branch), ..NewEligibility::of_user(role, grace) };
+    let request = world.ask(&session, world.eligibility(new).await).await.id;
+    let turn = async |status: OrganizationStatus| {
+        let patch = OrganizationPatch { status: Some(status), ..OrganizationPatch::default() };
+        world.iam.organizations().update(&world.ada, branch, patch).await.unwrap();
+    };
+    let reads = async || {
+        let (permission, organization) = ("users:read".parse().unwrap(), Some(branch));
+        let question = Question { permission, organization, user: None, at: None };
+        world.iam.access().check(&world.login("grace").await, question).await.unwrap().is_allowed()
+    };
+    turn(OrganizationStatus::Suspended).await;
+    assert_eq!(world.approve(&world.ada, request).await.unwrap().request.status, AccessRequestStatus::Active);
+    assert!(!reads().await);
+    turn(OrganizationStatus::Active).await;
+    assert!(reads().await);
 }
 
 #[tokio::test]
