@@ -282,3 +282,29 @@ async fn a_request_whose_basis_is_gone_is_cancelled_by_its_approval() {
         assert_eq!((&*entry.action, &entry.metadata["cause"]), ("CANCELLED", &cause.into()), "{case}");
     }
 }
+
+#[tokio::test]
+async fn a_request_whose_role_is_gone_can_only_be_closed() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let requests = world.iam.access_requests();
+    for verdict in [AccessVerdict::Approve, AccessVerdict::Deny] {
+        let role = world.role("READER", &["audit-logs:read"]).await;
+        let eligibility = world.eligible(grace, role).await;
+        let request = world.ask(&session, eligibility).await.id;
+        world.iam.eligibilities().delete(&world.ada, eligibility).await.unwrap();
+        world.iam.roles().delete(&world.ada, role).await.unwrap();
+        let found = requests.get(&session, request).await.unwrap();
+        assert_eq!((found.request.status, found.role, found.role_version), (AccessRequestStatus::Pending, None, None));
+        let closed = if verdict == AccessVerdict::Deny {
+            requests.deny(&world.ada, request, None, &Precondition::Exists).await.unwrap();
+            AccessRequestStatus::Denied
+        } else {
+            let refused = world.approve(&world.ada, request).await;
+            assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestOutdated))), "{refused:?}");
+            AccessRequestStatus::Cancelled
+        };
+        assert_eq!(world.status(request).await, closed);
+        assert_eq!(world.held(grace).await, []);
+    }
+}

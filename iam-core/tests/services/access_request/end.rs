@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use iam_core::access_request::{AccessRequestStatus, NewAccessRequest};
 use iam_core::access_review::{NewAccessReview, NewDecision, ReviewDecision, ReviewItemKind, ReviewOutcome};
 use iam_core::eligibility::NewEligibility;
+use iam_core::organization::{OrganizationPatch, OrganizationStatus};
 use iam_core::page::PageRequest;
 use iam_core::{Conflict, Error, Forbidden};
 
@@ -58,6 +59,38 @@ async fn it_ends_with_its_organization() {
     world.iam.organizations().delete(&world.ada, branch).await.unwrap();
     assert_eq!(world.status(request).await, AccessRequestStatus::Ended);
     assert_eq!(world.entries(request).await.last().unwrap().metadata["cause"], "ORGANIZATION_DELETED");
+}
+
+#[tokio::test]
+async fn what_waits_in_a_deleted_organization_does_not_begin_after_its_restoration() {
+    let world = World::new().await;
+    let branch = world.organization("Branch", None).await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let new = NewEligibility { organization: Some(branch), ..NewEligibility::of_user(role, grace) };
+    let request = world.ask(&session, world.eligibility(new).await).await.id;
+    world.iam.organizations().delete(&world.ada, branch).await.unwrap();
+    let restore = OrganizationPatch { status: Some(OrganizationStatus::Active), ..OrganizationPatch::default() };
+    world.iam.organizations().update(&world.ada, branch, restore).await.unwrap();
+    let refused = world.approve(&world.ada, request).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestOutdated))), "{refused:?}");
+    assert_eq!(world.status(request).await, AccessRequestStatus::Cancelled);
+    assert_eq!(world.held(grace).await, []);
+}
+
+#[tokio::test]
+async fn a_key_of_its_user_neither_ends_it_nor_cancels_what_waits() {
+    let world = World::new().await;
+    let (grace, session, active) = world.elevated(&["users:read"]).await;
+    let key = world.key(&session).await;
+    let waiting = world.role("WAITING", &["users:read"]).await;
+    let waiting = world.ask(&session, world.eligible(grace, waiting).await).await.id;
+    let requests = world.iam.access_requests();
+    for refused in [requests.end(&key, active.id).await, requests.cancel(&key, waiting).await] {
+        assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
+    }
+    assert_eq!(world.status(active.id).await, AccessRequestStatus::Active);
+    assert_eq!(world.status(waiting).await, AccessRequestStatus::Pending);
 }
 
 #[tokio::test]

@@ -166,6 +166,48 @@ async fn a_request_that_is_approved_for_later_begins_then_if_it_still_could_be_a
     assert_eq!((assigned.user_id, &assigned.metadata["approvedBy"]), (None, &json!([world.ada.user()])));
 }
 
+/// The end of the one must not take away what the other gives from the same instant on.
+#[tokio::test]
+async fn an_elevation_begins_at_the_instant_at_which_another_one_of_the_same_role_ends() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let (one, other) = (world.eligible(grace, role).await, world.eligible(grace, role).await);
+    let start = world.now() + TimeDelta::hours(1);
+    let later = NewAccessRequest { starts_at: Some(start), ..asking(other) };
+    let later = world.iam.access_requests().create(&session, later).await.unwrap().id;
+    world.approve(&world.ada, later).await.unwrap();
+    let first = world.ask(&session, one).await.id;
+    assert_eq!(world.approve(&world.ada, first).await.unwrap().request.ends_at, Some(start));
+    world.pass(TimeDelta::hours(1)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 2);
+    let held = world.held(grace).await;
+    assert_eq!((held.len(), held[0].assignment.access_request_id), (1, Some(later)));
+    assert_eq!(held[0].assignment.expires_at, Some(start + TimeDelta::hours(1)));
+    assert!(world.allows(&world.login("grace").await, "users:read").await);
+    assert_eq!(world.actions(first).await, ["CREATE", "APPROVED", "ENDED"]);
+    assert_eq!(world.entries(first).await.last().unwrap().metadata["cause"], "EXPIRED");
+}
+
+#[tokio::test]
+async fn more_requests_begin_in_one_call_than_one_unit_of_work_advances() {
+    let mut world = World::new().await;
+    let start = world.now() + TimeDelta::hours(1);
+    let (grace, of_grace) = world.user("grace", &[]).await;
+    let (mary, of_mary) = world.user("mary", &[]).await;
+    for number in 0..11 {
+        let role = world.role(&format!("READER_{number}"), &["users:read"]).await;
+        for (user, session) in [(grace, &of_grace), (mary, &of_mary)] {
+            let new = NewEligibility { approvals: Some(0), ..NewEligibility::of_user(role, user) };
+            let new = NewAccessRequest { starts_at: Some(start), ..asking(world.eligibility(new).await) };
+            world.iam.access_requests().create(session, new).await.unwrap();
+        }
+    }
+    world.pass(TimeDelta::hours(1)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 22);
+    assert_eq!((world.held(grace).await.len(), world.held(mary).await.len()), (11, 11));
+}
+
 #[tokio::test]
 async fn a_request_that_is_approved_for_later_does_not_begin_after_a_change_of_its_role() {
     let mut world = World::new().await;
