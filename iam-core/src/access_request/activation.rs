@@ -74,7 +74,7 @@ impl Basis {
     }
 
     /// Gives the role to the user of an APPROVED request, by the change that `change` makes of the request with its
-    /// assignment. Returns that request.
+    /// assignment. Returns that request. The elevation does not go beyond the present end of the eligibility.
     ///
     /// # Errors
     ///
@@ -86,6 +86,7 @@ impl Basis {
         approved: &AccessRequest,
         change: impl FnOnce(AccessRequest) -> AccessRequestChange,
     ) -> Result<AccessRequest> {
+        let approved = approved.limited_by(&self.eligibility);
         let approved_by: Vec<UserId> = approved.approvers(self.role_version()).collect();
         // Who has given it is the last one who approved, also if it begins later.
         let given_by = approved_by.last().copied().unwrap_or(approved.requested_by);

@@ -285,8 +285,16 @@ impl AccessRequest {
     pub fn approved(&self, now: Timestamp, eligibility: &Eligibility) -> Self {
         let start = self.starts_at.map_or(now, |wanted| wanted.max(now));
         let end = start + TimeDelta::seconds(self.seconds.into());
-        let end = eligibility.expires_at.map_or(end, |expiry| expiry.min(end));
         Self { status: AccessRequestStatus::Approved, starts_at: Some(start), ends_at: Some(end), ..self.clone() }
+            .limited_by(eligibility)
+    }
+
+    /// Returns an APPROVED request whose elevation does not go beyond the end of the eligibility, which may have been
+    /// moved since the approval.
+    #[must_use]
+    pub fn limited_by(&self, eligibility: &Eligibility) -> Self {
+        let ends_at = self.ends_at.into_iter().chain(eligibility.expires_at).min();
+        Self { ends_at, ..self.clone() }
     }
 
     /// Returns the request whose elevation has begun by this assignment.

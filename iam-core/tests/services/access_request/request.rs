@@ -263,6 +263,28 @@ async fn an_elevation_ends_with_its_eligibility() {
     assert_eq!(world.approve(&world.ada, request.id).await.unwrap().request.ends_at, end);
 }
 
+/// Also if the end of the eligibility was moved after the approval.
+#[tokio::test]
+async fn an_elevation_that_begins_later_ends_with_its_eligibility() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let eligibility = world.eligible(grace, role).await;
+    let start = world.now() + TimeDelta::hours(2);
+    let new = NewAccessRequest { starts_at: Some(start), ..asking(eligibility) };
+    let request = world.iam.access_requests().create(&session, new).await.unwrap().id;
+    let approved = world.approve(&world.ada, request).await.unwrap().request;
+    assert_eq!(approved.ends_at, Some(start + TimeDelta::hours(1)));
+    let end = Some(start + TimeDelta::minutes(30));
+    let narrow = EligibilityPatch { expires_at: Some(end), ..EligibilityPatch::default() };
+    world.iam.eligibilities().update(&world.ada, eligibility, narrow).await.unwrap();
+    world.pass(TimeDelta::hours(2)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 1);
+    assert_eq!(world.held(grace).await[0].assignment.expires_at, end);
+    let begun = world.iam.access_requests().get(&world.ada, request).await.unwrap().request;
+    assert_eq!((begun.status, begun.ends_at), (AccessRequestStatus::Active, end));
+}
+
 #[tokio::test]
 async fn those_who_decide_and_the_user_are_told() {
     let world = World::new().await;
