@@ -93,9 +93,16 @@ impl Basis {
         let offered = OfferedRole { expires_at: approved.ends_at, ..self.offered };
         let mut grant = offered.granted(iam.next_id(), (approved.requested_by, Some(given_by)), work.now());
         grant.assignment.access_request_id = Some(approved.id);
+        // What gives way leaves its room, also in a trial, which does not remove it. Expired assignments count for the
+        // tenant alone.
+        let now = work.now();
+        if !self.replaced.iter().any(|grant| grant.assignment.is_live(now)) {
+            hold_user_quota(&iam.settings.quota, work, std::slice::from_ref(&grant), |_, error| error).await?;
+        }
+        if self.replaced.is_empty() {
+            hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, 1).await?;
+        }
         revoke(work, self.replaced, RevokeReason::Ended).await?;
-        hold_user_quota(&iam.settings.quota, work, std::slice::from_ref(&grant), |_, error| error).await?;
-        hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, 1).await?;
         let active = approved.active(grant.assignment.id);
         work.apply(change(active.clone())).await?;
         work.apply(AssignmentChange::Activate { grant: Box::new(grant), approved_by }).await?;
