@@ -5,6 +5,7 @@ use iam_model::id::TenantId;
 
 use crate::access_request::activation::{Basis, update};
 use crate::access_request::closing::{cancel, settle};
+use crate::assignment::ENDED_AT_ONCE;
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
 use crate::iam::Iam;
@@ -12,8 +13,8 @@ use crate::iam::Iam;
 /// The number of tenants that one query returns.
 const TENANTS: u32 = 100;
 
-/// The number of requests that one unit of work advances. It is bounded so that no unit of work holds the lock of a
-/// tenant for long.
+/// The number of requests that one unit of work advances at most. It is bounded, like the number of assignments that
+/// end, so that no unit of work holds the lock of a tenant for long.
 const BATCH: u32 = 20;
 
 impl Iam {
@@ -60,15 +61,20 @@ async fn advance_in_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
         if due.is_empty() {
             return Ok(advanced);
         }
+        let mut count = 0;
         for request in due.iter().map(|request| request.id) {
+            if work.ended_assignments() >= ENDED_AT_ONCE {
+                break;
+            }
             // One before it may have ended it.
             let found = work.reads().access_requests_by_id(&[request]).await?.pop();
             if let Some(request) = found.filter(|found| found.due_at().is_some_and(|due| due <= now)) {
                 advance(iam, &mut work, &request).await?;
             }
+            count += 1;
         }
         work.commit().await?;
-        advanced += due.len() as u64;
+        advanced += count;
     }
 }
 

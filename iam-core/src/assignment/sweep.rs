@@ -1,8 +1,11 @@
-use iam_model::assignment::RevokeReason;
+use std::collections::BTreeMap;
+
+use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::error::Result;
-use iam_model::id::TenantId;
+use iam_model::id::{AccessRequestId, TenantId};
 use iam_model::store::GrantQuery;
 
+use crate::assignment::ending::ENDED_AT_ONCE;
 use crate::assignment::of_groups;
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -11,8 +14,8 @@ use crate::iam::Iam;
 /// The number of tenants that one query returns.
 const TENANTS: u32 = 100;
 
-/// The number of assignments that one unit of work removes. It is bounded so that no unit of work holds the lock of a
-/// tenant for long.
+/// The number of expired assignments that one unit of work reads. It is bounded, like the number of assignments that
+/// end, so that no unit of work holds the lock of a tenant for long.
 const BATCH: u32 = 500;
 
 impl Iam {
@@ -54,11 +57,22 @@ async fn sweep_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
         work.reads().lock_tenant().await?;
         let at = work.now();
         let expired = work.reads().grants(GrantQuery::Expired { at, limit: BATCH }).await?;
-        let count = expired.len() as u64;
-        if count == 0 {
+        if expired.is_empty() {
             return Ok(removed);
         }
-        of_groups::end_or_hand_over(iam, &mut work, expired, None, Some(RevokeReason::Expired)).await?;
+        // An elevation ends in one step with everything that has its mark.
+        let mut by_mark: BTreeMap<Option<AccessRequestId>, Vec<Grant>> = BTreeMap::new();
+        for grant in expired {
+            by_mark.entry(grant.assignment.access_request_id).or_default().push(grant);
+        }
+        let mut count = 0;
+        for grants in by_mark.into_values() {
+            if work.ended_assignments() >= ENDED_AT_ONCE {
+                break;
+            }
+            count += grants.len() as u64;
+            of_groups::end_or_hand_over(iam, &mut work, grants, None, Some(RevokeReason::Expired)).await?;
+        }
         work.commit().await?;
         removed += count;
     }

@@ -230,15 +230,15 @@ impl AccessRequest {
         }
     }
 
-    /// Returns when the elevation of a request that has not begun can begin at the earliest, seen from a moment: then, or
-    /// at the wanted start if that is later.
+    /// Returns when the elevation of a request that has not begun can begin, seen from a moment: then, or at the wanted
+    /// start if that is later.
     #[must_use]
     pub fn start_at(&self, now: Timestamp) -> Timestamp {
         self.starts_at.map_or(now, |wanted| wanted.max(now))
     }
 
-    /// Whether an eligibility, as it is at a moment, still allows what the user asked for: it will not have expired when
-    /// the elevation begins, and was not narrowed below that.
+    /// Whether an eligibility, as it is at a moment, still allows what the user asked for: it does not expire before the
+    /// elevation can begin, and was not narrowed below that.
     #[must_use]
     pub fn is_allowed_by(&self, eligibility: &Eligibility, now: Timestamp) -> bool {
         eligibility.id == self.eligibility_id

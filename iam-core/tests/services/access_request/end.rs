@@ -190,3 +190,36 @@ async fn a_review_removes_eligibilities_and_no_user_decides_about_its_own() {
     assert_eq!(world.iam.eligibilities().list(&world.ada, PageRequest::default()).await.unwrap().total, 0);
     assert_eq!(world.entries(of_user).await[1].metadata["reason"], "ACCESS_REVIEW");
 }
+
+/// They end in several units of work.
+#[tokio::test]
+async fn elevations_that_have_given_much_end_in_one_call() {
+    for advances in [true, false] {
+        let mut world = World::new().await;
+        let giver = world.role("GIVER", &["role-assignments:*", "users:read"]).await;
+        let mut roles = Vec::new();
+        for number in 0..50 {
+            roles.push(world.role(&format!("READER_{number}"), &["users:read"]).await);
+        }
+        for name in ["grace", "mary", "joan"] {
+            let (user, session) = world.user(name, &[]).await;
+            let request = world.ask(&session, world.eligible(user, giver).await).await.id;
+            let expires_at = world.approve(&world.ada, request).await.unwrap().request.ends_at;
+            let mut new = Vec::new();
+            for number in 0..10 {
+                let person = person(&format!("{name}{number}@example.com"));
+                let user = world.iam.users().create(&world.ada, person).await.unwrap().id;
+                new.extend(roles.iter().map(|&role| NewAssignment { user, role, organization: None, expires_at }));
+            }
+            world.iam.assignments().create_all(&world.login(name).await, &new).await.unwrap();
+        }
+        world.pass(TimeDelta::hours(1)).await;
+        if advances {
+            assert_eq!(world.iam.advance_access_requests().await.unwrap(), 3);
+            assert_eq!(world.iam.remove_expired_assignments().await.unwrap(), 0);
+        } else {
+            world.iam.remove_expired_assignments().await.unwrap();
+            assert_eq!(world.iam.advance_access_requests().await.unwrap(), 0);
+        }
+    }
+}
