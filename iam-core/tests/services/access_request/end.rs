@@ -136,6 +136,22 @@ async fn a_deleted_user_loses_it_with_all_that_waits() {
 }
 
 #[tokio::test]
+async fn an_erasure_removes_the_requests_of_its_user() {
+    let world = World::new().await;
+    let (grace, _, request) = world.elevated(&["users:read"]).await;
+    let (mary, of_mary) = world.user("mary", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let of_mary = world.ask(&of_mary, world.eligible(mary, role).await).await.id;
+    world.iam.access_requests().deny(&world.ada, of_mary, None, &Precondition::Exists).await.unwrap();
+    world.iam.users().delete(&world.ada, grace).await.unwrap();
+    world.iam.audit().erase(&world.ada, grace).await.unwrap();
+    let gone = world.iam.access_requests().get(&world.ada, request.id).await;
+    assert!(matches!(gone, Err(Error::NotFound(_))), "{gone:?}");
+    assert_eq!(world.actions(request.id).await, ["CREATE", "APPROVED", "ENDED"]);
+    assert_eq!(world.status(of_mary).await, AccessRequestStatus::Denied);
+}
+
+#[tokio::test]
 async fn a_running_one_goes_on_without_its_eligibility() {
     let world = World::new().await;
     let (grace, _, request) = world.elevated(&["users:read"]).await;
