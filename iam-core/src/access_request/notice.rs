@@ -18,6 +18,9 @@ use crate::engine::{Engine, UnitOfWork};
 /// How many persons get a message about one request at most.
 const MAX_TOLD: usize = 20;
 
+/// How many pages of holders are read at most to find them: service accounts hold roles, too.
+const MAX_PAGES: u64 = 10;
+
 /// The persons to whom a message about a new request goes.
 pub(super) struct Told {
     kind: MailKind,
@@ -63,7 +66,7 @@ impl Told {
 }
 
 /// Returns ACTIVE persons who hold one of these roles in an organization, or tenant-wide, by a standing assignment. If
-/// there are many, only some of them.
+/// there are more than [`MAX_TOLD`], only some of them.
 async fn holders(
     iam: &Engine,
     tenant: TenantId,
@@ -74,11 +77,20 @@ async fn holders(
     let ancestry = iam.lineages(tenant, organization).await?;
     let position = organization.and_then(|id| ancestry.position(id));
     let query = HolderQuery { roles, organizations: counting_in(position), at: now };
-    let found = iam.store.holders(tenant, &query, PageRequest::new(1, MAX_LIMIT)?, now).await?.items;
     let counts = |grant: &Grant| grant.assignment.is_standing() && grant.is_effective(now);
-    let grants = iam.store.deciding_grants(tenant, &found, &query).await?;
-    let standing: HashSet<UserId> = grants.into_iter().filter(counts).map(|grant| grant.assignment.user_id).collect();
-    let mut users = iam.store.users_by_id(tenant, &found).await?;
-    users.retain(|user| user.kind == UserKind::Human && standing.contains(&user.id));
-    Ok(users)
+    let mut persons = Vec::new();
+    for number in 1..=MAX_PAGES {
+        let found = iam.store.holders(tenant, &query, PageRequest::new(number, MAX_LIMIT)?, now).await?.items;
+        let grants = iam.store.deciding_grants(tenant, &found, &query).await?;
+        let standing: HashSet<UserId> =
+            grants.into_iter().filter(counts).map(|grant| grant.assignment.user_id).collect();
+        let mut users = iam.store.users_by_id(tenant, &found).await?;
+        users.retain(|user| user.kind == UserKind::Human && standing.contains(&user.id));
+        persons.append(&mut users);
+        // The user who asks may be one of them.
+        if found.len() < MAX_LIMIT as usize || persons.len() > MAX_TOLD {
+            break;
+        }
+    }
+    Ok(persons)
 }

@@ -3,8 +3,10 @@
 use chrono::TimeDelta;
 use iam_core::access_request::{AccessRequestStatus, MAX_OPEN, NewAccessRequest};
 use iam_core::eligibility::{EligibilityPatch, NewEligibility};
+use iam_core::page::MAX_LIMIT;
 use iam_core::preview::Direction;
 use iam_core::role::RolePatch;
+use iam_core::user::NewServiceAccount;
 use iam_core::{Conflict, Error, Forbidden, Unauthenticated};
 use serde_json::json;
 
@@ -366,6 +368,23 @@ async fn only_holders_of_the_approver_role_are_told() {
     let (role, approver) = (world.role("READER", &["users:read"]).await, world.role("APPROVER", &["users:read"]).await);
     world.give(bob, approver, None).await;
     world.give(grace, approver, None).await;
+    let new = NewEligibility { approver_role: Some(approver), ..NewEligibility::of_user(role, grace) };
+    world.ask(&session, world.eligibility(new).await).await;
+    assert_eq!(world.mailed().await, [(MailKind::AccessRequested, "bob@example.com".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_person_is_told_also_where_many_service_accounts_hold_the_role() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (role, approver) = (world.role("READER", &["users:read"]).await, world.role("APPROVER", &["users:read"]).await);
+    for number in 0..MAX_LIMIT {
+        let robot = NewServiceAccount { name: format!("Robot {number}") };
+        let robot = world.iam.users().create_service_account(&world.ada, robot).await.unwrap().id;
+        world.give(robot, approver, None).await;
+    }
+    let (bob, _) = world.user("bob", &[]).await;
+    world.give(bob, approver, None).await;
     let new = NewEligibility { approver_role: Some(approver), ..NewEligibility::of_user(role, grace) };
     world.ask(&session, world.eligibility(new).await).await;
     assert_eq!(world.mailed().await, [(MailKind::AccessRequested, "bob@example.com".to_owned())]);
