@@ -164,8 +164,9 @@ impl Step<'_> {
         if !approves {
             return Ok(());
         }
+        let start = request.starts.map_or(self.now, |start| start.max(self.now));
         let is_allowed_by = |it: &&Eligibility| {
-            self.now < it.until
+            start < it.until
                 && it.max_seconds >= request.seconds
                 && it.approvals <= request.approvals
                 && it.approver == request.approver
@@ -280,7 +281,7 @@ impl Step<'_> {
             let decides = |user: usize| self.before.decides(user, request, self.now);
             require(self.after.approvers(request).all(decides), "a user approved it who may not decide any more");
         }
-        if let (None, Some(end)) = (before.and_then(|it| it.ends), request.ends) {
+        if let Some(end) = request.ends.filter(|_| is_approved_now || begins) {
             let by = self.before.eligibilities.get(&request.eligibility);
             require(by.is_some_and(|it| end <= it.until), "it outlasts its eligibility");
         }
