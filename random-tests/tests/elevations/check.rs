@@ -139,7 +139,8 @@ impl Step<'_> {
         if self.before.open(author).count() >= 20 {
             return Err("TooManyAccessRequests");
         }
-        if self.before.holds_there(author, by.role, by.spot, self.now) {
+        let begins_at = start.map_or(self.now, |start| start.max(self.now));
+        if self.before.holds_there(author, by.role, by.spot, begins_at) {
             return Err("RoleHeld");
         }
         let is_short = seconds.is_none_or(|seconds| seconds <= i64::from(by.max_seconds));
@@ -176,7 +177,7 @@ impl Step<'_> {
         if !self.before.is_active[request.user] || !self.before.is_eligible(request.user, by, self.now) {
             return Err("AccessRequestOutdated");
         }
-        if self.before.holds_there(request.user, request.role, request.spot, self.now) {
+        if self.before.holds_there(request.user, request.role, request.spot, start) {
             return Err("RoleHeld");
         }
         Ok(())

@@ -171,7 +171,7 @@ pub enum CancelCause {
     Outdated,
     /// The user is not eligible any more.
     NotEligible,
-    /// The user holds the role there by other means.
+    /// The user still holds the role there by other means when the elevation would begin.
     RoleHeld,
     /// The user was suspended.
     UserSuspended,

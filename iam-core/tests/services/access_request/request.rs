@@ -192,6 +192,28 @@ async fn an_elevation_begins_at_the_instant_at_which_another_one_of_the_same_rol
 }
 
 #[tokio::test]
+async fn a_role_that_is_held_now_is_asked_for_from_its_end_on() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let first = world.ask(&session, world.eligible(grace, role).await).await.id;
+    let end = world.approve(&world.ada, first).await.unwrap().request.ends_at.unwrap();
+    let eligibility = world.eligible(grace, role).await;
+    let from = |start| NewAccessRequest { starts_at: Some(start), ..asking(eligibility) };
+    let refused = world.iam.access_requests().create(&session, from(end - TimeDelta::seconds(1))).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleHeld))), "{refused:?}");
+    let later = world.iam.access_requests().create(&session, from(end)).await.unwrap().id;
+    let trial = world.iam.trial();
+    let outcome = trial.activate(&world.ada, later).await;
+    assert!(trial.preview(&world.ada, outcome).await.unwrap().refusal.is_none());
+    assert_eq!(world.approve(&world.ada, later).await.unwrap().request.status, AccessRequestStatus::Approved);
+    assert_eq!(world.held(grace).await[0].assignment.access_request_id, Some(first));
+    world.pass(TimeDelta::hours(1)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 2);
+    assert_eq!(world.held(grace).await[0].assignment.access_request_id, Some(later));
+}
+
+#[tokio::test]
 async fn more_requests_begin_in_one_call_than_one_unit_of_work_advances() {
     let mut world = World::new().await;
     let start = world.now() + TimeDelta::hours(1);
