@@ -7,11 +7,9 @@ use crate::access_request::activation::{Basis, update};
 use crate::access_request::closing::{cancel, settle};
 use crate::assignment::ENDED_AT_ONCE;
 use crate::caller::Caller;
+use crate::due_tenants::DueTenants;
 use crate::engine::{Engine, UnitOfWork};
 use crate::iam::Iam;
-
-/// The number of tenants that one query returns.
-const TENANTS: u32 = 100;
 
 /// The number of requests that one unit of work advances at most. It is bounded, like the number of assignments that
 /// end, so that no unit of work holds the lock of a tenant for long.
@@ -32,19 +30,15 @@ impl Iam {
     /// failure in one tenant does not stop the others.
     pub async fn advance_access_requests(&self) -> Result<u64> {
         let iam = &*self.0;
-        let mut advanced = 0;
+        let mut sweep = DueTenants::default();
         loop {
-            let mut advanced_in_round = 0;
-            let mut failure = None;
-            for tenant in iam.store.tenants_with_due_access_requests(iam.now(), TENANTS).await? {
-                match advance_in_tenant(iam, tenant).await {
-                    Ok(count) => advanced_in_round += count,
-                    Err(error) => failure = Some(error),
-                }
+            let due = iam.store.tenants_with_due_access_requests(iam.now(), sweep.limit()).await?;
+            let tenants = sweep.select(due);
+            if tenants.is_empty() {
+                return sweep.finish();
             }
-            advanced += advanced_in_round;
-            if advanced_in_round == 0 {
-                return failure.map_or(Ok(advanced), Err);
+            for tenant in tenants {
+                sweep.worked(tenant, advance_in_tenant(iam, tenant).await);
             }
         }
     }

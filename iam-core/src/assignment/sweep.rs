@@ -8,11 +8,9 @@ use iam_model::store::GrantQuery;
 use crate::assignment::ending::ENDED_AT_ONCE;
 use crate::assignment::of_groups;
 use crate::caller::Caller;
+use crate::due_tenants::DueTenants;
 use crate::engine::Engine;
 use crate::iam::Iam;
-
-/// The number of tenants that one query returns.
-const TENANTS: u32 = 100;
 
 /// The number of expired assignments that one unit of work reads. It is bounded, like the number of assignments that
 /// end, so that no unit of work holds the lock of a tenant for long.
@@ -31,19 +29,15 @@ impl Iam {
     /// failure in one tenant does not stop the removal in the other tenants.
     pub async fn remove_expired_assignments(&self) -> Result<u64> {
         let iam = &*self.0;
-        let mut removed = 0;
+        let mut sweep = DueTenants::default();
         loop {
-            let mut removed_in_round = 0;
-            let mut failure = None;
-            for tenant in iam.store.tenants_with_expired_assignments(iam.now(), TENANTS).await? {
-                match sweep_tenant(iam, tenant).await {
-                    Ok(count) => removed_in_round += count,
-                    Err(error) => failure = Some(error),
-                }
+            let due = iam.store.tenants_with_expired_assignments(iam.now(), sweep.limit()).await?;
+            let tenants = sweep.select(due);
+            if tenants.is_empty() {
+                return sweep.finish();
             }
-            removed += removed_in_round;
-            if removed_in_round == 0 {
-                return failure.map_or(Ok(removed), Err);
+            for tenant in tenants {
+                sweep.worked(tenant, sweep_tenant(iam, tenant).await);
             }
         }
     }
