@@ -10,9 +10,10 @@ use iam_model::page::{MAX_LIMIT, PageRequest};
 use iam_model::permission;
 use iam_model::role::TENANT_ADMIN;
 use iam_model::store::HolderQuery;
-use iam_model::user::{User, UserKind};
+use iam_model::user::{User, UserKind, UserStatus};
 
 use crate::access::counting_in;
+use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork};
 
 /// How many persons get a message about one request at most.
@@ -63,6 +64,25 @@ impl Told {
         }
         Ok(())
     }
+}
+
+/// Tells the users of requests that are closed without the access, apart from users who are not ACTIVE any more. To be
+/// called after everything else that takes a lock.
+pub(super) async fn tell_of_closing(iam: &Engine, work: &mut UnitOfWork<'_>, closed: &[AccessRequest]) -> Result<()> {
+    if iam.mail.is_none() || closed.is_empty() {
+        return Ok(());
+    }
+    let users = distinct(closed.iter().map(|request| request.requested_by));
+    let mut users = work.reads().users_by_id(&users).await?;
+    users.retain(|user| user.status == UserStatus::Active);
+    // In one order, as above.
+    users.sort_by_key(|user| user.email.key());
+    for user in &users {
+        for request in closed.iter().filter(|request| request.requested_by == user.id) {
+            iam.queue_access_notice(work, MailKind::AccessDenied, user, request).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns ACTIVE persons who hold one of these roles in an organization, or tenant-wide, by a standing assignment. If

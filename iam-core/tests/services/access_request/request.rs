@@ -329,6 +329,39 @@ async fn those_who_decide_and_the_user_are_told() {
     assert_eq!(world.mailed().await, [told(MailKind::AccessApproved, "grace"), told(MailKind::AccessDenied, "grace")]);
 }
 
+#[tokio::test]
+async fn the_user_is_told_of_a_request_that_comes_to_nothing() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let eligibility = world.eligible(grace, role).await;
+    let told = [(MailKind::AccessDenied, "grace@example.com".to_owned())];
+    // It lapses.
+    world.ask(&session, eligibility).await;
+    world.mailed().await;
+    world.pass(TimeDelta::hours(72)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 1);
+    assert_eq!(world.mailed().await, told);
+    // It is approved, and does not begin.
+    let session = world.login("grace").await;
+    let new = NewAccessRequest { starts_at: Some(world.now() + TimeDelta::hours(1)), ..asking(eligibility) };
+    let request = world.iam.access_requests().create(&session, new).await.unwrap().id;
+    world.approve(&world.ada, request).await.unwrap();
+    world.mailed().await;
+    world.iam.eligibilities().delete(&world.ada, eligibility).await.unwrap();
+    world.pass(TimeDelta::hours(1)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 1);
+    assert_eq!(world.mailed().await, told);
+    // Its approval comes too late.
+    let eligibility = world.eligible(grace, role).await;
+    let request = world.ask(&world.login("grace").await, eligibility).await.id;
+    world.mailed().await;
+    world.iam.eligibilities().delete(&world.ada, eligibility).await.unwrap();
+    let refused = world.approve(&world.ada, request).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestOutdated))), "{refused:?}");
+    assert_eq!(world.mailed().await, told);
+}
+
 /// Who makes harmless requests hides neither a dangerous one nor those of others.
 #[tokio::test]
 async fn messages_are_limited_for_each_user_and_eligibility() {
