@@ -20,6 +20,7 @@ pub mod directory;
 mod directory_requests;
 mod distinct;
 pub mod domain;
+mod due_tenants;
 pub mod eligibility;
 pub mod email_login;
 mod engine;

@@ -58,7 +58,7 @@ pub enum MailKind {
     AccessRequested,
     /// The access for which the person asked is approved.
     AccessApproved,
-    /// The access for which the person asked is refused.
+    /// The person does not get the access for which it asked: the request is refused, has lapsed or was cancelled.
     AccessDenied,
     /// A user has got access that needs no approval. This message goes to the administrators of the tenant.
     AccessActivated,

@@ -2,6 +2,7 @@ use iam_model::access::{Authority, ResourceScope};
 use iam_model::access_request::{AccessRequest, CancelCause};
 use iam_model::assignment::{Grant, GrantContext, OfferedRole, RevokeReason};
 use iam_model::change::{AccessRequestChange, AccessRequestEvent, AssignmentChange};
+use iam_model::clock::Timestamp;
 use iam_model::eligibility::Eligibility;
 use iam_model::error::{Conflict, Result};
 use iam_model::id::{OrganizationId, RoleId, UserId};
@@ -24,7 +25,7 @@ pub(super) struct Basis {
 
 impl Basis {
     /// Checks what the last approval and the start of a request need: the eligibility still allows it, the user is
-    /// ACTIVE and eligible, and does not hold the role there already. Otherwise returns why the request is cancelled.
+    /// ACTIVE and eligible, and does not hold the role there when it begins. Otherwise returns why the request is cancelled.
     /// To be called under the tenant's lock.
     pub(super) async fn of(work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<Result<Self, CancelCause>> {
         let now = work.now();
@@ -39,7 +40,7 @@ impl Basis {
         if !is_active || !is_eligible(work, &eligibility, &offered, request.requested_by).await? {
             return Ok(Err(CancelCause::NotEligible));
         }
-        let (held, replaced) = held(work, &eligibility, request.requested_by).await?;
+        let (held, replaced) = held(work, &eligibility, request.requested_by, request.start_at(now)).await?;
         if held {
             return Ok(Err(CancelCause::RoleHeld));
         }
@@ -74,7 +75,7 @@ impl Basis {
     }
 
     /// Gives the role to the user of an APPROVED request, by the change that `change` makes of the request with its
-    /// assignment. Returns that request.
+    /// assignment. Returns that request. The elevation does not go beyond the present end of the eligibility.
     ///
     /// # Errors
     ///
@@ -86,15 +87,23 @@ impl Basis {
         approved: &AccessRequest,
         change: impl FnOnce(AccessRequest) -> AccessRequestChange,
     ) -> Result<AccessRequest> {
+        let approved = approved.limited_by(&self.eligibility);
         let approved_by: Vec<UserId> = approved.approvers(self.role_version()).collect();
         // Who has given it is the last one who approved, also if it begins later.
         let given_by = approved_by.last().copied().unwrap_or(approved.requested_by);
         let offered = OfferedRole { expires_at: approved.ends_at, ..self.offered };
         let mut grant = offered.granted(iam.next_id(), (approved.requested_by, Some(given_by)), work.now());
         grant.assignment.access_request_id = Some(approved.id);
+        // What gives way leaves its room, also in a trial, which does not remove it. Expired assignments count for the
+        // tenant alone.
+        let now = work.now();
+        if !self.replaced.iter().any(|grant| grant.assignment.is_live(now)) {
+            hold_user_quota(&iam.settings.quota, work, std::slice::from_ref(&grant), |_, error| error).await?;
+        }
+        if self.replaced.is_empty() {
+            hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, 1).await?;
+        }
         revoke(work, self.replaced, RevokeReason::Ended).await?;
-        hold_user_quota(&iam.settings.quota, work, std::slice::from_ref(&grant), |_, error| error).await?;
-        hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, 1).await?;
         let active = approved.active(grant.assignment.id);
         work.apply(change(active.clone())).await?;
         work.apply(AssignmentChange::Activate { grant: Box::new(grant), approved_by }).await?;
@@ -128,21 +137,26 @@ fn scope_of(offered: &OfferedRole) -> ResourceScope<'_> {
     offered.organization.as_ref().map_or(ResourceScope::Tenant, ResourceScope::OfGrant)
 }
 
-/// Returns whether a user holds the role of an eligibility in its place, and the assignments of it that give way to an
-/// elevation: those that have expired, and those that are given by another elevation, which may end at any moment.
+/// Returns whether a user still holds the role of an eligibility in its place at the start of an elevation, and the
+/// assignments of it that give way to the elevation now: those that have expired, and those that are given by another
+/// elevation, which may end at any moment.
 pub(super) async fn held(
     work: &mut UnitOfWork<'_>,
     eligibility: &Eligibility,
     user: UserId,
+    start: Timestamp,
 ) -> Result<(bool, Vec<Grant>)> {
     let (role, organization, now) = (eligibility.role_id, eligibility.organization_id, work.now());
     let found = work.reads().grants(GrantQuery::At(&[GrantContext { user, role, organization }])).await?;
-    for grant in &found {
-        if grant.assignment.is_live(now) && !is_given_by_elevation(work, grant).await? {
+    let mut replaced = Vec::new();
+    for grant in found {
+        if !grant.assignment.is_live(now) || is_given_by_elevation(work, &grant).await? {
+            replaced.push(grant);
+        } else if grant.assignment.is_live(start) {
             return Ok((true, Vec::new()));
         }
     }
-    Ok((false, found))
+    Ok((false, replaced))
 }
 
 /// Whether an assignment was given by the rights of an elevation, and is not the elevation itself.

@@ -12,6 +12,7 @@ use crate::access_request::activation::{Basis, conflict, update};
 use crate::access_request::closing::cancel;
 use crate::access_request::found::Found;
 use crate::access_request::input::valid_reason;
+use crate::access_request::notice::tell_of_closing;
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, require_version};
 
@@ -102,6 +103,7 @@ impl AccessRequests<'_> {
                     Ok(basis) => basis,
                     Err(cause) => {
                         cancel(&mut work, &before, Some(cause)).await?;
+                        tell_of_closing(iam, &mut work, std::slice::from_ref(&before)).await?;
                         work.commit().await?;
                         return Err(conflict(cause).into());
                     }

@@ -29,7 +29,7 @@ pub(super) struct ValidRequest {
     pub(super) reason: Reason,
     pub(super) ticket: Option<Description>,
     seconds: Option<i64>,
-    starts_at: Option<Timestamp>,
+    pub(super) starts_at: Option<Timestamp>,
 }
 
 impl NewAccessRequest {

@@ -10,13 +10,17 @@ use iam_model::page::{MAX_LIMIT, PageRequest};
 use iam_model::permission;
 use iam_model::role::TENANT_ADMIN;
 use iam_model::store::HolderQuery;
-use iam_model::user::{User, UserKind};
+use iam_model::user::{User, UserKind, UserStatus};
 
 use crate::access::counting_in;
+use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork};
 
 /// How many persons get a message about one request at most.
 const MAX_TOLD: usize = 20;
+
+/// How many pages of holders are read at most to find them: service accounts hold roles, too.
+const MAX_PAGES: u64 = 10;
 
 /// The persons to whom a message about a new request goes.
 pub(super) struct Told {
@@ -62,8 +66,27 @@ impl Told {
     }
 }
 
+/// Tells the users of requests that are closed without the access, apart from users who are not ACTIVE any more. To be
+/// called after everything else that takes a lock.
+pub(super) async fn tell_of_closing(iam: &Engine, work: &mut UnitOfWork<'_>, closed: &[AccessRequest]) -> Result<()> {
+    if iam.mail.is_none() || closed.is_empty() {
+        return Ok(());
+    }
+    let users = distinct(closed.iter().map(|request| request.requested_by));
+    let mut users = work.reads().users_by_id(&users).await?;
+    users.retain(|user| user.status == UserStatus::Active);
+    // In one order, as above.
+    users.sort_by_key(|user| user.email.key());
+    for user in &users {
+        for request in closed.iter().filter(|request| request.requested_by == user.id) {
+            iam.queue_access_notice(work, MailKind::AccessDenied, user, request).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Returns ACTIVE persons who hold one of these roles in an organization, or tenant-wide, by a standing assignment. If
-/// there are many, only some of them.
+/// there are more than [`MAX_TOLD`], only some of them.
 async fn holders(
     iam: &Engine,
     tenant: TenantId,
@@ -74,11 +97,20 @@ async fn holders(
     let ancestry = iam.lineages(tenant, organization).await?;
     let position = organization.and_then(|id| ancestry.position(id));
     let query = HolderQuery { roles, organizations: counting_in(position), at: now };
-    let found = iam.store.holders(tenant, &query, PageRequest::new(1, MAX_LIMIT)?, now).await?.items;
     let counts = |grant: &Grant| grant.assignment.is_standing() && grant.is_effective(now);
-    let grants = iam.store.deciding_grants(tenant, &found, &query).await?;
-    let standing: HashSet<UserId> = grants.into_iter().filter(counts).map(|grant| grant.assignment.user_id).collect();
-    let mut users = iam.store.users_by_id(tenant, &found).await?;
-    users.retain(|user| user.kind == UserKind::Human && standing.contains(&user.id));
-    Ok(users)
+    let mut persons = Vec::new();
+    for number in 1..=MAX_PAGES {
+        let found = iam.store.holders(tenant, &query, PageRequest::new(number, MAX_LIMIT)?, now).await?.items;
+        let grants = iam.store.deciding_grants(tenant, &found, &query).await?;
+        let standing: HashSet<UserId> =
+            grants.into_iter().filter(counts).map(|grant| grant.assignment.user_id).collect();
+        let mut users = iam.store.users_by_id(tenant, &found).await?;
+        users.retain(|user| user.kind == UserKind::Human && standing.contains(&user.id));
+        persons.append(&mut users);
+        // The user who asks may be one of them.
+        if found.len() < MAX_LIMIT as usize || persons.len() > MAX_TOLD {
+            break;
+        }
+    }
+    Ok(persons)
 }

@@ -109,7 +109,7 @@ impl AccessRequests<'_> {
         }
         work.lock_rights().await?;
         let eligibility = work.reads().eligibility(id).await?.ok_or_else(unknown)?;
-        let basis = self.admit(&mut work, user, eligibility).await?;
+        let basis = self.admit(&mut work, user, eligibility, new.starts_at).await?;
         let request = self.request(caller, new, &basis.eligibility, work.now())?;
         let request = begin(iam, &mut work, request, basis).await?;
         work.apply(AccessRequestChange::RemoveOldest { user, kept: KEPT_CLOSED }).await?;
@@ -120,7 +120,13 @@ impl AccessRequests<'_> {
     }
 
     /// Checks that a user may ask by an eligibility now. Writes what has happened to its open requests by itself.
-    async fn admit(&self, work: &mut UnitOfWork<'_>, user: UserId, eligibility: Eligibility) -> Result<Basis> {
+    async fn admit(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        user: UserId,
+        eligibility: Eligibility,
+        starts_at: Option<Timestamp>,
+    ) -> Result<Basis> {
         let offered = offered(work, eligibility.role_id, eligibility.organization_id).await?;
         let offered = offered.ok_or(Forbidden::NotEligible)?;
         if !is_eligible(work, &eligibility, &offered, user).await? {
@@ -140,7 +146,9 @@ impl AccessRequests<'_> {
         if open >= MAX_OPEN {
             return Err(Conflict::TooManyAccessRequests.into());
         }
-        let (is_held, replaced) = held(work, &eligibility, user).await?;
+        let now = work.now();
+        let start = starts_at.map_or(now, |wanted| wanted.max(now));
+        let (is_held, replaced) = held(work, &eligibility, user, start).await?;
         if is_held {
             return Err(Conflict::RoleHeld.into());
         }

@@ -5,21 +5,22 @@ use iam_model::id::TenantId;
 
 use crate::access_request::activation::{Basis, update};
 use crate::access_request::closing::{cancel, settle};
+use crate::access_request::notice::tell_of_closing;
+use crate::assignment::ENDED_AT_ONCE;
 use crate::caller::Caller;
+use crate::due_tenants::DueTenants;
 use crate::engine::{Engine, UnitOfWork};
 use crate::iam::Iam;
 
-/// The number of tenants that one query returns.
-const TENANTS: u32 = 100;
-
-/// The number of requests that one unit of work advances. It is bounded so that no unit of work holds the lock of a
-/// tenant for long.
+/// The number of requests that one unit of work advances at most. It is bounded, like the number of assignments that
+/// end, so that no unit of work holds the lock of a tenant for long.
 const BATCH: u32 = 20;
 
 impl Iam {
     /// Lets access requests of all tenants lapse, begin and end whose time has come, and returns how many. A request
     /// that was approved for later begins if it still could be approved, its role has not changed since, and those who
-    /// approved it may still decide about it; otherwise it is cancelled.
+    /// approved it may still decide about it; otherwise it is cancelled. The users of requests that lapse or are
+    /// cancelled are told by mail.
     ///
     /// A request lapses and an elevation ends at their instant, even before that is written. Only the beginning of
     /// those that were approved for later waits for this call: call it every second or so. Concurrent calls are
@@ -31,19 +32,15 @@ impl Iam {
     /// failure in one tenant does not stop the others.
     pub async fn advance_access_requests(&self) -> Result<u64> {
         let iam = &*self.0;
-        let mut advanced = 0;
+        let mut sweep = DueTenants::default();
         loop {
-            let mut advanced_in_round = 0;
-            let mut failure = None;
-            for tenant in iam.store.tenants_with_due_access_requests(iam.now(), TENANTS).await? {
-                match advance_in_tenant(iam, tenant).await {
-                    Ok(count) => advanced_in_round += count,
-                    Err(error) => failure = Some(error),
-                }
+            let due = iam.store.tenants_with_due_access_requests(iam.now(), sweep.limit()).await?;
+            let tenants = sweep.select(due);
+            if tenants.is_empty() {
+                return sweep.finish();
             }
-            advanced += advanced_in_round;
-            if advanced_in_round == 0 {
-                return failure.map_or(Ok(advanced), Err);
+            for tenant in tenants {
+                sweep.worked(tenant, advance_in_tenant(iam, tenant).await);
             }
         }
     }
@@ -60,31 +57,46 @@ async fn advance_in_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
         if due.is_empty() {
             return Ok(advanced);
         }
+        let (mut count, mut closed) = (0, Vec::new());
         for request in due.iter().map(|request| request.id) {
+            if work.ended_assignments() >= ENDED_AT_ONCE {
+                break;
+            }
             // One before it may have ended it.
             let found = work.reads().access_requests_by_id(&[request]).await?.pop();
-            if let Some(request) = found.filter(|found| found.due_at().is_some_and(|due| due <= now)) {
-                advance(iam, &mut work, &request).await?;
+            if let Some(request) = found.filter(|found| found.due_at().is_some_and(|due| due <= now))
+                && advance(iam, &mut work, &request).await?
+            {
+                closed.push(request);
             }
+            count += 1;
         }
+        tell_of_closing(iam, &mut work, &closed).await?;
         work.commit().await?;
-        advanced += due.len() as u64;
+        advanced += count;
     }
 }
 
-async fn advance(iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<()> {
+/// Returns whether the request is closed without the access.
+async fn advance(iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<bool> {
+    let lapses = request.status_at(work.now()) == AccessRequestStatus::Lapsed;
     if !settle(iam, work, request).await? || request.status != AccessRequestStatus::Approved {
-        return Ok(());
+        return Ok(lapses);
     }
     let basis = match Basis::of(work, request).await? {
         Ok(basis) => basis,
-        Err(cause) => return cancel(work, request, Some(cause)).await,
+        Err(cause) => {
+            cancel(work, request, Some(cause)).await?;
+            return Ok(true);
+        }
     };
     // The approvals were for what the role permitted then, and by those who decided then.
     let approved = basis.with_valid_approvals(work, request).await?;
     if !approved.has_approvals(basis.role_version()) {
-        return cancel(work, request, Some(CancelCause::Outdated)).await;
+        cancel(work, request, Some(CancelCause::Outdated)).await?;
+        return Ok(true);
     }
     let start = |active| update(request, active, AccessRequestEvent::Started);
-    basis.activate(iam, work, &approved, start).await.map(drop)
+    basis.activate(iam, work, &approved, start).await?;
+    Ok(false)
 }

@@ -15,6 +15,10 @@ use crate::engine::UnitOfWork;
 /// How many assignments one change ends: the audit entries of a change are made in one step, which must not take long.
 const REVOKED_AT_ONCE: usize = 200;
 
+/// After how many ended assignments the unit of work of a sweeper commits. The last elevation that ends in it can add
+/// [`MAX_GIVEN`](iam_model::access_request::MAX_GIVEN) to these.
+pub(crate) const ENDED_AT_ONCE: usize = 1_000;
+
 /// How many users, or access requests, one query reads.
 const READ_AT_ONCE: usize = 500;
 

@@ -18,7 +18,7 @@ pub use iam_model::assignment::{
 pub use iam_model::change::{AssignmentChange, ChangedAssignment};
 pub use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 
-pub(crate) use crate::assignment::ending::{keep_an_administrator, revoke};
+pub(crate) use crate::assignment::ending::{ENDED_AT_ONCE, keep_an_administrator, revoke};
 pub(crate) use crate::assignment::input::{check_expiries, check_places, role_field};
 pub(crate) use crate::assignment::references::References;
 pub(crate) use crate::assignment::service::check_revocation;

@@ -1,18 +1,19 @@
-use iam_model::assignment::RevokeReason;
+use std::collections::BTreeMap;
+
+use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::error::Result;
-use iam_model::id::TenantId;
+use iam_model::id::{AccessRequestId, TenantId};
 use iam_model::store::GrantQuery;
 
+use crate::assignment::ending::ENDED_AT_ONCE;
 use crate::assignment::of_groups;
 use crate::caller::Caller;
+use crate::due_tenants::DueTenants;
 use crate::engine::Engine;
 use crate::iam::Iam;
 
-/// The number of tenants that one query returns.
-const TENANTS: u32 = 100;
-
-/// The number of assignments that one unit of work removes. It is bounded so that no unit of work holds the lock of a
-/// tenant for long.
+/// The number of expired assignments that one unit of work reads. It is bounded, like the number of assignments that
+/// end, so that no unit of work holds the lock of a tenant for long.
 const BATCH: u32 = 500;
 
 impl Iam {
@@ -28,19 +29,15 @@ impl Iam {
     /// failure in one tenant does not stop the removal in the other tenants.
     pub async fn remove_expired_assignments(&self) -> Result<u64> {
         let iam = &*self.0;
-        let mut removed = 0;
+        let mut sweep = DueTenants::default();
         loop {
-            let mut removed_in_round = 0;
-            let mut failure = None;
-            for tenant in iam.store.tenants_with_expired_assignments(iam.now(), TENANTS).await? {
-                match sweep_tenant(iam, tenant).await {
-                    Ok(count) => removed_in_round += count,
-                    Err(error) => failure = Some(error),
-                }
+            let due = iam.store.tenants_with_expired_assignments(iam.now(), sweep.limit()).await?;
+            let tenants = sweep.select(due);
+            if tenants.is_empty() {
+                return sweep.finish();
             }
-            removed += removed_in_round;
-            if removed_in_round == 0 {
-                return failure.map_or(Ok(removed), Err);
+            for tenant in tenants {
+                sweep.worked(tenant, sweep_tenant(iam, tenant).await);
             }
         }
     }
@@ -54,11 +51,22 @@ async fn sweep_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
         work.reads().lock_tenant().await?;
         let at = work.now();
         let expired = work.reads().grants(GrantQuery::Expired { at, limit: BATCH }).await?;
-        let count = expired.len() as u64;
-        if count == 0 {
+        if expired.is_empty() {
             return Ok(removed);
         }
-        of_groups::end_or_hand_over(iam, &mut work, expired, None, Some(RevokeReason::Expired)).await?;
+        // An elevation ends in one step with everything that has its mark.
+        let mut by_mark: BTreeMap<Option<AccessRequestId>, Vec<Grant>> = BTreeMap::new();
+        for grant in expired {
+            by_mark.entry(grant.assignment.access_request_id).or_default().push(grant);
+        }
+        let mut count = 0;
+        for grants in by_mark.into_values() {
+            if work.ended_assignments() >= ENDED_AT_ONCE {
+                break;
+            }
+            count += grants.len() as u64;
+            of_groups::end_or_hand_over(iam, &mut work, grants, None, Some(RevokeReason::Expired)).await?;
+        }
         work.commit().await?;
         removed += count;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, ERASED, ResourceType, action};
-use iam_model::change::{DirectoryUserChange, ErasedDetails, ErasedOrigin, IdentityChange};
+use iam_model::change::{AccessRequestChange, DirectoryUserChange, ErasedDetails, ErasedOrigin, IdentityChange};
 use iam_model::clock::Timestamp;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::UserId;
@@ -36,8 +36,8 @@ impl Audit<'_> {
     ///
     /// Entries of the user's actions, also of those in which it acted as another user, and its failed logins, lose the
     /// client's address and user agent. All other data
-    /// stays. The identities of the user are removed, and what a directory says of it. The user itself does not change:
-    /// data that the tenant must not keep has to be changed separately.
+    /// stays. The identities and the access requests of the user are removed, and what a directory says of it. The user
+    /// itself does not change: data that the tenant must not keep has to be changed separately.
     ///
     /// Reads the whole log, so it takes long with millions of entries. It may be interrupted and called again.
     ///
@@ -80,7 +80,8 @@ impl Audit<'_> {
         Ok(erased)
     }
 
-    /// Removes the identities of a deleted user and what a directory says of it, which name the person.
+    /// Removes the identities of a deleted user and what a directory says of it, which name the person, and its access
+    /// requests, which have texts by it.
     async fn forget(&self, caller: &Caller, user: UserId) -> Result<()> {
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
@@ -96,6 +97,8 @@ impl Audit<'_> {
         if let Some(entry) = work.reads().directory_user(user).await? {
             work.apply(DirectoryUserChange::Forget(entry)).await?;
         }
+        // All of them were closed when the user was deleted.
+        work.apply(AccessRequestChange::RemoveOldest { user, kept: 0 }).await?;
         work.commit().await
     }
 

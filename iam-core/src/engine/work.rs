@@ -49,6 +49,7 @@ pub struct UnitOfWork<'a> {
     random: &'a dyn Random,
     computing: &'a Computing,
     pending: PendingEffects<'a>,
+    ended_assignments: usize,
     /// `None` until the caller's rights are read under the tenant's lock.
     grantor: Option<LockedRights>,
     /// Whether a recent authentication, which giving the rights to change what protects the tenant needs, is already
@@ -80,6 +81,7 @@ impl<'a> UnitOfWork<'a> {
             random,
             computing,
             pending: PendingEffects::new(after_commit),
+            ended_assignments: 0,
             grantor: None,
             may_give_protections: false,
             trial: None,
@@ -120,6 +122,11 @@ impl<'a> UnitOfWork<'a> {
     /// valid only under the lock of the tenant or of the account.
     pub fn reads(&mut self) -> &mut dyn TransactionReads {
         self.transaction.as_mut()
+    }
+
+    /// Returns how many assignments its changes have ended so far.
+    pub(crate) fn ended_assignments(&self) -> usize {
+        self.ended_assignments
     }
 
     /// Invalidates an id when the unit of work ends, even if it changes nothing because the requested state already
@@ -431,8 +438,10 @@ impl<'a> UnitOfWork<'a> {
         let batch = AuditBatch::of(change, self.caller.author(), now, self.ids, self.random);
         self.pending.invalidate(change.invalidates());
         self.pending.record(batch.entries());
-        if matches!(change, Change::Mail(_)) {
-            self.pending.queue_mail();
+        match change {
+            Change::Assignment(AssignmentChange::Revoke { grants, .. }) => self.ended_assignments += grants.len(),
+            Change::Mail(_) => self.pending.queue_mail(),
+            _ => {}
         }
         batch
     }

@@ -139,7 +139,8 @@ impl Step<'_> {
         if self.before.open(author).count() >= 20 {
             return Err("TooManyAccessRequests");
         }
-        if self.before.holds_there(author, by.role, by.spot, self.now) {
+        let begins_at = start.map_or(self.now, |start| start.max(self.now));
+        if self.before.holds_there(author, by.role, by.spot, begins_at) {
             return Err("RoleHeld");
         }
         let is_short = seconds.is_none_or(|seconds| seconds <= i64::from(by.max_seconds));
@@ -164,8 +165,9 @@ impl Step<'_> {
         if !approves {
             return Ok(());
         }
+        let start = request.starts.map_or(self.now, |start| start.max(self.now));
         let is_allowed_by = |it: &&Eligibility| {
-            self.now < it.until
+            start < it.until
                 && it.max_seconds >= request.seconds
                 && it.approvals <= request.approvals
                 && it.approver == request.approver
@@ -175,7 +177,7 @@ impl Step<'_> {
         if !self.before.is_active[request.user] || !self.before.is_eligible(request.user, by, self.now) {
             return Err("AccessRequestOutdated");
         }
-        if self.before.holds_there(request.user, request.role, request.spot, self.now) {
+        if self.before.holds_there(request.user, request.role, request.spot, start) {
             return Err("RoleHeld");
         }
         Ok(())
@@ -280,7 +282,7 @@ impl Step<'_> {
             let decides = |user: usize| self.before.decides(user, request, self.now);
             require(self.after.approvers(request).all(decides), "a user approved it who may not decide any more");
         }
-        if let (None, Some(end)) = (before.and_then(|it| it.ends), request.ends) {
+        if let Some(end) = request.ends.filter(|_| is_approved_now || begins) {
             let by = self.before.eligibilities.get(&request.eligibility);
             require(by.is_some_and(|it| end <= it.until), "it outlasts its eligibility");
         }

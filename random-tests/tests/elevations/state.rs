@@ -220,12 +220,12 @@ impl Tenant {
         held.filter(move |held| held.role == role && reaches(held.spot, spot))
     }
 
-    /// Whether a user holds a role in exactly this place, so that it cannot ask for it. What is given by an elevation
-    /// does not count.
-    pub(crate) fn holds_there(&self, user: usize, role: usize, spot: Spot, now: Moment) -> bool {
+    /// Whether a user still holds a role in exactly this place at a moment, so that it cannot ask for it from then on.
+    /// What is given by an elevation does not count.
+    pub(crate) fn holds_there(&self, user: usize, role: usize, spot: Spot, at: Moment) -> bool {
         let is_own = |request: &Request| (request.user, request.role, request.spot) == (user, role, spot);
         let counts = |held: &Held| held.mark.is_none_or(|mark| self.requests.get(&mark).is_some_and(is_own));
-        let mut held = self.counting(user, Counting::All, now);
+        let mut held = self.counting(user, Counting::All, at);
         held.any(|held| held.role == role && held.spot == spot && counts(held))
     }
 

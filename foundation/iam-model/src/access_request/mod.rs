@@ -171,7 +171,7 @@ pub enum CancelCause {
     Outdated,
     /// The user is not eligible any more.
     NotEligible,
-    /// The user holds the role there by other means.
+    /// The user still holds the role there by other means when the elevation would begin.
     RoleHeld,
     /// The user was suspended.
     UserSuspended,
@@ -230,12 +230,19 @@ impl AccessRequest {
         }
     }
 
-    /// Whether an eligibility, as it is at a moment, still allows what the user asked for: it has not expired, and was
-    /// not narrowed below that.
+    /// Returns when the elevation of a request that has not begun can begin, seen from a moment: then, or at the wanted
+    /// start if that is later.
+    #[must_use]
+    pub fn start_at(&self, now: Timestamp) -> Timestamp {
+        self.starts_at.map_or(now, |wanted| wanted.max(now))
+    }
+
+    /// Whether an eligibility, as it is at a moment, still allows what the user asked for: it does not expire before the
+    /// elevation can begin, and was not narrowed below that.
     #[must_use]
     pub fn is_allowed_by(&self, eligibility: &Eligibility, now: Timestamp) -> bool {
         eligibility.id == self.eligibility_id
-            && eligibility.is_live(now)
+            && eligibility.is_live(self.start_at(now))
             && eligibility.max_seconds >= self.seconds
             && eligibility.approvals <= self.approvals_needed
             && eligibility.approver_role_id == self.approver_role_id
@@ -283,10 +290,18 @@ impl AccessRequest {
     /// elevation runs from then, or from the wanted start if that is later, and not beyond the end of the eligibility.
     #[must_use]
     pub fn approved(&self, now: Timestamp, eligibility: &Eligibility) -> Self {
-        let start = self.starts_at.map_or(now, |wanted| wanted.max(now));
+        let start = self.start_at(now);
         let end = start + TimeDelta::seconds(self.seconds.into());
-        let end = eligibility.expires_at.map_or(end, |expiry| expiry.min(end));
         Self { status: AccessRequestStatus::Approved, starts_at: Some(start), ends_at: Some(end), ..self.clone() }
+            .limited_by(eligibility)
+    }
+
+    /// Returns an APPROVED request whose elevation does not go beyond the end of the eligibility, which may have been
+    /// moved since the approval.
+    #[must_use]
+    pub fn limited_by(&self, eligibility: &Eligibility) -> Self {
+        let ends_at = self.ends_at.into_iter().chain(eligibility.expires_at).min();
+        Self { ends_at, ..self.clone() }
     }
 
     /// Returns the request whose elevation has begun by this assignment.
@@ -447,6 +462,10 @@ pub(crate) mod tests {
         assert!(!allows(|now| now.approver_role_id = Some(id("approver"))));
         assert!(!allows(|now| now.expires_at = Some(at(10))) && allows(|now| now.expires_at = None));
         assert!(!allows(|now| now.id = id("other")));
+        // It must not have expired at the wanted start.
+        let later = AccessRequest { starts_at: Some(at(80)), ..request() };
+        let until = |expiry| Eligibility { expires_at: Some(at(expiry)), ..eligibility() };
+        assert!(later.is_allowed_by(&until(81), at(10)) && !later.is_allowed_by(&until(80), at(10)));
     }
 
     #[test]

@@ -214,3 +214,25 @@ async fn an_own_elevation_takes_the_place_of_what_another_one_gives() {
     let refused = world.try_ask(&of_mary, world.eligible(mary, role).await).await;
     assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleHeld))), "{refused:?}");
 }
+
+/// What it replaces leaves its room, also in a preview, which removes nothing.
+#[tokio::test]
+async fn at_the_quota_an_own_elevation_takes_the_place_of_what_another_one_gives() {
+    let world = World::with(|settings| settings.quota.user_assignments = 1).await;
+    let (mary, of_mary) = world.user("mary", &[]).await;
+    let (_, elevated, request) = world.elevated(&["role-assignments:*", "users:read"]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let new = NewAssignment { user: mary, role, organization: None, expires_at: request.ends_at };
+    world.iam.assignments().create(&elevated, new).await.unwrap();
+    let another = world.role("ANOTHER", &["users:read"]).await;
+    for (role, is_allowed) in [(another, false), (role, true)] {
+        let request = world.ask(&of_mary, world.eligible(mary, role).await).await.id;
+        let trial = world.iam.trial();
+        let outcome = trial.activate(&world.ada, request).await;
+        let refusal = trial.preview(&world.ada, outcome).await.unwrap().refusal;
+        assert_eq!(refusal.is_none(), is_allowed, "{refusal:?}");
+        let approved = world.approve(&world.ada, request).await;
+        assert_eq!(approved.is_ok(), is_allowed, "{approved:?}");
+    }
+    assert_eq!(world.held(mary).await[0].role.id, role);
+}

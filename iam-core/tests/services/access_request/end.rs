@@ -136,6 +136,22 @@ async fn a_deleted_user_loses_it_with_all_that_waits() {
 }
 
 #[tokio::test]
+async fn an_erasure_removes_the_requests_of_its_user() {
+    let world = World::new().await;
+    let (grace, _, request) = world.elevated(&["users:read"]).await;
+    let (mary, of_mary) = world.user("mary", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let of_mary = world.ask(&of_mary, world.eligible(mary, role).await).await.id;
+    world.iam.access_requests().deny(&world.ada, of_mary, None, &Precondition::Exists).await.unwrap();
+    world.iam.users().delete(&world.ada, grace).await.unwrap();
+    world.iam.audit().erase(&world.ada, grace).await.unwrap();
+    let gone = world.iam.access_requests().get(&world.ada, request.id).await;
+    assert!(matches!(gone, Err(Error::NotFound(_))), "{gone:?}");
+    assert_eq!(world.actions(request.id).await, ["CREATE", "APPROVED", "ENDED"]);
+    assert_eq!(world.status(of_mary).await, AccessRequestStatus::Denied);
+}
+
+#[tokio::test]
 async fn a_running_one_goes_on_without_its_eligibility() {
     let world = World::new().await;
     let (grace, _, request) = world.elevated(&["users:read"]).await;
@@ -189,4 +205,37 @@ async fn a_review_removes_eligibilities_and_no_user_decides_about_its_own() {
     assert!(items.iter().all(|listed| listed.item.outcome == Some(ReviewOutcome::Revoked)));
     assert_eq!(world.iam.eligibilities().list(&world.ada, PageRequest::default()).await.unwrap().total, 0);
     assert_eq!(world.entries(of_user).await[1].metadata["reason"], "ACCESS_REVIEW");
+}
+
+/// They end in several units of work.
+#[tokio::test]
+async fn elevations_that_have_given_much_end_in_one_call() {
+    for advances in [true, false] {
+        let mut world = World::new().await;
+        let giver = world.role("GIVER", &["role-assignments:*", "users:read"]).await;
+        let mut roles = Vec::new();
+        for number in 0..50 {
+            roles.push(world.role(&format!("READER_{number}"), &["users:read"]).await);
+        }
+        for name in ["grace", "mary", "joan"] {
+            let (user, session) = world.user(name, &[]).await;
+            let request = world.ask(&session, world.eligible(user, giver).await).await.id;
+            let expires_at = world.approve(&world.ada, request).await.unwrap().request.ends_at;
+            let mut new = Vec::new();
+            for number in 0..10 {
+                let person = person(&format!("{name}{number}@example.com"));
+                let user = world.iam.users().create(&world.ada, person).await.unwrap().id;
+                new.extend(roles.iter().map(|&role| NewAssignment { user, role, organization: None, expires_at }));
+            }
+            world.iam.assignments().create_all(&world.login(name).await, &new).await.unwrap();
+        }
+        world.pass(TimeDelta::hours(1)).await;
+        if advances {
+            assert_eq!(world.iam.advance_access_requests().await.unwrap(), 3);
+            assert_eq!(world.iam.remove_expired_assignments().await.unwrap(), 0);
+        } else {
+            world.iam.remove_expired_assignments().await.unwrap();
+            assert_eq!(world.iam.advance_access_requests().await.unwrap(), 0);
+        }
+    }
 }

@@ -66,10 +66,15 @@ fn person(email: &str) -> NewUser {
 
 impl World {
     async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
         let mut settings = Settings::default();
         settings.hashing_cost = HashingCost { memory_kib: 8, passes: 1, lanes: 1 };
         settings.access_token_lifetime = TimeDelta::days(1);
+        change(&mut settings);
         let page = |name: &str| format!("https://example.com/{name}#{{token}}").parse().unwrap();
         let pages = LinkPages {
             verify: page("verify"),

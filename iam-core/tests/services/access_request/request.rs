@@ -3,8 +3,10 @@
 use chrono::TimeDelta;
 use iam_core::access_request::{AccessRequestStatus, MAX_OPEN, NewAccessRequest};
 use iam_core::eligibility::{EligibilityPatch, NewEligibility};
+use iam_core::page::MAX_LIMIT;
 use iam_core::preview::Direction;
 use iam_core::role::RolePatch;
+use iam_core::user::NewServiceAccount;
 use iam_core::{Conflict, Error, Forbidden, Unauthenticated};
 use serde_json::json;
 
@@ -190,6 +192,28 @@ async fn an_elevation_begins_at_the_instant_at_which_another_one_of_the_same_rol
 }
 
 #[tokio::test]
+async fn a_role_that_is_held_now_is_asked_for_from_its_end_on() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let first = world.ask(&session, world.eligible(grace, role).await).await.id;
+    let end = world.approve(&world.ada, first).await.unwrap().request.ends_at.unwrap();
+    let eligibility = world.eligible(grace, role).await;
+    let from = |start| NewAccessRequest { starts_at: Some(start), ..asking(eligibility) };
+    let refused = world.iam.access_requests().create(&session, from(end - TimeDelta::seconds(1))).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleHeld))), "{refused:?}");
+    let later = world.iam.access_requests().create(&session, from(end)).await.unwrap().id;
+    let trial = world.iam.trial();
+    let outcome = trial.activate(&world.ada, later).await;
+    assert!(trial.preview(&world.ada, outcome).await.unwrap().refusal.is_none());
+    assert_eq!(world.approve(&world.ada, later).await.unwrap().request.status, AccessRequestStatus::Approved);
+    assert_eq!(world.held(grace).await[0].assignment.access_request_id, Some(first));
+    world.pass(TimeDelta::hours(1)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 2);
+    assert_eq!(world.held(grace).await[0].assignment.access_request_id, Some(later));
+}
+
+#[tokio::test]
 async fn more_requests_begin_in_one_call_than_one_unit_of_work_advances() {
     let mut world = World::new().await;
     let start = world.now() + TimeDelta::hours(1);
@@ -263,6 +287,28 @@ async fn an_elevation_ends_with_its_eligibility() {
     assert_eq!(world.approve(&world.ada, request.id).await.unwrap().request.ends_at, end);
 }
 
+/// Also if the end of the eligibility was moved after the approval.
+#[tokio::test]
+async fn an_elevation_that_begins_later_ends_with_its_eligibility() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let eligibility = world.eligible(grace, role).await;
+    let start = world.now() + TimeDelta::hours(2);
+    let new = NewAccessRequest { starts_at: Some(start), ..asking(eligibility) };
+    let request = world.iam.access_requests().create(&session, new).await.unwrap().id;
+    let approved = world.approve(&world.ada, request).await.unwrap().request;
+    assert_eq!(approved.ends_at, Some(start + TimeDelta::hours(1)));
+    let end = Some(start + TimeDelta::minutes(30));
+    let narrow = EligibilityPatch { expires_at: Some(end), ..EligibilityPatch::default() };
+    world.iam.eligibilities().update(&world.ada, eligibility, narrow).await.unwrap();
+    world.pass(TimeDelta::hours(2)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 1);
+    assert_eq!(world.held(grace).await[0].assignment.expires_at, end);
+    let begun = world.iam.access_requests().get(&world.ada, request).await.unwrap().request;
+    assert_eq!((begun.status, begun.ends_at), (AccessRequestStatus::Active, end));
+}
+
 #[tokio::test]
 async fn those_who_decide_and_the_user_are_told() {
     let world = World::new().await;
@@ -281,6 +327,39 @@ async fn those_who_decide_and_the_user_are_told() {
     let access_requests = world.iam.access_requests();
     access_requests.deny(&world.ada, requests[1], Some("Not now."), &Precondition::Exists).await.unwrap();
     assert_eq!(world.mailed().await, [told(MailKind::AccessApproved, "grace"), told(MailKind::AccessDenied, "grace")]);
+}
+
+#[tokio::test]
+async fn the_user_is_told_of_a_request_that_comes_to_nothing() {
+    let mut world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let role = world.role("READER", &["users:read"]).await;
+    let eligibility = world.eligible(grace, role).await;
+    let told = [(MailKind::AccessDenied, "grace@example.com".to_owned())];
+    // It lapses.
+    world.ask(&session, eligibility).await;
+    world.mailed().await;
+    world.pass(TimeDelta::hours(72)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 1);
+    assert_eq!(world.mailed().await, told);
+    // It is approved, and does not begin.
+    let session = world.login("grace").await;
+    let new = NewAccessRequest { starts_at: Some(world.now() + TimeDelta::hours(1)), ..asking(eligibility) };
+    let request = world.iam.access_requests().create(&session, new).await.unwrap().id;
+    world.approve(&world.ada, request).await.unwrap();
+    world.mailed().await;
+    world.iam.eligibilities().delete(&world.ada, eligibility).await.unwrap();
+    world.pass(TimeDelta::hours(1)).await;
+    assert_eq!(world.iam.advance_access_requests().await.unwrap(), 1);
+    assert_eq!(world.mailed().await, told);
+    // Its approval comes too late.
+    let eligibility = world.eligible(grace, role).await;
+    let request = world.ask(&world.login("grace").await, eligibility).await.id;
+    world.mailed().await;
+    world.iam.eligibilities().delete(&world.ada, eligibility).await.unwrap();
+    let refused = world.approve(&world.ada, request).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestOutdated))), "{refused:?}");
+    assert_eq!(world.mailed().await, told);
 }
 
 /// Who makes harmless requests hides neither a dangerous one nor those of others.
@@ -344,6 +423,23 @@ async fn only_holders_of_the_approver_role_are_told() {
     let (role, approver) = (world.role("READER", &["users:read"]).await, world.role("APPROVER", &["users:read"]).await);
     world.give(bob, approver, None).await;
     world.give(grace, approver, None).await;
+    let new = NewEligibility { approver_role: Some(approver), ..NewEligibility::of_user(role, grace) };
+    world.ask(&session, world.eligibility(new).await).await;
+    assert_eq!(world.mailed().await, [(MailKind::AccessRequested, "bob@example.com".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_person_is_told_also_where_many_service_accounts_hold_the_role() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (role, approver) = (world.role("READER", &["users:read"]).await, world.role("APPROVER", &["users:read"]).await);
+    for number in 0..MAX_LIMIT {
+        let robot = NewServiceAccount { name: format!("Robot {number}") };
+        let robot = world.iam.users().create_service_account(&world.ada, robot).await.unwrap().id;
+        world.give(robot, approver, None).await;
+    }
+    let (bob, _) = world.user("bob", &[]).await;
+    world.give(bob, approver, None).await;
     let new = NewEligibility { approver_role: Some(approver), ..NewEligibility::of_user(role, grace) };
     world.ask(&session, world.eligibility(new).await).await;
     assert_eq!(world.mailed().await, [(MailKind::AccessRequested, "bob@example.com".to_owned())]);
