@@ -68,7 +68,7 @@ pub struct Preview {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Trial(Engine);
+pub struct Trial(pub(crate) Engine);
 
 impl Iam {
     /// Returns the services whose changes can be tried out.

@@ -383,7 +383,7 @@ impl Users<'_> {
         }
         let (has_new_email, has_other_id) = (after.email != before.email, after.external_id != before.external_id);
         if has_new_email || has_other_id {
-            caller.refuse_impersonator()?;
+            caller.refuse_impersonator().map_err(Error::from)?;
             // A thief of a session does not know the password, and could have a new one sent to its own address, or name
             // its own account in another system.
             if self.0.mail.is_some() && caller.user() == Some(id) {
