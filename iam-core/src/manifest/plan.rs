@@ -121,7 +121,8 @@ pub(super) fn plan(state: &State, manifest: &Manifest, prune: bool) -> Result<Pl
     if manifest.items() > MAX_ITEMS {
         return Err(Error::field("$", format!("must have at most {MAX_ITEMS} items; it has {}", manifest.items())));
     }
-    let mut planner = Planner { state, fields: Fields::default(), steps: Vec::new(), named: HashSet::new() };
+    let (fields, steps, named) = (Fields::default(), Vec::new(), HashSet::new());
+    let mut planner = Planner { state, prune, fields, steps, named };
     planner.settings(&manifest.settings);
     planner.permissions(&manifest.permissions);
     planner.roles(&manifest.roles);
@@ -141,6 +142,7 @@ pub(super) fn plan(state: &State, manifest: &Manifest, prune: bool) -> Result<Pl
 
 struct Planner<'a> {
     state: &'a State,
+    prune: bool,
     fields: Fields,
     steps: Vec<Step>,
     /// What the manifest names and the tenant has.
@@ -283,11 +285,9 @@ impl Planner<'_> {
                 valid.push((at, ManifestOrganization { name: name.to_string(), ..wanted.clone() }));
             }
         }
+        let slugs = seen.iter().map(String::as_str).collect();
         for (at, wanted) in &valid {
-            let parent = wanted.parent.as_deref();
-            if parent.is_some_and(|parent| !seen.contains(parent) && !self.state.organizations.contains_key(parent)) {
-                self.reject_unknown(at, "parent", "an organization");
-            }
+            self.check_place(&slugs, at, "parent", wanted.parent.as_deref());
         }
         let tree = Tree::of(self.state, valid.iter().map(|(_, wanted)| wanted));
         let circular = tree.circular();
@@ -348,8 +348,8 @@ impl Planner<'_> {
             for (number, assignment) in wanted.assignments.iter().enumerate() {
                 let at = format!("{at}.assignments[{number}]");
                 let role = assignment.role.as_str();
-                if !roles.contains(role) && !state.roles.contains_key(role) {
-                    self.reject_unknown(&at, "role", "a role");
+                if !roles.contains(role) {
+                    self.check_known(&at, "role", "a role", state.roles.get(role).map(|found| found.id.into()));
                 }
                 self.check_place(&slugs, &at, "organization", assignment.organization.as_deref());
             }
@@ -547,15 +547,24 @@ impl Planner<'_> {
         is_first
     }
 
-    /// Refuses an organization that neither the manifest nor the tenant has.
+    /// Refuses an organization that neither the manifest has, by these slugs, nor the tenant.
     fn check_place(&mut self, slugs: &HashSet<&str>, at: &str, field: &str, place: Option<&str>) {
-        if place.is_some_and(|place| !slugs.contains(place) && !self.state.organizations.contains_key(place)) {
-            self.reject_unknown(at, field, "an organization");
+        if let Some(place) = place.filter(|place| !slugs.contains(place)) {
+            let found = self.state.organizations.get(place).map(|found| found.id.into());
+            self.check_known(at, field, "an organization", found);
         }
     }
 
-    fn reject_unknown(&mut self, at: &str, field: &str, what: &str) {
-        self.fields.reject(&format!("{at}.{field}"), format!("must be {what} of this manifest or of the tenant"));
+    /// Refuses an item that the manifest does not have, unless the tenant has it and keeps it.
+    fn check_known(&mut self, at: &str, field: &str, what: &str, found: Option<Uuid>) {
+        let message = match found {
+            None => format!("must be {what} of this manifest or of the tenant"),
+            Some(id) if self.prune && self.state.made.contains(&id) => {
+                format!("is {what} that is removed, because this manifest does not have it")
+            }
+            Some(_) => return,
+        };
+        self.fields.reject(&format!("{at}.{field}"), message);
     }
 }
 

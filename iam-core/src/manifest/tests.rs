@@ -276,7 +276,7 @@ fn the_manifest_of_a_tenant_plans_nothing() {
 
 #[test]
 fn every_error_of_a_manifest_is_named() {
-    let state = state(&[]);
+    let state = state(&["root"]);
     let unknown = "must be an organization of this manifest or of the tenant";
     let again = "is the same as in an item before it";
     let cases: Vec<(Value, Vec<String>)> = vec![
@@ -324,6 +324,20 @@ fn every_error_of_a_manifest_is_named() {
                 format!("serviceAccounts[2].name {again}"),
                 format!("serviceAccounts[3].assignments[1].role {again}"),
             ],
+        ),
+        // What is to be removed cannot be named by something that stays.
+        (
+            json!({
+                "organizations": [{ "slug": "branch", "name": "branch", "parent": "root" }],
+                "serviceAccounts": [
+                    { "name": "Robot", "home": "root", "assignments": [{ "role": "CLERK", "organization": "root" }] },
+                ],
+            }),
+            ["organizations[0].parent", "serviceAccounts[0].home", "serviceAccounts[0].assignments[0].organization"]
+                .map(|field| {
+                    format!("{field} is an organization that is removed, because this manifest does not have it")
+                })
+                .to_vec(),
         ),
         // A circle of new organizations, and one by a move below its own child. `after` is below a circle.
         (
