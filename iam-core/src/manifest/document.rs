@@ -1,10 +1,12 @@
-use iam_model::clock::Timestamp;
+use iam_model::clock::{Timestamp, shown};
 use iam_model::factor::SecondFactorPolicy;
 use iam_model::organization::OrganizationStatus;
 use iam_model::role::RoleScope;
 use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
 use iam_model::user::UserStatus;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Number;
 
 /// The maximum number of items of a manifest (`docs/manifests.md#limits`).
 pub const MAX_ITEMS: usize = 5_000;
@@ -72,7 +74,7 @@ pub struct ManifestSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_factor: Option<SecondFactorPolicy>,
     /// How many days a user may log in without a factor that is required: 0–90.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     pub second_factor_grace_days: Option<i64>,
     /// Whether users whose identity provider is known log in by it alone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,6 +165,18 @@ pub struct ManifestAssignment {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,
     /// The instant from which on it grants nothing; `None` for no expiry. One in the past gives nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "moment")]
     pub expires_at: Option<Timestamp>,
+}
+
+/// Writes a moment as the interface does.
+fn moment<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    moment.map(shown).serialize(serializer)
+}
+
+/// Reads a whole number. `7.0` is one for JSON Schema, too.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
+    let from_float = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
+    number.as_i64().or_else(from_float).map(Some).ok_or_else(|| D::Error::custom("must be a whole number"))
 }

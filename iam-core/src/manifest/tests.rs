@@ -223,7 +223,7 @@ fn a_manifest_plans_what_differs() {
             &[
                 r#"serviceAccounts[0]: UPDATE SERVICE_ACCOUNT Robot {"home":"branch"} {}"#,
                 r#"serviceAccounts[1]: CREATE SERVICE_ACCOUNT Second {} {"home":"root","name":"Second"}"#,
-                r#"serviceAccounts[0].assignments[0]: UPDATE ROLE_ASSIGNMENT Robot: CLERK in root {"expiresAt":"1970-01-01T00:00:20Z"} {"expiresAt":"1970-01-01T00:00:30Z"}"#,
+                r#"serviceAccounts[0].assignments[0]: UPDATE ROLE_ASSIGNMENT Robot: CLERK in root {"expiresAt":"1970-01-01T00:00:20.000Z"} {"expiresAt":"1970-01-01T00:00:30.000Z"}"#,
                 r#"serviceAccounts[1].assignments[0]: CREATE ROLE_ASSIGNMENT Second: TENANT_ADMIN {} {"role":"TENANT_ADMIN"}"#,
             ],
         ),
@@ -241,7 +241,7 @@ fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
     assert_eq!(
         changes(&state, &json!({}), true),
         [
-            r#"serviceAccounts.Robot: CLERK in root: REMOVE ROLE_ASSIGNMENT Robot: CLERK in root {"expiresAt":"1970-01-01T00:00:20Z","organization":"root","role":"CLERK"} {}"#,
+            r#"serviceAccounts.Robot: CLERK in root: REMOVE ROLE_ASSIGNMENT Robot: CLERK in root {"expiresAt":"1970-01-01T00:00:20.000Z","organization":"root","role":"CLERK"} {}"#,
             r#"serviceAccounts.Robot: REMOVE SERVICE_ACCOUNT Robot {"home":"branch","name":"Robot"} {}"#,
             r#"organizations.branch: REMOVE ORGANIZATION branch {"name":"branch","parent":"root","slug":"branch"} {}"#,
             r#"organizations.root: REMOVE ORGANIZATION root {"name":"root","slug":"root"} {}"#,

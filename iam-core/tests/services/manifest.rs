@@ -25,7 +25,7 @@ fn shops() -> Value {
         "permissions": [{ "name": "orders:refund", "description": "Give money back" }, { "name": "orders:read" }],
         "roles": [
             { "name": "CLERK", "permissions": ["orders:read", "orders:refund"] },
-            { "name": "AUDITOR", "description": "Reads", "scope": "ORGANIZATION", "permissions": ["orders:*"] },
+            { "name": "READER", "description": "Reads", "scope": "ORGANIZATION", "permissions": ["orders:*"] },
         ],
         "organizations": [
             { "slug": "harbour", "name": "Harbour", "parent": "north" },
@@ -35,7 +35,7 @@ fn shops() -> Value {
         "serviceAccounts": [
             { "name": "Billing", "home": "north", "assignments": [
                 { "role": "CLERK" },
-                { "role": "AUDITOR", "organization": "harbour", "expiresAt": "2027-01-01T00:00:00Z" },
+                { "role": "READER", "organization": "harbour", "expiresAt": "2027-01-01T00:00:00Z" },
             ] },
             { "name": "Sleeper", "status": "SUSPENDED" },
         ],
@@ -74,14 +74,14 @@ async fn a_tenant_becomes_what_its_manifest_says_and_stays_so() {
             "CREATE PERMISSION orders:refund",
             "CREATE PERMISSION orders:read",
             "CREATE ROLE CLERK",
-            "CREATE ROLE AUDITOR",
+            "CREATE ROLE READER",
             "CREATE ORGANIZATION north",
             "CREATE ORGANIZATION harbour",
             "CREATE ORGANIZATION closed",
             "CREATE SERVICE_ACCOUNT Billing",
             "CREATE SERVICE_ACCOUNT Sleeper",
             "CREATE ROLE_ASSIGNMENT Billing: CLERK",
-            "CREATE ROLE_ASSIGNMENT Billing: AUDITOR in harbour",
+            "CREATE ROLE_ASSIGNMENT Billing: READER in harbour",
         ]
     );
     assert!(first.iter().skip(1).all(|change| change.id.is_some()));
@@ -133,12 +133,12 @@ async fn prune_removes_what_manifests_have_made_and_nothing_else() {
         described(&removed),
         [
             "UPDATE ROLE CLERK",
-            "REMOVE ROLE_ASSIGNMENT Billing: AUDITOR in harbour",
+            "REMOVE ROLE_ASSIGNMENT Billing: READER in harbour",
             "REMOVE SERVICE_ACCOUNT Sleeper",
             "REMOVE ORGANIZATION closed",
             "REMOVE ORGANIZATION harbour",
             "REMOVE ORGANIZATION north",
-            "REMOVE ROLE AUDITOR",
+            "REMOVE ROLE READER",
             "REMOVE PERMISSION orders:read",
             "REMOVE PERMISSION orders:refund",
         ]
@@ -262,7 +262,7 @@ async fn a_preview_shows_who_gains_and_loses_and_changes_nothing() {
     changed["organizations"][0]["parent"] = json!("south");
     changed["serviceAccounts"].as_array_mut().unwrap().push(json!({
         "name": "Robot",
-        "assignments": [{ "role": "AUDITOR", "organization": "new" }],
+        "assignments": [{ "role": "READER", "organization": "new" }],
     }));
     let new = json!({ "slug": "new", "name": "New", "parent": "south" });
     changed["organizations"].as_array_mut().unwrap().push(new);
@@ -339,7 +339,7 @@ impl Choices {
     fn manifest(&mut self) -> Manifest {
         const PERMISSIONS: [&str; 3] = ["orders:read", "orders:refund", "shops:open"];
         const PATTERNS: [&str; 5] = ["orders:read", "orders:*", "shops:open", "users:read", "*"];
-        const ROLES: [&str; 3] = ["CLERK", "AUDITOR", "KEEPER"];
+        const ROLES: [&str; 3] = ["CLERK", "READER", "KEEPER"];
         const SLUGS: [&str; 4] = ["north", "south", "east", "west"];
         let permissions: Vec<Value> = self.some(&PERMISSIONS).into_iter().map(|name| json!({ "name": name })).collect();
         let mut roles = Vec::new();

@@ -1,0 +1,160 @@
+//! The schema of a manifest. `iam_core` parses manifests; a test compares both.
+
+#![expect(dead_code, reason = "only their schemas are used")]
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::role::{PermissionPatternDto, ScopeDto};
+use crate::tenant::{AuthzenIdentifiersDto, EmailLoginDto, PasswordLoginDto, PasswordPolicyDto, SecondFactorDto};
+
+/// What a tenant should have. Items are named by what people call them, and all parts are optional.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(
+    as = Manifest,
+    example = json!({
+        "permissions": [{ "name": "parcels:track", "description": "See where a parcel is" }],
+        "roles": [{ "name": "PARCEL_CLERK", "permissions": ["parcels:track"] }],
+        "organizations": [{ "slug": "parcels", "name": "Parcels" }],
+        "serviceAccounts": [
+            { "name": "Tracker", "assignments": [{ "role": "PARCEL_CLERK", "organization": "parcels" }] },
+        ],
+    }),
+)]
+pub(crate) struct ManifestDto {
+    /// Settings of the tenant. A setting that is absent stays unchanged.
+    #[schema(nullable = false)]
+    settings: Option<ManifestSettingsDto>,
+    /// Permissions of the application.
+    #[schema(nullable = false)]
+    permissions: Option<Vec<ManifestPermissionDto>>,
+    /// Roles.
+    #[schema(nullable = false)]
+    roles: Option<Vec<ManifestRoleDto>>,
+    /// Organizations, in any order.
+    #[schema(nullable = false)]
+    organizations: Option<Vec<ManifestOrganizationDto>>,
+    /// Service accounts, with their roles.
+    #[schema(nullable = false)]
+    service_accounts: Option<Vec<ManifestServiceAccountDto>>,
+}
+
+/// Settings of a tenant.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestSettings)]
+struct ManifestSettingsDto {
+    /// The name of the tenant.
+    #[schema(nullable = false, min_length = 1, max_length = 120, example = "Acme")]
+    name: Option<String>,
+    /// The rules for passwords that are set from now on.
+    #[schema(inline, nullable = false)]
+    password_policy: Option<PasswordPolicyDto>,
+    #[schema(inline, nullable = false)]
+    second_factor: Option<SecondFactorDto>,
+    #[schema(nullable = false, minimum = 0, maximum = 90)]
+    second_factor_grace_days: Option<i64>,
+    #[schema(inline, nullable = false)]
+    password_login: Option<PasswordLoginDto>,
+    #[schema(inline, nullable = false)]
+    email_login: Option<EmailLoginDto>,
+    #[schema(inline, nullable = false)]
+    authzen_identifiers: Option<AuthzenIdentifiersDto>,
+}
+
+/// A permission of the application.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestPermission)]
+struct ManifestPermissionDto {
+    /// `<resource>:<action>`.
+    #[schema(max_length = 120, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "parcels:track")]
+    name: String,
+    /// What the permission allows, in words. That of a permission that exists cannot change.
+    #[schema(nullable = false, max_length = 500, example = "See where a parcel is")]
+    description: Option<String>,
+}
+
+/// A role.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestRole)]
+struct ManifestRoleDto {
+    /// Upper snake case.
+    #[schema(max_length = 120, pattern = "^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$", example = "PARCEL_CLERK")]
+    name: String,
+    /// What the role is for, in words. If it is absent, it is empty.
+    #[schema(nullable = false, max_length = 500, example = "Answers customers")]
+    description: Option<String>,
+    /// Where the role can be assigned; ANY if the field is absent.
+    #[schema(inline, nullable = false)]
+    scope: Option<ScopeDto>,
+    /// All permissions of the role, at most 500. If the field is absent, it has none.
+    #[schema(inline, nullable = false, value_type = Option<Vec<PermissionPatternDto>>, example = json!(["parcels:track"]))]
+    permissions: Option<Vec<String>>,
+}
+
+/// An organization.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestOrganization)]
+struct ManifestOrganizationDto {
+    /// By which the organization is known.
+    #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", example = "parcels")]
+    slug: String,
+    /// A name for people.
+    #[schema(min_length = 1, max_length = 120, example = "Parcels")]
+    name: String,
+    /// The slug of the organization above, which the manifest or the tenant has. If it is absent, the organization is a
+    /// root.
+    #[schema(nullable = false, example = "company")]
+    parent: Option<String>,
+    /// Without it, a new organization is ACTIVE, and one that exists keeps its status.
+    #[schema(inline, nullable = false, example = "ACTIVE")]
+    status: Option<ManifestStatusDto>,
+}
+
+/// A service account.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestServiceAccount)]
+struct ManifestServiceAccountDto {
+    /// By which the service account is known.
+    #[schema(min_length = 1, max_length = 100, example = "Tracker")]
+    name: String,
+    /// The slug of its home, which the manifest or the tenant has. If it is absent, it belongs to the tenant.
+    #[schema(nullable = false, example = "parcels")]
+    home: Option<String>,
+    /// Without it, a new service account is ACTIVE, and one that exists keeps its status.
+    #[schema(inline, nullable = false, example = "ACTIVE")]
+    status: Option<ManifestStatusDto>,
+    /// Roles that it holds. It may hold others.
+    #[schema(nullable = false)]
+    assignments: Option<Vec<ManifestAssignmentDto>>,
+}
+
+/// A role of a service account.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestAssignment)]
+struct ManifestAssignmentDto {
+    /// The name of the role, which the manifest or the tenant has.
+    #[schema(example = "PARCEL_CLERK")]
+    role: String,
+    /// The slug of the organization, which the manifest or the tenant has. If it is absent, the role is held
+    /// tenant-wide.
+    #[schema(nullable = false, example = "parcels")]
+    organization: Option<String>,
+    /// From when on it gives nothing. If it is absent, it has no end.
+    #[schema(nullable = false, format = DateTime, example = "2027-01-31T09:15:00Z")]
+    expires_at: Option<String>,
+}
+
+/// The statuses that a manifest can name.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum ManifestStatusDto {
+    Active,
+    Suspended,
+}

@@ -1,0 +1,90 @@
+//! What a manifest may be, and how it is refused.
+
+use serde_json::{Value, json};
+
+use super::{apply, export, preview, texts};
+use crate::app::TestApp;
+
+in_memory![
+    an_error_names_the_field_of_the_manifest,
+    a_refused_preview_has_the_changes_and_the_problem,
+    prune_removes_what_manifests_have_made,
+    a_manifest_has_at_most_1_mib_and_5000_items,
+];
+
+async fn an_error_names_the_field_of_the_manifest(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for (manifest, fields) in [
+        (json!({ "role": [] }), vec!["role"]),
+        (json!({ "roles": [{ "nmae": "CLERK" }] }), vec!["roles[0].nmae"]),
+        (json!({ "roles": [{ "name": "CLERK", "scope": "BOTH" }] }), vec!["roles[0].scope"]),
+        (json!({ "roles": {} }), vec!["roles"]),
+        (json!({ "roles": [{}, { "name": "clerk" }] }), vec!["roles[0].name", "roles[1].name"]),
+        (
+            json!({ "organizations": [
+                { "slug": "one", "name": "One", "parent": "two" }, { "slug": "two", "name": "Two", "parent": "one" },
+            ] }),
+            vec!["organizations[0].parent", "organizations[1].parent"],
+        ),
+        (
+            json!({ "serviceAccounts": [{ "name": "Robot", "assignments": [{ "role": "NONE" }] }] }),
+            vec!["serviceAccounts[0].assignments[0].role"],
+        ),
+    ] {
+        let refused = app.unrecorded(&ada, apply(&app, &ada, &manifest)).await;
+        assert_eq!(refused.invalid_fields(), fields, "{manifest}");
+    }
+    let path = format!("/tenants/{}/apply", ada.tenant);
+    for (name, value) in [("prune", "yes"), ("preview", "1")] {
+        let refused = app.post(&path).by(&ada).json(&json!({})).query(name, value).send().await;
+        assert_eq!(refused.invalid_fields(), [name]);
+    }
+}
+
+async fn a_refused_preview_has_the_changes_and_the_problem(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let author = ["tenants:read", "roles:read", "roles:create"];
+    let bob = app.colleague_who_may(&ada, "bob@example.com", &author).await;
+    let manifest = json!({ "roles": [
+        { "name": "READER", "permissions": ["roles:read"] }, { "name": "ABOVE", "permissions": ["users:delete"] },
+    ] });
+    let refused = apply(&app, &bob, &manifest).await;
+    refused.escalates();
+    assert_eq!(refused.fields("forbidden"), ["roles[1]"]);
+    let previewed = preview(&app, &bob, &manifest).await;
+    assert_eq!(texts(&previewed["changes"], "name"), ["READER", "ABOVE"]);
+    let shown = &previewed["preview"];
+    assert_eq!((&shown["allowed"], &shown["problem"]["errors"][0]["field"]), (&json!(false), &json!("roles[1]")));
+    // Without the permission to read, a preview shows nothing.
+    let eve = app.colleague_who_may(&ada, "eve@example.com", &["roles:read", "roles:create"]).await;
+    let request = app.post(&format!("/tenants/{}/apply", eve.tenant)).by(&eve).json(&manifest);
+    request.query("preview", "true").send().await.lacks("tenants:read");
+}
+
+async fn prune_removes_what_manifests_have_made(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.role(&ada, "BY_HAND", &[]).await;
+    apply(&app, &ada, &json!({ "roles": [{ "name": "ONE" }, { "name": "TWO" }] })).await.ok();
+    let path = format!("/tenants/{}/apply", ada.tenant);
+    let manifest = json!({ "roles": [{ "name": "TWO" }] });
+    let pruned = app.post(&path).by(&ada).json(&manifest).query("prune", "true").send().await.ok();
+    assert_eq!(
+        (texts(&pruned["changes"], "action"), texts(&pruned["changes"], "name")),
+        (vec!["REMOVE".to_owned()], vec!["ONE".to_owned()])
+    );
+    assert_eq!(texts(&export(&app, &ada).await["roles"], "name"), ["BY_HAND", "TWO"]);
+}
+
+async fn a_manifest_has_at_most_1_mib_and_5000_items(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let send = async |manifest: String| {
+        let request = app.post(&format!("/tenants/{}/apply", ada.tenant)).by(&ada);
+        request.header("content-type", "application/json").body(manifest).send().await
+    };
+    let padded = |length: usize| format!("{{}}{}", " ".repeat(length - 2));
+    send(padded(1024 * 1024)).await.ok();
+    send(padded(1024 * 1024 + 1)).await.problem("payload-too-large");
+    let items: Vec<Value> = (0..5_001).map(|number| json!({ "name": format!("a:b{number}") })).collect();
+    let refused = send(json!({ "permissions": items }).to_string()).await;
+    assert_eq!(refused.invalid_fields(), ["$"]);
+}
