@@ -86,6 +86,7 @@ impl State {
             by_name.entry(account.first_name.to_string()).or_default().push(account);
         }
         grants.retain(|grant| grant.assignment.is_live(now));
+        grants.sort_by_cached_key(|grant| (grant.role.name.to_string(), grant.assignment.id));
         Self {
             tenant,
             permissions: permissions.into_iter().map(|found| (found.name.to_string(), found)).collect(),
