@@ -46,20 +46,20 @@ pub(crate) struct ManifestDto {
 #[schema(as = ManifestSettings)]
 struct ManifestSettingsDto {
     /// The name of the tenant.
-    #[schema(nullable = false, min_length = 1, max_length = 120, example = "Acme")]
+    #[schema(min_length = 1, max_length = 120, example = "Acme")]
     name: Option<String>,
     /// The rules for passwords that are set from now on.
-    #[schema(inline, nullable = false)]
+    #[schema(inline)]
     password_policy: Option<PasswordPolicyDto>,
-    #[schema(inline, nullable = false)]
+    #[schema(inline)]
     second_factor: Option<SecondFactorDto>,
-    #[schema(nullable = false, minimum = 0, maximum = 90)]
+    #[schema(minimum = 0, maximum = 90)]
     second_factor_grace_days: Option<i64>,
-    #[schema(inline, nullable = false)]
+    #[schema(inline)]
     password_login: Option<PasswordLoginDto>,
-    #[schema(inline, nullable = false)]
+    #[schema(inline)]
     email_login: Option<EmailLoginDto>,
-    #[schema(inline, nullable = false)]
+    #[schema(inline)]
     authzen_identifiers: Option<AuthzenIdentifiersDto>,
 }
 
@@ -91,7 +91,7 @@ struct ManifestRoleDto {
     #[schema(inline, nullable = false)]
     scope: Option<ScopeDto>,
     /// All permissions of the role, at most 500. If the field is absent, it has none.
-    #[schema(inline, nullable = false, value_type = Option<Vec<PermissionPatternDto>>, example = json!(["parcels:track"]))]
+    #[schema(inline, nullable = false, value_type = Option<Vec<PermissionPatternDto>>)]
     permissions: Option<Vec<String>>,
 }
 
@@ -108,10 +108,10 @@ struct ManifestOrganizationDto {
     name: String,
     /// The slug of the organization above, which the manifest or the tenant has. If it is absent, the organization is a
     /// root.
-    #[schema(nullable = false, example = "company")]
+    #[schema(example = "company")]
     parent: Option<String>,
     /// Without it, a new organization is ACTIVE, and one that exists keeps its status.
-    #[schema(inline, nullable = false, example = "ACTIVE")]
+    #[schema(inline)]
     status: Option<ManifestStatusDto>,
 }
 
@@ -124,10 +124,10 @@ struct ManifestServiceAccountDto {
     #[schema(min_length = 1, max_length = 100, example = "Tracker")]
     name: String,
     /// The slug of its home, which the manifest or the tenant has. If it is absent, it belongs to the tenant.
-    #[schema(nullable = false, example = "parcels")]
+    #[schema(example = "parcels")]
     home: Option<String>,
     /// Without it, a new service account is ACTIVE, and one that exists keeps its status.
-    #[schema(inline, nullable = false, example = "ACTIVE")]
+    #[schema(inline)]
     status: Option<ManifestStatusDto>,
     /// Roles that it holds. It may hold others.
     #[schema(nullable = false)]
@@ -144,10 +144,10 @@ struct ManifestAssignmentDto {
     role: String,
     /// The slug of the organization, which the manifest or the tenant has. If it is absent, the role is held
     /// tenant-wide.
-    #[schema(nullable = false, example = "parcels")]
+    #[schema(example = "parcels")]
     organization: Option<String>,
     /// From when on it gives nothing. If it is absent, it has no end.
-    #[schema(nullable = false, format = DateTime, example = "2027-01-31T09:15:00Z")]
+    #[schema(format = DateTime, example = "2027-01-31T09:15:00Z")]
     expires_at: Option<String>,
 }
 

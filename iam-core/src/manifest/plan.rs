@@ -282,7 +282,8 @@ impl Planner<'_> {
             }
             let (Some(slug), Some(name)) = (slug, name) else { continue };
             if self.is_first(&mut seen, &at, "slug", slug.as_str()) {
-                valid.push((at, ManifestOrganization { name: name.to_string(), ..wanted.clone() }));
+                let (slug, name) = (slug.to_string(), name.to_string());
+                valid.push((at, ManifestOrganization { slug, name, ..wanted.clone() }));
             }
         }
         let slugs = seen.iter().map(String::as_str).collect();

@@ -10,6 +10,7 @@ in_memory![
     a_refused_preview_has_the_changes_and_the_problem,
     prune_removes_what_manifests_have_made,
     a_manifest_has_at_most_1_mib_and_5000_items,
+    null_is_as_good_as_absent_where_the_schema_says_so,
 ];
 
 async fn an_error_names_the_field_of_the_manifest(app: TestApp) {
@@ -87,4 +88,19 @@ async fn a_manifest_has_at_most_1_mib_and_5000_items(app: TestApp) {
     let items: Vec<Value> = (0..5_001).map(|number| json!({ "name": format!("a:b{number}") })).collect();
     let refused = send(json!({ "permissions": items }).to_string()).await;
     assert_eq!(refused.invalid_fields(), ["$"]);
+}
+
+async fn null_is_as_good_as_absent_where_the_schema_says_so(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let manifest = json!({
+        "settings": { "name": null, "passwordPolicy": null, "secondFactorGraceDays": null },
+        "organizations": [{ "slug": "one", "name": "One", "parent": null, "status": null }],
+        "serviceAccounts": [{ "name": "Robot", "home": null, "status": null, "assignments": [
+            { "role": "MEMBER", "organization": null, "expiresAt": null },
+        ] }],
+    });
+    let applied = apply(&app, &ada, &manifest).await.ok();
+    assert_eq!(texts(&applied["changes"], "kind"), ["ORGANIZATION", "SERVICE_ACCOUNT", "ROLE_ASSIGNMENT"]);
+    let refused = apply(&app, &ada, &json!({ "roles": null })).await;
+    assert_eq!(refused.invalid_fields(), ["roles"]);
 }

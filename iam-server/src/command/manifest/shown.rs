@@ -51,7 +51,7 @@ pub(super) fn numbers(changes: &[PlannedChange]) -> String {
 pub(super) async fn rights(iam: &Iam, caller: &Caller, preview: &ManifestPreview) -> Vec<String> {
     let rows = &preview.preview.changes;
     let names = Names::read(iam, caller, preview).await;
-    let mut lines = vec![format!("Rights change for {} users.", preview.preview.users)];
+    let mut lines = vec![format!("Users who would gain or lose a right: {}.", preview.preview.users)];
     for row in rows.iter().take(SHOWN) {
         let place = match row.organization {
             Some(id) => format!("in {}", names.organization(id)),
