@@ -11,6 +11,7 @@ in_memory![
     prune_removes_what_manifests_have_made,
     a_manifest_has_at_most_1_mib_and_5000_items,
     null_is_as_good_as_absent_where_the_schema_says_so,
+    what_conflicts_is_refused,
 ];
 
 async fn an_error_names_the_field_of_the_manifest(app: TestApp) {
@@ -103,4 +104,17 @@ async fn null_is_as_good_as_absent_where_the_schema_says_so(app: TestApp) {
     assert_eq!(texts(&applied["changes"], "kind"), ["ORGANIZATION", "SERVICE_ACCOUNT", "ROLE_ASSIGNMENT"]);
     let refused = apply(&app, &ada, &json!({ "roles": null })).await;
     assert_eq!(refused.invalid_fields(), ["roles"]);
+}
+
+async fn what_conflicts_is_refused(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let refused = apply(&app, &ada, &json!({ "roles": [{ "name": "TENANT_ADMIN" }] })).await;
+    assert_eq!(refused.fields("conflict"), ["roles[0]"]);
+    let account = json!({ "name": "Robot" });
+    for _ in 0..2 {
+        app.post("/service-accounts").by(&ada).json(&account).send().await.created();
+    }
+    let refused = apply(&app, &ada, &json!({ "serviceAccounts": [account] })).await;
+    assert_eq!(refused.invalid_fields(), ["serviceAccounts[0].name"]);
+    app.get(&format!("/tenants/{}/manifest", ada.tenant)).by(&ada).send().await.problem("conflict");
 }
