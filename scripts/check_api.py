@@ -75,6 +75,9 @@ def before_call(context, case, kwargs):
     # Otherwise the server would send events to invented addresses. Nothing listens here.
     if operation_id(case) in ("createWebhook", "updateWebhook") and "url" in case.body:
         case.body["url"] = "http://127.0.0.1:9/hook"
+    if operation_id(case) == "applyManifest" and "webhooks" in case.body:
+        for number, webhook in enumerate(case.body["webhooks"]):
+            webhook["url"] = f"http://127.0.0.1:9/hook/{number}"
     # In the coverage phase Schemathesis believes that a pattern with quotes allows 0.
     if case.headers.get("If-Match") == "0":
         case.headers["If-Match"] = "*"
@@ -114,7 +117,7 @@ KNOWN_TO_THE_SERVER = {
     "acceptInvitation": {"password", "token"},
     "addPasskey": {"credential"},
     # Names that refer to nothing, that are not in their form, or that several items have; and a description that differs.
-    "applyManifest": {"description", "home", "name", "organization", "parent", "permissions", "role", "slug"},
+    "applyManifest": {"description", "home", "name", "organization", "parent", "permissions", "role", "slug", "types"},
     "changeEmail": {"currentPassword"},
     "changePassword": {"currentPassword", "newPassword"},
     # A moment before the history begins.

@@ -585,9 +585,12 @@ pub enum Conflict {
     /// A manifest names service accounts by their names.
     #[error("Several service accounts have the name {0}, by which a manifest names them. Rename all but one.")]
     ServiceAccountsNamedAlike(String),
+    /// A manifest names webhooks by their addresses.
+    #[error("Several webhooks have the address {0}, by which a manifest names them. Remove all but one.")]
+    WebhooksAlike(String),
     /// The tenant has more than a manifest can name.
     #[error(
-        "The tenant has more than {0} permissions, roles, organizations and service accounts with their roles, which a manifest cannot name."
+        "The tenant has more than {0} permissions, roles, organizations, webhooks and service accounts with their roles, which a manifest cannot name."
     )]
     TooManyManifestItems(usize),
     /// The access review is completed or cancelled.

@@ -29,6 +29,8 @@ pub enum ManifestItemKind {
     ServiceAccount,
     /// A role of a service account.
     RoleAssignment,
+    /// A webhook.
+    Webhook,
 }
 
 text_enum! {
@@ -39,5 +41,6 @@ text_enum! {
         Organization = "ORGANIZATION",
         ServiceAccount = "SERVICE_ACCOUNT",
         RoleAssignment = "ROLE_ASSIGNMENT",
+        Webhook = "WEBHOOK",
     }
 }

@@ -5,6 +5,8 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use crate::audit::EventFormatDto;
+use crate::event::EventPatternDto;
 use crate::role::{PermissionPatternDto, ScopeDto};
 use crate::tenant::{AuthzenIdentifiersDto, EmailLoginDto, PasswordLoginDto, PasswordPolicyDto, SecondFactorDto};
 
@@ -38,6 +40,9 @@ pub(crate) struct ManifestDto {
     /// Service accounts, with their roles.
     #[schema(nullable = false)]
     service_accounts: Option<Vec<ManifestServiceAccountDto>>,
+    /// Webhooks. Their secrets are in no manifest.
+    #[schema(nullable = false)]
+    webhooks: Option<Vec<ManifestWebhookDto>>,
 }
 
 /// Settings of a tenant.
@@ -149,6 +154,28 @@ struct ManifestAssignmentDto {
     /// From when on it gives nothing. If it is absent, it has no end.
     #[schema(format = DateTime, example = "2027-01-31T09:15:00Z")]
     expires_at: Option<String>,
+}
+
+/// A webhook.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestWebhook)]
+struct ManifestWebhookDto {
+    /// By which the webhook is known. Begins with `https://`. It must not contain a secret, because the audit log shows
+    /// it.
+    #[schema(max_length = 2_048, pattern = "^https?://")]
+    url: String,
+    /// The types of the events to send: `USER.CREATE`, or `USER.*` for all actions on a resource type.
+    #[schema(min_items = 1, max_items = 100, inline, value_type = Vec<EventPatternDto>)]
+    types: Vec<String>,
+    /// How it writes them; `native` if the field is absent.
+    #[schema(inline, nullable = false)]
+    format: Option<EventFormatDto>,
+    /// A text for people. If it is absent, it is empty.
+    #[schema(nullable = false, max_length = 500)]
+    description: Option<String>,
+    /// Whether it sends events. Without it, a new webhook does, and one that exists stays as it is.
+    enabled: Option<bool>,
 }
 
 /// The statuses that a manifest can name.

@@ -1,3 +1,4 @@
+use iam_model::audit::EventFormat;
 use iam_model::clock::{Timestamp, shown};
 use iam_model::factor::SecondFactorPolicy;
 use iam_model::organization::OrganizationStatus;
@@ -14,7 +15,7 @@ pub const MAX_ITEMS: usize = 5_000;
 /// What a tenant should have (`docs/manifests.md#the-document`).
 ///
 /// Items are named by what people call them: a permission and a role by its name, an organization by its slug, a service
-/// account by its name. The texts are as typed, and [`Manifests::apply`](crate::manifest::Manifests::apply) checks them.
+/// account by its name, a webhook by its address. The texts are as typed, and [`Manifests::apply`](crate::manifest::Manifests::apply) checks them.
 /// An unknown field is refused.
 ///
 /// ```
@@ -49,6 +50,9 @@ pub struct Manifest {
     /// Service accounts, with their roles.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub service_accounts: Vec<ManifestServiceAccount>,
+    /// Webhooks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub webhooks: Vec<ManifestWebhook>,
 }
 
 impl Manifest {
@@ -56,7 +60,8 @@ impl Manifest {
     #[must_use]
     pub fn items(&self) -> usize {
         let assignments: usize = self.service_accounts.iter().map(|account| account.assignments.len()).sum();
-        self.permissions.len() + self.roles.len() + self.organizations.len() + self.service_accounts.len() + assignments
+        let named = [self.permissions.len(), self.roles.len(), self.organizations.len(), self.service_accounts.len()];
+        named.into_iter().sum::<usize>() + assignments + self.webhooks.len()
     }
 }
 
@@ -167,6 +172,24 @@ pub struct ManifestAssignment {
     /// The instant from which on it grants nothing; `None` for no expiry. One in the past gives nothing.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "moment")]
     pub expires_at: Option<Timestamp>,
+}
+
+/// A webhook. Its secret is in no manifest: a [new one](crate::webhook::Webhooks::rotate_secret) is shown once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestWebhook {
+    /// Where it sends events, by which it is known.
+    pub url: String,
+    /// Which events it sends: 1–100 patterns such as `USER.CREATE` or `USER.*`.
+    pub types: Vec<String>,
+    /// How it writes them.
+    pub format: EventFormat,
+    /// At most 500 characters.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Whether it sends events. `None` says nothing about one that exists, and makes one that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
 }
 
 /// Writes a moment as the interface does.

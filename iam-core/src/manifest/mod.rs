@@ -10,7 +10,7 @@ mod tests;
 
 pub use crate::manifest::document::{
     MAX_ITEMS, Manifest, ManifestAssignment, ManifestOrganization, ManifestPermission, ManifestRole,
-    ManifestServiceAccount, ManifestSettings,
+    ManifestServiceAccount, ManifestSettings, ManifestWebhook,
 };
 pub use crate::manifest::plan::PlannedChange;
 pub use crate::manifest::service::{ManifestPreview, Manifests};

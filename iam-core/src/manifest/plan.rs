@@ -4,28 +4,31 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::str::FromStr;
 
 use iam_model::assignment::Grant;
+use iam_model::audit::EventPattern;
 use iam_model::clock::{Timestamp, cut};
 use iam_model::error::{Error, Result};
 use iam_model::factor::GraceDays;
-use iam_model::id::{AssignmentId, OrganizationId, PermissionId, RoleId, UserId};
+use iam_model::id::{AssignmentId, OrganizationId, PermissionId, RoleId, UserId, WebhookId};
 use iam_model::manifest::{ManifestAction, ManifestItemKind};
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::permission::{Permission, PermissionPattern, PermissionSet};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::{Description, Fields, Invalid, InvalidFields, Name, PersonName, RoleName, Slug};
+use iam_model::webhook::{Webhook, WebhookUrl};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::manifest::document::{
     MAX_ITEMS, Manifest, ManifestAssignment, ManifestOrganization, ManifestPermission, ManifestRole,
-    ManifestServiceAccount, ManifestSettings,
+    ManifestServiceAccount, ManifestSettings, ManifestWebhook,
 };
-use crate::manifest::state::{State, is_by_hand, permission, role};
+use crate::manifest::state::{State, is_by_hand, permission, role, webhook};
 use crate::organization::OrganizationPatch;
 use crate::permission::NewPermission;
 use crate::role::{NewRole, RolePatch};
 use crate::tenant::TenantPatch;
+use crate::webhook::{NewWebhook, WebhookPatch};
 
 /// How many errors of a manifest are reported.
 const MAX_ERRORS: usize = 100;
@@ -39,8 +42,8 @@ pub struct PlannedChange {
     pub action: ManifestAction,
     /// To what kind of item.
     pub kind: ManifestItemKind,
-    /// The name of the item, for people: that of a permission, a role or a service account, the slug of an organization.
-    /// A role of a service account has the names of both, and the slug of the organization. Empty for the settings.
+    /// The name of the item, for people: that of a permission, a role or a service account, the slug of an organization,
+    /// the address of a webhook. A role of a service account has the names of both, and the slug of the organization. Empty for the settings.
     pub name: String,
     /// The identifier of the item; `None` for the settings. That of an item that a preview would make exists nowhere
     /// else.
@@ -105,6 +108,9 @@ pub(super) enum Operation {
     },
     SetExpiry(AssignmentId, Option<Timestamp>),
     Revoke(AssignmentId),
+    CreateWebhook(NewWebhook),
+    UpdateWebhook(WebhookId, WebhookPatch),
+    RemoveWebhook(WebhookId),
     RemoveAccount(UserId),
     RemoveOrganization(OrganizationId),
     RemoveRole(RoleId),
@@ -128,6 +134,7 @@ pub(super) fn plan(state: &State, manifest: &Manifest, prune: bool) -> Result<Pl
     planner.roles(&manifest.roles);
     planner.organizations(&manifest.organizations);
     planner.accounts(manifest);
+    planner.webhooks(&manifest.webhooks);
     if prune {
         planner.removals();
     }
@@ -441,9 +448,71 @@ impl Planner<'_> {
         }
     }
 
+    fn webhooks(&mut self, wanted: &[ManifestWebhook]) {
+        let (state, mut seen) = (self.state, HashSet::new());
+        for (number, wanted) in wanted.iter().enumerate() {
+            let at = format!("webhooks[{number}]");
+            let url: Option<WebhookUrl> = self.check(&at, "url", &wanted.url);
+            let description: Option<Description> = self.check(&at, "description", &wanted.description);
+            let mut types: Vec<EventPattern> = Vec::with_capacity(wanted.types.len());
+            for (number, pattern) in wanted.types.iter().enumerate() {
+                let pattern: Option<EventPattern> = self.check(&at, &format!("types[{number}]"), pattern);
+                types.extend(pattern);
+            }
+            let (Some(url), Some(description)) = (url, description) else { continue };
+            if types.len() < wanted.types.len() || !self.is_first(&mut seen, &at, "url", url.as_str()) {
+                continue;
+            }
+            let wanted = ManifestWebhook {
+                url: url.to_string(),
+                types: types.iter().map(ToString::to_string).collect(),
+                format: wanted.format,
+                description: description.to_string(),
+                enabled: wanted.enabled,
+            };
+            match state.webhooks.get(url.as_str()).map(Vec::as_slice) {
+                None | Some([]) => {
+                    let new = NewWebhook {
+                        url: wanted.url.clone(),
+                        types: wanted.types.clone(),
+                        format: wanted.format,
+                        description: wanted.description.clone(),
+                        enabled: wanted.enabled.unwrap_or(true),
+                    };
+                    self.create(ManifestItemKind::Webhook, &wanted.url, at, &wanted, Operation::CreateWebhook(new));
+                }
+                Some([existing]) => self.webhook(at, &wanted, existing),
+                Some(_) => self.fields.reject(&format!("{at}.url"), "is the address of several webhooks"),
+            }
+        }
+    }
+
+    fn webhook(&mut self, at: String, wanted: &ManifestWebhook, existing: &Webhook) {
+        self.named.insert(existing.id.into());
+        let before = webhook(existing);
+        let enabled = differing(wanted.enabled, existing.enabled);
+        let after = ManifestWebhook {
+            enabled: Some(enabled.unwrap_or(existing.enabled)).filter(|enabled| !enabled),
+            ..wanted.clone()
+        };
+        let patch = WebhookPatch {
+            url: None,
+            types: differing(Some(after.types.clone()), before.types.clone()),
+            format: differing(Some(after.format), before.format),
+            description: differing(Some(after.description.clone()), before.description.clone()),
+            enabled,
+        };
+        let (id, operation) = (existing.id.into(), Operation::UpdateWebhook(existing.id, patch));
+        self.update(ManifestItemKind::Webhook, id, (&after.url, at), &before, &after, operation);
+    }
+
     /// Removes what manifests have made and this one does not name: what refers to other items before these.
     fn removals(&mut self) {
         let state = self.state;
+        for found in state.webhooks.values().flatten() {
+            let (id, before) = (found.id, webhook(found));
+            self.remove(ManifestItemKind::Webhook, id.into(), &before.url, &before, Operation::RemoveWebhook(id));
+        }
         for accounts in state.accounts.values() {
             for account in accounts {
                 for grant in state.grants_of(account.id).iter().filter(|grant| is_by_hand(grant)) {
@@ -522,6 +591,7 @@ impl Planner<'_> {
             ManifestItemKind::Permission => "permissions",
             ManifestItemKind::Role => "roles",
             ManifestItemKind::Organization => "organizations",
+            ManifestItemKind::Webhook => "webhooks",
             _ => "serviceAccounts",
         };
         let (action, before, name) = (ManifestAction::Remove, map(before), name.to_owned());
@@ -628,6 +698,7 @@ fn gone(state: &State) -> Vec<Uuid> {
         .map(|grant| Uuid::from(grant.assignment.id))
         .chain(accounts.map(|found| Uuid::from(found.id)))
         .chain(state.organizations.values().map(|found| Uuid::from(found.id)))
+        .chain(state.webhooks.values().flatten().map(|found| Uuid::from(found.id)))
         .chain(state.roles.values().map(|found| Uuid::from(found.id)))
         .chain(state.permissions.values().map(|found| Uuid::from(found.id)))
         .collect();

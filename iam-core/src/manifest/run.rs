@@ -23,6 +23,7 @@ use crate::permission::Permissions;
 use crate::role::Roles;
 use crate::tenant::Tenants;
 use crate::user::{NewServiceAccount, Users};
+use crate::webhook::Webhooks;
 
 /// Makes the changes of a plan.
 pub(super) struct Run<'a> {
@@ -32,12 +33,14 @@ pub(super) struct Run<'a> {
     roles: HashMap<String, RoleId>,
     organizations: HashMap<String, OrganizationId>,
     accounts: HashMap<String, UserId>,
+    /// New webhooks send the events from after this number on.
+    log_size: u64,
     made: Vec<Uuid>,
     gone: Vec<Uuid>,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(iam: &'a Engine, grantor: LockedRights, state: &State) -> Self {
+    pub(super) fn new(iam: &'a Engine, grantor: LockedRights, state: &State, log_size: u64) -> Self {
         // The plan refuses a name of several accounts.
         let accounts = state.accounts.iter().filter_map(|(name, found)| Some((name.clone(), found.first()?.id)));
         Self {
@@ -46,6 +49,7 @@ impl<'a> Run<'a> {
             roles: state.roles.iter().map(|(name, found)| (name.clone(), found.id)).collect(),
             organizations: state.organizations.iter().map(|(slug, found)| (slug.clone(), found.id)).collect(),
             accounts: accounts.collect(),
+            log_size,
             made: Vec::new(),
             gone: Vec::new(),
         }
@@ -142,6 +146,17 @@ impl<'a> Run<'a> {
             }
             Operation::Revoke(id) => {
                 Assignments(self.iam).delete_in(work, &self.grantor, *id).await?;
+                self.gone.push((*id).into());
+            }
+            Operation::CreateWebhook(new) => {
+                let made = Webhooks(self.iam).create_in(work, new.clone(), self.log_size).await?;
+                change.id = self.record(made.id);
+            }
+            Operation::UpdateWebhook(id, patch) => {
+                Webhooks(self.iam).update_in(work, *id, patch.clone()).await?;
+            }
+            Operation::RemoveWebhook(id) => {
+                Webhooks(self.iam).delete_in(work, *id, &Precondition::Exists).await?;
                 self.gone.push((*id).into());
             }
             Operation::RemoveAccount(id) => {

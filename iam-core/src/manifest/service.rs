@@ -77,14 +77,16 @@ impl Manifests<'_> {
     }
 
     /// Returns the manifest of the caller's tenant: it names all settings, the permissions and roles that are not built
-    /// in, and the organizations and service accounts that are not INACTIVE with the roles that these hold by hand. Needs
-    /// `tenants:read`, `permissions:read`, `roles:read`, `organizations:read`, `users:read` and `role-assignments:read`.
+    /// in, the organizations and service accounts that are not INACTIVE with the roles that these hold by hand, and the
+    /// webhooks. Needs `tenants:read`, `permissions:read`, `roles:read`, `organizations:read`, `users:read`,
+    /// `role-assignments:read` and `webhooks:read`.
     ///
     /// To apply it changes nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Conflict::ServiceAccountsNamedAlike`], [`Conflict::TooManyManifestItems`].
+    /// [`Error::Forbidden`], [`Conflict::ServiceAccountsNamedAlike`], [`Conflict::WebhooksAlike`],
+    /// [`Conflict::TooManyManifestItems`].
     pub async fn export(&self, caller: &Caller) -> Result<Manifest> {
         require(self.0.rights(caller), &ALL)?;
         let _turn = self.0.long_read(caller).await?;
@@ -98,6 +100,11 @@ impl Manifests<'_> {
     async fn run(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<(Vec<PlannedChange>, Result<()>)> {
         let needed = needed(manifest, prune);
         require(self.0.rights(caller), &needed)?;
+        // A unit of work must not wait for a second connection while it holds one.
+        let log_size = match manifest.webhooks.as_slice() {
+            [] => 0,
+            _ => self.0.log_head(caller.tenant()).await?.frontier.size(),
+        };
         // A unit of work on trial has a turn of its own.
         let _turn = if self.0.trial.is_none() { Some(self.0.long_read(caller).await?) } else { None };
         let mut work = self.0.begin(caller).await?;
@@ -106,7 +113,7 @@ impl Manifests<'_> {
         require(grantor.rights(), &needed)?;
         let state = State::read(&mut work).await?;
         let mut plan = plan(&state, manifest, prune)?;
-        let outcome = Run::new(self.0, grantor, &state).execute(&mut work, &mut plan).await;
+        let outcome = Run::new(self.0, grantor, &state, log_size).execute(&mut work, &mut plan).await;
         let outcome = match outcome {
             Ok(()) => work.commit().await,
             Err(error) => Err(error),
@@ -116,18 +123,19 @@ impl Manifests<'_> {
 }
 
 /// What an export reads.
-const ALL: [&Permission; 6] = [
+const ALL: [&Permission; 7] = [
     &permission::TENANTS_READ,
     &permission::PERMISSIONS_READ,
     &permission::ROLES_READ,
     &permission::ORGANIZATIONS_READ,
     &permission::USERS_READ,
     &permission::ROLE_ASSIGNMENTS_READ,
+    &permission::WEBHOOKS_READ,
 ];
 
 /// The permissions to read what a manifest is compared with.
 fn needed(manifest: &Manifest, prune: bool) -> Vec<&'static Permission> {
-    let Manifest { permissions, roles, organizations, service_accounts, .. } = manifest;
+    let Manifest { permissions, roles, organizations, service_accounts, webhooks, .. } = manifest;
     let has_accounts = !service_accounts.is_empty();
     let is_needed = [
         true,
@@ -136,6 +144,7 @@ fn needed(manifest: &Manifest, prune: bool) -> Vec<&'static Permission> {
         !organizations.is_empty() || has_accounts,
         has_accounts,
         has_accounts,
+        !webhooks.is_empty(),
     ];
     let all = ALL.into_iter().zip(is_needed);
     all.filter(|(_, is_needed)| *is_needed || prune).map(|(permission, _)| permission).collect()

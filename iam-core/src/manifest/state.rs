@@ -13,12 +13,13 @@ use iam_model::role::Role;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserStatus};
+use iam_model::webhook::Webhook;
 use uuid::Uuid;
 
 use crate::engine::UnitOfWork;
 use crate::manifest::document::{
     MAX_ITEMS, Manifest, ManifestAssignment, ManifestOrganization, ManifestPermission, ManifestRole,
-    ManifestServiceAccount, ManifestSettings,
+    ManifestServiceAccount, ManifestSettings, ManifestWebhook,
 };
 
 /// How many service accounts one query reads the assignments of.
@@ -39,6 +40,8 @@ pub(super) struct State {
     pub(super) accounts: BTreeMap<String, Vec<User>>,
     /// The assignments of these accounts that have not expired.
     grants: HashMap<UserId, Vec<Grant>>,
+    /// By address. Several may have one address.
+    pub(super) webhooks: BTreeMap<String, Vec<Webhook>>,
     /// What manifests have made.
     pub(super) made: HashSet<Uuid>,
     pub(super) now: Timestamp,
@@ -52,6 +55,7 @@ pub(super) struct Rows {
     pub(super) organizations: Vec<Organization>,
     pub(super) accounts: Vec<User>,
     pub(super) grants: Vec<Grant>,
+    pub(super) webhooks: Vec<Webhook>,
     pub(super) made: Vec<Uuid>,
 }
 
@@ -73,17 +77,22 @@ impl State {
             organizations: work.reads().all_organizations().await?,
             accounts,
             grants,
+            webhooks: work.reads().all_webhooks().await?,
             made: work.reads().manifest_items().await?,
         };
         Ok(Self::new(rows, now))
     }
 
     pub(super) fn new(rows: Rows, now: Timestamp) -> Self {
-        let Rows { tenant, permissions, roles, organizations, accounts, mut grants, made } = rows;
+        let Rows { tenant, permissions, roles, organizations, accounts, mut grants, webhooks, made } = rows;
         let slugs = organizations.iter().map(|found| (found.id, found.slug.to_string())).collect();
         let mut by_name: BTreeMap<String, Vec<User>> = BTreeMap::new();
         for account in accounts {
             by_name.entry(account.first_name.to_string()).or_default().push(account);
+        }
+        let mut by_address: BTreeMap<String, Vec<Webhook>> = BTreeMap::new();
+        for webhook in webhooks {
+            by_address.entry(webhook.url.to_string()).or_default().push(webhook);
         }
         grants.retain(|grant| grant.assignment.is_live(now));
         grants.sort_by_cached_key(|grant| (grant.role.name.to_string(), grant.assignment.id));
@@ -95,6 +104,7 @@ impl State {
             slugs,
             accounts: by_name,
             grants: by_user(grants),
+            webhooks: by_address,
             made: made.into_iter().collect(),
             now,
         }
@@ -170,12 +180,18 @@ impl State {
             assignments.sort_by(|one, other| (&one.role, &one.organization).cmp(&(&other.role, &other.organization)));
             service_accounts.push(ManifestServiceAccount { assignments, ..self.account(account) });
         }
+        let mut webhooks = Vec::with_capacity(self.webhooks.len());
+        for (address, found) in &self.webhooks {
+            let [one] = found.as_slice() else { return Err(Conflict::WebhooksAlike(address.clone()).into()) };
+            webhooks.push(webhook(one));
+        }
         let manifest = Manifest {
             settings: self.settings(),
             permissions: self.permissions.values().filter(|found| !found.system).map(permission).collect(),
             roles: self.roles.values().filter(|found| !found.system).map(role).collect(),
             organizations: self.organizations.values().map(|found| self.organization(found)).collect(),
             service_accounts,
+            webhooks,
         };
         if manifest.items() > MAX_ITEMS {
             return Err(Conflict::TooManyManifestItems(MAX_ITEMS).into());
@@ -187,6 +203,17 @@ impl State {
 /// A permission as a manifest names it.
 pub(super) fn permission(found: &RegisteredPermission) -> ManifestPermission {
     ManifestPermission { name: found.name.to_string(), description: found.description.to_string() }
+}
+
+/// A webhook as a manifest names it.
+pub(super) fn webhook(found: &Webhook) -> ManifestWebhook {
+    ManifestWebhook {
+        url: found.url.to_string(),
+        types: found.types.iter().map(ToString::to_string).collect(),
+        format: found.format,
+        description: found.description.to_string(),
+        enabled: Some(found.enabled).filter(|enabled| !enabled),
+    }
 }
 
 /// A role as a manifest names it.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use iam_model::access::testing::{at, id, organization};
 use iam_model::assignment::{Assignment, Grant, GrantOrganization};
+use iam_model::audit::EventFormat;
 use iam_model::error::Error;
 use iam_model::id::TenantId;
 use iam_model::organization::{Hierarchy, OrganizationStatus};
@@ -12,6 +13,7 @@ use iam_model::role::{Role, RoleScope};
 use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
 use iam_model::user::{User, UserKind, UserStatus};
 use iam_model::version::Version;
+use iam_model::webhook::{Webhook, WebhookSalt};
 use serde_json::{Value, json};
 
 use super::Manifest;
@@ -83,6 +85,22 @@ fn account(identity: &str, name: &str, home: Option<&str>) -> User {
     }
 }
 
+fn webhook(identity: &str, url: &str) -> Webhook {
+    Webhook {
+        id: id(identity),
+        tenant_id: TenantId::NONE,
+        url: url.parse().unwrap(),
+        types: vec!["USER.*".parse().unwrap()],
+        format: EventFormat::Native,
+        description: "".parse().unwrap(),
+        enabled: false,
+        salt: WebhookSalt { current: [1; 32], former: None },
+        created_at: at(0),
+        created_by: None,
+        version: Version::FIRST,
+    }
+}
+
 /// A tenant at second 10. Manifests have made these of its items, and `lost`, which is gone.
 fn state(made: &[&str]) -> State {
     let organizations = [
@@ -123,6 +141,11 @@ fn state(made: &[&str]) -> State {
             account("robot", "Robot", Some("branch")),
             account("a", "Twin", None),
             account("b", "Twin", None),
+        ],
+        webhooks: vec![
+            webhook("hook", "https://example.com/hook"),
+            webhook("c", "https://example.com/twin"),
+            webhook("d", "https://example.com/twin"),
         ],
         made: made.iter().map(|name| id(name)).chain([id("lost")]).collect(),
     };
@@ -227,6 +250,18 @@ fn a_manifest_plans_what_differs() {
                 r#"serviceAccounts[1].assignments[0]: CREATE ROLE_ASSIGNMENT Second: TENANT_ADMIN {} {"role":"TENANT_ADMIN"}"#,
             ],
         ),
+        (
+            json!({ "webhooks": [
+                { "url": "https://example.com/hook", "types": ["USER.*", "ROLE.*"], "enabled": true },
+                { "url": "https://example.com/new", "types": ["USER.*"] },
+            ] }),
+            &[
+                r#"webhooks[0]: UPDATE WEBHOOK https://example.com/hook {"enabled":false,"types":["USER.*"]} {"types":["USER.*","ROLE.*"]}"#,
+                r#"webhooks[1]: CREATE WEBHOOK https://example.com/new {} {"format":"native","types":["USER.*"],"url":"https://example.com/new"}"#,
+            ],
+        ),
+        // One that does not say whether it is enabled keeps that.
+        (json!({ "webhooks": [{ "url": "https://example.com/hook", "types": ["USER.*"] }] }), &[]),
     ];
     for (manifest, expected) in cases {
         assert_eq!(changes(&state, &manifest, false), expected, "{manifest}");
@@ -235,12 +270,13 @@ fn a_manifest_plans_what_differs() {
 
 #[test]
 fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
-    let all = ["orders:read", "CLERK", "root", "branch", "robot", "in-root", "expired"];
+    let all = ["orders:read", "CLERK", "root", "branch", "robot", "in-root", "expired", "hook"];
     let state = state(&all);
     assert_eq!(changes(&state, &json!({}), false), Vec::<String>::new());
     assert_eq!(
         changes(&state, &json!({}), true),
         [
+            r#"webhooks.https://example.com/hook: REMOVE WEBHOOK https://example.com/hook {"enabled":false,"format":"native","types":["USER.*"],"url":"https://example.com/hook"} {}"#,
             r#"serviceAccounts.Robot: CLERK in root: REMOVE ROLE_ASSIGNMENT Robot: CLERK in root {"expiresAt":"1970-01-01T00:00:20.000Z","organization":"root","role":"CLERK"} {}"#,
             r#"serviceAccounts.Robot: REMOVE SERVICE_ACCOUNT Robot {"home":"branch","name":"Robot"} {}"#,
             r#"organizations.branch: REMOVE ORGANIZATION branch {"name":"branch","parent":"root","slug":"branch"} {}"#,
@@ -254,6 +290,7 @@ fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
         "roles": [{ "name": "CLERK", "permissions": ["orders:read"] }],
         "organizations": [{ "slug": "root", "name": "root" }],
         "serviceAccounts": [{ "name": "Robot", "home": "branch" }],
+        "webhooks": [{ "url": "https://example.com/hook", "types": ["USER.*"] }],
     });
     let removed: Vec<String> = planned(&state, &named, true).unwrap().steps.into_iter().map(|step| step.at).collect();
     assert_eq!(removed, ["serviceAccounts.Robot: CLERK in root", "organizations.branch"]);
@@ -268,8 +305,10 @@ fn the_manifest_of_a_tenant_plans_nothing() {
     let mut state = state(&["CLERK"]);
     assert!(matches!(state.manifest(), Err(Error::Conflict(_))), "two accounts have one name");
     state.accounts.remove("Twin");
+    assert!(matches!(state.manifest(), Err(Error::Conflict(_))), "two webhooks have one address");
+    state.webhooks.remove("https://example.com/twin");
     let manifest = state.manifest().unwrap();
-    assert_eq!(manifest.items(), 8);
+    assert_eq!(manifest.items(), 9);
     let text = serde_json::to_value(&manifest).unwrap();
     assert_eq!(changes(&state, &text, true), Vec::<String>::new());
 }
@@ -297,6 +336,14 @@ fn every_error_of_a_manifest_is_named() {
             ],
         ),
         (json!({ "roles": [{ "name": "CLERK" }, { "name": "CLERK" }] }), vec![format!("roles[1].name {again}")]),
+        (
+            json!({ "webhooks": [
+                { "url": "https://example.com/twin", "types": ["USER.*"] },
+                { "url": "https://example.com/new", "types": ["USER.*"] },
+                { "url": "https://example.com/new", "types": ["USER.*"] },
+            ] }),
+            vec!["webhooks[0].url is the address of several webhooks".into(), format!("webhooks[2].url {again}")],
+        ),
         (
             json!({ "organizations": [
                 { "slug": "root", "name": "root" }, { "slug": "root", "name": "root" },

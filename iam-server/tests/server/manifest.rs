@@ -147,6 +147,22 @@ fn prune_removes_what_files_have_made() {
     assert!(left.contains("BY_HAND") && left.contains("north") && !left.contains("CLERK"), "{left}");
 }
 
+/// Its receiver gets the secret by another way, before the webhook is switched on.
+#[test]
+fn a_webhook_is_made_without_its_secret() {
+    let shop = Shop::new(Store::sqlite());
+    let hook =
+        "webhooks:\n  - url: https://siem.example.com/events\n    types: [\"USER.*\"]\n    enabled: false\n".to_owned();
+    let applied = shop.applied(&hook, &[]);
+    assert_eq!(items(&applied), ["CREATE webhook https://siem.example.com/events"]);
+    let exported = shop.export();
+    assert!(exported.contains("enabled: false") && !exported.contains("whsec_"), "{exported}");
+    assert_eq!(shop.applied(&hook, &[]), shop.nothing_to_change());
+    let private = shop.apply(&hook.replace("siem.example.com", "127.0.0.1"), &[]);
+    let expected = "iam-server: tenant.yaml:2: webhooks[0].url: must not lead to a private or special address";
+    assert!(reason(&private).starts_with(expected), "{private:?}");
+}
+
 /// A file of a bad author gets an error with its line, and changes nothing.
 #[test]
 fn a_mistake_has_its_line_and_nothing_is_changed() {

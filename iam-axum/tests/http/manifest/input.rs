@@ -12,6 +12,7 @@ in_memory![
     a_manifest_has_at_most_1_mib_and_5000_items,
     null_is_as_good_as_absent_where_the_schema_says_so,
     what_conflicts_is_refused,
+    a_webhook_needs_what_it_needs_by_itself,
 ];
 
 async fn an_error_names_the_field_of_the_manifest(app: TestApp) {
@@ -117,4 +118,25 @@ async fn what_conflicts_is_refused(app: TestApp) {
     let refused = apply(&app, &ada, &json!({ "serviceAccounts": [account] })).await;
     assert_eq!(refused.invalid_fields(), ["serviceAccounts[0].name"]);
     app.get(&format!("/tenants/{}/manifest", ada.tenant)).by(&ada).send().await.problem("conflict");
+}
+
+async fn a_webhook_needs_what_it_needs_by_itself(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let hook = |url: &str| json!({ "webhooks": [{ "url": url, "types": ["USER.*"] }] });
+    let refused = apply(&app, &ada, &hook("https://127.0.0.1/hook")).await;
+    assert_eq!(refused.invalid_fields(), ["webhooks[0].url"]);
+    let bob = ["tenants:read", "webhooks:read", "webhooks:create"];
+    let bob = app.colleague_who_may(&ada, "bob@example.com", &bob).await;
+    let refused = apply(&app, &bob, &hook("https://example.com/hook")).await;
+    assert_eq!(refused.fields("forbidden"), ["webhooks[0]"]);
+
+    apply(&app, &ada, &hook("https://example.com/hook")).await.ok();
+    let exported = export(&app, &ada).await;
+    assert_eq!(exported["webhooks"][0]["url"], "https://example.com/hook");
+    assert!(!exported.to_string().contains("whsec_"));
+    let twin = json!({ "url": "https://example.com/hook", "types": ["ROLE.*"] });
+    app.post("/webhooks").by(&ada).json(&twin).send().await.created();
+    app.get(&format!("/tenants/{}/manifest", ada.tenant)).by(&ada).send().await.problem("conflict");
+    let refused = apply(&app, &ada, &hook("https://example.com/hook")).await;
+    assert_eq!(refused.invalid_fields(), ["webhooks[0].url"]);
 }

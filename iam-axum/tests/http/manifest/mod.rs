@@ -64,6 +64,13 @@ fn shops() -> Value {
             "status": "SUSPENDED",
             "assignments": [{ "role": "CLERK", "organization": "north", "expiresAt": "2100-01-31T09:15:00.123Z" }],
         }],
+        "webhooks": [{
+            "url": "https://example.com/hook",
+            "types": ["USER.*", "ROLE.CREATE"],
+            "format": "ocsf",
+            "description": "To the SIEM",
+            "enabled": false,
+        }],
     })
 }
 
@@ -72,7 +79,16 @@ async fn an_applied_manifest_is_the_exported_one(app: TestApp) {
     let applied = apply(&app, &ada, &shops()).await.ok();
     assert_eq!(
         texts(&applied["changes"], "kind"),
-        ["SETTINGS", "PERMISSION", "ROLE", "ORGANIZATION", "ORGANIZATION", "SERVICE_ACCOUNT", "ROLE_ASSIGNMENT"]
+        [
+            "SETTINGS",
+            "PERMISSION",
+            "ROLE",
+            "ORGANIZATION",
+            "ORGANIZATION",
+            "SERVICE_ACCOUNT",
+            "ROLE_ASSIGNMENT",
+            "WEBHOOK"
+        ]
     );
     assert!(applied.get("preview").is_none());
     assert_eq!(export(&app, &ada).await, shops());

@@ -14,7 +14,7 @@ use crate::command::manifest::read::{Lines, Mistake, read, text_of};
 use crate::command::output::print;
 use crate::command::tenant;
 use crate::failure::Failure;
-use crate::services::open;
+use crate::services::{open, open_with_webhooks};
 use crate::settings::Settings;
 
 #[derive(Clone, Args)]
@@ -47,7 +47,7 @@ pub(crate) async fn apply(command: Apply, settings: &Settings) -> Result<(), Fai
     // A manifest that cannot be read needs no database.
     let text = text_of(&command.file)?;
     let (manifest, lines) = read(&text).map_err(|mistake| refused(&command.file, &[mistake]))?;
-    let iam = open(settings).await?;
+    let iam = open_with_webhooks(settings).await?;
     let result = match caller(&iam, &command).await {
         Ok(caller) if command.dry_run => preview(&iam, &caller, &command, (&manifest, &lines)).await,
         Ok(caller) => change(&iam, &caller, &command, (&manifest, &lines)).await,

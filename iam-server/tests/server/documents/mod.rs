@@ -367,7 +367,7 @@ fn manifests(document: &mut Document) {
     let here = |block: &Block| block.text.replace("analytical-engines", &slug);
     let output = shell.run(&here(&document.take("iam-server apply")));
     assert_lines(&document.take("UPDATE settings").text.replace("…\n", ""), &output);
-    assert!(output.ends_with(&format!("Tenant {slug} is changed: 10 changes.\n")), "{output}");
+    assert!(output.ends_with(&format!("Tenant {slug} is changed: 11 changes.\n")), "{output}");
     let output = shell.run(&here(&document.take("export DEPLOY_KEY=")));
     assert_eq!(output, format!("Tenant {slug} has nothing to change.\n"));
 
