@@ -186,7 +186,6 @@ fn a_manifest_plans_what_differs() {
             json!({ "permissions": [
                 { "name": "orders:read", "description": "Read orders" },
                 { "name": "orders:read-all" },
-                { "name": "users:read" },
             ] }),
             &[r#"permissions[1]: CREATE PERMISSION orders:read-all {} {"name":"orders:read-all"}"#],
         ),
@@ -298,6 +297,13 @@ fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
     let mut gone = planned(&state, &named, false).unwrap().gone;
     gone.sort_unstable();
     assert_eq!(gone, [id("expired"), id("lost")]);
+}
+
+#[test]
+fn a_built_in_permission_cannot_be_named() {
+    let manifest = json!({ "permissions": [{ "name": "users:read" }] });
+    let refused = planned(&state(&[]), &manifest, false).unwrap_err();
+    assert!(refused[0].starts_with("permissions[0].name must not begin with "), "{refused:?}");
 }
 
 #[test]
