@@ -117,7 +117,10 @@ KNOWN_TO_THE_SERVER = {
     "acceptInvitation": {"password", "token"},
     "addPasskey": {"credential"},
     # Names that refer to nothing, that are not in their form, or that several items have; and a description that differs.
-    "applyManifest": {"description", "home", "name", "organization", "parent", "permissions", "role", "slug", "types"},
+    "applyManifest": {
+        *("description", "home", "identityProvider", "name", "organization", "parent", "permissions", "role"),
+        *("serviceAccount", "slug", "types"),
+    },
     "changeEmail": {"currentPassword"},
     "changePassword": {"currentPassword", "newPassword"},
     # A moment before the history begins.

@@ -31,6 +31,8 @@ pub enum ManifestItemKind {
     RoleAssignment,
     /// A webhook.
     Webhook,
+    /// A directory.
+    Directory,
 }
 
 text_enum! {
@@ -42,5 +44,6 @@ text_enum! {
         ServiceAccount = "SERVICE_ACCOUNT",
         RoleAssignment = "ROLE_ASSIGNMENT",
         Webhook = "WEBHOOK",
+        Directory = "DIRECTORY",
     }
 }

@@ -31,10 +31,11 @@ pub(crate) struct ChangeDto {
     #[schema(example = "CREATE")]
     action: &'static str,
     /// To what: `SETTINGS`, `PERMISSION`, `ROLE`, `ORGANIZATION`, `SERVICE_ACCOUNT`,
-    /// `ROLE_ASSIGNMENT` or `WEBHOOK`.
+    /// `ROLE_ASSIGNMENT`, `WEBHOOK` or `DIRECTORY`.
     #[schema(example = "ROLE")]
     kind: &'static str,
-    /// The name of the item for people, an organization by its slug, a webhook by its address. Empty for the settings.
+    /// The name of the item for people, an organization by its slug, a webhook by its
+    /// address, a directory by its service account. Empty for the settings.
     #[schema(example = "PARCEL_CLERK")]
     name: String,
     /// Identifies the item. Null for the settings. An item that a preview would make exists nowhere else.
@@ -163,8 +164,8 @@ pub(crate) async fn apply(
 ///
 /// It names everything that a manifest can name, so to apply it changes nothing. Not in it are built-in permissions and
 /// roles, people, and the roles that service accounts hold by access requests or by groups of directories. The caller
-/// also needs `permissions:read`, `roles:read`, `organizations:read`, `users:read`, `role-assignments:read` and
-/// `webhooks:read`.
+/// also needs `permissions:read`, `roles:read`, `organizations:read`, `users:read`, `role-assignments:read`,
+/// `webhooks:read`, `directories:read` and `identity-providers:read`.
 #[utoipa::path(
     get,
     path = "/tenants/{id}/manifest",

@@ -43,6 +43,9 @@ pub(crate) struct ManifestDto {
     /// Webhooks. Their secrets are in no manifest.
     #[schema(nullable = false)]
     webhooks: Option<Vec<ManifestWebhookDto>>,
+    /// Directories. Their groups, and what these give, are in no manifest.
+    #[schema(nullable = false)]
+    directories: Option<Vec<ManifestDirectoryDto>>,
 }
 
 /// Settings of a tenant.
@@ -176,6 +179,28 @@ struct ManifestWebhookDto {
     description: Option<String>,
     /// Whether it sends events. Without it, a new webhook does, and one that exists stays as it is.
     enabled: Option<bool>,
+}
+
+/// A directory.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestDirectory)]
+struct ManifestDirectoryDto {
+    /// The name of the service account whose API keys the directory uses, by which it is known. The manifest or the
+    /// tenant has it, and it has no other directory.
+    #[schema(min_length = 1, max_length = 100, example = "Tracker")]
+    service_account: String,
+    /// A name for people.
+    #[schema(min_length = 1, max_length = 120, example = "Staff")]
+    name: String,
+    /// The slug of the identity provider by which the users of the directory log in, which the tenant has. If it is
+    /// absent, they log in by other means.
+    #[schema(example = "entra")]
+    identity_provider: Option<String>,
+    /// Whether the directory takes over users of the tenant who have the address of one of its own. If it is absent, it
+    /// does not.
+    #[schema(nullable = false, example = false)]
+    adopt: Option<bool>,
 }
 
 /// The statuses that a manifest can name.

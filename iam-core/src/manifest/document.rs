@@ -15,7 +15,7 @@ pub const MAX_ITEMS: usize = 5_000;
 /// What a tenant should have (`docs/manifests.md#the-document`).
 ///
 /// Items are named by what people call them: a permission and a role by its name, an organization by its slug, a service
-/// account by its name, a webhook by its address. The texts are as typed, and [`Manifests::apply`](crate::manifest::Manifests::apply) checks them.
+/// account by its name, a webhook by its address, a directory by its service account. The texts are as typed, and [`Manifests::apply`](crate::manifest::Manifests::apply) checks them.
 /// An unknown field is refused.
 ///
 /// ```
@@ -53,6 +53,9 @@ pub struct Manifest {
     /// Webhooks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub webhooks: Vec<ManifestWebhook>,
+    /// Directories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<ManifestDirectory>,
 }
 
 impl Manifest {
@@ -61,7 +64,7 @@ impl Manifest {
     pub fn items(&self) -> usize {
         let assignments: usize = self.service_accounts.iter().map(|account| account.assignments.len()).sum();
         let named = [self.permissions.len(), self.roles.len(), self.organizations.len(), self.service_accounts.len()];
-        named.into_iter().sum::<usize>() + assignments + self.webhooks.len()
+        named.into_iter().sum::<usize>() + assignments + self.webhooks.len() + self.directories.len()
     }
 }
 
@@ -190,6 +193,22 @@ pub struct ManifestWebhook {
     /// Whether it sends events. `None` says nothing about one that exists, and makes one that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
+}
+
+/// A directory. Its groups, and the roles that they give, are in no manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestDirectory {
+    /// The name of the service account whose API keys it uses, by which it is known. It has no other directory.
+    pub service_account: String,
+    /// 1–120 characters.
+    pub name: String,
+    /// The slug of the identity provider of the tenant by which its users log in; `None` if they log in by other means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity_provider: Option<String>,
+    /// Whether it takes over users of the tenant who have the address of one of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub adopt: bool,
 }
 
 /// Writes a moment as the interface does.

@@ -9,7 +9,7 @@ mod state;
 mod tests;
 
 pub use crate::manifest::document::{
-    MAX_ITEMS, Manifest, ManifestAssignment, ManifestOrganization, ManifestPermission, ManifestRole,
+    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestOrganization, ManifestPermission, ManifestRole,
     ManifestServiceAccount, ManifestSettings, ManifestWebhook,
 };
 pub use crate::manifest::plan::PlannedChange;

@@ -6,9 +6,12 @@ use std::str::FromStr;
 use iam_model::assignment::Grant;
 use iam_model::audit::EventPattern;
 use iam_model::clock::{Timestamp, cut};
+use iam_model::directory::Directory;
 use iam_model::error::{Error, Result};
 use iam_model::factor::GraceDays;
-use iam_model::id::{AssignmentId, OrganizationId, PermissionId, RoleId, UserId, WebhookId};
+use iam_model::id::{
+    AssignmentId, DirectoryId, IdentityProviderId, OrganizationId, PermissionId, RoleId, UserId, WebhookId,
+};
 use iam_model::manifest::{ManifestAction, ManifestItemKind};
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::permission::{Permission, PermissionPattern, PermissionSet};
@@ -19,8 +22,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::directory::DirectoryPatch;
 use crate::manifest::document::{
-    MAX_ITEMS, Manifest, ManifestAssignment, ManifestOrganization, ManifestPermission, ManifestRole,
+    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestOrganization, ManifestPermission, ManifestRole,
     ManifestServiceAccount, ManifestSettings, ManifestWebhook,
 };
 use crate::manifest::state::{State, is_by_hand, permission, role, webhook};
@@ -43,7 +47,7 @@ pub struct PlannedChange {
     /// To what kind of item.
     pub kind: ManifestItemKind,
     /// The name of the item, for people: that of a permission, a role or a service account, the slug of an organization,
-    /// the address of a webhook. A role of a service account has the names of both, and the slug of the organization. Empty for the settings.
+    /// the address of a webhook, the service account of a directory. A role of a service account has the names of both, and the slug of the organization. Empty for the settings.
     pub name: String,
     /// The identifier of the item; `None` for the settings. That of an item that a preview would make exists nowhere
     /// else.
@@ -111,6 +115,14 @@ pub(super) enum Operation {
     CreateWebhook(NewWebhook),
     UpdateWebhook(WebhookId, WebhookPatch),
     RemoveWebhook(WebhookId),
+    CreateDirectory {
+        account: String,
+        name: String,
+        provider: Option<IdentityProviderId>,
+        adopt: bool,
+    },
+    UpdateDirectory(DirectoryId, DirectoryPatch),
+    RemoveDirectory(DirectoryId),
     RemoveAccount(UserId),
     RemoveOrganization(OrganizationId),
     RemoveRole(RoleId),
@@ -135,6 +147,7 @@ pub(super) fn plan(state: &State, manifest: &Manifest, prune: bool) -> Result<Pl
     planner.organizations(&manifest.organizations);
     planner.accounts(manifest);
     planner.webhooks(&manifest.webhooks);
+    planner.directories(manifest);
     if prune {
         planner.removals();
     }
@@ -506,12 +519,78 @@ impl Planner<'_> {
         self.update(ManifestItemKind::Webhook, id, (&after.url, at), &before, &after, operation);
     }
 
+    fn directories(&mut self, manifest: &Manifest) {
+        let (state, mut seen) = (self.state, HashSet::new());
+        let named = manifest.service_accounts.iter().filter_map(|named| named.name.parse::<PersonName>().ok());
+        let named: HashSet<String> = named.map(|name| name.to_string()).collect();
+        for (number, wanted) in manifest.directories.iter().enumerate() {
+            let at = format!("directories[{number}]");
+            let name: Option<Name> = self.check(&at, "name", &wanted.name);
+            let account: Option<PersonName> = self.check(&at, "serviceAccount", &wanted.service_account);
+            let provider = wanted.identity_provider.as_deref();
+            let found = provider.map(|slug| state.providers.get(slug).copied());
+            if found == Some(None) {
+                self.fields.reject(&format!("{at}.identityProvider"), "must be an identity provider of the tenant");
+            }
+            let (Some(name), Some(account)) = (name, account) else { continue };
+            if !self.is_first(&mut seen, &at, "serviceAccount", account.as_str()) {
+                continue;
+            }
+            let accounts = state.accounts.get(account.as_str()).map_or(&[][..], Vec::as_slice);
+            if accounts.len() > 1 {
+                self.fields.reject(&format!("{at}.serviceAccount"), "is the name of several service accounts");
+                continue;
+            }
+            let existing = accounts.first();
+            if !named.contains(account.as_str()) {
+                let found = existing.map(|found| found.id.into());
+                self.check_known(&at, "serviceAccount", "a service account", found);
+            }
+            let wanted =
+                ManifestDirectory { service_account: account.to_string(), name: name.to_string(), ..wanted.clone() };
+            match existing.and_then(|account| state.directories.get(&account.id)) {
+                None => {
+                    let operation = Operation::CreateDirectory {
+                        account: wanted.service_account.clone(),
+                        name: wanted.name.clone(),
+                        provider: found.flatten(),
+                        adopt: wanted.adopt,
+                    };
+                    self.create(ManifestItemKind::Directory, &wanted.service_account, at, &wanted, operation);
+                }
+                Some(existing) => self.directory(at, &wanted, found.flatten(), existing),
+            }
+        }
+    }
+
+    fn directory(
+        &mut self,
+        at: String,
+        wanted: &ManifestDirectory,
+        provider: Option<IdentityProviderId>,
+        existing: &Directory,
+    ) {
+        self.named.insert(existing.id.into());
+        let before = self.state.directory(&wanted.service_account, existing);
+        let patch = DirectoryPatch {
+            name: differing(Some(wanted.name.clone()), before.name.clone()),
+            identity_provider: differing(Some(provider), existing.identity_provider_id),
+            adopt: differing(Some(wanted.adopt), existing.adopt),
+        };
+        let (id, operation) = (existing.id.into(), Operation::UpdateDirectory(existing.id, patch));
+        self.update(ManifestItemKind::Directory, id, (&wanted.service_account, at), &before, wanted, operation);
+    }
+
     /// Removes what manifests have made and this one does not name: what refers to other items before these.
     fn removals(&mut self) {
         let state = self.state;
         for found in state.webhooks.values().flatten() {
             let (id, before) = (found.id, webhook(found));
             self.remove(ManifestItemKind::Webhook, id.into(), &before.url, &before, Operation::RemoveWebhook(id));
+        }
+        for (account, found) in state.named_directories() {
+            let (id, before) = (found.id, state.directory(account, found));
+            self.remove(ManifestItemKind::Directory, id.into(), account, &before, Operation::RemoveDirectory(id));
         }
         for accounts in state.accounts.values() {
             for account in accounts {
@@ -592,6 +671,7 @@ impl Planner<'_> {
             ManifestItemKind::Role => "roles",
             ManifestItemKind::Organization => "organizations",
             ManifestItemKind::Webhook => "webhooks",
+            ManifestItemKind::Directory => "directories",
             _ => "serviceAccounts",
         };
         let (action, before, name) = (ManifestAction::Remove, map(before), name.to_owned());
@@ -699,6 +779,7 @@ fn gone(state: &State) -> Vec<Uuid> {
         .chain(accounts.map(|found| Uuid::from(found.id)))
         .chain(state.organizations.values().map(|found| Uuid::from(found.id)))
         .chain(state.webhooks.values().flatten().map(|found| Uuid::from(found.id)))
+        .chain(state.directories.values().map(|found| Uuid::from(found.id)))
         .chain(state.roles.values().map(|found| Uuid::from(found.id)))
         .chain(state.permissions.values().map(|found| Uuid::from(found.id)))
         .collect();

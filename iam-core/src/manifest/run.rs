@@ -15,6 +15,7 @@ use iam_model::version::Precondition;
 use uuid::Uuid;
 
 use crate::assignment::{AssignmentPatch, Assignments, NewAssignment};
+use crate::directory::{DeletedUsers, Directories, NewDirectory};
 use crate::engine::{Engine, LockedRights, UnitOfWork};
 use crate::manifest::plan::{Operation, Plan, Step};
 use crate::manifest::state::State;
@@ -159,6 +160,19 @@ impl<'a> Run<'a> {
                 Webhooks(self.iam).delete_in(work, *id, &Precondition::Exists).await?;
                 self.gone.push((*id).into());
             }
+            Operation::CreateDirectory { account, name, provider, adopt } => {
+                let (name, service_account) = (name.clone(), known(&self.accounts, account)?);
+                let new = NewDirectory { name, service_account, identity_provider: *provider, adopt: *adopt };
+                let made = Directories(self.iam).create_in(work, &new).await?;
+                change.id = self.record(made.id);
+            }
+            Operation::UpdateDirectory(id, patch) => {
+                Directories(self.iam).update_in(work, *id, patch).await?;
+            }
+            Operation::RemoveDirectory(id) => {
+                Directories(self.iam).delete_in(work, *id, DeletedUsers::Keep, &Precondition::Exists).await?;
+                self.gone.push((*id).into());
+            }
             Operation::RemoveAccount(id) => {
                 Users(self.iam).delete_in(work, *id, &Precondition::Exists).await?;
                 self.gone.push((*id).into());
@@ -263,6 +277,8 @@ fn join(at: &str, field: &str) -> String {
         "homeOrganizationId" => "home",
         "roleId" => "role",
         "organizationId" => "organization",
+        "serviceAccountId" => "serviceAccount",
+        "identityProviderId" => "identityProvider",
         other => other,
     };
     format!("{at}.{field}")

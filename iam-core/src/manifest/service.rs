@@ -77,9 +77,9 @@ impl Manifests<'_> {
     }
 
     /// Returns the manifest of the caller's tenant: it names all settings, the permissions and roles that are not built
-    /// in, the organizations and service accounts that are not INACTIVE with the roles that these hold by hand, and the
-    /// webhooks. Needs `tenants:read`, `permissions:read`, `roles:read`, `organizations:read`, `users:read`,
-    /// `role-assignments:read` and `webhooks:read`.
+    /// in, the organizations and service accounts that are not INACTIVE with the roles that these hold by hand, the
+    /// webhooks and the directories. Needs `tenants:read`, `permissions:read`, `roles:read`, `organizations:read`,
+    /// `users:read`, `role-assignments:read`, `webhooks:read`, `directories:read` and `identity-providers:read`.
     ///
     /// To apply it changes nothing.
     ///
@@ -123,7 +123,7 @@ impl Manifests<'_> {
 }
 
 /// What an export reads.
-const ALL: [&Permission; 7] = [
+const ALL: [&Permission; 9] = [
     &permission::TENANTS_READ,
     &permission::PERMISSIONS_READ,
     &permission::ROLES_READ,
@@ -131,20 +131,24 @@ const ALL: [&Permission; 7] = [
     &permission::USERS_READ,
     &permission::ROLE_ASSIGNMENTS_READ,
     &permission::WEBHOOKS_READ,
+    &permission::DIRECTORIES_READ,
+    &permission::IDENTITY_PROVIDERS_READ,
 ];
 
 /// The permissions to read what a manifest is compared with.
 fn needed(manifest: &Manifest, prune: bool) -> Vec<&'static Permission> {
-    let Manifest { permissions, roles, organizations, service_accounts, webhooks, .. } = manifest;
-    let has_accounts = !service_accounts.is_empty();
+    let Manifest { permissions, roles, organizations, service_accounts, webhooks, directories, .. } = manifest;
+    let (has_accounts, has_directories) = (!service_accounts.is_empty(), !directories.is_empty());
     let is_needed = [
         true,
         !permissions.is_empty(),
         !roles.is_empty() || has_accounts,
         !organizations.is_empty() || has_accounts,
-        has_accounts,
+        has_accounts || has_directories,
         has_accounts,
         !webhooks.is_empty(),
+        has_directories,
+        has_directories,
     ];
     let all = ALL.into_iter().zip(is_needed);
     all.filter(|(_, is_needed)| *is_needed || prune).map(|(permission, _)| permission).collect()

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use iam_model::assignment::{Grant, by_user};
 use iam_model::audit::ResourceType;
 use iam_model::clock::Timestamp;
+use iam_model::directory::Directory;
 use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{OrganizationId, UserId};
+use iam_model::id::{IdentityProviderId, OrganizationId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::permission::RegisteredPermission;
 use iam_model::role::Role;
@@ -18,7 +19,7 @@ use uuid::Uuid;
 
 use crate::engine::UnitOfWork;
 use crate::manifest::document::{
-    MAX_ITEMS, Manifest, ManifestAssignment, ManifestOrganization, ManifestPermission, ManifestRole,
+    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestOrganization, ManifestPermission, ManifestRole,
     ManifestServiceAccount, ManifestSettings, ManifestWebhook,
 };
 
@@ -42,6 +43,10 @@ pub(super) struct State {
     grants: HashMap<UserId, Vec<Grant>>,
     /// By address. Several may have one address.
     pub(super) webhooks: BTreeMap<String, Vec<Webhook>>,
+    /// By service account.
+    pub(super) directories: HashMap<UserId, Directory>,
+    /// The identity providers, by slug.
+    pub(super) providers: HashMap<String, IdentityProviderId>,
     /// What manifests have made.
     pub(super) made: HashSet<Uuid>,
     pub(super) now: Timestamp,
@@ -56,6 +61,9 @@ pub(super) struct Rows {
     pub(super) accounts: Vec<User>,
     pub(super) grants: Vec<Grant>,
     pub(super) webhooks: Vec<Webhook>,
+    pub(super) directories: Vec<Directory>,
+    /// The identity providers, with their slugs.
+    pub(super) providers: Vec<(IdentityProviderId, String)>,
     pub(super) made: Vec<Uuid>,
 }
 
@@ -70,6 +78,7 @@ impl State {
         for ids in ids.chunks(READ_AT_ONCE) {
             grants.extend(work.reads().grants(GrantQuery::OfUsers(ids)).await?);
         }
+        let providers = work.reads().identity_providers().await?;
         let rows = Rows {
             tenant,
             permissions: work.reads().all_permissions().await?,
@@ -78,13 +87,26 @@ impl State {
             accounts,
             grants,
             webhooks: work.reads().all_webhooks().await?,
+            directories: work.reads().directories().await?,
+            providers: providers.into_iter().map(|found| (found.id, found.slug.to_string())).collect(),
             made: work.reads().manifest_items().await?,
         };
         Ok(Self::new(rows, now))
     }
 
     pub(super) fn new(rows: Rows, now: Timestamp) -> Self {
-        let Rows { tenant, permissions, roles, organizations, accounts, mut grants, webhooks, made } = rows;
+        let Rows {
+            tenant,
+            permissions,
+            roles,
+            organizations,
+            accounts,
+            mut grants,
+            webhooks,
+            directories,
+            providers,
+            made,
+        } = rows;
         let slugs = organizations.iter().map(|found| (found.id, found.slug.to_string())).collect();
         let mut by_name: BTreeMap<String, Vec<User>> = BTreeMap::new();
         for account in accounts {
@@ -105,6 +127,8 @@ impl State {
             accounts: by_name,
             grants: by_user(grants),
             webhooks: by_address,
+            directories: directories.into_iter().map(|found| (found.service_account_id, found)).collect(),
+            providers: providers.into_iter().map(|(id, slug)| (slug, id)).collect(),
             made: made.into_iter().collect(),
             now,
         }
@@ -168,6 +192,23 @@ impl State {
         }
     }
 
+    /// A directory as a manifest names it, with the name of its service account.
+    pub(super) fn directory(&self, account: &str, found: &Directory) -> ManifestDirectory {
+        let provider = self.providers.iter().find(|(_, id)| found.identity_provider_id == Some(**id));
+        ManifestDirectory {
+            service_account: account.to_owned(),
+            name: found.name.to_string(),
+            identity_provider: provider.map(|(slug, _)| slug.clone()),
+            adopt: found.adopt,
+        }
+    }
+
+    /// The directories whose service accounts are not INACTIVE, with the names of these, in their order.
+    pub(super) fn named_directories(&self) -> impl Iterator<Item = (&str, &Directory)> {
+        let accounts = self.accounts.iter().flat_map(|(name, accounts)| accounts.iter().map(move |one| (name, one)));
+        accounts.filter_map(move |(name, account)| Some((name.as_str(), self.directories.get(&account.id)?)))
+    }
+
     /// Returns the manifest that names everything that the tenant has.
     pub(super) fn manifest(&self) -> Result<Manifest> {
         let mut service_accounts = Vec::with_capacity(self.accounts.len());
@@ -192,6 +233,7 @@ impl State {
             organizations: self.organizations.values().map(|found| self.organization(found)).collect(),
             service_accounts,
             webhooks,
+            directories: self.named_directories().map(|(account, found)| self.directory(account, found)).collect(),
         };
         if manifest.items() > MAX_ITEMS {
             return Err(Conflict::TooManyManifestItems(MAX_ITEMS).into());

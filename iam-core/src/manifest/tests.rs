@@ -5,6 +5,7 @@ use std::sync::Arc;
 use iam_model::access::testing::{at, id, organization};
 use iam_model::assignment::{Assignment, Grant, GrantOrganization};
 use iam_model::audit::EventFormat;
+use iam_model::directory::Directory;
 use iam_model::error::Error;
 use iam_model::id::TenantId;
 use iam_model::organization::{Hierarchy, OrganizationStatus};
@@ -147,6 +148,18 @@ fn state(made: &[&str]) -> State {
             webhook("c", "https://example.com/twin"),
             webhook("d", "https://example.com/twin"),
         ],
+        directories: vec![Directory {
+            id: id("staff"),
+            tenant_id: TenantId::NONE,
+            name: "Staff".parse().unwrap(),
+            service_account_id: id("robot"),
+            identity_provider_id: Some(id("entra")),
+            adopt: false,
+            created_at: at(0),
+            updated_at: at(0),
+            version: Version::FIRST,
+        }],
+        providers: vec![(id("entra"), "entra".to_owned())],
         made: made.iter().map(|name| id(name)).chain([id("lost")]).collect(),
     };
     State::new(rows, at(10))
@@ -259,6 +272,20 @@ fn a_manifest_plans_what_differs() {
                 r#"webhooks[1]: CREATE WEBHOOK https://example.com/new {} {"format":"native","types":["USER.*"],"url":"https://example.com/new"}"#,
             ],
         ),
+        (
+            json!({
+                "serviceAccounts": [{ "name": "Second" }],
+                "directories": [
+                    { "serviceAccount": "Robot", "name": "People", "adopt": true },
+                    { "serviceAccount": "Second", "name": "Staff", "identityProvider": "entra" },
+                ],
+            }),
+            &[
+                r#"serviceAccounts[0]: CREATE SERVICE_ACCOUNT Second {} {"name":"Second"}"#,
+                r#"directories[0]: UPDATE DIRECTORY Robot {"identityProvider":"entra","name":"Staff"} {"adopt":true,"name":"People"}"#,
+                r#"directories[1]: CREATE DIRECTORY Second {} {"identityProvider":"entra","name":"Staff","serviceAccount":"Second"}"#,
+            ],
+        ),
         // One that does not say whether it is enabled keeps that.
         (json!({ "webhooks": [{ "url": "https://example.com/hook", "types": ["USER.*"] }] }), &[]),
     ];
@@ -269,13 +296,14 @@ fn a_manifest_plans_what_differs() {
 
 #[test]
 fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
-    let all = ["orders:read", "CLERK", "root", "branch", "robot", "in-root", "expired", "hook"];
+    let all = ["orders:read", "CLERK", "root", "branch", "robot", "in-root", "expired", "hook", "staff"];
     let state = state(&all);
     assert_eq!(changes(&state, &json!({}), false), Vec::<String>::new());
     assert_eq!(
         changes(&state, &json!({}), true),
         [
             r#"webhooks.https://example.com/hook: REMOVE WEBHOOK https://example.com/hook {"enabled":false,"format":"native","types":["USER.*"],"url":"https://example.com/hook"} {}"#,
+            r#"directories.Robot: REMOVE DIRECTORY Robot {"identityProvider":"entra","name":"Staff","serviceAccount":"Robot"} {}"#,
             r#"serviceAccounts.Robot: CLERK in root: REMOVE ROLE_ASSIGNMENT Robot: CLERK in root {"expiresAt":"1970-01-01T00:00:20.000Z","organization":"root","role":"CLERK"} {}"#,
             r#"serviceAccounts.Robot: REMOVE SERVICE_ACCOUNT Robot {"home":"branch","name":"Robot"} {}"#,
             r#"organizations.branch: REMOVE ORGANIZATION branch {"name":"branch","parent":"root","slug":"branch"} {}"#,
@@ -290,6 +318,7 @@ fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
         "organizations": [{ "slug": "root", "name": "root" }],
         "serviceAccounts": [{ "name": "Robot", "home": "branch" }],
         "webhooks": [{ "url": "https://example.com/hook", "types": ["USER.*"] }],
+        "directories": [{ "serviceAccount": "Robot", "name": "Staff" }],
     });
     let removed: Vec<String> = planned(&state, &named, true).unwrap().steps.into_iter().map(|step| step.at).collect();
     assert_eq!(removed, ["serviceAccounts.Robot: CLERK in root", "organizations.branch"]);
@@ -314,7 +343,7 @@ fn the_manifest_of_a_tenant_plans_nothing() {
     assert!(matches!(state.manifest(), Err(Error::Conflict(_))), "two webhooks have one address");
     state.webhooks.remove("https://example.com/twin");
     let manifest = state.manifest().unwrap();
-    assert_eq!(manifest.items(), 9);
+    assert_eq!(manifest.items(), 10);
     let text = serde_json::to_value(&manifest).unwrap();
     assert_eq!(changes(&state, &text, true), Vec::<String>::new());
 }
@@ -349,6 +378,20 @@ fn every_error_of_a_manifest_is_named() {
                 { "url": "https://example.com/new", "types": ["USER.*"] },
             ] }),
             vec!["webhooks[0].url is the address of several webhooks".into(), format!("webhooks[2].url {again}")],
+        ),
+        (
+            json!({ "directories": [
+                { "serviceAccount": "Robot", "name": "One", "identityProvider": "okta" },
+                { "serviceAccount": "Robot", "name": "Two" },
+                { "serviceAccount": "Twin", "name": "Three" },
+                { "serviceAccount": "Nobody", "name": "Four" },
+            ] }),
+            vec![
+                "directories[0].identityProvider must be an identity provider of the tenant".into(),
+                format!("directories[1].serviceAccount {again}"),
+                "directories[2].serviceAccount is the name of several service accounts".into(),
+                "directories[3].serviceAccount must be a service account of this manifest or of the tenant".into(),
+            ],
         ),
         (
             json!({ "organizations": [

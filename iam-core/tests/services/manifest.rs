@@ -202,7 +202,7 @@ async fn a_manifest_that_is_refused_changes_nothing() {
 
 #[tokio::test]
 async fn a_caller_makes_nothing_that_it_could_not_make_by_hand() {
-    const READS: [&str; 7] = [
+    const READS: [&str; 9] = [
         "tenants:read",
         "permissions:read",
         "roles:read",
@@ -210,6 +210,8 @@ async fn a_caller_makes_nothing_that_it_could_not_make_by_hand() {
         "users:read",
         "role-assignments:read",
         "webhooks:read",
+        "directories:read",
+        "identity-providers:read",
     ];
     let company = Company::new().await;
     let iam = &company.iam;
@@ -221,7 +223,7 @@ async fn a_caller_makes_nothing_that_it_could_not_make_by_hand() {
     let stranger = caller("stranger", &["roles:create"]).await;
     let refused = iam.manifests().apply(&stranger, &Manifest::default(), false).await;
     assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Permission(_)))), "{refused:?}");
-    let refused = iam.manifests().export(&caller("reader", &READS[..6]).await).await;
+    let refused = iam.manifests().export(&caller("reader", &READS[..8]).await).await;
     assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Permission(_)))), "{refused:?}");
     iam.manifests().export(&caller("exporter", &READS).await).await.unwrap();
 

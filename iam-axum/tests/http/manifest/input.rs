@@ -13,6 +13,7 @@ in_memory![
     null_is_as_good_as_absent_where_the_schema_says_so,
     what_conflicts_is_refused,
     a_webhook_needs_what_it_needs_by_itself,
+    a_directory_is_known_by_its_service_account,
 ];
 
 async fn an_error_names_the_field_of_the_manifest(app: TestApp) {
@@ -139,4 +140,28 @@ async fn a_webhook_needs_what_it_needs_by_itself(app: TestApp) {
     app.get(&format!("/tenants/{}/manifest", ada.tenant)).by(&ada).send().await.problem("conflict");
     let refused = apply(&app, &ada, &hook("https://example.com/hook")).await;
     assert_eq!(refused.invalid_fields(), ["webhooks[0].url"]);
+}
+
+async fn a_directory_is_known_by_its_service_account(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let manifest = |name: &str| {
+        json!({
+            "serviceAccounts": [{ "name": "Entra" }],
+            "directories": [{ "serviceAccount": "Entra", "name": name }],
+        })
+    };
+    apply(&app, &ada, &manifest("Staff")).await.ok();
+    let changed = apply(&app, &ada, &manifest("People")).await.ok();
+    assert_eq!(changed["changes"][0]["before"], json!({ "name": "Staff" }));
+    assert_eq!(changed["changes"].as_array().unwrap().len(), 1);
+    let unknown = json!({ "directories": [{ "serviceAccount": "Entra", "name": "x", "identityProvider": "none" }] });
+    assert_eq!(apply(&app, &ada, &unknown).await.invalid_fields(), ["directories[0].identityProvider"]);
+    let asleep = json!({
+        "serviceAccounts": [{ "name": "Okta", "status": "SUSPENDED" }],
+        "directories": [{ "serviceAccount": "Okta", "name": "x" }],
+    });
+    assert_eq!(apply(&app, &ada, &asleep).await.invalid_fields(), ["directories[0].serviceAccount"]);
+    let path = format!("/tenants/{}/apply", ada.tenant);
+    let pruned = app.post(&path).by(&ada).json(&json!({})).query("prune", "true").send().await.ok();
+    assert_eq!(texts(&pruned["changes"], "kind"), ["DIRECTORY", "SERVICE_ACCOUNT"]);
 }

@@ -63,7 +63,8 @@ fn shops() -> Value {
             "home": "north",
             "status": "SUSPENDED",
             "assignments": [{ "role": "CLERK", "organization": "north", "expiresAt": "2100-01-31T09:15:00.123Z" }],
-        }],
+        }, { "name": "Entra" }],
+        "directories": [{ "serviceAccount": "Entra", "name": "Staff", "adopt": true }],
         "webhooks": [{
             "url": "https://example.com/hook",
             "types": ["USER.*", "ROLE.CREATE"],
@@ -86,8 +87,10 @@ async fn an_applied_manifest_is_the_exported_one(app: TestApp) {
             "ORGANIZATION",
             "ORGANIZATION",
             "SERVICE_ACCOUNT",
+            "SERVICE_ACCOUNT",
             "ROLE_ASSIGNMENT",
-            "WEBHOOK"
+            "WEBHOOK",
+            "DIRECTORY",
         ]
     );
     assert!(applied.get("preview").is_none());
