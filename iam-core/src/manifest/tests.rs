@@ -318,7 +318,7 @@ fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
         "organizations": [{ "slug": "root", "name": "root" }],
         "serviceAccounts": [{ "name": "Robot", "home": "branch" }],
         "webhooks": [{ "url": "https://example.com/hook", "types": ["USER.*"] }],
-        "directories": [{ "serviceAccount": "Robot", "name": "Staff" }],
+        "directories": [{ "serviceAccount": "Robot", "name": "Staff", "identityProvider": "entra" }],
     });
     let removed: Vec<String> = planned(&state, &named, true).unwrap().steps.into_iter().map(|step| step.at).collect();
     assert_eq!(removed, ["serviceAccounts.Robot: CLERK in root", "organizations.branch"]);
