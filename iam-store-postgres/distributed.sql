@@ -505,6 +505,7 @@ BEGIN
         'directory_groups',
         'directory_group_members',
         'directory_withheld',
+        'manifest_items',
         'unchecked_permissions'
     ]
     LOOP

@@ -61,7 +61,8 @@ GRANT SELECT, INSERT, DELETE ON
     iam.permissions,
     iam.role_permissions,
     iam.recovery_codes,
-    iam.directory_group_members
+    iam.directory_group_members,
+    iam.manifest_items
 TO iam_server;
 
 -- A row ends with the membership.

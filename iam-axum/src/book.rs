@@ -23,7 +23,7 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 20] = pages![
+const PAGES: [(&str, &str); 21] = pages![
     "introduction",
     "design",
     "embedding",
@@ -32,6 +32,7 @@ const PAGES: [(&str, &str); 20] = pages![
     "authzen",
     "foresight",
     "access-requests",
+    "manifests",
     "federation",
     "identity-providers",
     "directories",

@@ -13,8 +13,9 @@ use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Reque
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use futures_util::poll;
+use iam_core::audit::ResourceType;
 use iam_core::token::VerifiedToken;
-use iam_core::{Caller, Error, FieldError, Iam, InvalidFields, Unauthenticated};
+use iam_core::{Caller, Error, FieldError, Iam, InvalidFields, TenantId, Unauthenticated};
 use serde::de::{self, DeserializeOwned, IgnoredAny, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use tower_http::timeout::{DeadlineBody, TimeoutError};
@@ -171,6 +172,11 @@ where
         return Err(Problem::new(Kind::Internal));
     };
     text.parse().map_err(|error: T::Err| Problem::invalid_field(name, error.to_string()))
+}
+
+/// Fails unless a tenant in the path is that of the caller: for a caller, others do not exist.
+pub(crate) fn own_tenant(caller: &Caller, tenant: TenantId) -> Result<(), Problem> {
+    if caller.tenant() == tenant { Ok(()) } else { Err(Error::NotFound(ResourceType::TENANT).into()) }
 }
 
 /// The query of the request's URI.
@@ -644,6 +650,10 @@ fn fault(path: &str, message: &str) -> Problem {
     // What `serde_html_form` says of several values for a field that has one.
     if message == "unsupported value" {
         return Problem::invalid_field(path, TWICE);
+    }
+    // The words that a text can be.
+    if message.starts_with("must be one of ") {
+        return Problem::invalid_field(path, message);
     }
     let message = message.rsplit_once(", expected ").and_then(|(_, expected)| expectation(expected));
     let message = message.map_or_else(|| "is not valid".to_owned(), |expected| format!("must be {expected}"));

@@ -32,6 +32,7 @@ mod impersonation;
 mod introspection;
 mod invitation;
 mod long;
+mod manifest;
 mod metrics;
 mod openapi;
 mod operations;

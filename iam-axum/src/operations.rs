@@ -20,7 +20,8 @@ use crate::unused::refuse_unused;
 use crate::{
     access, access_request, access_review, api_key, assignment, audit, authzen, credential, directory, domain,
     eligibility, email_login, event, factor, federation, health, identity_provider, impersonation, introspection,
-    invitation, organization, permission, recovery, role, session, tenant, token, user, verification, webhook,
+    invitation, manifest, organization, permission, recovery, role, session, tenant, token, user, verification,
+    webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -127,7 +128,12 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(authzen::search::resources),
             routes!(authzen::search::actions),
         ],
-        ApiPart::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
+        ApiPart::Tenants => vec![
+            conditional(routes!(tenant::get)),
+            conditional(routes!(tenant::update)),
+            routes!(manifest::apply),
+            routes!(manifest::export),
+        ],
         ApiPart::AuditLogs => vec![
             once(routes!(audit::list, audit::create)),
             routes!(audit::resource_types),

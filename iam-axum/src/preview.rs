@@ -223,8 +223,16 @@ impl Target {
     }
 }
 
+impl PreviewDto {
+    /// How many rows it has.
+    pub(crate) fn rows(&self) -> usize {
+        self.changes.len()
+    }
+}
+
 impl Previewing {
-    fn shown(&self, Preview { refusal, users, changes, truncated, .. }: Preview) -> PreviewDto {
+    /// Returns a preview as the response shows it.
+    pub(crate) fn shown(&self, Preview { refusal, users, changes, truncated, .. }: Preview) -> PreviewDto {
         let request = (self.path.as_str(), self.correlation_id.as_str());
         let type_base = &self.settings.problem_type_base;
         PreviewDto {

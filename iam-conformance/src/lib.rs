@@ -40,6 +40,7 @@ pub mod link;
 mod log;
 pub mod mail;
 pub mod maintenance;
+pub mod manifest;
 pub mod organization;
 pub mod overtaken;
 pub mod permission;
@@ -249,6 +250,7 @@ macro_rules! conformance_cases {
                 an_erasure_skips_removed_entries, restored_personal_data_is_found, an_unknown_user_is_not_erased;
             maintenance: totals_count_all_tenants, expired_sessions_are_removed, stale_login_attempts_are_removed,
                 the_service_removes_sessions_and_attempts, one_task_has_a_job_until_its_turn_ends;
+            manifest: items_are_read_back_until_they_are_gone, everything_of_a_tenant_is_read;
             idempotency: an_answer_is_read_back, a_later_answer_replaces_an_expired_one,
                 a_dropped_unit_of_work_stores_no_answer, old_answers_are_removed, concurrent_repeats_create_one_user,
                 a_key_belongs_to_one_request, failures_are_not_kept, a_key_is_locked_until_the_unit_of_work_ends,

@@ -141,7 +141,11 @@ pub async fn webhooks_are_read_back_in_order(store: Arc<dyn Store>) {
     let full = add_after(&world, full, 0).await;
     let (first, second) = (add(&world, &acme).await, add(&world, &acme).await);
     add(&world, &other).await;
-    assert_eq!(world.store.webhooks(acme.id).await.unwrap(), [first, second, full.clone()]);
+    assert_eq!(world.store.webhooks(acme.id).await.unwrap(), [first.clone(), second.clone(), full.clone()]);
+    let mut all = world.locked(acme.id, async |locks| locks.all_webhooks().await.unwrap()).await;
+    let mut expected = vec![first, second, full.clone()];
+    [&mut all, &mut expected].into_iter().for_each(|webhooks| webhooks.sort_by_key(|webhook| webhook.id));
+    assert_eq!(all, expected);
     assert_eq!((count(&world, &acme).await, count(&world, &other).await), (3, 1));
     assert_eq!(read(&world, &full).await, Some(full.clone()));
     assert_eq!(read(&world, &Webhook { tenant_id: other.id, ..full }).await, None);

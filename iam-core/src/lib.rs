@@ -42,6 +42,7 @@ pub mod link;
 mod link_pages;
 pub mod mail;
 pub mod maintenance;
+pub mod manifest;
 mod one_time;
 pub mod organization;
 mod own_password;

@@ -22,6 +22,7 @@ use crate::federation::Federation;
 use crate::iam::Iam;
 use crate::identity_provider::IdentityProviders;
 use crate::invitation::Invitations;
+use crate::manifest::Manifests;
 use crate::organization::Organizations;
 use crate::permission::Permissions;
 use crate::recovery::Recovery;
@@ -158,6 +159,12 @@ impl Iam {
     #[must_use]
     pub fn authzen(&self) -> Authzen<'_> {
         Authzen(&self.0)
+    }
+
+    /// The service for manifests: makes a tenant what one document says, and writes that document.
+    #[must_use]
+    pub fn manifests(&self) -> Manifests<'_> {
+        Manifests(&self.0)
     }
 
     /// The service for role assignments: gives roles to users and takes them away.

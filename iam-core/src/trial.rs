@@ -10,11 +10,12 @@ use iam_model::change::{AssignmentChange, Change, UserChange};
 use iam_model::credential::Account;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{AccessRequestId, OrganizationId, TenantId, UserId};
-use iam_model::organization::{AffectedTree, Hierarchy, Organization};
+use iam_model::organization::{Ancestry, Organization};
 use iam_model::page::{MAX_LIMIT, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::preview::{Comparison, Effects, RightChange, RightChanges, SubjectBefore};
+use iam_model::user::UserStatus;
 
 use crate::access_request::AccessRequests;
 use crate::assignment::Assignments;
@@ -67,7 +68,7 @@ pub struct Preview {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Trial(Engine);
+pub struct Trial(pub(crate) Engine);
 
 impl Iam {
     /// Returns the services whose changes can be tried out.
@@ -183,7 +184,8 @@ impl Trial {
             users.extend(self.0.store.assigned_users(tenant, &roles, &affected).await?);
         }
         let users: Vec<UserId> = users.into_iter().collect();
-        let catalogue = self.catalogue(tenant).await?;
+        let mut catalogue = self.catalogue(tenant).await?;
+        catalogue.extend_from_slice(effects.registered());
         let visible_scope = match shows_all {
             true => Some(VisibleScope::Tenant),
             false => self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ).ok(),
@@ -216,18 +218,16 @@ impl Trial {
     ) -> Result<(Vec<Organization>, Vec<SubjectBefore>)> {
         let store = &self.0.store;
         let found = store.users_by_id(tenant, users).await?;
+        let found = found.into_iter().map(|user| (user.id, user.status));
+        // Without any role, each status is the same.
+        let new = users.iter().filter(|user| effects.is_new_user(**user)).map(|user| (*user, UserStatus::Active));
         let mut grants = by_user(store.grants_of(tenant, users).await?);
         let held_in = grants.values().flatten().filter_map(|grant| grant.assignment.organization_id);
-        let named = effects.organization().into_iter().flat_map(|(before, after)| [Some(before.id), after.parent_id]);
-        let organizations = distinct(held_in.chain(named.flatten()).chain(effects.given_in()));
+        let organizations = distinct(held_in.chain(named_organizations(effects)).chain(effects.given_in()));
         let tree = store.lineages(tenant, &organizations).await?;
         let mut subjects: Vec<SubjectBefore> = found
-            .into_iter()
-            .map(|user| SubjectBefore {
-                user: user.id,
-                status: user.status,
-                grants: grants.remove(&user.id).unwrap_or_default(),
-            })
+            .chain(new)
+            .map(|(user, status)| SubjectBefore { user, status, grants: grants.remove(&user).unwrap_or_default() })
             .collect();
         subjects.sort_unstable_by_key(|subject| subject.user);
         Ok((tree, subjects))
@@ -235,12 +235,17 @@ impl Trial {
 
     /// The organizations whose assignments begin or cease to count somewhere.
     async fn affected_organizations(&self, tenant: TenantId, effects: &Effects) -> Result<Vec<OrganizationId>> {
-        let Some((before, after)) = effects.organization() else { return Ok(Vec::new()) };
-        let ids: Vec<OrganizationId> = [Some(before.id), after.parent_id].into_iter().flatten().collect();
-        let above: Hierarchy = self.0.store.lineages(tenant, &ids).await?.into_iter().collect();
-        let subtree = self.0.store.subtree(tenant, before.id).await?;
-        let tree = AffectedTree::new(&above, &subtree);
-        Ok(effects.organizations(tree.before(), &tree.after(after)))
+        if effects.organizations().next().is_none() {
+            return Ok(Vec::new());
+        }
+        let mut tree = self.0.store.lineages(tenant, &distinct(named_organizations(effects))).await?;
+        for (before, _) in effects.organizations() {
+            tree.extend(self.0.store.subtree(tenant, before.id).await?);
+        }
+        let tree: Ancestry = tree.iter().collect();
+        // An organization below two changed ones is there twice.
+        let before = Ancestry::merged([&tree]);
+        Ok(effects.affected_organizations(&before, &effects.tree_after(&before)))
     }
 
     /// The registered permissions, by name.
@@ -265,6 +270,12 @@ impl fmt::Debug for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Trial").field(&self.0.store.kind()).finish()
     }
+}
+
+/// The organizations that are changed, their parents after the changes, and the parents of new ones.
+fn named_organizations(effects: &Effects) -> impl Iterator<Item = OrganizationId> {
+    let changed = effects.organizations().flat_map(|(before, after)| [Some(before.id), after.parent_id]);
+    changed.chain(effects.new_organizations().map(|new| new.parent_id)).flatten()
 }
 
 /// Whether the changes are those of an access request alone: the user who asks for a role, and those who see the

@@ -8,12 +8,23 @@ use crate::failure::Failure;
 use crate::mail;
 use crate::passkeys::relying_party;
 use crate::settings::Settings;
-use crate::store;
+use crate::{store, webhook};
 
 /// Opens the database, migrates it and builds the services on it.
 pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
     let store = store::open(&settings.database).await?;
     build_at(Iam::builder(store), settings, settings.listen).await
+}
+
+/// Opens the services as [`open`] does, with a sender of webhooks, which says where they may lead. Nothing is sent.
+pub(crate) async fn open_with_webhooks(settings: &Settings) -> Result<Iam, Failure> {
+    let store = store::open(&settings.database).await?;
+    let builder = Iam::builder(store);
+    let builder = match webhook::sender(settings.webhooks_allow_private) {
+        Some(sender) => builder.webhooks(sender),
+        None => builder,
+    };
+    build_at(builder, settings, settings.listen).await
 }
 
 /// Builds the services of a server that listens on an address.

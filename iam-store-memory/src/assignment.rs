@@ -116,6 +116,10 @@ impl AssignmentTransaction for MemoryTransaction {
                 state.grants(|found| ids.contains(&found.id))
             }
             GrantQuery::OfUser(user) => state.grants(|found| found.user_id == user),
+            GrantQuery::OfUsers(users) => {
+                let users: BTreeSet<_> = users.iter().collect();
+                state.grants(|found| users.contains(&found.user_id))
+            }
             GrantQuery::OfRole(role) => state.grants(|found| found.role_id == role),
             GrantQuery::In(organization) => state.grants(|found| found.organization_id == Some(organization)),
             GrantQuery::At(contexts) => {

@@ -26,6 +26,7 @@ mod link;
 mod log;
 mod mail;
 mod maintenance;
+mod manifest;
 mod organization;
 mod past_versions;
 mod permission;

@@ -66,6 +66,10 @@ impl OrganizationTransaction for MemoryTransaction {
         Ok(self.draft.subtree(root))
     }
 
+    async fn all_organizations(&mut self) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.draft.sorted(is_kept))
+    }
+
     async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError> {
         Ok(self.draft.organizations.values().any(|found| found.slug == *slug && is_kept(found)))
     }

@@ -37,6 +37,10 @@ impl PermissionTransaction for MemoryTransaction {
     async fn permission_names(&mut self) -> Result<Vec<Permission>, StoreError> {
         Ok(self.draft.permissions.values().map(|permission| permission.name.clone()).collect())
     }
+
+    async fn all_permissions(&mut self) -> Result<Vec<RegisteredPermission>, StoreError> {
+        Ok(self.draft.permissions.values().cloned().collect())
+    }
 }
 
 impl TenantState {

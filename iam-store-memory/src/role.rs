@@ -49,6 +49,10 @@ impl RoleTransaction for MemoryTransaction {
         Ok(found.map(|role| Role::clone(role)).collect())
     }
 
+    async fn all_roles(&mut self) -> Result<Vec<Role>, StoreError> {
+        Ok(self.draft.roles.values().map(|role| Role::clone(role)).collect())
+    }
+
     async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
         Ok(self.draft.roles.values().any(|role| role.name == *name))
     }

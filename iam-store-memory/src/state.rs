@@ -111,6 +111,7 @@ pub(super) struct TenantState {
     pub(super) directory_users: BTreeMap<UserId, DirectoryUser>,
     pub(super) directory_groups: BTreeMap<DirectoryGroupId, DirectoryGroup>,
     pub(super) group_members: GroupMembers,
+    pub(super) manifest_items: BTreeSet<Uuid>,
     pub(super) past: PastVersions,
 }
 

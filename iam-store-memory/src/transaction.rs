@@ -51,6 +51,7 @@ impl Transaction for MemoryTransaction {
             Change::DirectoryGroup(change) => self.draft.write_directory_group(change),
             Change::Eligibility(change) => self.draft.write_eligibility(change),
             Change::AccessRequest(change) => self.draft.write_access_request(change),
+            Change::Manifest(change) => self.draft.write_manifest(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

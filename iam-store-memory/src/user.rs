@@ -6,7 +6,7 @@ use iam_model::id::{OrganizationId, TenantId, UserId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::user::{User, UserFilter, UserSort};
+use iam_model::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_model::validate::{EmailKey, ExternalId};
 
 use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, page};
@@ -66,6 +66,11 @@ impl UserTransaction for MemoryTransaction {
 
     async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         Ok(self.draft.users_by_id(ids))
+    }
+
+    async fn all_service_accounts(&mut self) -> Result<Vec<User>, StoreError> {
+        let is_kept = |user: &&User| user.kind == UserKind::Service && user.status != UserStatus::Inactive;
+        Ok(self.draft.users.values().filter(is_kept).cloned().collect())
     }
 
     async fn user_by_external_id(&mut self, external_id: &ExternalId) -> Result<Option<User>, StoreError> {

@@ -112,6 +112,10 @@ impl WebhookTransaction for MemoryTransaction {
         Ok(self.draft.webhooks.get(&id).map(|stored| stored.webhook.clone()))
     }
 
+    async fn all_webhooks(&mut self) -> Result<Vec<Webhook>, StoreError> {
+        Ok(self.draft.webhooks.values().map(|stored| stored.webhook.clone()).collect())
+    }
+
     async fn count_webhooks(&mut self) -> Result<u64, StoreError> {
         Ok(self.draft.webhooks.len() as u64)
     }

@@ -172,6 +172,11 @@ impl AssignmentTransaction for PostgresTransaction {
                 let rows = select_grants("WHERE a.tenant_id = $1 AND a.user_id = $2", NEWEST_FIRST);
                 rows.bind(tenant).bind(user.as_uuid())
             }
+            GrantQuery::OfUsers(users) => {
+                let users: Vec<Uuid> = users.iter().map(|user| user.as_uuid()).collect();
+                let rows = select_grants("WHERE a.tenant_id = $1 AND a.user_id = ANY($2)", NEWEST_FIRST);
+                rows.bind(tenant).bind(users)
+            }
             GrantQuery::OfRole(role) => {
                 let rows = select_grants("WHERE a.tenant_id = $1 AND a.role_id = $2", NEWEST_FIRST);
                 rows.bind(tenant).bind(role.as_uuid())

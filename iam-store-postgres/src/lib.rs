@@ -27,6 +27,7 @@ mod keys;
 mod link;
 mod mail;
 mod maintenance;
+mod manifest;
 mod migration;
 mod months;
 mod organization;

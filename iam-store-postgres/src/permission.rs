@@ -87,6 +87,20 @@ impl PermissionTransaction for PostgresTransaction {
         let names = names.fetch_all(self.connection()).await.map_err(store_error)?;
         names.iter().map(|name| parse("permissions.name", name)).collect()
     }
+
+    async fn all_permissions(&mut self) -> Result<Vec<RegisteredPermission>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT p.tenant_id, p.id, p.name, p.description, p.system, p.created_at
+            FROM iam.permissions p
+            WHERE p.tenant_id = $1
+            "#,
+            self.tenant()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(RegisteredPermission::try_from).collect()
+    }
 }
 
 impl PostgresTransaction {

@@ -163,6 +163,25 @@ impl RoleTransaction for PostgresTransaction {
         rows.into_iter().map(Role::try_from).collect()
     }
 
+    async fn all_roles(&mut self) -> Result<Vec<Role>, StoreError> {
+        let rows = sqlx::query_as!(
+            RoleRow,
+            r#"
+            SELECT
+                r.tenant_id, r.id, r.name, r.description, r.scope,
+                ARRAY(
+                    SELECT p.permission FROM iam.role_permissions p WHERE p.tenant_id = $1 AND p.role_id = r.id
+                ) AS "permissions!",
+                r.system, r.created_at, r.updated_at, r.version
+            FROM iam.roles r
+            WHERE r.tenant_id = $1
+            "#,
+            self.tenant()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Role::try_from).collect()
+    }
+
     async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
         let is_taken = sqlx::query_scalar!(
             r#"SELECT EXISTS (SELECT FROM iam.roles WHERE tenant_id = $1 AND name = $2) AS "exists!""#,

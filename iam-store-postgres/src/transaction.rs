@@ -173,6 +173,7 @@ impl PostgresTransaction {
             Change::DirectoryGroup(change) => self.write_directory_group(change).await,
             Change::Eligibility(change) => self.write_eligibility(change).await,
             Change::AccessRequest(change) => self.write_access_request(change).await,
+            Change::Manifest(change) => self.write_manifest(change).await,
         }
     }
 }

@@ -172,6 +172,13 @@ impl AssignmentTransaction for SqliteTransaction {
                 let rows = select_grants("WHERE a.tenant_id = ?1 AND a.user_id = ?2", NEWEST_FIRST);
                 rows.bind(tenant).bind(user.as_uuid())
             }
+            GrantQuery::OfUsers(users) => {
+                let rows = select_grants(
+                    "WHERE a.tenant_id = ?1 AND a.user_id IN (SELECT unhex(value, '-') FROM json_each(?2))",
+                    NEWEST_FIRST,
+                );
+                rows.bind(tenant).bind(Json(users))
+            }
             GrantQuery::OfRole(role) => {
                 let rows = select_grants("WHERE a.tenant_id = ?1 AND a.role_id = ?2", NEWEST_FIRST);
                 rows.bind(tenant).bind(role.as_uuid())

@@ -26,6 +26,7 @@ mod keys;
 mod link;
 mod mail;
 mod maintenance;
+mod manifest;
 mod migration;
 mod open;
 mod organization;

@@ -185,6 +185,20 @@ impl OrganizationTransaction for SqliteTransaction {
         rows.into_iter().map(Organization::try_from).collect()
     }
 
+    async fn all_organizations(&mut self) -> Result<Vec<Organization>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT o.tenant_id, o.id, o.name, o.slug, o.status, o.parent_id, o.created_at, o.updated_at, o.version
+            FROM organizations o
+            WHERE o.tenant_id = ?1 AND o.status <> 'INACTIVE'
+            "#,
+            self.tenant()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Organization::try_from).collect()
+    }
+
     async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError> {
         let is_taken = sqlx::query_scalar!(
             r#"

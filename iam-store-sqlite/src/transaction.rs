@@ -67,6 +67,7 @@ impl SqliteTransaction {
             Change::DirectoryGroup(change) => self.write_directory_group(change).await,
             Change::Eligibility(change) => self.write_eligibility(change).await,
             Change::AccessRequest(change) => self.write_access_request(change).await,
+            Change::Manifest(change) => self.write_manifest(change).await,
         }
     }
 

@@ -165,6 +165,22 @@ impl UserTransaction for SqliteTransaction {
         rows.into_iter().map(User::try_from).collect()
     }
 
+    async fn all_service_accounts(&mut self) -> Result<Vec<User>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version
+            FROM users u
+            WHERE u.tenant_id = ?1 AND u.kind = 'SERVICE' AND u.status <> 'INACTIVE'
+            "#,
+            self.tenant()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(User::try_from).collect()
+    }
+
     async fn user_by_external_id(&mut self, external_id: &ExternalId) -> Result<Option<User>, StoreError> {
         let row = sqlx::query_as!(
             Row,

@@ -254,6 +254,22 @@ impl WebhookTransaction for SqliteTransaction {
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Webhook::try_from).transpose()
     }
 
+    async fn all_webhooks(&mut self) -> Result<Vec<Webhook>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                w.tenant_id, w.id, w.url, w.types, w.format, w.description, w.enabled, w.salt, w.former_salt,
+                w.former_until, w.created_at, w.created_by, w.version
+            FROM webhooks w
+            WHERE w.tenant_id = ?1
+            "#,
+            self.tenant()
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        rows.into_iter().map(Webhook::try_from).collect()
+    }
+
     async fn count_webhooks(&mut self) -> Result<u64, StoreError> {
         let count =
             sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM webhooks WHERE tenant_id = ?1"#, self.tenant());

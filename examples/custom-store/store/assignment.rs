@@ -128,6 +128,7 @@ impl AssignmentTransaction for RedbTransaction {
             GrantQuery::One(id) => view.grants(|found| found.id == id),
             GrantQuery::Each(ids) => view.grants(|found| ids.contains(&found.id)),
             GrantQuery::OfUser(user) => view.grants(|found| found.user_id == user),
+            GrantQuery::OfUsers(users) => view.grants(|found| users.contains(&found.user_id)),
             GrantQuery::OfRole(role) => view.grants(|found| found.role_id == role),
             GrantQuery::In(organization) => view.grants(|found| found.organization_id == Some(organization)),
             GrantQuery::At(contexts) => view.grants(|found| contexts.contains(&found.context())),

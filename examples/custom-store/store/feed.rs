@@ -178,6 +178,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Link(_)
         | Change::Eligibility(_)
         | Change::AccessRequest(_)
+        | Change::Manifest(_)
         | Change::Mail(_) => Vec::new(),
     }
 }

@@ -24,6 +24,7 @@ mod invitation;
 mod link;
 mod mail;
 mod maintenance;
+mod manifest;
 mod organization;
 mod permission;
 mod role;

@@ -124,6 +124,10 @@ impl OrganizationTransaction for RedbTransaction {
         Ok(self.view().organizations()?.subtree(root))
     }
 
+    async fn all_organizations(&mut self) -> Result<Vec<Organization>, StoreError> {
+        self.view().select(is_kept)
+    }
+
     async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError> {
         self.view().any(|found: &Organization| found.slug == *slug && is_kept(found))
     }

@@ -50,6 +50,10 @@ impl PermissionTransaction for RedbTransaction {
         let found = self.view().all::<RegisteredPermission>()?;
         Ok(found.into_iter().map(|permission| permission.name).collect())
     }
+
+    async fn all_permissions(&mut self) -> Result<Vec<RegisteredPermission>, StoreError> {
+        self.view().all()
+    }
 }
 
 impl Draft<'_> {

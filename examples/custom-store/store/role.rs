@@ -56,6 +56,10 @@ impl RoleTransaction for RedbTransaction {
         self.view().select(|role: &Role| ids.contains(&role.id))
     }
 
+    async fn all_roles(&mut self) -> Result<Vec<Role>, StoreError> {
+        self.view().all()
+    }
+
     async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError> {
         self.view().any(|role: &Role| role.name == *name)
     }

@@ -34,6 +34,7 @@ use super::idempotency::AnswerRow;
 use super::identity_provider::IdentityProviderRow;
 use super::link::LinkRow;
 use super::mail::{MessageRow, QueuedMailRow, SentMailRow};
+use super::manifest::ManifestItemRow;
 use super::rows::{Draft, View, create};
 use super::sequence::{HeadRow, LeafRow, NodeRow, QueuedRow};
 use super::session::SessionRow;
@@ -98,6 +99,7 @@ impl Transaction for RedbTransaction {
             Change::DirectoryGroup(change) => draft.write_directory_group(change),
             Change::Eligibility(change) => draft.write_eligibility(change),
             Change::AccessRequest(change) => draft.write_access_request(change),
+            Change::Manifest(change) => draft.write_manifest(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -157,5 +159,6 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<ChallengeRow>(rows)?;
     create::<PastRow>(rows)?;
     create::<HistoryStartRow>(rows)?;
+    create::<ManifestItemRow>(rows)?;
     create::<KeyRow>(rows)
 }

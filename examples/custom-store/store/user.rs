@@ -8,7 +8,7 @@ use iam_model::organization::Organization;
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::user::{User, UserFilter, UserSort};
+use iam_model::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_model::validate::{EmailKey, ExternalId};
 
 use super::credential::PasswordRow;
@@ -81,6 +81,10 @@ impl UserTransaction for RedbTransaction {
 
     async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         self.view().users_by_id(ids)
+    }
+
+    async fn all_service_accounts(&mut self) -> Result<Vec<User>, StoreError> {
+        self.view().select(|user: &User| user.kind == UserKind::Service && user.status != UserStatus::Inactive)
     }
 
     async fn user_by_external_id(&mut self, external_id: &ExternalId) -> Result<Option<User>, StoreError> {

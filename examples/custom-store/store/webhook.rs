@@ -142,6 +142,10 @@ impl WebhookTransaction for RedbTransaction {
         self.view().webhook(id)
     }
 
+    async fn all_webhooks(&mut self) -> Result<Vec<Webhook>, StoreError> {
+        Ok(self.view().all::<WebhookRow>()?.into_iter().map(|row| row.webhook).collect())
+    }
+
     async fn count_webhooks(&mut self) -> Result<u64, StoreError> {
         Ok(self.view().all::<WebhookRow>()?.len() as u64)
     }

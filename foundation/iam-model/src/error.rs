@@ -586,6 +586,17 @@ pub enum Conflict {
     /// The eligibility is gone or was narrowed, or the user is not eligible any more. The request is cancelled.
     #[error("The request is cancelled: who may ask for this role there, for how long or of whom has changed since.")]
     AccessRequestOutdated,
+    /// A manifest names service accounts by their names.
+    #[error("Several service accounts have the name {0}, by which a manifest names them. Rename all but one.")]
+    ServiceAccountsNamedAlike(String),
+    /// A manifest names webhooks by their addresses.
+    #[error("Several webhooks have the address {0}, by which a manifest names them. Remove all but one.")]
+    WebhooksAlike(String),
+    /// The tenant has more than a manifest can name.
+    #[error(
+        "The tenant has more than {0} permissions, roles, organizations, webhooks, directories and service accounts with their roles, which a manifest cannot name."
+    )]
+    TooManyManifestItems(usize),
     /// The access review is completed or cancelled.
     #[error("The access review is not open.")]
     AccessReviewNotOpen,

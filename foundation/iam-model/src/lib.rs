@@ -28,6 +28,7 @@ pub mod identity_provider;
 pub mod invitation;
 pub mod link;
 pub mod mail;
+pub mod manifest;
 pub mod observe;
 pub mod organization;
 pub mod page;

@@ -184,6 +184,8 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("GET /users/{id}/roles (of the past)", PERSONS),
     ("GET /tenants/{id}", TENANTS),
     ("PATCH /tenants/{id}", TENANTS),
+    ("POST /tenants/{id}/apply", TENANTS),
+    ("GET /tenants/{id}/manifest", TENANTS),
     ("GET /audit-logs", TENANTS),
     ("POST /audit-logs", NONE),
     ("GET /audit-logs/{id}", TENANTS),
@@ -714,6 +716,9 @@ impl<'a> World<'a> {
             "PUT /audit-logs/retention" => json!({ "retentionDays": 365 }),
             "POST /audit-logs/erasures" => json!({ "userId": self.deleted_user(target).await }),
             "PATCH /tenants/{id}" => json!({ "name": format!("{} of {}", fresh("Name "), owner.email) }),
+            "POST /tenants/{id}/apply" => {
+                json!({ "settings": { "name": format!("{} of {}", fresh("Name "), owner.email) } })
+            }
             _ => return None,
         })
     }

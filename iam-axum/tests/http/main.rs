@@ -112,6 +112,7 @@ mod limiter;
 mod lockout;
 mod login;
 mod mail;
+mod manifest;
 mod metrics;
 mod mount;
 mod ocsf;

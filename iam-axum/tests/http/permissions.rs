@@ -296,6 +296,10 @@ impl Fixture {
             _ if operation.to_string() == "POST /users/{id}/api-keys" => {
                 request.json(&with(self.body(document, schema), &json!({ "permissions": [] })))
             }
+            // An empty manifest changes nothing.
+            _ if operation.to_string() == "POST /tenants/{id}/apply" => {
+                request.json(&json!({ "settings": { "name": "Changed" } }))
+            }
             // It also names who may ask.
             _ if operation.to_string() == "POST /eligibilities" => {
                 request.json(&with(self.body(document, schema), &json!({ "userId": self.other.user })))
@@ -387,6 +391,9 @@ fn also_required(operation: &Operation) -> Option<&'static str> {
         "POST /access-reviews" => Some("role-assignments:read"),
         // A provider speaks for everybody in its domains.
         "POST /identity-providers" | "DELETE /identity-providers/{id}" => Some("*"),
+        // Each change of a manifest needs its own permission, and a manifest names what several permissions show.
+        "POST /tenants/{id}/apply" => Some("tenants:update"),
+        "GET /tenants/{id}/manifest" => Some("*"),
         // The members of a group hold its roles.
         "PUT /directories/{id}/groups/{groupId}/grants" => Some("role-assignments:create"),
         _ => None,

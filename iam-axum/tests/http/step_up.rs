@@ -143,6 +143,7 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         post(&format!("/users/{}/api-keys", grace.user), Some(json!({ "name": "key", "permissions": [] }))),
         post(&format!("/api-keys/{}/rotate", key_of_grace["id"].as_str().unwrap()), Some(json!({}))),
         (Method::PATCH, format!("/tenants/{}", ada.tenant), Some(json!({ "secondFactor": "REQUIRED" }))),
+        post(&format!("/tenants/{}/apply", ada.tenant), Some(json!({ "settings": { "authzenIdentifiers": "NAME" } }))),
         (Method::PUT, "/audit-logs/retention".to_owned(), Some(json!({ "retentionDays": 365 }))),
         post("/audit-logs/retention/apply", None),
         post(&format!("/users/{eve}/reactivate"), None),

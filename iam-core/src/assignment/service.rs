@@ -28,7 +28,7 @@ use crate::assignment::of_groups;
 use crate::assignment::references::{References, check_place};
 use crate::caller::Caller;
 use crate::distinct::distinct;
-use crate::engine::{Engine, UnitOfWork, hold_quota, hold_user_quota};
+use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, hold_user_quota};
 use crate::idempotency::Idempotency;
 
 /// Assigns roles to users, and revokes them; see [`Iam::assignments`](crate::iam::Iam::assignments).
@@ -127,14 +127,37 @@ impl Assignments<'_> {
             return Ok(made);
         }
         let grantor = work.lock_rights().await?;
+        let made = self.assign_in(&mut work, &grantor, new, naming).await?;
+        once.keep(&mut work, &made).await?;
+        work.commit().await?;
+        Ok(made)
+    }
+
+    /// Gives roles as [`create_all`](Self::create_all) does, in a unit of work that has read the rights of its caller.
+    pub(crate) async fn create_all_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: &[NewAssignment],
+    ) -> Result<Vec<Assignment>> {
+        self.assign_in(work, grantor, new, Naming::Bulk).await
+    }
+
+    async fn assign_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: &[NewAssignment],
+        naming: Naming,
+    ) -> Result<Vec<Assignment>> {
         grantor.rights().require_anywhere(&permission::ROLE_ASSIGNMENTS_CREATE)?;
-        let now = work.now();
+        let (caller, now) = (work.caller(), work.now());
         let new: Vec<NewAssignment> =
             new.iter().map(|new| NewAssignment { expires_at: new.expires_at.map(cut), ..*new }).collect();
         let expiries = new.iter().enumerate().map(|(number, new)| (naming.field(number, "expiresAt"), new.expires_at));
         check_expiries(expiries, now)?;
         let roles = new.iter().map(|new| new.role);
-        let references = References::load(&mut work, roles, new.iter().filter_map(|new| new.organization)).await?;
+        let references = References::load(work, roles, new.iter().filter_map(|new| new.organization)).await?;
         let users = work.reads().users_by_id(&distinct(new.iter().map(|new| new.user))).await?;
         let users: HashMap<UserId, User> = users.into_iter().map(|user| (user.id, user)).collect();
         let mut grants = Vec::with_capacity(new.len());
@@ -153,15 +176,12 @@ impl Assignments<'_> {
         if let Some((number, error)) = refused {
             return Err(naming.in_item(number, error));
         }
-        check_given(&mut work, &grants).await?;
-        check_not_held(&mut work, &grants, naming).await?;
-        hold_user_quota(&self.0.settings.quota, &mut work, &grants, |number, error| naming.in_item(number, error))
-            .await?;
-        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Assignments, grants.len()).await?;
+        check_given(work, &grants).await?;
+        check_not_held(work, &grants, naming).await?;
+        hold_user_quota(&self.0.settings.quota, work, &grants, |number, error| naming.in_item(number, error)).await?;
+        hold_quota(&self.0.settings.quota, work, QuotaKind::Assignments, grants.len()).await?;
         let made: Vec<Assignment> = grants.iter().map(|grant| grant.assignment.clone()).collect();
         work.apply(AssignmentChange::Create(grants)).await?;
-        once.keep(&mut work, &made).await?;
-        work.commit().await?;
         Ok(made)
     }
 
@@ -253,7 +273,20 @@ impl Assignments<'_> {
         self.0.rights(caller).require_anywhere(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
-        let grant = locate(&mut work, id).await?;
+        let assignment = self.update_in(&mut work, &grantor, id, patch).await?;
+        work.commit().await?;
+        Ok(assignment)
+    }
+
+    /// Changes an assignment in a unit of work that has read the rights of its caller.
+    pub(crate) async fn update_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: AssignmentId,
+        patch: AssignmentPatch,
+    ) -> Result<Assignment> {
+        let grant = locate(work, id).await?;
         require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_UPDATE, &grant)?;
         let before = &grant.assignment;
         let after =
@@ -267,7 +300,7 @@ impl Assignments<'_> {
         }
         check_expiries([("expiresAt".to_owned(), after.expires_at)], work.now())?;
         if after.expires_at.is_some() {
-            keep_an_administrator(&mut work, before.user_id, std::slice::from_ref(&grant)).await?;
+            keep_an_administrator(work, before.user_id, std::slice::from_ref(&grant)).await?;
         }
         if Until::from(after.expires_at) > before.expires_at.into() {
             // The role may have got another scope while the assignment was expired.
@@ -276,14 +309,13 @@ impl Assignments<'_> {
         if !before.is_live(work.now()) {
             // It has not counted for the quota of the user.
             let renewed = Grant { assignment: after.clone(), ..grant.clone() };
-            hold_user_quota(&self.0.settings.quota, &mut work, &[renewed], |_, error| error).await?;
+            hold_user_quota(&self.0.settings.quota, work, &[renewed], |_, error| error).await?;
         }
         let is_shorter = Until::from(after.expires_at) < before.expires_at.into();
         work.apply(AssignmentChange::Update(vec![ChangedAssignment { grant, after: after.clone() }])).await?;
         if is_shorter {
-            of_groups::shorten(&mut work, &after).await?;
+            of_groups::shorten(work, &after).await?;
         }
-        work.commit().await?;
         Ok(after)
     }
 
@@ -299,11 +331,21 @@ impl Assignments<'_> {
         self.0.rights(caller).require_anywhere(&permission::ROLE_ASSIGNMENTS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
-        let grant = locate(&mut work, id).await?;
+        self.delete_in(&mut work, &grantor, id).await?;
+        work.commit().await
+    }
+
+    /// Revokes a role in a unit of work that has read the rights of its caller.
+    pub(crate) async fn delete_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: AssignmentId,
+    ) -> Result<()> {
+        let grant = locate(work, id).await?;
         require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_DELETE, &grant)?;
         require_by_hand(&grant)?;
-        of_groups::end_or_hand_over(self.0, &mut work, vec![grant], None, None).await?;
-        work.commit().await
+        of_groups::end_or_hand_over(self.0, work, vec![grant], None, None).await
     }
 }
 

@@ -5,12 +5,15 @@ use iam_model::directory::{Directory, DirectoryActivity};
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{DirectoryId, IdentityProviderId, UserId};
 use iam_model::permission;
+use iam_model::permission::Permission;
 use iam_model::store::GrantQuery;
 use iam_model::user::{User, UserKind, UserStatus};
+use iam_model::validate::Name;
 use iam_model::version::{Precondition, Version};
 
 use crate::assignment::of_groups;
 use crate::caller::Caller;
+use crate::directory::input::ValidPatch;
 use crate::directory::{DeletedUsers, DirectoryPatch, NewDirectory};
 use crate::engine::{Engine, LockedRights, UnitOfWork, require_version};
 use crate::idempotency::Idempotency;
@@ -92,24 +95,36 @@ impl Directories<'_> {
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
+        let directory = self.create_valid(&mut work, name, &new).await?;
+        once.keep(&mut work, &directory).await?;
+        work.commit().await?;
+        Ok(directory)
+    }
+
+    /// Makes a directory in a unit of work.
+    pub(crate) async fn create_in(&self, work: &mut UnitOfWork<'_>, new: &NewDirectory) -> Result<Directory> {
+        self.create_valid(work, new.validate()?, new).await
+    }
+
+    async fn create_valid(&self, work: &mut UnitOfWork<'_>, name: Name, new: &NewDirectory) -> Result<Directory> {
         let grantor = work.lock_rights().await?.standing();
         grantor.rights().require(&permission::DIRECTORIES_CREATE)?;
         if new.adopt {
-            require_to_adopt(&mut work, &grantor).await?;
+            require_to_adopt(work, &grantor).await?;
         }
         let others = work.reads().directories().await?;
         if others.len() >= Directory::MAX {
             return Err(Conflict::TooManyDirectories.into());
         }
-        check_account(&mut work, new.service_account).await?;
+        check_account(work, new.service_account).await?;
         if others.iter().any(|other| other.service_account_id == new.service_account) {
             return Err(Conflict::DirectoryAccountTaken.into());
         }
-        check_provider(&mut work, new.identity_provider).await?;
+        check_provider(work, new.identity_provider).await?;
         let now = work.now();
         let directory = Directory {
-            id: iam.next_id(),
-            tenant_id: caller.tenant(),
+            id: self.0.next_id(),
+            tenant_id: work.caller().tenant(),
             name,
             service_account_id: new.service_account,
             identity_provider_id: new.identity_provider,
@@ -119,8 +134,6 @@ impl Directories<'_> {
             version: Version::FIRST,
         };
         work.apply(DirectoryChange::Create(directory.clone())).await?;
-        once.keep(&mut work, &directory).await?;
-        work.commit().await?;
         Ok(directory)
     }
 
@@ -175,23 +188,44 @@ impl Directories<'_> {
         self.0.standing(caller).rights().require(&permission::DIRECTORIES_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
+        let directory = self.update_valid(&mut work, id, patch, precondition).await?;
+        work.commit().await?;
+        Ok(directory)
+    }
+
+    /// Changes a directory in a unit of work.
+    pub(crate) async fn update_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: DirectoryId,
+        patch: &DirectoryPatch,
+    ) -> Result<Directory> {
+        self.update_valid(work, id, patch.validate()?, &Precondition::Exists).await
+    }
+
+    async fn update_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: DirectoryId,
+        patch: ValidPatch,
+        precondition: &Precondition,
+    ) -> Result<Directory> {
         let grantor = work.lock_rights().await?.standing();
         grantor.rights().require(&permission::DIRECTORIES_UPDATE)?;
-        let before = find(&mut work, id).await?;
+        let before = find(work, id).await?;
         require_version(precondition, before.version)?;
         let after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
         }
         if after.adopt && !before.adopt {
-            require_to_adopt(&mut work, &grantor).await?;
+            require_to_adopt(work, &grantor).await?;
         }
         if after.identity_provider_id != before.identity_provider_id {
-            check_provider(&mut work, after.identity_provider_id).await?;
+            check_provider(work, after.identity_provider_id).await?;
         }
         let before = Box::new(before);
         work.apply(DirectoryChange::Update { before, after: after.clone() }).await?;
-        work.commit().await?;
         Ok(after)
     }
 
@@ -221,26 +255,42 @@ impl Directories<'_> {
         users: DeletedUsers,
         precondition: &Precondition,
     ) -> Result<()> {
-        let needed = match users {
-            DeletedUsers::Keep => vec![permission::DIRECTORIES_DELETE],
-            DeletedUsers::Suspend => vec![permission::DIRECTORIES_DELETE, permission::USERS_UPDATE],
-        };
+        let needed = needed_to_delete(users);
         needed.iter().try_for_each(|needed| self.0.standing(caller).rights().require(needed))?;
         let mut work = self.0.begin(caller).await?;
+        self.delete_in(&mut work, id, users, precondition).await?;
+        work.commit().await
+    }
+
+    /// Removes a directory in a unit of work.
+    pub(crate) async fn delete_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: DirectoryId,
+        users: DeletedUsers,
+        precondition: &Precondition,
+    ) -> Result<()> {
         let grantor = work.lock_rights().await?.standing();
-        needed.iter().try_for_each(|needed| grantor.rights().require(needed))?;
-        let directory = find(&mut work, id).await?;
+        needed_to_delete(users).iter().try_for_each(|needed| grantor.rights().require(needed))?;
+        let directory = find(work, id).await?;
         require_version(precondition, directory.version)?;
-        let given = of_groups::given_by(&mut work, id).await?;
+        let given = of_groups::given_by(work, id).await?;
         if users == DeletedUsers::Suspend {
-            for user in active_users(&mut work, id).await? {
-                suspend(&mut work, &grantor, user).await?;
+            for user in active_users(work, id).await? {
+                suspend(work, &grantor, user).await?;
             }
         }
         // After the suspensions, which need what the users may do by their groups, too.
-        of_groups::end_all(&mut work, given).await?;
-        work.apply(DirectoryChange::Delete(directory)).await?;
-        work.commit().await
+        of_groups::end_all(work, given).await?;
+        work.apply(DirectoryChange::Delete(directory)).await
+    }
+}
+
+/// What a caller needs that removes a directory.
+fn needed_to_delete(users: DeletedUsers) -> Vec<Permission> {
+    match users {
+        DeletedUsers::Keep => vec![permission::DIRECTORIES_DELETE],
+        DeletedUsers::Suspend => vec![permission::DIRECTORIES_DELETE, permission::USERS_UPDATE],
     }
 }
 

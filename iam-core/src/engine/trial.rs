@@ -8,7 +8,7 @@ use iam_model::role::Role;
 use iam_model::store::TransactionReads;
 use iam_model::store_error::{Constraint, StoreError};
 
-/// The changes that units of work would have written.
+/// The changes that units of work would have made.
 #[derive(Default)]
 pub(crate) struct TrialChanges(Mutex<Vec<Change>>);
 
@@ -18,8 +18,13 @@ impl TrialChanges {
         if let Some(constraint) = violated(change, reads).await? {
             return Err(StoreError::Conflict(constraint).into());
         }
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(change.clone());
+        self.keep(change);
         Ok(())
+    }
+
+    /// Takes a change that was written, in a unit of work that will be rolled back.
+    pub(super) fn keep(&self, change: &Change) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(change.clone());
     }
 
     /// Returns the changes so far, and forgets them.

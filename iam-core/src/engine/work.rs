@@ -57,6 +57,8 @@ pub struct UnitOfWork<'a> {
     may_give_protections: bool,
     /// Receives the changes instead of the store, if this is only a trial.
     trial: Option<&'a TrialChanges>,
+    /// Whether the store gets the changes of a trial too, until they are rolled back.
+    writes_on_trial: bool,
     /// Dropped after the transaction: they permit the use of the transaction's connection.
     permits: [Option<Permit<'a>>; 2],
 }
@@ -85,6 +87,7 @@ impl<'a> UnitOfWork<'a> {
             grantor: None,
             may_give_protections: false,
             trial: None,
+            writes_on_trial: false,
             permits: [None, None],
         })
     }
@@ -97,6 +100,12 @@ impl<'a> UnitOfWork<'a> {
     /// Writes nothing if there is a receiver of the changes.
     pub(crate) fn on_trial(self, trial: Option<&'a TrialChanges>) -> Self {
         Self { trial, ..self }
+    }
+
+    /// On trial, writes the changes too, and rolls them back at the end: for changes that are decided after others of
+    /// the same unit of work.
+    pub(crate) fn write_on_trial(&mut self) {
+        self.writes_on_trial = true;
     }
 
     /// Returns the time of everything that happens in this unit of work.
@@ -447,10 +456,13 @@ impl<'a> UnitOfWork<'a> {
     }
 
     async fn write(&mut self, change: &Change, batch: AuditBatch) -> Result<()> {
-        if let Some(trial) = self.trial {
+        if let Some(trial) = self.trial.filter(|_| !self.writes_on_trial) {
             return trial.take(change, self.transaction.as_mut()).await;
         }
         self.transaction.write(change, batch).await?;
+        if let Some(trial) = self.trial {
+            trial.keep(change);
+        }
         if matches!(change, Change::Tenant(TenantChange::Create(_))) {
             // The tenant is new, and no other unit of work finds it yet. No user holds rights in it, so there is
             // nothing with which the rights of its first user could be compared.

@@ -28,9 +28,9 @@ use iam_model::version::{Precondition, Version};
 use crate::assignment::{of_groups, revoke};
 use crate::caller::Caller;
 use crate::eligibility;
-use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
+use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
-use crate::organization::input::ValidPatch;
+use crate::organization::input::{ValidOrganization, ValidPatch};
 use crate::organization::rules::{
     Decided, TreeFacts, Update, about_parent, check_childless, check_new_depth, not_found, permitted, permitted_parent,
     require,
@@ -100,6 +100,29 @@ impl Organizations<'_> {
             return Ok(placed);
         }
         let grantor = work.lock_rights().await?;
+        let placed = self.create_valid(&mut work, &grantor, new).await?;
+        once.keep(&mut work, &placed).await?;
+        work.commit().await?;
+        Ok(placed)
+    }
+
+    /// Makes an organization in a unit of work that has read the rights of its caller.
+    pub(crate) async fn create_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: &NewOrganization,
+    ) -> Result<OrganizationWithDepth> {
+        self.create_valid(work, grantor, new.validate()?).await
+    }
+
+    async fn create_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: ValidOrganization,
+    ) -> Result<OrganizationWithDepth> {
+        let needed = &permission::ORGANIZATIONS_CREATE;
         let hierarchy = work.hierarchy_of(new.parent.as_slice()).await?;
         let depth = match new.parent {
             None => {
@@ -111,12 +134,12 @@ impl Organizations<'_> {
         check_new_depth(depth, 0, self.0.settings.max_organization_depth)?;
         let slug = match new.slug {
             Some(slug) => slug,
-            None => self.free_slug(&mut work, &new.name).await?,
+            None => self.free_slug(work, &new.name).await?,
         };
         let now = work.now();
         let organization = Organization {
             id: self.0.next_id(),
-            tenant_id: caller.tenant(),
+            tenant_id: work.caller().tenant(),
             name: new.name,
             slug,
             status: OrganizationStatus::Active,
@@ -125,12 +148,9 @@ impl Organizations<'_> {
             updated_at: now,
             version: Version::FIRST,
         };
-        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Organizations, 1).await?;
+        hold_quota(&self.0.settings.quota, work, QuotaKind::Organizations, 1).await?;
         work.apply(OrganizationChange::Create(organization.clone())).await?;
-        let placed = OrganizationWithDepth { organization, depth };
-        once.keep(&mut work, &placed).await?;
-        work.commit().await?;
-        Ok(placed)
+        Ok(OrganizationWithDepth { organization, depth })
     }
 
     /// Makes a slug from a name, with a suffix if the slug is taken.
@@ -299,19 +319,42 @@ impl Organizations<'_> {
         }
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
+        let organization = self.update_valid(&mut work, &grantor, id, patch, precondition).await?;
+        work.commit().await?;
+        Ok(organization)
+    }
+
+    /// Changes an organization in a unit of work that has read the rights of its caller.
+    pub(crate) async fn update_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: OrganizationId,
+        patch: &OrganizationPatch,
+    ) -> Result<OrganizationWithDepth> {
+        self.update_valid(work, grantor, id, patch.validate()?, &Precondition::Exists).await
+    }
+
+    async fn update_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: OrganizationId,
+        patch: ValidPatch,
+        precondition: &Precondition,
+    ) -> Result<OrganizationWithDepth> {
         work.invalidate(id);
-        let update = load_update(&mut work, id, patch).await?;
+        let update = load_update(work, id, patch).await?;
         let max_depth = self.0.settings.max_organization_depth;
         let Decided { organization, change } = update.decide(grantor.rights(), precondition, max_depth)?;
         let Some(change) = change else { return Ok(organization) };
         let is_inactive = organization.organization.status.is_inactive();
-        let at_home = if is_inactive { lock_at_home(&mut work, id).await? } else { Vec::new() };
+        let at_home = if is_inactive { lock_at_home(work, id).await? } else { Vec::new() };
         work.apply(change).await?;
         if is_inactive {
-            move_homes(&mut work, at_home, organization.organization.parent_id).await?;
-            revoke_in(&mut work, id).await?;
+            move_homes(work, at_home, organization.organization.parent_id).await?;
+            revoke_in(work, id).await?;
         }
-        work.commit().await?;
         Ok(organization)
     }
 
@@ -337,6 +380,19 @@ impl Organizations<'_> {
         self.check_revocations(caller, id).await?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
+        self.delete_in(&mut work, &grantor, id, precondition).await?;
+        work.commit().await
+    }
+
+    /// Deletes an organization in a unit of work that has read the rights of its caller. The caller of this function
+    /// limits how many role assignments that revokes.
+    pub(crate) async fn delete_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: OrganizationId,
+        precondition: &Precondition,
+    ) -> Result<()> {
         let hierarchy = work.hierarchy_of(&[id]).await?;
         let node = permitted(&hierarchy, grantor.rights(), &permission::ORGANIZATIONS_DELETE, id)?;
         work.invalidate(id);
@@ -346,13 +402,12 @@ impl Organizations<'_> {
             return Ok(());
         }
         check_childless(&work.reads().subtree(id).await?)?;
-        let at_home = lock_at_home(&mut work, id).await?;
+        let at_home = lock_at_home(work, id).await?;
         let after = Organization { status: OrganizationStatus::Inactive, ..before.clone() }.changed(work.now());
         let parent = after.parent_id;
         work.apply(OrganizationChange::Delete { before, after }).await?;
-        move_homes(&mut work, at_home, parent).await?;
-        revoke_in(&mut work, id).await?;
-        work.commit().await
+        move_homes(work, at_home, parent).await?;
+        revoke_in(work, id).await
     }
 }
 

@@ -10,7 +10,7 @@ use iam_model::tenant::QuotaKind;
 use iam_model::validate::{Description, Fields};
 
 use crate::caller::Caller;
-use crate::engine::{Engine, hold_quota};
+use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota};
 use crate::idempotency::Idempotency;
 
 /// Registers, reads and removes permissions; see [`Iam::permissions`](crate::iam::Iam::permissions).
@@ -80,22 +80,44 @@ impl Permissions<'_> {
         idempotency: Option<&Idempotency>,
     ) -> Result<RegisteredPermission> {
         self.0.rights(caller).require(&permission::PERMISSIONS_CREATE)?;
-        let (name, description) = new.validate()?;
+        let new = new.validate()?;
         let once = self.0.once(caller, idempotency, &ResourceType::PERMISSION);
         let mut work = self.0.begin(caller).await?;
         if let Some(permission) = once.find(&mut work).await? {
             return Ok(permission);
         }
         let grantor = work.lock_rights().await?;
+        let permission = self.create_valid(&mut work, &grantor, new).await?;
+        once.keep(&mut work, &permission).await?;
+        work.commit().await?;
+        Ok(permission)
+    }
+
+    /// Registers a permission in a unit of work that has read the rights of its caller.
+    pub(crate) async fn create_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: NewPermission,
+    ) -> Result<RegisteredPermission> {
+        self.create_valid(work, grantor, new.validate()?).await
+    }
+
+    async fn create_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        (name, description): (Permission, Description),
+    ) -> Result<RegisteredPermission> {
         grantor.rights().require(&permission::PERMISSIONS_CREATE)?;
-        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Permissions, 1).await?;
+        hold_quota(&self.0.settings.quota, work, QuotaKind::Permissions, 1).await?;
         let now = work.now();
         let wildcard_roles = work.reads().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
         let held_until =
             if wildcard_roles.is_empty() { Until::Forever } else { work.given_until(&wildcard_roles).await? };
         let permission = RegisteredPermission {
             id: self.0.next_id(),
-            tenant_id: caller.tenant(),
+            tenant_id: work.caller().tenant(),
             name,
             description,
             system: false,
@@ -103,8 +125,6 @@ impl Permissions<'_> {
         };
         let wildcard_roles = Some(wildcard_roles);
         work.apply(PermissionChange::Create { permission: permission.clone(), wildcard_roles, held_until }).await?;
-        once.keep(&mut work, &permission).await?;
-        work.commit().await?;
         Ok(permission)
     }
 
@@ -127,6 +147,17 @@ impl Permissions<'_> {
         self.0.rights(caller).require(&permission::PERMISSIONS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
+        self.delete_in(&mut work, &grantor, id).await?;
+        work.commit().await
+    }
+
+    /// Removes a permission in a unit of work that has read the rights of its caller.
+    pub(crate) async fn delete_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: PermissionId,
+    ) -> Result<()> {
         grantor.rights().require(&permission::PERMISSIONS_DELETE)?;
         let found = work.reads().permission(id).await?;
         let found = found.ok_or(Error::NotFound(ResourceType::PERMISSION))?;
@@ -136,7 +167,6 @@ impl Permissions<'_> {
         if !work.reads().roles_with(&PermissionPattern::from(&found.name)).await?.is_empty() {
             return Err(Conflict::PermissionInUse.into());
         }
-        work.apply(PermissionChange::Delete(found)).await?;
-        work.commit().await
+        work.apply(PermissionChange::Delete(found)).await
     }
 }

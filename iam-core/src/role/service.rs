@@ -14,9 +14,9 @@ use iam_model::version::Precondition;
 use crate::assignment::revoke;
 use crate::caller::Caller;
 use crate::eligibility;
-use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
+use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
-use crate::role::input::check_number;
+use crate::role::input::{ValidPatch, ValidRole, check_number};
 use crate::role::{NewRole, RolePatch};
 
 /// Creates, reads, changes and deletes roles; see [`Iam::roles`](crate::iam::Iam::roles).
@@ -70,15 +70,30 @@ impl Roles<'_> {
             return Ok(role);
         }
         let grantor = work.lock_rights().await?;
+        let role = self.create_valid(&mut work, &grantor, new).await?;
+        once.keep(&mut work, &role).await?;
+        work.commit().await?;
+        Ok(role)
+    }
+
+    /// Creates a role in a unit of work that has read the rights of its caller.
+    pub(crate) async fn create_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: NewRole,
+    ) -> Result<Role> {
+        self.create_valid(work, grantor, new.validate()?).await
+    }
+
+    async fn create_valid(&self, work: &mut UnitOfWork<'_>, grantor: &LockedRights, new: ValidRole) -> Result<Role> {
         grantor.rights().require(&permission::ROLES_CREATE)?;
         new.permissions.check_registered(&work.reads().permission_names().await?)?;
         let now = work.now();
-        let role = new.role(self.0.next_id(), caller.tenant(), now);
+        let role = new.role(self.0.next_id(), work.caller().tenant(), now);
         let created = work.check_granted_rights(RoleChange::Create(role.clone())).await?;
-        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Roles, 1).await?;
+        hold_quota(&self.0.settings.quota, work, QuotaKind::Roles, 1).await?;
         work.apply(created).await?;
-        once.keep(&mut work, &role).await?;
-        work.commit().await?;
         Ok(role)
     }
 
@@ -145,8 +160,32 @@ impl Roles<'_> {
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
+        let role = self.update_valid(&mut work, &grantor, id, patch, precondition).await?;
+        work.commit().await?;
+        Ok(role)
+    }
+
+    /// Changes a role in a unit of work that has read the rights of its caller.
+    pub(crate) async fn update_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: RoleId,
+        patch: &RolePatch,
+    ) -> Result<Role> {
+        self.update_valid(work, grantor, id, patch.validate()?, &Precondition::Exists).await
+    }
+
+    async fn update_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: RoleId,
+        patch: ValidPatch,
+        precondition: &Precondition,
+    ) -> Result<Role> {
         grantor.rights().require(&permission::ROLES_UPDATE)?;
-        let before = role(&mut work, id).await?;
+        let before = role(work, id).await?;
         require_version(precondition, before.version)?;
         if let Some(permissions) = &patch.permissions {
             permissions.check_length(&before)?;
@@ -181,7 +220,6 @@ impl Roles<'_> {
         let added = after.permissions.beyond(&before.permissions);
         let held_until = if added.is_empty() { Until::Forever } else { work.given_until(&[id]).await? };
         work.apply(RoleChange::Update { before, after: after.clone(), held_until }).await?;
-        work.commit().await?;
         Ok(after)
     }
 
@@ -206,8 +244,20 @@ impl Roles<'_> {
         self.0.rights(caller).require(&permission::ROLES_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
+        self.delete_in(&mut work, &grantor, id, precondition).await?;
+        work.commit().await
+    }
+
+    /// Deletes a role in a unit of work that has read the rights of its caller.
+    pub(crate) async fn delete_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: RoleId,
+        precondition: &Precondition,
+    ) -> Result<()> {
         grantor.rights().require(&permission::ROLES_DELETE)?;
-        let role = role(&mut work, id).await?;
+        let role = role(work, id).await?;
         require_version(precondition, role.version)?;
         if role.system {
             return Err(Conflict::SystemRole.into());
@@ -222,11 +272,10 @@ impl Roles<'_> {
         if eligibilities.iter().any(|eligibility| eligibility.is_live(now)) {
             return Err(Conflict::RoleOfEligibility.into());
         }
-        eligibility::remove(&mut work, &eligibilities, Some(RevokeReason::Expired)).await?;
+        eligibility::remove(work, &eligibilities, Some(RevokeReason::Expired)).await?;
         let expired = work.reads().grants(GrantQuery::OfRole(id)).await?;
-        revoke(&mut work, expired, RevokeReason::Expired).await?;
-        work.apply(RoleChange::Delete(role)).await?;
-        work.commit().await
+        revoke(work, expired, RevokeReason::Expired).await?;
+        work.apply(RoleChange::Delete(role)).await
     }
 }
 

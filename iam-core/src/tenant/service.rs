@@ -12,9 +12,9 @@ use iam_model::tenant::{EmailLogin, Tenant, TenantStatus};
 use iam_model::version::Precondition;
 
 use crate::caller::Caller;
-use crate::engine::{Engine, require_version};
+use crate::engine::{Engine, LockedRights, UnitOfWork, require_version};
 use crate::session::end_all_sessions;
-use crate::tenant::input::TenantPatch;
+use crate::tenant::input::{TenantPatch, ValidPatch};
 
 /// Creates and finds tenants, reads and changes the caller's own tenant; see
 /// [`Iam::tenants`](crate::iam::Iam::tenants).
@@ -93,6 +93,28 @@ impl Tenants<'_> {
         self.0.rights(caller).require(&permission::TENANTS_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
+        let tenant = self.update_valid(&mut work, patch, precondition).await?;
+        work.commit().await?;
+        Ok(tenant)
+    }
+
+    /// Changes the tenant in a unit of work that has read the rights of its caller.
+    pub(crate) async fn update_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        patch: &TenantPatch,
+    ) -> Result<Tenant> {
+        grantor.rights().require(&permission::TENANTS_UPDATE)?;
+        self.update_valid(work, patch.validate()?, &Precondition::Exists).await
+    }
+
+    async fn update_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        patch: ValidPatch,
+        precondition: &Precondition,
+    ) -> Result<Tenant> {
         let before = work.reads().lock_tenant().await?.ok_or_else(not_found)?;
         require_version(precondition, before.version)?;
         let mut after = patch.apply(&before, work.now());
@@ -112,7 +134,6 @@ impl Tenants<'_> {
                 // After the links: a login that has used one of them, and waits for its second factor, is committed.
                 work.apply(ChallengeChange::EndAllFor(ChallengePurpose::EmailLogin)).await?;
             }
-            work.commit().await?;
         }
         Ok(after)
     }

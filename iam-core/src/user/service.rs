@@ -13,9 +13,10 @@ use iam_model::mail::MailKind;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::search::SearchWord;
+use iam_model::store_error::StoreError;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserFilter, UserSort, UserStatus};
-use iam_model::validate::{Email, ExternalId, Fields};
+use iam_model::validate::{Email, ExternalId, Fields, PersonName};
 use iam_model::version::Precondition;
 
 use crate::access::{Subject, require_for_user};
@@ -23,12 +24,12 @@ use crate::access_request::end_of_user;
 use crate::assignment::{keep_an_administrator, of_groups, revoke};
 use crate::caller::Caller;
 use crate::eligibility::{removed_of, with_sleeping};
-use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
+use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
 use crate::link::{LinkFor, end_links};
 use crate::session::end_sessions_of;
-use crate::user::input::service_account;
+use crate::user::input::{ValidPatch, service_account};
 use crate::user::rules::{StatusMove, check_home};
 use crate::user::{NewServiceAccount, NewUser, UserPatch};
 
@@ -166,13 +167,35 @@ impl Users<'_> {
         if let Some(user) = once.find(&mut work).await? {
             return Ok(user);
         }
-        check_home_under_lock(&mut work, home).await?;
-        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
-        let user = service_account(self.0.next_id(), caller.tenant(), name, work.now())?;
-        let user = User { home_organization_id: home, ..user };
-        work.apply(UserChange::Create { user: user.clone(), password: None, invitation: None }).await?;
+        let user = self.add_service_account(&mut work, name, home).await?;
         once.keep(&mut work, &user).await?;
         work.commit().await?;
+        Ok(user)
+    }
+
+    /// Creates a service account in a unit of work that has read the rights of its caller.
+    pub(crate) async fn create_service_account_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: &NewServiceAccount,
+        home: Option<OrganizationId>,
+    ) -> Result<User> {
+        grantor.rights().require(&permission::USERS_CREATE)?;
+        self.add_service_account(work, new.validate()?, home).await
+    }
+
+    async fn add_service_account(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        name: PersonName,
+        home: Option<OrganizationId>,
+    ) -> Result<User> {
+        check_home_under_lock(work, home).await?;
+        hold_quota(&self.0.settings.quota, work, QuotaKind::Users, 1).await?;
+        let user = service_account(self.0.next_id(), work.caller().tenant(), name, work.now())?;
+        let user = User { home_organization_id: home, ..user };
+        work.apply(UserChange::Create { user: user.clone(), password: None, invitation: None }).await?;
         Ok(user)
     }
 
@@ -303,13 +326,49 @@ impl Users<'_> {
             None => false,
         };
         let mut work = self.0.begin(caller).await?;
+        let update = CheckedPatch { patch, precondition, freshness, is_email_of_another };
+        match self.update_valid(&mut work, id, update).await {
+            Ok(user) => {
+                work.commit().await?;
+                Ok(user)
+            }
+            Err(RefusedUpdate { error, after: None }) => Err(error),
+            Err(RefusedUpdate { error, after: Some(after) }) => {
+                // A unit of work must not wait for a second connection while it holds one.
+                drop(work);
+                Err(self.0.about_taken_email(caller, &after, error).await)
+            }
+        }
+    }
+
+    /// Changes the home or the status of a service account in a unit of work.
+    pub(crate) async fn update_service_account_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: UserId,
+        (home, status): (Option<Option<OrganizationId>>, Option<UserStatus>),
+    ) -> Result<User> {
+        let patch = UserPatch { home, status, ..UserPatch::default() }.validate()?;
+        // They matter for an e-mail and an external identifier only.
+        let (freshness, is_email_of_another) = (Ok(()), false);
+        let update = CheckedPatch { patch, precondition: &Precondition::Exists, freshness, is_email_of_another };
+        self.update_valid(work, id, update).await.map_err(|refused| refused.error)
+    }
+
+    async fn update_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: UserId,
+        CheckedPatch { patch, precondition, freshness, is_email_of_another }: CheckedPatch<'_>,
+    ) -> Result<User, RefusedUpdate> {
+        let caller = work.caller();
         let subject = match patch.takes_over() {
             // Another address or identifier takes the account over, and another home lets other users do so.
-            true => Subject::lock_by_standing_in_any_status(&mut work, id, &permission::USERS_UPDATE).await?,
+            true => Subject::lock_by_standing_in_any_status(work, id, &permission::USERS_UPDATE).await?,
             false => {
                 // Another status may raise the rights of the user.
                 let needs_locked_rights = patch.status.is_some();
-                Subject::lock_in_any_status(&mut work, id, &permission::USERS_UPDATE, needs_locked_rights).await?
+                Subject::lock_in_any_status(work, id, &permission::USERS_UPDATE, needs_locked_rights).await?
             }
         };
         let before = subject.user.clone();
@@ -320,15 +379,16 @@ impl Users<'_> {
             return Ok(before);
         }
         if (before.status, after.status) == (UserStatus::Inactive, UserStatus::Inactive) {
-            return Err(Conflict::UserInactive.into());
+            return Err(Error::from(Conflict::UserInactive).into());
         }
         let (has_new_email, has_other_id) = (after.email != before.email, after.external_id != before.external_id);
         if has_new_email || has_other_id {
-            caller.refuse_impersonator()?;
+            caller.refuse_impersonator().map_err(Error::from)?;
             // A thief of a session does not know the password, and could have a new one sent to its own address, or name
             // its own account in another system.
             if self.0.mail.is_some() && caller.user() == Some(id) {
-                return Err(if has_new_email { Forbidden::OwnEmail } else { Forbidden::OwnExternalId }.into());
+                let forbidden = if has_new_email { Forbidden::OwnEmail } else { Forbidden::OwnExternalId };
+                return Err(Error::from(forbidden).into());
             }
             freshness?;
         }
@@ -339,16 +399,16 @@ impl Users<'_> {
         let entry = if has_other_id || is_restored { work.reads().directory_user(id).await? } else { None };
         if has_other_id && entry.is_some() {
             // A provider that the directory names logs the user in by it.
-            return Err(Conflict::OfDirectory.into());
+            return Err(Error::from(Conflict::OfDirectory).into());
         }
         if has_other_id && is_email_of_another {
-            return Err(Conflict::ExternalIdIsEmail.into());
+            return Err(Error::from(Conflict::ExternalIdIsEmail).into());
         }
         let status_move = StatusMove::between(before.status, after.status);
         if let Some(grantor) = &subject.grantor {
             if after.home_organization_id != before.home_organization_id {
                 grantor.rights().require(&permission::USERS_UPDATE)?;
-                check_home_under_lock(&mut work, after.home_organization_id).await?;
+                check_home_under_lock(work, after.home_organization_id).await?;
             }
             match &status_move.permission {
                 None => {}
@@ -359,15 +419,13 @@ impl Users<'_> {
         }
         let Subject { grants, grantor, .. } = subject;
         let read = match grantor {
-            Some(_) => Some(with_sleeping(&mut work, id, &grants).await?),
+            Some(_) => Some(with_sleeping(work, id, &grants).await?),
             None => None,
         };
         let former = has_new_email.then(|| before.clone());
         let change = UserChange::Update { before, after: after.clone(), grants: read };
-        if let Err(error) = apply_with_consequences(&mut work, change, id, &status_move, grants).await {
-            // A unit of work must not wait for a second connection while it holds one.
-            drop(work);
-            return Err(self.0.about_taken_email(caller, &after, error).await);
+        if let Err(error) = apply_with_consequences(work, change, id, &status_move, grants).await {
+            return Err(RefusedUpdate { error, after: Some(Box::new(after)) });
         }
         if let Some(before) = entry.filter(|entry| is_restored && entry.deleted_at.is_some()) {
             // Otherwise it could neither see the user nor make it again.
@@ -376,13 +434,12 @@ impl Users<'_> {
         }
         if let Some(former) = former {
             // They were sent to the former address, or contain its former spelling.
-            end_links(&mut work, id).await?;
+            end_links(work, id).await?;
             work.apply(ChallengeChange::EndAll(id)).await?;
             if !former.email.is_same_mailbox(&after.email) {
-                self.0.queue_notice(&mut work, MailKind::EmailChanged, &former).await?;
+                self.0.queue_notice(work, MailKind::EmailChanged, &former).await?;
             }
         }
-        work.commit().await?;
         Ok(after)
     }
 
@@ -470,16 +527,55 @@ impl Users<'_> {
     pub async fn delete_if(&self, caller: &Caller, id: UserId, precondition: &Precondition) -> Result<()> {
         self.0.rights(caller).require_anywhere(&permission::USERS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
+        self.delete_in(&mut work, id, precondition).await?;
+        work.commit().await
+    }
+
+    /// Soft-deletes a user in a unit of work.
+    pub(crate) async fn delete_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: UserId,
+        precondition: &Precondition,
+    ) -> Result<()> {
         let Subject { user: before, grants, .. } =
-            Subject::lock_in_any_status(&mut work, id, &permission::USERS_DELETE, true).await?;
+            Subject::lock_in_any_status(work, id, &permission::USERS_DELETE, true).await?;
         require_version(precondition, before.version)?;
         if before.status == UserStatus::Inactive {
             return Ok(());
         }
         let status_move = StatusMove::between(before.status, UserStatus::Inactive);
         let after = User { status: UserStatus::Inactive, ..before.clone() }.changed(work.now());
-        apply_with_consequences(&mut work, UserChange::Delete { before, after }, id, &status_move, grants).await?;
-        work.commit().await
+        apply_with_consequences(work, UserChange::Delete { before, after }, id, &status_move, grants).await
+    }
+}
+
+/// A valid patch of a user, with what was checked before the unit of work.
+struct CheckedPatch<'a> {
+    patch: ValidPatch,
+    precondition: &'a Precondition,
+    /// Whether the caller has authenticated recently.
+    freshness: Result<()>,
+    /// Whether the external identifier is the e-mail of another user.
+    is_email_of_another: bool,
+}
+
+/// Why a change of a user is refused.
+struct RefusedUpdate {
+    error: Error,
+    /// The user as it would be, if the store has refused to write it.
+    after: Option<Box<User>>,
+}
+
+impl From<Error> for RefusedUpdate {
+    fn from(error: Error) -> Self {
+        Self { error, after: None }
+    }
+}
+
+impl From<StoreError> for RefusedUpdate {
+    fn from(error: StoreError) -> Self {
+        Error::from(error).into()
     }
 }
 

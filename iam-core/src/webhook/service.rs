@@ -14,7 +14,11 @@ use serde_json::Map;
 use crate::caller::Caller;
 use crate::engine::{Engine, LockedRights, UnitOfWork, require_version};
 use crate::idempotency::Idempotency;
+use crate::webhook::input::{ValidPatch, ValidWebhook};
 use crate::webhook::{NewWebhook, WebhookAnswer, WebhookPatch};
+
+/// What a caller that makes a webhook needs.
+const TO_CREATE: [&Permission; 2] = [&permission::WEBHOOKS_CREATE, &permission::AUDIT_LOGS_READ];
 
 /// Makes, reads, changes, tests and removes webhooks; see [`Iam::webhooks`](crate::iam::Iam::webhooks).
 ///
@@ -102,9 +106,8 @@ impl Webhooks<'_> {
         new: NewWebhook,
         idempotency: Option<&Idempotency>,
     ) -> Result<(Webhook, Option<WebhookSecret>)> {
-        const NEEDED: [&Permission; 2] = [&permission::WEBHOOKS_CREATE, &permission::AUDIT_LOGS_READ];
         let iam = self.0;
-        for permission in NEEDED {
+        for permission in TO_CREATE {
             iam.standing(caller).rights().require(permission)?;
         }
         let new = new.validate(iam.require_webhooks()?.address_policy())?;
@@ -114,20 +117,32 @@ impl Webhooks<'_> {
         if let Some(webhook) = once.find(&mut work).await? {
             return Ok((webhook, None));
         }
+        let webhook = self.create_valid(&mut work, new, after).await?;
+        once.keep(&mut work, &webhook).await?;
+        work.commit().await?;
+        let secret = iam.keys.webhooks.secret(&webhook);
+        Ok((webhook, Some(secret)))
+    }
+
+    /// Makes a webhook in a unit of work. It sends the events from after this number on. Its secret is not shown.
+    pub(crate) async fn create_in(&self, work: &mut UnitOfWork<'_>, new: NewWebhook, after: u64) -> Result<Webhook> {
+        let new = new.validate(self.0.require_webhooks()?.address_policy())?;
+        self.create_valid(work, new, after).await
+    }
+
+    async fn create_valid(&self, work: &mut UnitOfWork<'_>, new: ValidWebhook, after: u64) -> Result<Webhook> {
         let grantor = work.lock_rights().await?.standing();
-        for permission in NEEDED {
+        for permission in TO_CREATE {
             grantor.rights().require(permission)?;
         }
         if work.reads().count_webhooks().await? >= Webhook::MAX as u64 {
             return Err(Conflict::TooManyWebhooks.into());
         }
+        let caller = work.caller();
         let made = (work.now(), caller.user());
-        let webhook = new.webhook(iam.next_id(), caller.tenant(), iam.random.bytes(), made);
+        let webhook = new.webhook(self.0.next_id(), caller.tenant(), self.0.random.bytes(), made);
         work.apply(WebhookChange::Create { webhook: webhook.clone(), after }).await?;
-        once.keep(&mut work, &webhook).await?;
-        work.commit().await?;
-        let secret = iam.keys.webhooks.secret(&webhook);
-        Ok((webhook, Some(secret)))
+        Ok(webhook)
     }
 
     /// Returns the webhooks of the tenant, newest first. Needs `webhooks:read`.
@@ -175,13 +190,39 @@ impl Webhooks<'_> {
         precondition: &Precondition,
     ) -> Result<Webhook> {
         self.0.standing(caller).rights().require(&permission::WEBHOOKS_UPDATE)?;
+        let patch = self.validated(patch)?;
+        let mut work = self.0.begin(caller).await?;
+        let webhook = self.update_valid(&mut work, id, patch, precondition).await?;
+        work.commit().await?;
+        Ok(webhook)
+    }
+
+    /// Changes a webhook in a unit of work.
+    pub(crate) async fn update_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: WebhookId,
+        patch: WebhookPatch,
+    ) -> Result<Webhook> {
+        self.update_valid(work, id, self.validated(patch)?, &Precondition::Exists).await
+    }
+
+    fn validated(&self, patch: WebhookPatch) -> Result<ValidPatch> {
         let policy = match patch.url {
             Some(_) => self.0.require_webhooks()?.address_policy(),
             None => AddressPolicy::Public,
         };
-        let patch = patch.validate(policy)?;
-        let mut work = self.0.begin(caller).await?;
-        let (grantor, before) = self.lock(&mut work, id, &permission::WEBHOOKS_UPDATE).await?;
+        patch.validate(policy)
+    }
+
+    async fn update_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: WebhookId,
+        patch: ValidPatch,
+        precondition: &Precondition,
+    ) -> Result<Webhook> {
+        let (grantor, before) = self.lock(work, id, &permission::WEBHOOKS_UPDATE).await?;
         require_version(precondition, before.version)?;
         let after = patch.apply(&before);
         if after == before {
@@ -193,7 +234,6 @@ impl Webhooks<'_> {
         }
         let before = Box::new(before);
         work.apply(WebhookChange::Update { before, after: after.clone(), reason: None }).await?;
-        work.commit().await?;
         Ok(after)
     }
 
@@ -215,10 +255,20 @@ impl Webhooks<'_> {
     pub async fn delete_if(&self, caller: &Caller, id: WebhookId, precondition: &Precondition) -> Result<()> {
         self.0.standing(caller).rights().require(&permission::WEBHOOKS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let (_, webhook) = self.lock(&mut work, id, &permission::WEBHOOKS_DELETE).await?;
-        require_version(precondition, webhook.version)?;
-        work.apply(WebhookChange::Delete(webhook)).await?;
+        self.delete_in(&mut work, id, precondition).await?;
         work.commit().await
+    }
+
+    /// Removes a webhook in a unit of work.
+    pub(crate) async fn delete_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        id: WebhookId,
+        precondition: &Precondition,
+    ) -> Result<()> {
+        let (_, webhook) = self.lock(work, id, &permission::WEBHOOKS_DELETE).await?;
+        require_version(precondition, webhook.version)?;
+        work.apply(WebhookChange::Delete(webhook)).await
     }
 
     /// Gives a webhook a new secret, and returns it. For one day, requests are signed with the former secret too, but

@@ -19,6 +19,7 @@ mod group;
 mod import;
 mod introspection;
 mod login;
+mod manifest;
 mod observe;
 mod preview;
 mod proof;

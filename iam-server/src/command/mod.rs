@@ -8,6 +8,7 @@ mod domain;
 mod import;
 mod keys;
 mod mail;
+mod manifest;
 mod output;
 mod person;
 mod session;
@@ -23,6 +24,7 @@ use crate::command::audit::Audit;
 use crate::command::domain::Domain;
 use crate::command::keys::Keys;
 use crate::command::mail::Mail;
+use crate::command::manifest::{Apply, Export};
 use crate::command::output::print;
 use crate::command::session::Session;
 use crate::command::tenant::Tenant;
@@ -73,6 +75,10 @@ enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Make a tenant what a manifest says: its roles, permissions, organizations, service accounts and settings
+    Apply(Apply),
+    /// Print the manifest of a tenant
+    Export(Export),
     /// Manage tenants
     Tenant {
         #[command(subcommand)]
@@ -125,6 +131,8 @@ impl CommandLine {
             Command::Openapi => openapi(&settings),
             Command::Config => config::config(&self.arguments),
             Command::Completions { shell } => completions(shell),
+            Command::Apply(apply) => manifest::apply(apply, &settings).await,
+            Command::Export(export) => manifest::export(export, &settings).await,
             Command::Tenant { action } => tenant::tenant(action, &settings).await,
             Command::Domain { action } => domain::domain(action, &settings).await,
             Command::User { action } => user::user(action, &settings).await,

@@ -28,6 +28,7 @@ mod http;
 mod load;
 mod log;
 mod mail;
+mod manifest;
 mod passkey;
 mod preview;
 mod process;

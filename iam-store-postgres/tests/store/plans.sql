@@ -67,6 +67,8 @@ INSERT INTO iam.roles
 SELECT pg_temp.id(1, n % 21), pg_temp.id(6, n), 'ROLE_' || n, '', 'ANY', false, now(), now()
 FROM generate_series(0, 2099) n;
 
+INSERT INTO iam.manifest_items SELECT tenant_id, id FROM iam.permissions UNION ALL SELECT tenant_id, id FROM iam.roles;
+
 INSERT INTO iam.role_permissions
 SELECT r.tenant_id, r.id, 'orders:act-' || n
 FROM iam.roles r

@@ -52,9 +52,12 @@ impl Change {
             Self::AccessRequest(change) => of_access_request(change),
             // It is stored with another change, or with none.
             Self::Idempotency(_) => Rule::Always,
-            Self::Tenant(_) | Self::Permission(_) | Self::Role(_) | Self::Organization(_) | Self::Mail(_) => {
-                Rule::UnlessReadOnly
-            }
+            Self::Tenant(_)
+            | Self::Permission(_)
+            | Self::Role(_)
+            | Self::Organization(_)
+            | Self::Mail(_)
+            | Self::Manifest(_) => Rule::UnlessReadOnly,
             Self::Credential(_)
             | Self::Assignment(_)
             | Self::Invitation(_)

@@ -21,6 +21,7 @@ mod impersonation;
 mod invitation;
 mod link;
 mod mail;
+mod manifest;
 mod organization;
 mod permission;
 mod role;
@@ -52,6 +53,7 @@ pub use identity_provider::IdentityProviderChange;
 pub use invitation::InvitationChange;
 pub use link::LinkChange;
 pub use mail::MailChange;
+pub use manifest::ManifestChange;
 pub use organization::{ActivatedRoles, OrganizationChange};
 pub use permission::PermissionChange;
 pub use role::RoleChange;
@@ -161,6 +163,8 @@ changes! {
     Eligibility(EligibilityChange),
     /// A change of access requests.
     AccessRequest(AccessRequestChange),
+    /// A change of the record of what manifests have made.
+    Manifest(ManifestChange),
 }
 
 impl Change {
@@ -201,7 +205,8 @@ impl Change {
             | Self::DirectoryUser(_)
             | Self::DirectoryGroup(_)
             | Self::Eligibility(_)
-            | Self::AccessRequest(_) => Vec::new(),
+            | Self::AccessRequest(_)
+            | Self::Manifest(_) => Vec::new(),
         }
     }
 
@@ -236,6 +241,7 @@ impl Change {
             Self::DirectoryGroup(change) => change.granted_rights(),
             Self::Eligibility(change) => change.granted_rights(),
             Self::AccessRequest(change) => change.granted_rights(),
+            Self::Manifest(change) => change.granted_rights(),
         }
     }
 
@@ -269,7 +275,8 @@ impl Change {
             | Self::AccessReview(_)
             | Self::Domain(_)
             | Self::DirectoryUser(_)
-            | Self::AccessRequest(_) => false,
+            | Self::AccessRequest(_)
+            | Self::Manifest(_) => false,
         };
         gives_rights && self.granted_rights(author, now).iter().any(|granted| granted.change_protections(now))
     }

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::successors;
 
 use crate::id::OrganizationId;
@@ -66,6 +66,16 @@ impl Ancestry {
     pub fn with_changed(&self, changed: &Organization) -> Self {
         let entries = self.links.iter().map(|link| entry(&self.links, link));
         entries.map(|entry| if entry.id == changed.id { changed.into() } else { entry }).collect()
+    }
+
+    /// The same organizations after changes of several of them. Those that are not known yet are added.
+    #[must_use]
+    pub fn with_all_changed<'a>(&self, changed: impl IntoIterator<Item = &'a Organization>) -> Self {
+        let mut changed: BTreeMap<OrganizationId, Entry> =
+            changed.into_iter().map(|organization| (organization.id, organization.into())).collect();
+        let entries = self.links.iter().map(|link| entry(&self.links, link));
+        let known: Vec<Entry> = entries.map(|entry| changed.remove(&entry.id).unwrap_or(entry)).collect();
+        known.into_iter().chain(changed.into_values()).collect()
     }
 
     /// The approximate size in bytes.

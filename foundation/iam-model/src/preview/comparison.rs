@@ -296,14 +296,11 @@ impl Comparison {
         }
     }
 
-    /// Sets the organizations for the next users: those of all their assignments, and the changed one, each with all
-    /// its ancestors before and after the changes.
+    /// Sets the organizations for the next users: those of all their assignments, and the changed ones, each with all
+    /// its ancestors before and after the changes, and the ancestors of the new ones.
     pub fn set_tree(&mut self, tree: &[Organization]) {
         self.before = tree.iter().collect();
-        self.after = match self.effects.organization() {
-            Some((_, changed)) => self.before.with_changed(changed),
-            None => self.before.clone(),
-        };
+        self.after = self.effects.tree_after(&self.before);
     }
 
     /// Adds the gains and losses of a user: a row for each permission and each topmost place in which it changes. A
@@ -312,7 +309,7 @@ impl Comparison {
         let holdings = Holdings::new(self.held(subject));
         let moved = self.moved();
         let changed = holdings.held.iter().filter(|held| held.is_changed()).map(|held| held.organization);
-        let places: BTreeSet<Option<OrganizationId>> = changed.chain(moved.map(Some)).collect();
+        let places: BTreeSet<Option<OrganizationId>> = changed.chain(moved.iter().copied().map(Some)).collect();
         // Places above come before those below, because a row above can tell all about a place below.
         let mut ways: Vec<Vec<OrganizationId>> = places.iter().filter_map(|place| self.way_to(*place)).collect();
         ways.sort_unstable();
@@ -322,20 +319,20 @@ impl Comparison {
         }
         let mut is_affected = false;
         self.steps += self.path.enter(None, &holdings);
-        if moved.is_some() {
+        if !moved.is_empty() {
             self.path.tenant_wide = Some([self.path.before.clone(), self.path.after.clone()]);
         }
         let mut flow = ControlFlow::Continue(());
         if places.contains(&None) {
-            flow = self.compare_here(subject.user, &holdings, moved, &mut is_affected);
+            flow = self.compare_here(subject.user, &holdings, &moved, &mut is_affected);
         }
         for way in &ways {
             if flow.is_break() {
                 break;
             }
-            self.follow(way, &holdings, moved);
+            self.follow(way, &holdings, &moved);
             if !way.is_empty() {
-                flow = self.compare_here(subject.user, &holdings, moved, &mut is_affected);
+                flow = self.compare_here(subject.user, &holdings, &moved, &mut is_affected);
             }
         }
         while !self.path.steps.is_empty() {
@@ -357,11 +354,13 @@ impl Comparison {
         self.changes
     }
 
-    /// The organization in which other assignments count after the changes than before.
-    fn moved(&self) -> Option<OrganizationId> {
-        let (before, after) = self.effects.organization()?;
-        let is_moved = before.parent_id != after.parent_id || before.status.is_inactive() != after.status.is_inactive();
-        is_moved.then_some(after.id)
+    /// The organizations in which other assignments count after the changes than before.
+    fn moved(&self) -> BTreeSet<OrganizationId> {
+        let is_moved = |before: &Organization, after: &Organization| {
+            before.parent_id != after.parent_id || before.status.is_inactive() != after.status.is_inactive()
+        };
+        let changed = self.effects.organizations();
+        changed.filter(|(before, after)| is_moved(before, after)).map(|(_, after)| after.id).collect()
     }
 
     /// The assignments of a user, with their permissions before and after the changes.
@@ -442,14 +441,14 @@ impl Comparison {
     }
 
     /// Goes to the end of a way from the place where the last way ended.
-    fn follow(&mut self, way: &[OrganizationId], holdings: &Holdings, moved: Option<OrganizationId>) {
+    fn follow(&mut self, way: &[OrganizationId], holdings: &Holdings, moved: &BTreeSet<OrganizationId>) {
         let steps = self.path.steps.iter().skip(1);
         let shared = steps.zip(way).take_while(|(step, place)| step.place == Some(**place)).count();
         while self.path.steps.len() > shared + 1 {
             self.path.leave();
         }
         for place in way.iter().skip(shared) {
-            let other_way = (moved == Some(*place)).then(|| self.other_way(*place, holdings));
+            let other_way = moved.contains(place).then(|| self.other_way(*place, holdings));
             let replaced = other_way.map(|ends| mem::replace(&mut self.path.before, ends));
             self.steps += self.path.enter(Some(*place), holdings);
             if let Some(step) = self.path.steps.last_mut() {
@@ -476,12 +475,12 @@ impl Comparison {
         &mut self,
         user: UserId,
         holdings: &Holdings,
-        moved: Option<OrganizationId>,
+        moved: &BTreeSet<OrganizationId>,
         is_affected: &mut bool,
     ) -> ControlFlow<()> {
         let place = self.path.steps.last().and_then(|step| step.place);
         let mut numbers = Numbers::none(self.catalogue.len());
-        if place.is_some() && place == moved {
+        if place.is_some_and(|place| moved.contains(&place)) {
             (0..self.catalogue.len()).for_each(|number| numbers.insert(number));
         } else {
             holdings.at(place).for_each(|(_, held)| held.add_changed(&mut numbers));
@@ -564,7 +563,8 @@ impl Comparison {
             (Visible::Nowhere, _) | (Visible::Below(_), None) => false,
             (Visible::Everywhere, _) => true,
             (Visible::Below(roots), Some(place)) => {
-                let position = self.before.position(place);
+                // A new organization is only in the tree after the changes.
+                let position = self.before.position(place).or_else(|| self.after.position(place));
                 position.is_some_and(|position| position.lineage().any(|id| roots.contains(&id)))
             }
         }

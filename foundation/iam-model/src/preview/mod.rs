@@ -4,12 +4,14 @@ mod comparison;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::access::Until;
 use crate::assignment::Grant;
-use crate::change::{AssignmentChange, Change, ChangedAssignment, OrganizationChange, RoleChange};
+use crate::change::{
+    AssignmentChange, Change, ChangedAssignment, OrganizationChange, PermissionChange, RoleChange, UserChange,
+};
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, UserId};
 use crate::organization::{Ancestry, Organization, Position};
@@ -63,7 +65,11 @@ pub struct Effects {
     expiries: HashMap<AssignmentId, Option<Timestamp>>,
     revoked: HashSet<AssignmentId>,
     roles: HashMap<RoleId, Arc<Role>>,
-    organization: Option<(Organization, Organization)>,
+    /// The organizations whose place or status changes, before and after.
+    organizations: BTreeMap<OrganizationId, (Organization, Organization)>,
+    new_organizations: BTreeMap<OrganizationId, Organization>,
+    new_users: BTreeSet<UserId>,
+    registered: Vec<Permission>,
     statuses: HashMap<UserId, UserStatus>,
     users: BTreeSet<UserId>,
 }
@@ -79,10 +85,20 @@ impl Effects {
                 Change::Role(RoleChange::Update { before, after, .. }) if before.permissions != after.permissions => {
                     effects.roles.insert(after.id, Arc::new(after.clone()));
                 }
+                Change::Organization(OrganizationChange::Create(new)) => {
+                    effects.new_organizations.insert(new.id, new.clone());
+                }
                 Change::Organization(
                     OrganizationChange::Update { before, after, .. } | OrganizationChange::Delete { before, after },
                 ) if (before.parent_id, before.status) != (after.parent_id, after.status) => {
-                    effects.organization = Some((before.clone(), after.clone()));
+                    effects.change_organization(before, after);
+                }
+                Change::Permission(PermissionChange::Create { permission, .. }) => {
+                    effects.registered.push(permission.name.clone());
+                }
+                Change::User(UserChange::Create { user, .. }) => {
+                    effects.users.insert(user.id);
+                    effects.new_users.insert(user.id);
                 }
                 Change::User(change) => {
                     if let Some((before, after)) = change.status_change() {
@@ -95,6 +111,15 @@ impl Effects {
             }
         }
         effects
+    }
+
+    fn change_organization(&mut self, before: &Organization, after: &Organization) {
+        if let Some(new) = self.new_organizations.get_mut(&after.id) {
+            new.clone_from(after);
+            return;
+        }
+        let changed = self.organizations.entry(after.id).or_insert_with(|| (before.clone(), after.clone()));
+        changed.1.clone_from(after);
     }
 
     fn add_assignments(&mut self, change: &AssignmentChange) {
@@ -139,29 +164,52 @@ impl Effects {
         self.roles.keys().copied().collect()
     }
 
-    /// The organization whose place or status changes, before and after.
+    /// The organizations whose place or status changes, before and after.
+    pub fn organizations(&self) -> impl Iterator<Item = (&Organization, &Organization)> {
+        self.organizations.values().map(|(before, after)| (before, after))
+    }
+
+    /// The new organizations.
+    pub fn new_organizations(&self) -> impl Iterator<Item = &Organization> {
+        self.new_organizations.values()
+    }
+
+    /// Whether the changes make this user.
     #[must_use]
-    pub fn organization(&self) -> Option<(&Organization, &Organization)> {
-        self.organization.as_ref().map(|(before, after)| (before, after))
+    pub fn is_new_user(&self, user: UserId) -> bool {
+        self.new_users.contains(&user)
+    }
+
+    /// The permissions that the changes register.
+    #[must_use]
+    pub fn registered(&self) -> &[Permission] {
+        &self.registered
+    }
+
+    /// Returns the tree after the changes. `before` contains the changed organizations, and all ancestors of them and of
+    /// the new ones, before and after the changes.
+    #[must_use]
+    pub fn tree_after(&self, before: &Ancestry) -> Ancestry {
+        before.with_all_changed(self.organizations().map(|(_, after)| after).chain(self.new_organizations()))
     }
 
     /// The organizations whose assignments begin or cease to count somewhere. `before` and `after` are the trees before
-    /// and after the changes, with the whole subtree of the changed organization.
+    /// and after the changes, with the whole subtrees of the changed organizations.
     #[must_use]
-    pub fn organizations(&self, before: &Ancestry, after: &Ancestry) -> Vec<OrganizationId> {
-        let Some((_, changed)) = &self.organization else { return Vec::new() };
-        let (Some(was), Some(is)) = (before.position(changed.id), after.position(changed.id)) else {
-            return Vec::new();
-        };
-        let mut affected: BTreeSet<OrganizationId> = if was.is_inactive() == is.is_inactive() {
-            let (was, is): (BTreeSet<_>, BTreeSet<_>) = (was.lineage().collect(), is.lineage().collect());
-            was.symmetric_difference(&is).copied().collect()
-        } else {
-            was.lineage().chain(is.lineage()).collect()
-        };
-        if was.is_lineage_active() != is.is_lineage_active() {
-            let below = before.positions().filter(|position| position.is_within(changed.id));
-            affected.extend(below.map(Position::id));
+    pub fn affected_organizations(&self, before: &Ancestry, after: &Ancestry) -> Vec<OrganizationId> {
+        let mut affected: BTreeSet<OrganizationId> = BTreeSet::new();
+        for changed in self.organizations.keys() {
+            let (Some(was), Some(is)) = (before.position(*changed), after.position(*changed)) else { continue };
+            if was.is_inactive() == is.is_inactive() {
+                let (was, is): (BTreeSet<_>, BTreeSet<_>) = (was.lineage().collect(), is.lineage().collect());
+                affected.extend(was.symmetric_difference(&is));
+            } else {
+                affected.extend(was.lineage().chain(is.lineage()));
+            }
+            if was.is_lineage_active() != is.is_lineage_active() {
+                let below = before.positions().filter(|position| position.is_within(*changed));
+                affected.extend(below.map(Position::id));
+            }
         }
         affected.into_iter().collect()
     }

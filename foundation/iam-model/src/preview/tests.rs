@@ -128,6 +128,9 @@ fn fixture(bytes: Vec<u8>) -> Fixture {
                 effects.roles.insert(before.id, Arc::new(after));
             }
             4 => {
+                // Of the tree after the changes so far.
+                let tree: Vec<Organization> = tree.iter().map(|found| after(&effects, found)).collect();
+                let hierarchy: Hierarchy = tree.iter().cloned().collect();
                 let Some(before) = choices.maybe(&tree) else { continue };
                 let outside = |id: &OrganizationId| !hierarchy.node(*id).unwrap().is_within(before.id);
                 let outside: Vec<OrganizationId> = places.iter().copied().filter(outside).collect();
@@ -143,7 +146,8 @@ fn fixture(bytes: Vec<u8>) -> Fixture {
                 if is_refused {
                     continue;
                 }
-                effects.organization = Some((before.clone(), Organization { parent_id, status, ..before }));
+                let after = Organization { parent_id, status, ..before.clone() };
+                effects.change_organization(&before, &after);
             }
             _ => {
                 let status = *choices.one(&[UserStatus::Active, UserStatus::Suspended, UserStatus::Inactive]);
@@ -154,16 +158,17 @@ fn fixture(bytes: Vec<u8>) -> Fixture {
     Fixture { tree, subject, effects }
 }
 
+/// An organization after the changes.
+fn after(effects: &Effects, organization: &Organization) -> Organization {
+    effects.organizations.get(&organization.id).map_or(organization, |(_, after)| after).clone()
+}
+
 /// The same comparison in the plainest way: every permission in every place.
 fn everything(fixture: &Fixture) -> Vec<RightChange> {
     let Fixture { tree, subject, effects } = fixture;
     let now = Until::Moment(at(0));
     let before: Hierarchy = tree.iter().cloned().collect();
-    let changed = |organization: &Organization| match effects.organization() {
-        Some((_, after)) if after.id == organization.id => after.clone(),
-        _ => organization.clone(),
-    };
-    let after: Hierarchy = tree.iter().map(changed).collect();
+    let after: Hierarchy = tree.iter().map(|organization| after(effects, organization)).collect();
     let kept = subject.grants.iter().filter(|grant| !effects.revoked.contains(&grant.assignment.id));
     let new: Vec<Grant> = effects.given.get(&subject.user).cloned().unwrap_or_default();
     let is_new = |id: AssignmentId| new.iter().any(|grant| grant.assignment.id == id);
@@ -272,6 +277,27 @@ proptest! {
         let seen: Vec<RightChange> = expected.into_iter().filter(|row| is_seen(row.organization)).collect();
         prop_assert_eq!((part.users, sorted(part.rows)), (found.users, seen));
     }
+}
+
+#[test]
+fn a_role_in_a_new_organization_gives_what_the_user_does_not_hold_above_it() {
+    let tree = [organization("root", None, OrganizationStatus::Active)];
+    let new = organization("new", Some("root"), OrganizationStatus::Active);
+    let all: Hierarchy = tree.iter().cloned().chain([new.clone()]).collect();
+    let (one, both) = ("a:b".to_owned(), ["a:b".to_owned(), "c:d".to_owned()]);
+    let held = grant("held", &Arc::new(role("one", &[one])), Some(id("root")), None, &all);
+    let given = grant("given", &Arc::new(role("both", &both)), Some(new.id), None, &all);
+    let mut effects = Effects::default();
+    effects.new_organizations.insert(new.id, new.clone());
+    effects.given.insert(id("user"), vec![given]);
+    let subject = SubjectBefore { user: id("user"), status: UserStatus::Active, grants: vec![held] };
+    let visible = VisibleScope::Organizations(vec![id("root")]);
+    let mut comparison = Comparison::new(Arc::new(effects), catalogue(), Some(&visible), at(0));
+    comparison.set_tree(&tree);
+    comparison.add(&subject);
+    let rows = comparison.into_changes().rows;
+    let rows: Vec<_> = rows.iter().map(|row| (row.organization, row.permission.as_str(), row.direction)).collect();
+    assert_eq!(rows, [(Some(new.id), "c:d", Direction::Gained)]);
 }
 
 /// A user with a role of some permissions in each of many organizations, and as many roles tenant-wide.

@@ -82,6 +82,8 @@ pub enum GrantQuery<'a> {
     Each(&'a [AssignmentId]),
     /// The assignments of a user.
     OfUser(UserId),
+    /// The assignments of these users.
+    OfUsers(&'a [UserId]),
     /// The assignments of a role.
     OfRole(RoleId),
     /// The assignments in exactly this organization.

@@ -27,6 +27,7 @@ mod invitation;
 mod link;
 mod mail;
 mod maintenance;
+mod manifest;
 mod observed;
 mod organization;
 mod permission;
@@ -59,6 +60,7 @@ pub use invitation::{InvitationStore, InvitationTransaction};
 pub use link::{LinkStore, LinkTransaction};
 pub use mail::{MailStore, MailTransaction};
 pub use maintenance::{LocalTurns, MaintenanceStore, Totals, Turn};
+pub use manifest::ManifestTransaction;
 pub use observed::Observed;
 pub use organization::{OrganizationStore, OrganizationTransaction};
 pub use permission::{PermissionStore, PermissionTransaction};
@@ -199,6 +201,7 @@ pub trait TransactionReads:
     + DirectoryGroupTransaction
     + EligibilityTransaction
     + AccessRequestTransaction
+    + ManifestTransaction
     + Send
 {
 }
@@ -229,6 +232,7 @@ impl<T> TransactionReads for T where
         + DirectoryGroupTransaction
         + EligibilityTransaction
         + AccessRequestTransaction
+        + ManifestTransaction
         + Send
 {
 }

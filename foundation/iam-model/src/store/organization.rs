@@ -62,6 +62,9 @@ pub trait OrganizationTransaction {
     /// As [`OrganizationStore::subtree`].
     async fn subtree(&mut self, root: OrganizationId) -> Result<Vec<Organization>, StoreError>;
 
+    /// All organizations that are not INACTIVE, in no particular order.
+    async fn all_organizations(&mut self) -> Result<Vec<Organization>, StoreError>;
+
     /// Whether an organization that is not INACTIVE has this slug.
     async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError>;
 }

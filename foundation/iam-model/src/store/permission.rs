@@ -31,4 +31,7 @@ pub trait PermissionTransaction {
 
     /// Returns the names of all permissions in the catalogue, in no particular order.
     async fn permission_names(&mut self) -> Result<Vec<Permission>, StoreError>;
+
+    /// Returns the whole catalogue, in no particular order.
+    async fn all_permissions(&mut self) -> Result<Vec<RegisteredPermission>, StoreError>;
 }

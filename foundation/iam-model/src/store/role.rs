@@ -40,6 +40,9 @@ pub trait RoleTransaction {
     /// Returns the roles with these ids, in no particular order. Ids without a role are left out.
     async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError>;
 
+    /// Returns all roles, in no particular order.
+    async fn all_roles(&mut self) -> Result<Vec<Role>, StoreError>;
+
     /// Whether a role has this name.
     async fn is_role_name_taken(&mut self, name: &RoleName) -> Result<bool, StoreError>;
 

@@ -61,6 +61,9 @@ pub trait UserTransaction {
     /// statuses that it reads here stay valid.
     async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
 
+    /// Returns all service accounts that are not INACTIVE, in no particular order.
+    async fn all_service_accounts(&mut self) -> Result<Vec<User>, StoreError>;
+
     /// Returns a user as [`UserStore::user_by_external_id`] does. A concurrent unit of work may give the identifier to
     /// another user, and only one of the two commits.
     async fn user_by_external_id(&mut self, external_id: &ExternalId) -> Result<Option<User>, StoreError>;

@@ -61,6 +61,10 @@ pub trait WebhookTransaction {
     /// Returns a webhook, and locks it until the unit of work ends.
     async fn lock_webhook(&mut self, id: WebhookId) -> Result<Option<Webhook>, StoreError>;
 
+    /// Returns all webhooks of the tenant, in no particular order. They stay as they are while the tenant and they are
+    /// locked.
+    async fn all_webhooks(&mut self) -> Result<Vec<Webhook>, StoreError>;
+
     /// Returns how many webhooks the tenant has. The tenant must be locked.
     async fn count_webhooks(&mut self) -> Result<u64, StoreError>;
 }

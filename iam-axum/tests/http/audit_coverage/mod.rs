@@ -16,6 +16,7 @@ mod factor;
 mod federation;
 mod identity_provider;
 mod invitation;
+mod manifest;
 mod organization;
 mod session;
 mod user;
@@ -104,6 +105,7 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "POST /users/{id}/suspend" => user::suspend(fixture).await,
         "POST /users/{id}/reactivate" => user::reactivate(fixture).await,
         "PATCH /tenants/{id}" => organization::update_tenant(fixture).await,
+        "POST /tenants/{id}/apply" => manifest::apply(fixture).await,
         "POST /organizations" => organization::create(fixture).await,
         "PATCH /organizations/{id}" => organization::update(fixture).await,
         "DELETE /organizations/{id}" => organization::delete(fixture).await,

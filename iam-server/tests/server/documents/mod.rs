@@ -47,6 +47,7 @@ fn every_block_of_the_documents_is_checked() {
             "docs/federation.md" => federation(&mut document),
             "docs/foresight.md" => foresight(&mut document),
             "docs/integrating.md" => integrating(&mut document),
+            "docs/manifests.md" => manifests(&mut document),
             "docs/operating.md" => operating(&mut document),
             "docs/releasing.md" => releasing(&mut document),
             _ => {}
@@ -349,6 +350,33 @@ fn integrating(document: &mut Document) {
     converse(&server, &shell, &[&[functions], &session[..]].concat());
     let created = || receiver.resources().len() > 1;
     wait_for("the event of a new user", TIMEOUT, || created().then_some(()));
+}
+
+/// Applies the example by the commands, and another manifest over HTTP.
+fn manifests(document: &mut Document) {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let (ada, token) = administrator(&server);
+    let slug = text(&ada.get("/api/v1/auth/me").expect(200)["tenant"]["slug"]);
+    let example = document.take("# A manifest").text;
+    assert_eq!(example, fs::read_to_string(repository().join("deploy/tenant.yaml")).unwrap());
+    store.home().file("tenant.yaml", example);
+
+    let shell = Shell::new(store.home().path()).with("TOKEN", token.as_str());
+    let shell = shell.with("API", format!("http://{}/api/v1", server.address));
+    let here = |block: &Block| block.text.replace("analytical-engines", &slug);
+    let output = shell.run(&here(&document.take("iam-server apply")));
+    assert_lines(&document.take("UPDATE settings").text.replace("…\n", ""), &output);
+    assert!(output.ends_with(&format!("Tenant {slug} is changed: 11 changes.\n")), "{output}");
+    let output = shell.run(&here(&document.take("export DEPLOY_KEY=")));
+    assert_eq!(output, format!("Tenant {slug} has nothing to change.\n"));
+
+    let mistaken = document.take("tenant.yaml:14: ").text;
+    let other = fs::read_to_string(store.home().path().join("tenant.yaml")).unwrap();
+    store.home().file("tenant.yaml", other.replace("[orders:read, orders:refund]", "[orders:read, orders:refnd]"));
+    let refused = shell.try_run(&format!("iam-server apply --tenant {slug} -f tenant.yaml")).unwrap_err();
+    assert_lines(&mistaken, &refused.replace("iam-server: ", ""));
+    converse(&server, &shell, &document.take_all(&["sh", "json"]));
 }
 
 /// Sets an app up, logs in with it and authenticates again. Each code is that of another step.

@@ -1,0 +1,83 @@
+//! The schema of a manifest.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::{apply, export, shops};
+use crate::app::TestApp;
+use crate::openapi::document;
+
+in_memory![all_fields_of_the_schema_are_fields_of_a_manifest];
+
+/// The names of the members of a value, at every depth, with those of the items of lists.
+fn paths(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| paths(item, at, found)),
+        Value::Object(members) => {
+            for (name, value) in members {
+                found.push(format!("{at}.{name}"));
+                paths(value, &format!("{at}.{name}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The names of the properties of a schema, in the same way.
+fn properties(schemas: &Value, schema: &Value, at: &str, found: &mut Vec<String>) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.rsplit('/').next().unwrap();
+        return properties(schemas, &schemas[name], at, found);
+    }
+    if !schema["items"].is_null() {
+        properties(schemas, &schema["items"], at, found);
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        found.push(format!("{at}.{name}"));
+        properties(schemas, schema, &format!("{at}.{name}"), found);
+    }
+}
+
+async fn all_fields_of_the_schema_are_fields_of_a_manifest(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    apply(&app, &ada, &shops()).await.ok();
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let (mut described, mut exported) = (Vec::new(), Vec::new());
+    properties(schemas, &schemas["Manifest"], "", &mut described);
+    paths(&export(&app, &ada).await, "", &mut exported);
+    // The tenant has no identity provider.
+    described.retain(|name| name != ".directories.identityProvider");
+    for names in [&mut described, &mut exported] {
+        names.sort_unstable();
+        names.dedup();
+    }
+    assert_eq!(described, exported);
+}
+
+/// The published JSON Schema of a manifest: those of the OpenAPI document that it needs.
+/// `IAM_UPDATE_MANIFEST_SCHEMA=1` writes it again.
+#[test]
+fn the_published_schema_is_that_of_the_openapi_document() {
+    let document = document();
+    let mut definitions = Map::new();
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        if name.starts_with("Manifest") && name != "ManifestChange" {
+            definitions.insert(name.clone(), schema.clone());
+        }
+    }
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$ref": "#/$defs/Manifest",
+        "$defs": definitions,
+    });
+    let text = serde_json::to_string_pretty(&schema).unwrap().replace("#/components/schemas/", "#/$defs/");
+    let text = format!("{text}\n");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tenant-manifest.schema.json");
+    if std::env::var_os("IAM_UPDATE_MANIFEST_SCHEMA").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let hint = "run `IAM_UPDATE_MANIFEST_SCHEMA=1 cargo test -p iam-axum the_published_schema`";
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text, "{hint}");
+}

@@ -1,0 +1,224 @@
+use iam_model::audit::EventFormat;
+use iam_model::clock::{Timestamp, shown};
+use iam_model::factor::SecondFactorPolicy;
+use iam_model::organization::OrganizationStatus;
+use iam_model::role::RoleScope;
+use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
+use iam_model::user::UserStatus;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Number;
+
+/// The maximum number of items of a manifest (`docs/manifests.md#limits`).
+pub const MAX_ITEMS: usize = 5_000;
+
+/// What a tenant should have (`docs/manifests.md#the-document`).
+///
+/// Items are named by what people call them: a permission and a role by its name, an organization by its slug, a service
+/// account by its name, a webhook by its address, a directory by its service account. The texts are as typed, and [`Manifests::apply`](crate::manifest::Manifests::apply) checks them.
+/// An unknown field is refused.
+///
+/// ```
+/// use iam_core::manifest::Manifest;
+///
+/// let manifest: Manifest = serde_json::from_str(
+///     r#"{
+///         "permissions": [{ "name": "orders:refund" }],
+///         "roles": [{ "name": "CLERK", "permissions": ["orders:refund"] }],
+///         "organizations": [{ "slug": "north", "name": "North" }],
+///         "serviceAccounts": [{ "name": "Billing", "assignments": [{ "role": "CLERK", "organization": "north" }] }]
+///     }"#,
+/// )?;
+/// assert_eq!(manifest.items(), 5);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Manifest {
+    /// Settings of the tenant.
+    #[serde(skip_serializing_if = "ManifestSettings::is_empty")]
+    pub settings: ManifestSettings,
+    /// Permissions of the application.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<ManifestPermission>,
+    /// Roles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<ManifestRole>,
+    /// Organizations, in any order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub organizations: Vec<ManifestOrganization>,
+    /// Service accounts, with their roles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub service_accounts: Vec<ManifestServiceAccount>,
+    /// Webhooks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub webhooks: Vec<ManifestWebhook>,
+    /// Directories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<ManifestDirectory>,
+}
+
+impl Manifest {
+    /// The number of items, with the roles of the service accounts and without the settings.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        let assignments: usize = self.service_accounts.iter().map(|account| account.assignments.len()).sum();
+        let named = [self.permissions.len(), self.roles.len(), self.organizations.len(), self.service_accounts.len()];
+        named.into_iter().sum::<usize>() + assignments + self.webhooks.len() + self.directories.len()
+    }
+}
+
+/// Settings of a tenant. A setting that is `None` stays unchanged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestSettings {
+    /// The name of the tenant: 1–120 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The rules for passwords that are set from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_policy: Option<PasswordPolicy>,
+    /// Whether users have second factors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_factor: Option<SecondFactorPolicy>,
+    /// How many days a user may log in without a factor that is required: 0–90.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    pub second_factor_grace_days: Option<i64>,
+    /// Whether users whose identity provider is known log in by it alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_login: Option<PasswordLogin>,
+    /// Whether users log in by a message to their address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email_login: Option<EmailLogin>,
+    /// How requests of AuthZEN name users and organizations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authzen_identifiers: Option<AuthzenIdentifiers>,
+}
+
+impl ManifestSettings {
+    /// Whether no setting is named.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A permission of the application.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestPermission {
+    /// `<resource>:<action>`.
+    pub name: String,
+    /// At most 500 characters. That of a permission that exists cannot change; an empty one says nothing about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// A role.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestRole {
+    /// Upper snake case.
+    pub name: String,
+    /// At most 500 characters.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Where it can be assigned.
+    pub scope: RoleScope,
+    /// All its permissions: permissions of the catalogue, `<resource>:*` of its resources, or `*`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<String>,
+}
+
+/// An organization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestOrganization {
+    /// The slug, by which it is known.
+    pub slug: String,
+    /// 1–120 characters.
+    pub name: String,
+    /// The slug of the organization above; `None` for a root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// ACTIVE or SUSPENDED. `None` says nothing about one that exists, and makes an ACTIVE one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<OrganizationStatus>,
+}
+
+/// A service account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestServiceAccount {
+    /// 1–100 characters.
+    pub name: String,
+    /// The slug of its home; `None` for the tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// ACTIVE or SUSPENDED. `None` says nothing about one that exists, and makes an ACTIVE one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<UserStatus>,
+    /// Roles that it holds. It may hold others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assignments: Vec<ManifestAssignment>,
+}
+
+/// A role of a service account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestAssignment {
+    /// The name of the role.
+    pub role: String,
+    /// The slug of the organization; `None` for tenant-wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+    /// The instant from which on it grants nothing; `None` for no expiry. One in the past gives nothing.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "moment")]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A webhook. Its secret is in no manifest: a [new one](crate::webhook::Webhooks::rotate_secret) is shown once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestWebhook {
+    /// Where it sends events, by which it is known.
+    pub url: String,
+    /// Which events it sends: 1–100 patterns such as `USER.CREATE` or `USER.*`.
+    pub types: Vec<String>,
+    /// How it writes them.
+    pub format: EventFormat,
+    /// At most 500 characters.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Whether it sends events. `None` says nothing about one that exists, and makes one that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+/// A directory. Its groups, and the roles that they give, are in no manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestDirectory {
+    /// The name of the service account whose API keys it uses, by which it is known. It has no other directory.
+    pub service_account: String,
+    /// 1–120 characters.
+    pub name: String,
+    /// The slug of the identity provider of the tenant by which its users log in; `None` if they log in by other means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity_provider: Option<String>,
+    /// Whether it takes over users of the tenant who have the address of one of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub adopt: bool,
+}
+
+/// Writes a moment as the interface does.
+fn moment<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    moment.map(shown).serialize(serializer)
+}
+
+/// Reads a whole number. `7.0` is one for JSON Schema, too.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
+    let from_float = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
+    number.as_i64().or_else(from_float).map(Some).ok_or_else(|| D::Error::custom("must be a whole number"))
+}

@@ -1,0 +1,19 @@
+//! Manifests: what a tenant should have, in one document (`docs/manifests.md`).
+
+mod document;
+mod plan;
+mod run;
+mod service;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use crate::manifest::document::{
+    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestOrganization, ManifestPermission, ManifestRole,
+    ManifestServiceAccount, ManifestSettings, ManifestWebhook,
+};
+pub use crate::manifest::plan::PlannedChange;
+pub use crate::manifest::service::{ManifestPreview, Manifests};
+pub use iam_model::change::ManifestChange;
+pub use iam_model::manifest::{ManifestAction, ManifestItemKind};
+pub use iam_model::store::ManifestTransaction;

@@ -1,0 +1,159 @@
+use iam_model::access::Rights;
+use iam_model::error::Result;
+#[cfg(doc)]
+use iam_model::error::{Conflict, Error, Forbidden};
+use iam_model::permission;
+use iam_model::permission::Permission;
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::manifest::document::Manifest;
+use crate::manifest::plan::{PlannedChange, plan};
+use crate::manifest::run::Run;
+use crate::manifest::state::State;
+use crate::trial::{Preview, Trial};
+
+/// Makes a tenant what a manifest says, and writes its manifest; see [`Iam::manifests`](crate::iam::Iam::manifests).
+///
+/// ```
+#[doc = doctest_setup!()]
+/// use iam_core::manifest::{Manifest, ManifestRole};
+///
+/// let role = ManifestRole { name: "CLERK".into(), permissions: vec!["users:read".into()], ..ManifestRole::default() };
+/// let manifest = Manifest { roles: vec![role], ..Manifest::default() };
+/// let previewed = iam.manifests().preview(&ada, &manifest, false).await?;
+/// assert!(previewed.preview.refusal.is_none() && previewed.changes.len() == 1);
+///
+/// assert_eq!(iam.manifests().apply(&ada, &manifest, false).await?.len(), 1);
+/// assert!(iam.manifests().apply(&ada, &manifest, false).await?.is_empty(), "nothing is left to do");
+/// assert_eq!(iam.manifests().export(&ada).await?.roles, manifest.roles);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Manifests<'a>(pub(crate) &'a Engine);
+
+/// What a manifest would change, and what that would do to the rights of users.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ManifestPreview {
+    /// The changes, in their order.
+    pub changes: Vec<PlannedChange>,
+    /// The rights that users would gain or lose, or the rule that would refuse a change.
+    pub preview: Preview,
+}
+
+impl Manifests<'_> {
+    /// Makes the caller's tenant what a manifest says, by all changes or by none. Returns the changes; an empty list if
+    /// the tenant was so already. With `prune`, what manifests have made and this one does not name is removed.
+    ///
+    /// Needs `tenants:read`, the permission to read each kind of items that the manifest names (with `prune`, of all
+    /// kinds), and everything that the changes need when they are made one by one: their permissions, and the rights
+    /// that they give.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] which names the fields of the manifest that are invalid, at most 100;
+    /// [`Error::Forbidden`]; the errors of the changes, in an [`Error::About`] that names the field, for instance
+    /// `roles[3]` with [`Forbidden::Escalation`].
+    pub async fn apply(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<Vec<PlannedChange>> {
+        let (changes, outcome) = self.run(caller, manifest, prune).await?;
+        outcome?;
+        Ok(changes)
+    }
+
+    /// Returns what [`apply`](Self::apply) would do. All changes are made in a unit of work that is rolled back, so that
+    /// each is decided after those before it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`apply`](Self::apply), unless a rule would refuse a change, and
+    /// [`Conflict::PreviewsRunning`].
+    pub async fn preview(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<ManifestPreview> {
+        let trial = Trial(self.0.on_trial());
+        let (changes, outcome) = Manifests(&trial.0).run(caller, manifest, prune).await?;
+        let preview = trial.preview(caller, outcome).await?;
+        Ok(ManifestPreview { changes, preview })
+    }
+
+    /// Returns the manifest of the caller's tenant: it names all settings, the permissions and roles that are not built
+    /// in, the organizations and service accounts that are not INACTIVE with the roles that these hold by hand, the
+    /// webhooks and the directories. Needs `tenants:read`, `permissions:read`, `roles:read`, `organizations:read`,
+    /// `users:read`, `role-assignments:read`, `webhooks:read`, `directories:read` and `identity-providers:read`.
+    ///
+    /// To apply it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Conflict::ServiceAccountsNamedAlike`], [`Conflict::WebhooksAlike`],
+    /// [`Conflict::TooManyManifestItems`].
+    pub async fn export(&self, caller: &Caller) -> Result<Manifest> {
+        require(self.0.rights(caller), &ALL)?;
+        let _turn = self.0.long_read(caller).await?;
+        let mut work = self.0.begin(caller).await?;
+        let grantor = work.lock_rights().await?;
+        require(grantor.rights(), &ALL)?;
+        State::read(&mut work).await?.manifest()
+    }
+
+    /// Makes the changes, or tries them out. If a change is refused, the error comes with all changes.
+    async fn run(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<(Vec<PlannedChange>, Result<()>)> {
+        let needed = needed(manifest, prune);
+        require(self.0.rights(caller), &needed)?;
+        // A unit of work must not wait for a second connection while it holds one.
+        let log_size = match manifest.webhooks.as_slice() {
+            [] => 0,
+            _ => self.0.log_head(caller.tenant()).await?.frontier.size(),
+        };
+        // A unit of work on trial has a turn of its own.
+        let _turn = if self.0.trial.is_none() { Some(self.0.long_read(caller).await?) } else { None };
+        let mut work = self.0.begin(caller).await?;
+        work.write_on_trial();
+        let grantor = work.lock_rights().await?;
+        require(grantor.rights(), &needed)?;
+        let state = State::read(&mut work).await?;
+        let mut plan = plan(&state, manifest, prune)?;
+        let outcome = Run::new(self.0, grantor, &state, log_size).execute(&mut work, &mut plan).await;
+        let outcome = match outcome {
+            Ok(()) => work.commit().await,
+            Err(error) => Err(error),
+        };
+        Ok((plan.steps.into_iter().map(|step| step.change).collect(), outcome))
+    }
+}
+
+/// What an export reads.
+const ALL: [&Permission; 9] = [
+    &permission::TENANTS_READ,
+    &permission::PERMISSIONS_READ,
+    &permission::ROLES_READ,
+    &permission::ORGANIZATIONS_READ,
+    &permission::USERS_READ,
+    &permission::ROLE_ASSIGNMENTS_READ,
+    &permission::WEBHOOKS_READ,
+    &permission::DIRECTORIES_READ,
+    &permission::IDENTITY_PROVIDERS_READ,
+];
+
+/// The permissions to read what a manifest is compared with.
+fn needed(manifest: &Manifest, prune: bool) -> Vec<&'static Permission> {
+    let Manifest { permissions, roles, organizations, service_accounts, webhooks, directories, .. } = manifest;
+    let (has_accounts, has_directories) = (!service_accounts.is_empty(), !directories.is_empty());
+    let is_needed = [
+        true,
+        !permissions.is_empty(),
+        !roles.is_empty() || has_accounts,
+        !organizations.is_empty() || has_accounts,
+        has_accounts || has_directories,
+        has_accounts,
+        !webhooks.is_empty(),
+        has_directories,
+        has_directories,
+    ];
+    let all = ALL.into_iter().zip(is_needed);
+    all.filter(|(_, is_needed)| *is_needed || prune).map(|(permission, _)| permission).collect()
+}
+
+fn require(rights: Rights<'_>, permissions: &[&Permission]) -> Result<()> {
+    permissions.iter().try_for_each(|permission| rights.require(permission))
+}

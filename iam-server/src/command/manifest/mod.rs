@@ -1,0 +1,144 @@
+//! The commands `apply` and `export`.
+
+mod read;
+mod shown;
+mod yaml;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use iam_core::{Caller, Error, Iam, RequestContext};
+
+use crate::command::manifest::read::{Lines, Mistake, read, text_of};
+use crate::command::output::print;
+use crate::command::tenant;
+use crate::failure::Failure;
+use crate::services::{open, open_with_webhooks};
+use crate::settings::Settings;
+
+#[derive(Clone, Args)]
+pub(crate) struct Apply {
+    /// The tenant, by its id or slug
+    #[arg(long, value_name = "TENANT")]
+    tenant: String,
+    /// The manifest, as YAML or JSON
+    #[arg(short, long, value_name = "FILE")]
+    file: PathBuf,
+    /// Change nothing, and print what would change, and who would gain or lose which right
+    #[arg(long)]
+    dry_run: bool,
+    /// Also remove what manifests have made and this one does not name
+    #[arg(long)]
+    prune: bool,
+    /// The environment variable with an API key, which limits what the command may do [default: it may do everything]
+    #[arg(long, value_name = "VARIABLE")]
+    api_key_env: Option<String>,
+}
+
+#[derive(Clone, Args)]
+pub(crate) struct Export {
+    /// The tenant, by its id or slug
+    #[arg(long, value_name = "TENANT")]
+    tenant: String,
+}
+
+pub(crate) async fn apply(command: Apply, settings: &Settings) -> Result<(), Failure> {
+    // A manifest that cannot be read needs no database.
+    let text = text_of(&command.file)?;
+    let (manifest, lines) = read(&text).map_err(|mistake| refused(&command.file, &[mistake]))?;
+    let iam = open_with_webhooks(settings).await?;
+    let result = match caller(&iam, &command).await {
+        Ok(caller) if command.dry_run => preview(&iam, &caller, &command, (&manifest, &lines)).await,
+        Ok(caller) => change(&iam, &caller, &command, (&manifest, &lines)).await,
+        Err(failure) => Err(failure),
+    };
+    iam.close().await;
+    result
+}
+
+pub(crate) async fn export(command: Export, settings: &Settings) -> Result<(), Failure> {
+    let iam = open(settings).await?;
+    let result = print_manifest(&iam, &command.tenant).await;
+    iam.close().await;
+    result
+}
+
+async fn print_manifest(iam: &Iam, named: &str) -> Result<(), Failure> {
+    let caller = tenant::find(iam, named, "export command").await?;
+    let manifest = iam.manifests().export(&caller).await;
+    let manifest = manifest.map_err(|error| Failure::new(format!("exporting the tenant {named}"), &error))?;
+    // JSON is YAML, and its fields have the order of the types.
+    let json = serde_json::to_string(&manifest).map_err(|error| Failure::new("writing the manifest", &error))?;
+    let node =
+        yaml::parse(&json).map_err(|malformed| Failure(format!("writing the manifest: {}", malformed.message)))?;
+    print(node.write().trim_end())
+}
+
+/// Returns the owner of the API key, or else the system.
+async fn caller(iam: &Iam, command: &Apply) -> Result<Caller, Failure> {
+    let system = tenant::find(iam, &command.tenant, "apply command").await?;
+    let Some(variable) = &command.api_key_env else { return Ok(system) };
+    let key = std::env::var(variable).map_err(|error| Failure::new(format!("reading {variable}"), &error))?;
+    let caller = iam.authenticate(key.trim(), RequestContext::default()).await;
+    let caller = caller.map_err(|error| Failure::new(format!("the API key in {variable}"), &error))?;
+    if caller.tenant() != system.tenant() {
+        return Err(Failure(format!("the API key in {variable} is not of the tenant {}", command.tenant)));
+    }
+    Ok(caller)
+}
+
+type Document<'a> = (&'a iam_core::manifest::Manifest, &'a Lines);
+
+async fn change(iam: &Iam, caller: &Caller, command: &Apply, (manifest, lines): Document<'_>) -> Result<(), Failure> {
+    let changes = iam.manifests().apply(caller, manifest, command.prune).await;
+    let changes = changes.map_err(|error| unchanged(command, lines, &error))?;
+    for line in shown::changes(&changes) {
+        print(&line)?;
+    }
+    print(&match changes.len() {
+        0 => format!("Tenant {} has nothing to change.", command.tenant),
+        count => format!("Tenant {} is changed: {count} changes.", command.tenant),
+    })
+}
+
+async fn preview(iam: &Iam, caller: &Caller, command: &Apply, (manifest, lines): Document<'_>) -> Result<(), Failure> {
+    let preview = iam.manifests().preview(caller, manifest, command.prune).await;
+    let preview = preview.map_err(|error| unchanged(command, lines, &error))?;
+    for line in shown::changes(&preview.changes) {
+        print(&line)?;
+    }
+    if let Some(error) = &preview.preview.refusal {
+        return Err(unchanged(command, lines, error));
+    }
+    if preview.changes.is_empty() {
+        return print(&format!("Tenant {} has nothing to change.", command.tenant));
+    }
+    print(&format!("{}.", shown::numbers(&preview.changes)))?;
+    for line in shown::rights(iam, caller, &preview).await {
+        print(&line)?;
+    }
+    Ok(())
+}
+
+/// The failure of a manifest that was refused.
+fn unchanged(command: &Apply, lines: &Lines, error: &Error) -> Failure {
+    match lines.mistakes(error).as_slice() {
+        [] => Failure::new(format!("applying {}", command.file.display()), error),
+        mistakes => refused(&command.file, mistakes),
+    }
+}
+
+/// The failure of a file with mistakes. Several of them are printed line by line.
+fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
+    let file = file.display();
+    let shown = |Mistake { line, message }: &Mistake| format!("{file}:{line}: {message}").replace('\n', " ");
+    if let [mistake] = mistakes {
+        return Failure(format!("{} (nothing is changed)", shown(mistake)));
+    }
+    for mistake in mistakes {
+        // If the error output is closed, no output is left to report that.
+        let _ = writeln!(std::io::stderr(), "{}", shown(mistake));
+    }
+    Failure(format!("{file} has {} mistakes (nothing is changed)", mistakes.len()))
+}
