@@ -325,7 +325,7 @@ fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
     // One that has expired counts as gone, too.
     let mut gone = planned(&state, &named, false).unwrap().gone;
     gone.sort_unstable();
-    assert_eq!(gone, [id("expired"), id("lost")]);
+    assert_eq!(gone, [id::<uuid::Uuid>("expired"), id("lost")]);
 }
 
 #[test]
