@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use chrono::TimeDelta;
 use iam_core::access_review::{NewAccessReview, NewDecision, ReviewDecision};
+use iam_core::assignment::NewAssignment;
 use iam_core::eligibility::{Eligibility, EligibilityPatch, Eligible, NewEligibility};
 use iam_core::organization::NewOrganization;
 use iam_core::page::PageRequest;
@@ -107,6 +108,37 @@ async fn an_eligibility_is_made_changed_and_removed() {
     let removed = app.post_signed(&format!("{path}/delete"), cookie, &[("version", &version)]).await;
     let list = app.get(removed.location(), cookie).await.body;
     assert!(list.contains("The eligibility is removed") && signed.all().await.is_empty(), "{list}");
+}
+
+#[tokio::test]
+async fn a_page_says_how_many_can_ask_and_decide() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace, north } = &signed;
+    let [auditor, member] = [signed.role("AUDITOR").await, signed.role("MEMBER").await];
+    let new = NewEligibility { held_role: Some(member), user: None, ..NewEligibility::of_user(auditor, *grace) };
+    let made = app.iam.eligibilities().create(ada, new).await.unwrap();
+    let give = async |organization| {
+        let new = NewAssignment { user: *grace, role: member, organization, expires_at: None };
+        app.iam.assignments().create(ada, new).await.unwrap();
+    };
+    let path = format!("{LIST}/{}", made.id);
+    give(Some(*north)).await;
+    let page = app.get(&path, cookie).await.body;
+    for part in [
+        "No user holds MEMBER in the whole tenant, so no user can ask now. Roles in organizations do not count.",
+        "<dt>Can ask now</dt><dd>0 persons</dd>",
+        "<dt>Can decide now</dt><dd>1 person</dd>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    give(None).await;
+    let page = app.get(&path, cookie).await.body;
+    assert!(page.contains("<dt>Can ask now</dt><dd>1 person</dd>"), "{page}");
+    assert!(!page.contains("No user holds") && !page.contains("Too few users"), "{page}");
+    let patch = EligibilityPatch { approvals: Some(2), ..EligibilityPatch::default() };
+    app.iam.eligibilities().update(ada, made.id, patch).await.unwrap();
+    let page = app.get(&path, cookie).await.body;
+    assert!(page.contains("Too few users can decide now"), "{page}");
 }
 
 #[tokio::test]
