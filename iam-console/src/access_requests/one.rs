@@ -7,12 +7,14 @@ use iam_axum::{PathId, Problem};
 use iam_core::access_request::{
     AccessDecision, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
 };
+use iam_core::clock::Timestamp;
 use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::permission::{ACCESS_REQUESTS_UPDATE, ROLE_ASSIGNMENTS_DELETE};
 use iam_core::version::Precondition;
 use iam_core::{AccessRequestId, Conflict, Error, FieldError, UserId};
 use serde::Deserialize;
 
+use crate::access_requests::said;
 use crate::effects::Effects;
 use crate::english;
 use crate::form::Form;
@@ -84,6 +86,19 @@ impl RequestPage {
     fn approvals(&self) -> String {
         let ListedAccessRequest { request, role_version, .. } = &self.listed;
         english::approvals_of(request.approvers(*role_version).count(), request.approvals_needed)
+    }
+
+    /// What the page says about the last action, with the moment that follows it.
+    fn said(&self) -> Option<(String, Option<Timestamp>)> {
+        said::feedback(self.notice, &self.listed)
+    }
+
+    fn moments(&self) -> Vec<(&'static str, Timestamp)> {
+        said::moments(&self.listed.request)
+    }
+
+    fn closing(&self) -> Option<(&'static str, Timestamp)> {
+        said::closing(&self.listed.request)
     }
 
     fn is_pending(&self) -> bool {
@@ -249,10 +264,13 @@ async fn decision(
     match result {
         Ok(done) => Ok(back(console, id, done)),
         Err(error) => {
-            let is_late = matches!(error, Error::PreconditionFailed);
+            let has_changed = matches!(error, Error::PreconditionFailed);
+            let is_late = has_changed || matches!(error, Error::Conflict(Conflict::AccessRequestNotPending));
             refused_form(error, async |errors: Vec<FieldError>, error: String| {
-                let error = if is_late { english::REQUEST_CHANGED_MEANWHILE.to_owned() } else { error };
-                Ok(RequestPage { error, ..page_of(console, signed_in, id, (Some(form), &errors)).await? })
+                let shown = page_of(console, signed_in, id, (Some(form), &errors)).await?;
+                let why = said::why_too_late(&shown.listed, shown.closed_by.as_deref()).filter(|_| is_late);
+                let changed = has_changed.then(|| english::REQUEST_CHANGED_MEANWHILE.to_owned());
+                Ok(RequestPage { error: why.or(changed).unwrap_or(error), ..shown })
             })
             .await
         }

@@ -75,19 +75,53 @@ pub(crate) fn approvals_needed(approvals: &u8) -> &'static str {
 
 // The page of a request.
 pub(crate) const REQUEST_SENT: &str = "The request is sent.";
-pub(crate) const APPROVAL_SAVED: &str = "Your approval is saved.";
+pub(crate) const APPROVAL_SAVED: &str = "Your approval is saved. One more approval is needed.";
 pub(crate) const DENIAL_SAVED: &str = "The request is refused.";
 pub(crate) const REQUEST_IS_CANCELLED: &str = "The request is cancelled.";
 pub(crate) const ACCESS_HAS_ENDED: &str = "The access has ended, with everything that was given by it.";
 pub(crate) const REQUEST_CHANGED_MEANWHILE: &str = "The request or its role has changed since you opened this page, so \
      nothing is saved. Open the page again, and look at what the role gives now.";
+pub(crate) const CANCELLED_MEANWHILE: &str = "This request is cancelled, so nothing is saved.";
+pub(crate) const DENIED_MEANWHILE: &str = "This request is refused already, so nothing is saved.";
+pub(crate) const APPROVED_MEANWHILE: &str = "This request is approved already, so nothing is saved.";
+pub(crate) const ENDED_MEANWHILE: &str = "The access by this request has ended, so nothing is saved.";
+pub(crate) const LAPSED_MEANWHILE: &str = "This request has lapsed, so nothing is saved.";
+
+pub(crate) fn cancelled_by(user: &str) -> String {
+    format!("{user} has cancelled this request, so nothing is saved.")
+}
+
+pub(crate) fn denied_by(user: &str) -> String {
+    format!("{user} has refused this request already, so nothing is saved.")
+}
+
+// What follows from an action. A moment follows.
+pub(crate) fn you_have(role: &str) -> String {
+    format!("You have {role} until")
+}
+
+pub(crate) fn you_get(role: &str) -> String {
+    format!("No more approval is needed. You get {role} on")
+}
+
+pub(crate) fn user_has(user: &str, role: &str) -> String {
+    format!("Your approval is saved: {user} has {role} until")
+}
+
+pub(crate) fn user_gets(user: &str, role: &str) -> String {
+    format!("Your approval is saved: {user} gets {role} on")
+}
+
 pub(crate) const FOR_TIME: &str = "For";
 pub(crate) const WHO_DECIDES: &str = "Who decides";
 pub(crate) const WHO_MAY_UPDATE_REQUESTS: &str = "who may decide about access requests there";
 pub(crate) const ASKED: &str = "Asked";
 pub(crate) const BEGINS_AT: &str = "Begins";
 pub(crate) const NOT_BEFORE: &str = "Not before";
+pub(crate) const BEGAN_AT: &str = "Began";
+pub(crate) const WAS_TO_BEGIN: &str = "Was to begin";
 pub(crate) const ENDS_AT: &str = "Ends";
+pub(crate) const WAS_TO_END: &str = "Was to end";
 pub(crate) const LAPSES_AT: &str = "Lapses";
 pub(crate) const DECISIONS: &str = "Decisions";
 pub(crate) const NO_DECISIONS: &str = "No person has decided yet.";
@@ -113,7 +147,7 @@ pub(crate) const EFFECTS_UNKNOWN: &str =
 
 /// How many of the approvals are there.
 pub(crate) fn approvals_of(count: usize, needed: u8) -> String {
-    format!("{count} of {needed}")
+    if needed == 0 { approvals_needed(&needed).to_owned() } else { format!("{count} of {needed}") }
 }
 
 /// The holders of a role.

@@ -215,6 +215,49 @@ async fn a_decision_is_about_what_the_page_has_shown() {
 }
 
 #[tokio::test]
+async fn a_page_says_what_is_so_now_and_not_what_was_so_after_an_action() {
+    let signed = signed().await;
+    let Signed { app, ada, grace_cookie, role, grace, .. } = &signed;
+    let asked = signed.ask().await.id;
+    let (sent, approved) = (signed.path(asked, "?done=asked"), signed.path(asked, "?done=approved"));
+    let body = async |path: &str| app.get(path, grace_cookie).await.body;
+    assert!(body(&sent).await.contains("The request is sent."));
+    signed.decide(asked, "/approve", &[]).await;
+    for (path, text) in [(&sent, "You have ENGINEER until <time"), (&approved, "grace@example.com has ENGINEER until")]
+    {
+        let page = body(path).await;
+        assert!(page.contains(text) && !page.contains("The request is sent"), "{page}");
+        assert!(page.contains("<dt>Began</dt>") && page.contains("<dt>Ends</dt>"), "{page}");
+    }
+    app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
+    let page = body(&sent).await;
+    for part in ["<dt>Began</dt>", "<dt>Was to end</dt>", "<dt>Ended</dt>"] {
+        assert!(page.contains(part) && !page.contains("You have ENGINEER"), "{part}: {page}");
+    }
+    let new = NewEligibility { approvals: Some(0), ..NewEligibility::of_user(*role, *grace) };
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let starts_at = Some(app.iam.now() + TimeDelta::days(1));
+    let new = NewAccessRequest { eligibility, seconds: None, reason: "Disk".into(), ticket: None, starts_at };
+    let later = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
+    let page = body(&signed.path(later, "?done=asked")).await;
+    assert!(page.contains("You get ENGINEER on <time") && !page.contains("0 of 0"), "{page}");
+    app.post_signed(&signed.path(later, "/cancel"), grace_cookie, &[]).await;
+    assert!(body(&signed.path(later, "")).await.contains("<dt>Was to begin</dt>"));
+}
+
+#[tokio::test]
+async fn a_decision_that_comes_too_late_is_told_what_has_become_of_the_request() {
+    let signed = signed().await;
+    let Signed { app, cookie, grace_cookie, .. } = &signed;
+    let asked = signed.ask().await.id;
+    let version = signed.page(asked).await.hidden("version");
+    app.post_signed(&signed.path(asked, "/cancel"), grace_cookie, &[]).await;
+    let late = app.post_signed(&signed.path(asked, "/approve"), cookie, &[("version", &version)]).await;
+    assert_eq!(late.status, StatusCode::PRECONDITION_FAILED, "{}", late.body);
+    assert!(late.body.contains("grace@example.com has cancelled this request"), "{}", late.body);
+}
+
+#[tokio::test]
 async fn a_decision_needs_a_recent_proof_which_keeps_the_form() {
     let signed = signed().await;
     let asked = signed.ask().await.id;
