@@ -21,6 +21,7 @@ const NAMED: usize = 20;
 #[template(path = "effects.html")]
 pub(crate) struct Effects {
     base: String,
+    title: &'static str,
     /// How many users would gain or lose a right.
     summary: String,
     affected: Vec<Affected>,
@@ -60,6 +61,11 @@ impl Rights {
 }
 
 impl Effects {
+    /// Returns the effects below another title.
+    pub(crate) fn titled(self, title: &'static str) -> Self {
+        Self { title, ..self }
+    }
+
     pub(crate) async fn of(iam: &Iam, caller: &Caller, base: &str, preview: Preview) -> Result<Self, Error> {
         let now = iam.now();
         let mut by_user: BTreeMap<UserId, BTreeMap<Group, Vec<String>>> = BTreeMap::new();
@@ -100,6 +106,7 @@ impl Effects {
         let affected: Vec<Affected> = affected.collect();
         let others = preview.users.saturating_sub(affected.len().try_into().unwrap_or(u64::MAX));
         let others = if others == 0 { String::new() } else { english::others_affected(others) };
-        Ok(Self { base: base.to_owned(), summary: english::users_affected(preview.users), affected, others })
+        let (title, summary) = (english::WHO_GAINS_AND_LOSES, english::users_affected(preview.users));
+        Ok(Self { base: base.to_owned(), title, summary, affected, others })
     }
 }

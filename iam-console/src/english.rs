@@ -205,6 +205,7 @@ pub(crate) const DONE: &str = "Done";
 
 // The effects of a change, before it is made.
 pub(crate) const WHO_GAINS_AND_LOSES: &str = "Who gains and who loses what";
+pub(crate) const WHAT_YOU_GAIN: &str = "What you gain";
 pub(crate) const GAINS: &str = "Gains";
 pub(crate) const LOSES: &str = "Loses";
 pub(crate) const FROM_MOMENT: &str = "from";

@@ -7,7 +7,9 @@ mod said;
 
 use axum::Router;
 use axum::routing::{get, post};
-use iam_core::access_request::AccessRequestStatus;
+use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, ListedAccessRequest};
+use iam_core::page::PageRequest;
+use iam_core::{Caller, Error, Iam};
 
 use crate::english;
 use crate::state::Console;
@@ -32,6 +34,22 @@ const STATUSES: [AccessRequestStatus; 7] = [
     AccessRequestStatus::Cancelled,
     AccessRequestStatus::Lapsed,
 ];
+
+/// Returns the requests of a person that are open: of each status, at most as many as a person has in all.
+pub(crate) async fn own_open(iam: &Iam, caller: &Caller) -> Result<Vec<ListedAccessRequest>, Error> {
+    let Some(user) = caller.user() else { return Ok(Vec::new()) };
+    let mut open = Vec::new();
+    for status in STATUSES.into_iter().filter(|status| status.is_open()) {
+        let filter = AccessRequestFilter { status: Some(status), user: Some(user), ..AccessRequestFilter::default() };
+        open.extend(iam.access_requests().list(caller, &filter, PageRequest::default()).await?.items);
+    }
+    Ok(open)
+}
+
+/// Whether there is a role for which a person may ask. Who acts as another user does not ask.
+pub(crate) async fn may_ask(iam: &Iam, caller: &Caller) -> Result<bool, Error> {
+    Ok(caller.impersonator().is_none() && !iam.eligibilities().own(caller).await?.is_empty())
+}
 
 fn text_of(status: &AccessRequestStatus) -> &'static str {
     match status {

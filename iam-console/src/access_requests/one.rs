@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::access_request::{
-    AccessDecision, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
 };
 use iam_core::clock::Timestamp;
 use iam_core::page::{MAX_LIMIT, PageRequest};
@@ -45,6 +45,8 @@ struct RequestPage {
     can: Possible,
     reason: Field,
     gain: Gain,
+    /// Whether the person can ask for the same again.
+    asks_again: bool,
 }
 
 /// What a person can do about a request, as far as the page knows. The service decides again.
@@ -170,6 +172,17 @@ async fn decides(console: &Console, signed_in: &SignedIn, listed: &ListedAccessR
     Ok(found.items.iter().any(|found| found.request.id == request.id))
 }
 
+/// Whether a request of the person is closed, and the person may ask by the same eligibility.
+async fn asks_again(console: &Console, signed_in: &SignedIn, request: &AccessRequest) -> Result<bool, Error> {
+    let caller = &signed_in.caller;
+    let is_own = caller.user() == Some(request.requested_by) && caller.impersonator().is_none();
+    if !is_own || request.status.is_open() {
+        return Ok(false);
+    }
+    let eligibilities = console.iam.eligibilities().own(caller).await?;
+    Ok(eligibilities.iter().any(|listed| listed.eligibility.id == request.eligibility_id))
+}
+
 impl Gain {
     async fn of(console: &Console, signed_in: &SignedIn, id: AccessRequestId) -> Result<Self, Error> {
         let (caller, trial) = (&signed_in.caller, console.iam.trial());
@@ -212,6 +225,7 @@ async fn page_of(
         can,
         reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
         gain: if can.decide { Gain::of(console, signed_in, id).await? } else { Gain::Hidden },
+        asks_again: asks_again(console, signed_in, request).await?,
         listed,
     })
 }

@@ -43,19 +43,44 @@ pub(crate) const NOTHING_TO_ASK_FOR: &str = "There is no role for which you may 
 pub(crate) const NO_ASKING_AS_ANOTHER: &str = "You act as another user, and cannot ask for access in its name.";
 pub(crate) const AT_MOST: &str = "At most";
 pub(crate) const APPROVALS: &str = "Approvals";
+pub(crate) const HAS_OPEN_REQUEST: &str = "You have an open request for this role there.";
+pub(crate) const OPEN_REQUEST: &str = "Your open request";
+pub(crate) const ASK_AGAIN: &str = "Ask again";
+pub(crate) const RECORDED_REASON_HINT: &str = "The audit log has it.";
 pub(crate) const REQUEST_REASON_HINT: &str = "Those who decide and the audit log see it.";
 pub(crate) const TICKET: &str = "Ticket";
 pub(crate) const TICKET_HINT: &str = "What another system calls the reason, such as OPS-42";
 pub(crate) const BEGIN_AT: &str = "Begin at (UTC)";
 pub(crate) const BEGIN_AT_HINT: &str = "Empty: as soon as it is approved. At most 30 days from now.";
+pub(crate) const BEGIN_AT_ONCE_HINT: &str = "Empty: at once. At most 30 days from now.";
 pub(crate) const SEND_REQUEST: &str = "Send the request";
 
 /// What happens after a request is sent.
-pub(crate) fn request_note(approvals: u8) -> &'static str {
-    match approvals {
-        0 => "No approval is needed: you have the role at once, or when it is to begin. The administrators are told.",
-        1 => "This is what you have after another person has approved. Who may decide is told.",
-        _ => "This is what you have after two other persons have approved. Who may decide is told.",
+pub(crate) fn request_note(approvals: u8, begins_later: bool) -> &'static str {
+    match (approvals, begins_later) {
+        (0, false) => {
+            "No approval is needed: you have the role at once. The administrators of the tenant get a message about it."
+        }
+        (0, true) => {
+            "No approval is needed: you get the role at the moment below. The administrators of the tenant get a message \
+             about it now."
+        }
+        (1, false) => {
+            "This is what you have after another person has approved. The time runs from the approval. Those who can \
+             approve get a message about your request."
+        }
+        (1, true) => {
+            "This is what you have after another person has approved. The time runs from the moment below, or from the \
+             approval if that is later. Those who can approve get a message about your request."
+        }
+        (_, false) => {
+            "This is what you have after two other persons have approved. The time runs from the second approval. Those \
+             who can approve get a message about your request."
+        }
+        (_, true) => {
+            "This is what you have after two other persons have approved. The time runs from the moment below, or from \
+             the second approval if that is later. Those who can approve get a message about your request."
+        }
     }
 }
 
@@ -67,9 +92,9 @@ pub(crate) fn ask_for(role: &str, place: &str, time: &str) -> String {
 /// How many others have to approve.
 pub(crate) fn approvals_needed(approvals: &u8) -> &'static str {
     match approvals {
-        0 => "none",
-        1 => "one",
-        _ => "two",
+        0 => "no approval",
+        1 => "1 other person",
+        _ => "2 other persons",
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) const ELIGIBILITIES_WHAT: &str = "An eligibility lets a user, or the 
      time. It gives nothing by itself. You need what the role permits yourself.";
 pub(crate) const NEW_ELIGIBILITY: &str = "New eligibility";
 pub(crate) const CREATE_ELIGIBILITY: &str = "Create the eligibility";
+pub(crate) const CREATE_FIRST_ELIGIBILITY: &str = "Create the first eligibility";
 pub(crate) const NO_ELIGIBILITIES: &str = "There is no eligibility yet.";
 pub(crate) const ELIGIBILITY_CREATED: &str = "The eligibility is created.";
 pub(crate) const ELIGIBILITY_REMOVED: &str =

@@ -176,7 +176,7 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
             "{text}: {}",
             answer.body
         );
-        let other = if field == "reason" { r#"value="OPS-7""# } else { r#"value="Disk""# };
+        let other = if field == "reason" { r#"value="OPS-7""# } else { "Disk</textarea>" };
         assert!(answer.body.contains(other), "{}", answer.body);
     }
     let unknown = signed.ada.tenant().to_string();
@@ -184,10 +184,54 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
     let answer = signed.app.post_signed(NEW, &signed.grace_cookie, &unknown).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     assert!(answer.body.contains("You are not eligible for this role there"), "{}", answer.body);
-    signed.ask().await;
-    let again = signed.app.post_signed(NEW, &signed.grace_cookie, &[("eligibility", &id), ("reason", "Disk")]).await;
+}
+
+#[tokio::test]
+async fn an_open_request_is_shown_before_the_same_is_asked_again() {
+    let signed = signed().await;
+    let Signed { app, grace_cookie, eligibility, .. } = &signed;
+    let id = eligibility.id.to_string();
+    let form = format!("{NEW}?eligibility={id}");
+    let asked = signed.ask().await.id;
+    let open = signed.path(asked, "\"");
+    let choice = app.get(NEW, grace_cookie).await.body;
+    assert!(choice.contains(&open) && !choice.contains(&form), "{choice}");
+    assert!(app.get(&form, grace_cookie).await.body.contains(&open));
+    let again = app.post_signed(NEW, grace_cookie, &[("eligibility", &*id), ("reason", "Disk")]).await;
     assert_eq!(again.status, StatusCode::CONFLICT);
-    assert!(again.body.contains("You have an open request for this role there"), "{}", again.body);
+    for part in ["You have an open request for this role there", &*open] {
+        assert!(again.body.contains(part), "{part}: {}", again.body);
+    }
+    // A closed one can be asked again, with the same words.
+    app.post_signed(&signed.path(asked, "/cancel"), grace_cookie, &[]).await;
+    let page = app.get(&signed.path(asked, ""), grace_cookie).await.body;
+    let link = format!("{form}&amp;request={asked}");
+    assert!(page.contains(&link), "{page}");
+    assert!(!signed.page(asked).await.body.contains(&link), "only the person itself asks");
+    let filled = app.get(&link.replace("&amp;", "&"), grace_cookie).await.body;
+    for part in ["Disk &#60;full&#62;</textarea>", r#"value="OPS-7""#, r#"<option value="3600" selected>"#] {
+        assert!(filled.contains(part), "{part}: {filled}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_checks_what_it_asks_for_and_when_it_begins() {
+    let signed = signed().await;
+    let Signed { app, grace_cookie, eligibility, .. } = &signed;
+    let id = eligibility.id.to_string();
+    let day = (app.iam.now() + TimeDelta::days(2)).format("%Y-%m-%d").to_string();
+    let begin = format!("{day}T09:00");
+    let fields = [("eligibility", &*id), ("reason", "Two\r\nlines"), ("ticket", "OPS-7"), ("startsAt", &*begin)];
+    let preview = app.post_signed(NEW, grace_cookie, &fields).await;
+    for part in [
+        "What you gain",
+        "<dt>Reason</dt><dd>Two lines</dd>",
+        "<dt>Ticket</dt><dd>OPS-7</dd>",
+        &*format!("<dt>Not before</dt><dd>{day} 09:00 UTC</dd>"),
+        "The time runs from the moment below, or from the approval if that is later",
+    ] {
+        assert!(preview.body.contains(part), "{part}: {}", preview.body);
+    }
 }
 
 #[tokio::test]

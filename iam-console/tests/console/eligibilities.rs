@@ -87,7 +87,10 @@ async fn an_eligibility_is_made_changed_and_removed() {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }
     let list = app.get(LIST, cookie).await.body;
-    assert!(list.contains("the holders of MEMBER") && list.contains("two") && list.contains("2026-06-30"), "{list}");
+    assert!(
+        list.contains("the holders of MEMBER") && list.contains("2 other persons") && list.contains("2026-06-30"),
+        "{list}"
+    );
 
     let path = format!("{LIST}/{}", stored.id);
     let version = page.hidden("version");
