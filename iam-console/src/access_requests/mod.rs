@@ -51,7 +51,7 @@ pub(crate) async fn may_ask(iam: &Iam, caller: &Caller) -> Result<bool, Error> {
     Ok(caller.impersonator().is_none() && !iam.eligibilities().own(caller).await?.is_empty())
 }
 
-fn text_of(status: &AccessRequestStatus) -> &'static str {
+pub(crate) fn text_of(status: &AccessRequestStatus) -> &'static str {
     match status {
         AccessRequestStatus::Pending => english::PENDING,
         AccessRequestStatus::Approved => english::REQUEST_APPROVED,

@@ -53,8 +53,11 @@ pub(super) fn moments(request: &AccessRequest) -> Vec<(&'static str, Timestamp)>
 /// Returns the moment at which a request was closed, with its label.
 pub(super) fn closing(request: &AccessRequest) -> Option<(&'static str, Timestamp)> {
     match request.status {
-        // One that has ended by itself may not be closed yet.
-        AccessRequestStatus::Ended => Some((english::REQUEST_ENDED, request.closed_at.or(request.ends_at)?)),
+        // One that has ended by itself is closed later, or not yet.
+        AccessRequestStatus::Ended => {
+            let end = request.closed_at.into_iter().chain(request.ends_at).min()?;
+            Some((english::REQUEST_ENDED, end))
+        }
         _ => Some((english::CLOSED, request.closed_at?)),
     }
 }

@@ -137,6 +137,7 @@ pub(crate) fn user_gets(user: &str, role: &str) -> String {
     format!("Your approval is saved: {user} gets {role} on")
 }
 
+pub(crate) const FOR_TIME_IN_LINE: &str = "for";
 pub(crate) const FOR_TIME: &str = "For";
 pub(crate) const WHO_DECIDES: &str = "Who decides";
 pub(crate) const WHO_MAY_UPDATE_REQUESTS: &str = "who may decide about access requests there";

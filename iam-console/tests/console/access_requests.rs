@@ -81,7 +81,11 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let signed = signed().await;
     let Signed { app, cookie, grace_cookie, eligibility, .. } = &signed;
     let none = app.get(LIST, grace_cookie).await.body;
-    assert!(none.contains("You have not asked for access") && none.contains(NEW), "{none}");
+    assert_eq!((none.contains("You have not asked for access"), none.matches(NEW).count()), (true, 2), "{none}");
+    let overview = app.get("/console", grace_cookie).await.body;
+    assert!(overview.contains("You can ask for one") && overview.contains(NEW), "{overview}");
+    // Who cannot ask is not led there by an empty list.
+    assert_eq!(app.get(LIST, cookie).await.body.matches(NEW).count(), 1);
     let choice = app.get(NEW, grace_cookie).await.body;
     let address = format!("{NEW}?eligibility={}", eligibility.id);
     for part in [&*address, "ENGINEER", "Branch &#60;1&#62;", "8 hours"] {
@@ -117,6 +121,8 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     }
     assert!(!own.contains("/approve") && !own.contains("Gains"), "{own}");
 
+    let overview = app.get("/console", grace_cookie).await.body;
+    assert!(overview.contains(&signed.path(asked, "")) && overview.contains("Pending"), "{overview}");
     assert!(app.get("/console", cookie).await.body.contains("1 access request waits for your decision"));
     let list = app.get(&format!("{LIST}?show=to-decide"), cookie).await.body;
     assert!(list.contains(&signed.path(asked, "")) && list.contains(GRACE), "{list}");
@@ -140,7 +146,8 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let page = app.get(ended.location(), grace_cookie).await.body;
     assert!(page.contains("The access has ended") && !page.contains("/end\""), "{page}");
     assert!(signed.held().await.is_empty());
-    assert!(!app.get("/console", grace_cookie).await.body.contains("Access for a time"));
+    let overview = app.get("/console", grace_cookie).await.body;
+    assert!(!overview.contains(&signed.path(asked, "")) && overview.contains(NEW), "{overview}");
 
     let log = app.get("/console/audit", cookie).await.body;
     for sentence in [

@@ -7,6 +7,7 @@ use iam_core::assignment::NewAssignment;
 use iam_core::eligibility::{Eligibility, EligibilityPatch, Eligible, NewEligibility};
 use iam_core::organization::NewOrganization;
 use iam_core::page::PageRequest;
+use iam_core::role::NewRole;
 use iam_core::{Caller, OrganizationId, RoleId, UserId};
 
 use crate::app::{App, EMAIL, PASSWORD, person};
@@ -142,6 +143,23 @@ async fn a_page_says_how_many_can_ask_and_decide() {
     app.iam.eligibilities().update(ada, made.id, patch).await.unwrap();
     let page = app.get(&path, cookie).await.body;
     assert!(page.contains("Too few users can decide now"), "{page}");
+}
+
+#[tokio::test]
+async fn the_page_of_a_role_leads_to_its_eligibilities() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace, .. } = &signed;
+    let new = NewRole { name: "ENGINEER".into(), permissions: vec!["users:read".into()], ..NewRole::default() };
+    let role = app.iam.roles().create(ada, new).await.unwrap().id;
+    let path = format!("/console/roles/{role}");
+    let form = format!("{NEW}?role={role}");
+    let page = app.get(&path, cookie).await;
+    assert!(page.body.contains(&form), "{}", page.body);
+    assert!(app.get(&form, cookie).await.body.contains(r#"value="ENGINEER""#));
+    app.iam.eligibilities().create(ada, NewEligibility::of_user(role, *grace)).await.unwrap();
+    let refused = app.post_signed(&format!("{path}/delete"), cookie, &[("version", &page.hidden("version"))]).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    assert!(refused.body.contains("Show the eligibilities"), "{}", refused.body);
 }
 
 #[tokio::test]
