@@ -20,6 +20,8 @@ pub(crate) const HELD_ROLE: &str = "Holders of the role";
 pub(crate) const ELIGIBLE_MISSING: &str = "must be chosen, or else a role whose holders may ask";
 pub(crate) const CAN_ASK_NOW: &str = "Can ask now";
 pub(crate) const CAN_DECIDE_NOW: &str = "Can decide now";
+pub(crate) const DECIDERS_VERIFY: &str = "Messages to persons who have not verified their e-mail address can come late, up to an \
+     hour.";
 pub(crate) const ELIGIBILITY_HAS_ENDED: &str = "This eligibility has ended: no user can ask by it.";
 pub(crate) const USER_CANNOT_ASK: &str = "The user cannot ask now, because its account is not active.";
 pub(crate) const TOO_FEW_DECIDE: &str = "Too few users can decide now, so no request can get its approvals. No user decides \
@@ -44,7 +46,7 @@ pub(crate) const ASKED_ROLE: &str = "Role to ask for";
 pub(crate) const LONGEST: &str = "For how long at most";
 pub(crate) const APPROVER_ROLE: &str = "Role of those who decide";
 pub(crate) const APPROVER_ROLE_HINT: &str =
-    "Its holders there or above decide. Empty: who may decide about access requests there.";
+    "Its holders in that place or above it decide. Empty: those who may decide about access requests there.";
 pub(crate) const EXPIRY_HINT: &str = "Empty: no end. What was asked for ends then, too.";
 pub(crate) const APPROVAL_CHOICES: [(&str, &str); 3] =
     [("0", "None: the access begins at once"), ("1", "One other person"), ("2", "Two other persons")];

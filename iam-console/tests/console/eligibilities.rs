@@ -146,6 +146,20 @@ async fn a_page_says_how_many_can_ask_and_decide() {
 }
 
 #[tokio::test]
+async fn an_eligibility_that_has_ended_says_so() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace, .. } = &signed;
+    let expires_at = Some(app.iam.now() + TimeDelta::minutes(5));
+    let new = NewEligibility { expires_at, ..NewEligibility::of_user(signed.role("AUDITOR").await, *grace) };
+    let made = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    assert!(!app.get(LIST, cookie).await.body.contains("status ENDED"));
+    app.clock.advance(TimeDelta::minutes(5));
+    assert!(app.get(LIST, cookie).await.body.contains(r#"<span class="status ENDED">Ended</span>"#));
+    let page = app.get(&format!("{LIST}/{made}"), cookie).await.body;
+    assert!(page.contains("This eligibility has ended"), "{page}");
+}
+
+#[tokio::test]
 async fn the_page_of_a_role_leads_to_its_eligibilities() {
     let signed = signed().await;
     let Signed { app, ada, cookie, grace, .. } = &signed;
