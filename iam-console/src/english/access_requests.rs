@@ -140,7 +140,7 @@ pub(crate) fn user_gets(user: &str, role: &str) -> String {
 pub(crate) const FOR_TIME_IN_LINE: &str = "for";
 pub(crate) const FOR_TIME: &str = "For";
 pub(crate) const WHO_DECIDES: &str = "Who decides";
-pub(crate) const WHO_MAY_UPDATE_REQUESTS: &str = "who may decide about access requests there";
+pub(crate) const WHO_MAY_UPDATE_REQUESTS: &str = "those who may decide about access requests there";
 pub(crate) const ASKED: &str = "Asked";
 pub(crate) const BEGINS_AT: &str = "Begins";
 pub(crate) const NOT_BEFORE: &str = "Not before";
