@@ -219,7 +219,7 @@ fn places_of(frame: &Frame, permission: &Permission) -> String {
     let grants = frame.session.iter().filter_map(|session| session.grants.as_ref()).flatten();
     let allowing = grants.filter(|grant| grant.role.permissions.allows(permission));
     let places = allowing.filter_map(|grant| grant.organization.as_ref());
-    let names: BTreeSet<String> = places.map(|organization| organization.name.to_string()).collect();
+    let names: BTreeSet<String> = places.map(|organization| organization.name.clone()).collect();
     names.into_iter().take(PLACES).collect::<Vec<_>>().join(", ")
 }
 
