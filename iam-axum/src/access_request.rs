@@ -48,7 +48,7 @@ pub(crate) struct AccessRequestDto {
     seconds: u32,
     /// How many others have to approve.
     approvals_needed: u8,
-    /// The last decision of each user, oldest first. An approval counts until the role changes.
+    /// The last decision of each user, oldest first.
     decisions: Vec<AccessDecisionDto>,
     /// The role assignment that the request gives. It may have ended since. Null before it begins.
     #[schema(required)]
@@ -77,6 +77,9 @@ pub(crate) struct AccessDecisionDto {
     reason: Option<String>,
     /// When it was decided.
     at: Time,
+    /// Whether it is about the role as it is now, so that an approval counts. Once the request is decided, its decisions
+    /// stay as they are: a later change of the role has no effect on them.
+    counts: bool,
 }
 
 /// What was decided: the user agrees, or refuses.
@@ -127,19 +130,20 @@ impl From<AccessRequestStatus> for AccessRequestStatusDto {
     }
 }
 
-impl From<AccessDecision> for AccessDecisionDto {
-    fn from(decision: AccessDecision) -> Self {
+impl AccessDecisionDto {
+    fn of(listed: &ListedAccessRequest, decision: &AccessDecision) -> Self {
         Self {
             user_id: decision.user_id.as_uuid(),
             decision: decision.decision.into(),
-            reason: decision.reason.map(Reason::into),
+            reason: decision.reason.clone().map(Reason::into),
             at: Time(decision.at),
+            counts: listed.counts(decision),
         }
     }
 }
 
-impl From<AccessRequest> for AccessRequestDto {
-    fn from(request: AccessRequest) -> Self {
+impl AccessRequestDto {
+    fn of(request: AccessRequest, decisions: Vec<AccessDecisionDto>) -> Self {
         Self {
             id: request.id.as_uuid(),
             status: request.status.into(),
@@ -151,7 +155,7 @@ impl From<AccessRequest> for AccessRequestDto {
             ticket: request.ticket.map(Description::into),
             seconds: request.seconds,
             approvals_needed: request.approvals_needed,
-            decisions: request.decisions.into_iter().map(AccessDecisionDto::from).collect(),
+            decisions,
             assignment_id: request.assignment_id.map(AssignmentId::as_uuid),
             starts_at: request.starts_at.map(Time),
             ends_at: request.ends_at.map(Time),
@@ -180,9 +184,11 @@ pub(crate) struct ListedAccessRequestDto {
 
 impl From<ListedAccessRequest> for ListedAccessRequestDto {
     fn from(listed: ListedAccessRequest) -> Self {
+        let decisions = &listed.request.decisions;
+        let decisions = decisions.iter().map(|decision| AccessDecisionDto::of(&listed, decision)).collect();
         Self {
             user: AssignedUser::new(listed.request.requested_by, listed.user),
-            request: listed.request.into(),
+            request: AccessRequestDto::of(listed.request, decisions),
             role: listed.role.map(Named::from),
             organization: listed.organization.map(Named::from),
         }
@@ -335,7 +341,8 @@ pub(crate) async fn create(
     Call(caller, body): Call<NewAccessRequestDto>,
 ) -> Result<Response, Problem> {
     let outcome = target.access_requests().create_once(&caller, body.parse()?, target.key(&key)).await;
-    let created = |request| (StatusCode::CREATED, Json(AccessRequestDto::from(request)));
+    // A new request has no decisions.
+    let created = |request| (StatusCode::CREATED, Json(AccessRequestDto::of(request, Vec::new())));
     target.respond(&caller, outcome, created).await
 }
 

@@ -36,13 +36,23 @@ struct RequestPage {
     version: String,
     /// The name of the role whose holders decide.
     approver_role: Option<String>,
-    /// Each decision, with the name of the person.
-    decisions: Vec<(AccessDecision, String)>,
+    decisions: Vec<Decision>,
     closed_by: Option<String>,
     /// What the person can do about it now.
     can: Possible,
+    /// Whether the person has approved the role as it was before a change, and can approve it again.
+    approves_again: bool,
     reason: Field,
     gain: Gain,
+}
+
+/// A decision as the page shows it.
+struct Decision {
+    decision: AccessDecision,
+    /// The name of the person who decided.
+    by: String,
+    /// Whether it counts for the role as it is now.
+    counts: bool,
 }
 
 /// What a person can do about a request, as far as the page knows. The service decides again.
@@ -82,8 +92,14 @@ impl RequestPage {
     }
 
     fn approvals(&self) -> String {
-        let ListedAccessRequest { request, role_version, .. } = &self.listed;
-        english::approvals_of(request.approvers(*role_version).count(), request.approvals_needed)
+        english::approvals_of(self.listed.approvals(), self.listed.request.approvals_needed)
+    }
+
+    /// Whether an approval has lost its effect by a change of the role.
+    fn is_outdated(&self, decision: &Decision) -> bool {
+        let status = self.listed.request.status;
+        let is_waiting = matches!(status, AccessRequestStatus::Pending | AccessRequestStatus::Approved);
+        is_waiting && !decision.counts
     }
 
     fn is_pending(&self) -> bool {
@@ -183,8 +199,14 @@ async fn page_of(
     let people = request.decisions.iter().map(|decision| decision.user_id).chain(request.closed_by);
     let people: Vec<UserId> = people.collect();
     let names = Names::read(iam, caller, people, []).await?.with_roles(iam, caller, request.approver_role_id).await?;
-    let decisions = request.decisions.iter().map(|decision| (decision.clone(), names.user(decision.user_id)));
-    let decisions = decisions.collect();
+    let decisions = request.decisions.iter().map(|decision| Decision {
+        decision: decision.clone(),
+        by: names.user(decision.user_id),
+        counts: listed.counts(decision),
+    });
+    let decisions: Vec<Decision> = decisions.collect();
+    let is_own = |decision: &Decision| caller.user() == Some(decision.decision.user_id);
+    let approves_again = can.decide && decisions.iter().any(is_own);
     let reason = Field::text("reason", english::REASON).optional().with_hint(english::DECISION_REASON_HINT);
     Ok(RequestPage {
         frame: signed_in.frame(console).await?,
@@ -195,6 +217,7 @@ async fn page_of(
         decisions,
         closed_by: request.closed_by.map(|id| names.user(id)),
         can,
+        approves_again,
         reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
         gain: if can.decide { Gain::of(console, signed_in, id).await? } else { Gain::Hidden },
         listed,
@@ -208,7 +231,9 @@ pub(super) async fn show(
     Query(done): Query<Done>,
 ) -> Result<Response, Problem> {
     let shown = page_of(&console, &signed_in, id, (None, &[])).await?;
-    page(StatusCode::OK, &RequestPage { notice: done.notice(), ..shown })
+    // The approval that was saved does not count any more.
+    let notice = if shown.approves_again { "" } else { done.notice() };
+    page(StatusCode::OK, &RequestPage { notice, ..shown })
 }
 
 pub(super) async fn approve(

@@ -93,6 +93,9 @@ pub(crate) const DECISIONS: &str = "Decisions";
 pub(crate) const NO_DECISIONS: &str = "No person has decided yet.";
 pub(crate) const HAS_APPROVED: &str = "Approved";
 pub(crate) const HAS_DENIED: &str = "Refused";
+pub(crate) const COUNTS_NO_MORE: &str = "does not count any more: the role has changed since";
+pub(crate) const APPROVE_AGAIN: &str = "Your approval does not count any more: the role has changed since. Look at what \
+     the role gives now, and decide again.";
 pub(crate) const YOUR_DECISION: &str = "Your decision";
 pub(crate) const APPROVE: &str = "Approve";
 pub(crate) const DENY: &str = "Refuse";

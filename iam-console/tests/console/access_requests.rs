@@ -8,6 +8,7 @@ use iam_core::assignment::Assignment;
 use iam_core::eligibility::{Eligibility, NewEligibility};
 use iam_core::organization::NewOrganization;
 use iam_core::role::{NewRole, RolePatch};
+use iam_core::version::Precondition;
 use iam_core::{AccessRequestId, Caller, OrganizationId, RoleId, UserId};
 
 use crate::app::{Answer, App, EMAIL, PASSWORD, person, request};
@@ -212,6 +213,37 @@ async fn a_decision_is_about_what_the_page_has_shown() {
     let page = app.get(denied.location(), &signed.grace_cookie).await.body;
     assert!(page.contains("Refused") && page.contains("Not now") && !page.contains("/cancel"), "{page}");
     assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Denied);
+}
+
+#[tokio::test]
+async fn an_approval_for_an_earlier_role_is_marked_until_the_request_is_decided() {
+    let signed = signed().await;
+    let Signed { app, ada, role, grace, .. } = &signed;
+    let new = NewEligibility { approvals: Some(2), ..NewEligibility::of_user(*role, *grace) };
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let (seconds, reason) = (None, "Disk".to_owned());
+    let new = NewAccessRequest { eligibility, seconds, reason, ticket: None, starts_at: None };
+    let asked = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
+    app.person_with(ada, "alan@example.com", &["access-requests:update"]).await;
+    let alan = app.caller("alan@example.com").await;
+    let rename = async |name: &str| {
+        let patch = RolePatch { name: Some(name.to_owned()), ..RolePatch::default() };
+        app.iam.roles().update(ada, *role, patch).await.unwrap();
+    };
+    let approved = signed.decide(asked, "/approve", &[]).await;
+    let page = app.get(approved.location(), &signed.cookie).await.body;
+    assert!(page.contains("Your approval is saved") && page.contains("1 of 2"), "{page}");
+    rename("ENGINEER_NOW").await;
+    let page = app.get(approved.location(), &signed.cookie).await.body;
+    for part in ["0 of 2", "does not count any more: the role has changed since", "decide again", "/approve"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("Your approval is saved"), "{page}");
+    signed.decide(asked, "/approve", &[]).await;
+    app.iam.access_requests().approve(&alan, asked, None, &Precondition::Exists).await.unwrap();
+    rename("ENGINEER_LATER").await;
+    let page = signed.page(asked).await.body;
+    assert!(page.contains("2 of 2") && !page.contains("does not count any more"), "{page}");
 }
 
 #[tokio::test]
