@@ -165,6 +165,8 @@ fn asked(role: &Role, user: UserId, at: Timestamp) -> Outcome<AccessRequest> {
         created_at: at,
         closed_at: None,
         closed_by: None,
+        close_reason: None,
+        cancel_cause: None,
         version: Version::FIRST,
     })
 }

@@ -5,10 +5,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use iam_core::access_request::{
-    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
-    NewAccessRequest,
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, CancelCause,
+    ListedAccessRequest, NewAccessRequest,
 };
-use iam_core::{AccessRequestId, AssignmentId, Description, Iam, OrganizationId, Reason};
+use iam_core::{AccessRequestId, AssignmentId, Description, Iam, OrganizationId, Reason, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -62,6 +62,15 @@ pub(crate) struct AccessRequestDto {
     /// Until when the approvals must be there.
     lapses_at: Time,
     created_at: Time,
+    /// When it was closed. Null while it is open, and until the service has written that it has lapsed or ended.
+    #[schema(required)]
+    closed_at: Option<Time>,
+    /// The user who closed it. Null while it is open, and if the service closed it.
+    #[schema(required)]
+    closed_by: Option<Uuid>,
+    /// Why the service has cancelled it. Null if a user did, and with any other status.
+    #[schema(required)]
+    cancel_cause: Option<CancelCauseDto>,
 }
 
 /// A decision about an access request.
@@ -105,6 +114,32 @@ pub(crate) enum AccessRequestStatusDto {
     Denied,
     Cancelled,
     Lapsed,
+}
+
+/// Why the service has cancelled an access request. OUTDATED: the eligibility does not allow it any more, or the role or
+/// the approvals are not the same any more. NOT_ELIGIBLE: the user is not eligible any more. ROLE_HELD: the user holds
+/// the role there by other means. USER_SUSPENDED, USER_DELETED: what has become of the user.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = AccessRequestCancelCause)]
+pub(crate) enum CancelCauseDto {
+    Outdated,
+    NotEligible,
+    RoleHeld,
+    UserSuspended,
+    UserDeleted,
+}
+
+impl From<CancelCause> for CancelCauseDto {
+    fn from(cause: CancelCause) -> Self {
+        match cause {
+            CancelCause::Outdated => Self::Outdated,
+            CancelCause::NotEligible => Self::NotEligible,
+            CancelCause::RoleHeld => Self::RoleHeld,
+            CancelCause::UserSuspended => Self::UserSuspended,
+            CancelCause::UserDeleted => Self::UserDeleted,
+        }
+    }
 }
 
 impl From<AccessVerdict> for AccessVerdictDto {
@@ -161,6 +196,9 @@ impl AccessRequestDto {
             ends_at: request.ends_at.map(Time),
             lapses_at: Time(request.lapses_at),
             created_at: Time(request.created_at),
+            closed_at: request.closed_at.map(Time),
+            closed_by: request.closed_by.map(UserId::as_uuid),
+            cancel_cause: request.cancel_cause.map(CancelCauseDto::from),
         }
     }
 }

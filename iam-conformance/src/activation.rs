@@ -316,6 +316,8 @@ pub async fn concurrent_sweepers_advance_each_request_once(store: Arc<dyn Store>
             created_at: over,
             closed_at: None,
             closed_by: None,
+            close_reason: None,
+            cancel_cause: None,
             version: Version::FIRST,
         };
         fixture.world.commit(fixture.tenant.id, AccessRequestChange::Create(Box::new(request.clone()))).await;

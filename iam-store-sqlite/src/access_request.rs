@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::access_request::{
-    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, ApproverPlace,
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, ApproverPlace, CancelCause,
 };
 use iam_model::change::AccessRequestChange;
 use iam_model::clock::Timestamp;
@@ -11,7 +11,7 @@ use iam_model::id::{AccessRequestId, AssignmentId, OrganizationId, RoleId, Tenan
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{AccessRequestStore, AccessRequestTransaction};
 use iam_model::store_error::StoreError;
-use iam_model::validate::Description;
+use iam_model::validate::{Description, Reason};
 use iam_store_sql::access_request::{
     AccessRequestRow, ListScope, StoredDecisions, deciding_scopes, list, shows_nothing,
 };
@@ -36,7 +36,7 @@ impl AccessRequestStore for SqliteStore {
             SELECT
                 tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
                 approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND id = ?2
             "#,
@@ -135,7 +135,7 @@ impl AccessRequestTransaction for SqliteTransaction {
             SELECT
                 tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
                 approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?2))
             "#,
@@ -153,7 +153,7 @@ impl AccessRequestTransaction for SqliteTransaction {
             SELECT
                 tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
                 approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND requested_by = ?2 AND status IN ('PENDING', 'APPROVED', 'ACTIVE')
             ORDER BY created_at DESC, id
@@ -172,7 +172,7 @@ impl AccessRequestTransaction for SqliteTransaction {
             SELECT
                 tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
                 approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND due_at <= ?2
             ORDER BY due_at, id
@@ -202,9 +202,12 @@ impl SqliteTransaction {
             INSERT INTO access_requests (
                 tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
                 approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at, lapses_at,
-                created_at, closed_at, closed_by
+                created_at, closed_at, closed_by, close_reason, cancel_cause
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+            VALUES (
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+                ?21, ?22
+            )
             "#,
             self.tenant(),
             request.id.as_uuid(),
@@ -225,7 +228,9 @@ impl SqliteTransaction {
             millis(request.lapses_at),
             millis(request.created_at),
             request.closed_at.map(millis),
-            request.closed_by.map(UserId::as_uuid)
+            request.closed_by.map(UserId::as_uuid),
+            request.close_reason.as_ref().map(Reason::as_str),
+            request.cancel_cause.map(CancelCause::as_str)
         );
         self.execute(insert).await.map(drop)
     }
@@ -242,6 +247,8 @@ impl SqliteTransaction {
                 ends_at = ?7,
                 closed_at = ?8,
                 closed_by = ?9,
+                close_reason = ?10,
+                cancel_cause = ?11,
                 version = version + 1
             WHERE tenant_id = ?1 AND id = ?2
             "#,
@@ -253,7 +260,9 @@ impl SqliteTransaction {
             request.starts_at.map(millis),
             request.ends_at.map(millis),
             request.closed_at.map(millis),
-            request.closed_by.map(UserId::as_uuid)
+            request.closed_by.map(UserId::as_uuid),
+            request.close_reason.as_ref().map(Reason::as_str),
+            request.cancel_cause.map(CancelCause::as_str)
         );
         expect_row(self.execute(update).await?, "access request")
     }

@@ -41,6 +41,8 @@ pub struct AccessRequestRow<T> {
     pub created_at: T,
     pub closed_at: Option<T>,
     pub closed_by: Option<Uuid>,
+    pub close_reason: Option<String>,
+    pub cancel_cause: Option<String>,
     pub version: i64,
 }
 
@@ -69,6 +71,8 @@ impl<T: StoredMoment> TryFrom<AccessRequestRow<T>> for AccessRequest {
             created_at: moment("access_requests.created_at", row.created_at)?,
             closed_at: moment_optional("access_requests.closed_at", row.closed_at)?,
             closed_by: row.closed_by.map(UserId::from),
+            close_reason: row.close_reason.map(|reason| text("access_requests.close_reason", reason)).transpose()?,
+            cancel_cause: row.cancel_cause.map(|cause| parse("access_requests.cancel_cause", &cause)).transpose()?,
             version: row.version.into(),
         })
     }
@@ -136,6 +140,8 @@ const LIST_COLUMNS: &str = "
         q.created_at,
         q.closed_at,
         q.closed_by,
+        q.close_reason,
+        q.cancel_cause,
         q.version";
 
 /// How a database reads the decisions inside a request.

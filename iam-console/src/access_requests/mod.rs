@@ -6,7 +6,7 @@ mod one;
 
 use axum::Router;
 use axum::routing::{get, post};
-use iam_core::access_request::AccessRequestStatus;
+use iam_core::access_request::{AccessRequestStatus, CancelCause};
 
 use crate::english;
 use crate::state::Console;
@@ -41,5 +41,16 @@ fn text_of(status: &AccessRequestStatus) -> &'static str {
         AccessRequestStatus::Denied => english::REQUEST_DENIED,
         AccessRequestStatus::Cancelled => english::REQUEST_CANCELLED,
         AccessRequestStatus::Lapsed => english::REQUEST_LAPSED,
+    }
+}
+
+/// Returns why the service has cancelled a request, as a sentence.
+fn cause_of(cause: &CancelCause) -> &'static str {
+    match cause {
+        CancelCause::Outdated => english::CANCELLED_AS_OUTDATED,
+        CancelCause::NotEligible => english::CANCELLED_AS_NOT_ELIGIBLE,
+        CancelCause::RoleHeld => english::CANCELLED_AS_ROLE_HELD,
+        CancelCause::UserSuspended => english::CANCELLED_AS_USER_SUSPENDED,
+        CancelCause::UserDeleted => english::CANCELLED_AS_USER_DELETED,
     }
 }

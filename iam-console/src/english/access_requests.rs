@@ -36,6 +36,16 @@ pub(crate) const BEGINS: &str = "begins";
 pub(crate) const ENDS: &str = "ends";
 pub(crate) const CLOSED_ON: &str = "closed";
 
+// Why the service has cancelled a request.
+pub(crate) const CANCELLED_AS_OUTDATED: &str = "Cancelled by the service: the eligibility or the role has changed since, \
+     or an approval does not count any more. A new request may be possible.";
+pub(crate) const CANCELLED_AS_NOT_ELIGIBLE: &str =
+    "Cancelled by the service: the person may not ask for this role there any more.";
+pub(crate) const CANCELLED_AS_ROLE_HELD: &str =
+    "Cancelled by the service: the person holds this role there already, by other means.";
+pub(crate) const CANCELLED_AS_USER_SUSPENDED: &str = "Cancelled by the service: the person was suspended.";
+pub(crate) const CANCELLED_AS_USER_DELETED: &str = "Cancelled by the service: the account of the person was deleted.";
+
 // Asking.
 pub(crate) const ASK_FOR_ACCESS: &str = "Ask for access";
 pub(crate) const NOTHING_TO_ASK_FOR: &str = "There is no role for which you may ask. An administrator of your tenant can \

@@ -277,6 +277,11 @@ async fn what_the_services_refuse_is_said_on_the_page() {
     let gone = signed.decide(asked, "/approve", &[]).await;
     assert_eq!(gone.status, StatusCode::CONFLICT);
     assert!(gone.body.contains("The request is cancelled:") && gone.body.contains("Cancelled"), "{}", gone.body);
+    let because = "Cancelled by the service: the eligibility or the role has changed since";
+    for path in [signed.path(asked, ""), LIST.to_owned()] {
+        let body = app.get(&path, grace_cookie).await.body;
+        assert!(body.contains(because) && !body.contains("by ada@"), "{path}: {body}");
+    }
     let late = app.post_signed(&signed.path(asked, "/cancel"), grace_cookie, &[]).await;
     assert_eq!(late.status, StatusCode::CONFLICT);
     assert!(late.body.contains("neither pending nor approved for later"), "{}", late.body);

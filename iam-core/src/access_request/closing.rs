@@ -8,14 +8,10 @@ use crate::access_request::activation::update;
 use crate::assignment::of_groups;
 use crate::engine::{Engine, UnitOfWork};
 
-/// Cancels a request that has not begun.
-pub(super) async fn cancel(
-    work: &mut UnitOfWork<'_>,
-    request: &AccessRequest,
-    cause: Option<CancelCause>,
-) -> Result<()> {
-    let after = request.closed(AccessRequestStatus::Cancelled, work.now(), work.caller().user());
-    work.apply(update(request, after, AccessRequestEvent::Cancelled(cause))).await
+/// Cancels a request that has not begun and that cannot begin, for a cause.
+pub(super) async fn cancel(work: &mut UnitOfWork<'_>, request: &AccessRequest, cause: CancelCause) -> Result<()> {
+    let after = request.cancelled_for(cause, work.now());
+    work.apply(update(request, after, AccessRequestEvent::Cancelled(Some(cause)))).await
 }
 
 /// Lets a request lapse.

@@ -19,7 +19,7 @@ use iam_model::version::Version;
 
 use crate::access_request::NewAccessRequest;
 use crate::access_request::activation::{Basis, conflict, held, is_eligible, offered, update};
-use crate::access_request::closing::{cancel, end, settle};
+use crate::access_request::closing::{end, settle};
 use crate::access_request::found::{Found, not_found, version_of};
 use crate::access_request::input::ValidRequest;
 use crate::access_request::notice::Told;
@@ -185,6 +185,8 @@ impl AccessRequests<'_> {
             created_at: now,
             closed_at: None,
             closed_by: None,
+            close_reason: None,
+            cancel_cause: None,
             version: Version::FIRST,
         })
     }
@@ -261,7 +263,8 @@ impl AccessRequests<'_> {
             AccessRequestStatus::Pending | AccessRequestStatus::Approved => {}
             _ => return Err(Conflict::AccessRequestNotWaiting.into()),
         }
-        cancel(&mut work, &found.request, None).await?;
+        let after = found.request.closed(AccessRequestStatus::Cancelled, work.now(), caller.user());
+        work.apply(update(&found.request, after, AccessRequestEvent::Cancelled(None))).await?;
         work.commit().await?;
         self.read(caller, id).await
     }

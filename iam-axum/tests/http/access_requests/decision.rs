@@ -339,7 +339,8 @@ async fn what_was_approved_for_later_begins_after_the_same_checks(app: TestApp) 
     app.change_eligibility(&shop.ada, &shop.eligibility, &json!({ "approvals": 2 })).send().await.ok();
     app.pass(TimeDelta::minutes(1));
     assert_eq!(app.iam.advance_access_requests().await.unwrap(), 1);
-    assert_eq!(shop.status(&cancelled).await, "CANCELLED");
+    let shown = shop.request(&cancelled).await;
+    assert_eq!((&shown["status"], &shown["cancelCause"]), (&json!("CANCELLED"), &json!("OUTDATED")));
     assert!(!shop.may_read().await);
     assert_eq!(shop.entry(&cancelled, "CANCELLED").await["metadata"]["cause"], "OUTDATED");
 }
@@ -384,7 +385,10 @@ async fn is_cancelled(shop: &Shop<'_>, request: &str, cause: &str) {
     let app = shop.app;
     let refused: Response = app.decides(&shop.carol, request, "approve").send().await;
     refused.problem("conflict");
-    assert_eq!(shop.status(request).await, "CANCELLED", "{cause}");
+    // The user who asks learns why. Who has tried to approve did not close it.
+    let shown = app.read_request(&shop.grace, request).await.ok();
+    assert_eq!((&shown["status"], &shown["cancelCause"]), (&json!("CANCELLED"), &json!(cause)));
+    assert_eq!((&shown["closedAt"], &shown["closedBy"]), (&json!(app.now()), &Value::Null));
     assert_eq!(shop.entry(request, "CANCELLED").await["metadata"]["cause"], cause);
     assert!(!shop.may_read().await);
 }

@@ -158,6 +158,9 @@ async fn a_request_says_what_it_asks_for(app: TestApp) {
         "endsAt": null,
         "lapsesAt": shown(app.iam.now() + TimeDelta::hours(72)),
         "createdAt": app.now(),
+        "closedAt": null,
+        "closedBy": null,
+        "cancelCause": null,
     });
     assert_eq!(made, expected);
     let named = json!({
