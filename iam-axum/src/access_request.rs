@@ -80,6 +80,9 @@ pub(crate) struct AccessRequestDto {
 pub(crate) struct AccessDecisionDto {
     /// The user who decided.
     user_id: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    user: Option<AssignedUser>,
     decision: AccessVerdictDto,
     /// Why, for people.
     #[schema(required)]
@@ -169,6 +172,7 @@ impl AccessDecisionDto {
     fn of(listed: &ListedAccessRequest, decision: &AccessDecision) -> Self {
         Self {
             user_id: decision.user_id.as_uuid(),
+            user: person(listed, decision.user_id),
             decision: decision.decision.into(),
             reason: decision.reason.clone().map(Reason::into),
             at: Time(decision.at),
@@ -203,8 +207,14 @@ impl AccessRequestDto {
     }
 }
 
-/// An access request with its user, its role and its organization.
+/// Returns a user whom a request mentions.
+fn person(listed: &ListedAccessRequest, id: UserId) -> Option<AssignedUser> {
+    listed.person(id).map(|person| AssignedUser::new(id, person.clone()))
+}
+
+/// An access request with the names of all that it mentions.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = ListedAccessRequest)]
 pub(crate) struct ListedAccessRequestDto {
     #[serde(flatten)]
@@ -218,17 +228,29 @@ pub(crate) struct ListedAccessRequestDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     organization: Option<Named>,
+    /// The role whose holders decide. Absent when the holders of `access-requests:update` decide, and when the role is
+    /// gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    approver_role: Option<Named>,
+    /// The user who closed it. Absent while it is open, and if the service closed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    closed_by_user: Option<AssignedUser>,
 }
 
 impl From<ListedAccessRequest> for ListedAccessRequestDto {
     fn from(listed: ListedAccessRequest) -> Self {
         let decisions = &listed.request.decisions;
         let decisions = decisions.iter().map(|decision| AccessDecisionDto::of(&listed, decision)).collect();
+        let closed_by_user = listed.request.closed_by.and_then(|id| person(&listed, id));
         Self {
             user: AssignedUser::new(listed.request.requested_by, listed.user),
             request: AccessRequestDto::of(listed.request, decisions),
             role: listed.role.map(Named::from),
             organization: listed.organization.map(Named::from),
+            approver_role: listed.approver_role.map(Named::from),
+            closed_by_user,
         }
     }
 }

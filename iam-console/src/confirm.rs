@@ -14,6 +14,7 @@ use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial};
 use crate::effects::Effects;
 use crate::english;
 use crate::form::Form;
+use crate::names::Names;
 use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -139,12 +140,24 @@ impl ConfirmPage {
 pub(crate) async fn ask(
     console: &Console,
     signed_in: &SignedIn,
-    mut form: Form,
+    form: Form,
     pending: Pending,
     preview: Preview,
 ) -> Result<Response, Problem> {
+    ask_about(console, signed_in, form, pending, preview, &Names::default()).await
+}
+
+/// Returns the page that asks for the confirmation, with names that are `known` also to who may not look them up.
+pub(crate) async fn ask_about(
+    console: &Console,
+    signed_in: &SignedIn,
+    mut form: Form,
+    pending: Pending,
+    preview: Preview,
+    known: &Names,
+) -> Result<Response, Problem> {
     form.remove(&[CONFIRMED, AGAIN]);
-    let effects = Effects::of(&console.iam, &signed_in.caller, console.base(), preview).await?;
+    let effects = Effects::of(&console.iam, &signed_in.caller, console.base(), preview, known).await?;
     let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
     page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), effects: Some(effects), kept })
 }

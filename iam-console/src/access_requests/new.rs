@@ -13,6 +13,7 @@ use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::duration::{Duration, number};
 use crate::english;
 use crate::form::Form;
+use crate::names::Names;
 use crate::problem::{collected, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
@@ -119,7 +120,8 @@ pub(super) async fn create(
         Ok(Outcome::Changed) => Ok(Redirect::to(&address).into_response()),
         Ok(Outcome::Previewed(preview)) => {
             let pending = pending(&console, &listed, &form);
-            confirm::ask(&console, &signed_in, form, pending, preview).await
+            let known = Names::default().with_organization(listed.organization.as_ref());
+            confirm::ask_about(&console, &signed_in, form, pending, preview, &known).await
         }
         Err(error) => {
             let shown = page_of(&console, &signed_in, listed, (&form, &at_fields(&error))).await?;

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::effects::Effects;
 use crate::english;
 use crate::form::Form;
-use crate::names::Names;
+use crate::names::{Names, label_of_summary};
 use crate::problem::{refused_form, refused_in_place};
 use crate::query::Query;
 use crate::rights;
@@ -34,8 +34,6 @@ struct RequestPage {
     listed: ListedAccessRequest,
     /// The version that the person has seen: a decision is about what the page showed.
     version: String,
-    /// The name of the role whose holders decide.
-    approver_role: Option<String>,
     decisions: Vec<Decision>,
     closed_by: Option<String>,
     /// What the person can do about it now.
@@ -107,8 +105,11 @@ impl RequestPage {
     }
 
     fn approver(&self) -> String {
-        let holders = self.approver_role.as_deref().map(english::holders_of);
-        holders.unwrap_or_else(|| english::WHO_MAY_UPDATE_REQUESTS.to_owned())
+        match (&self.listed.approver_role, self.listed.request.approver_role_id) {
+            (Some(role), _) => english::holders_of(role.name.as_str()),
+            (None, Some(_)) => english::holders_of(english::ROLE_GONE_LATER),
+            (None, None) => english::WHO_MAY_UPDATE_REQUESTS.to_owned(),
+        }
     }
 }
 
@@ -172,13 +173,15 @@ async fn decides(console: &Console, signed_in: &SignedIn, listed: &ListedAccessR
 }
 
 impl Gain {
-    async fn of(console: &Console, signed_in: &SignedIn, id: AccessRequestId) -> Result<Self, Error> {
+    async fn of(console: &Console, signed_in: &SignedIn, listed: &ListedAccessRequest) -> Result<Self, Error> {
         let (caller, trial) = (&signed_in.caller, console.iam.trial());
-        let outcome = trial.activate(caller, id).await;
+        let outcome = trial.activate(caller, listed.request.id).await;
+        let known = Names::default().with_organization(listed.organization.as_ref());
+        let known = known.with_user(listed.request.requested_by, label_of_summary(&listed.user));
         match trial.preview(caller, outcome).await {
             Ok(mut preview) => match preview.refusal.take() {
                 Some(refusal) => Ok(Self::Refused(refusal.to_string())),
-                None => Ok(Self::Shown(Effects::of(&console.iam, caller, console.base(), preview).await?)),
+                None => Ok(Self::Shown(Effects::of(&console.iam, caller, console.base(), preview, &known).await?)),
             },
             Err(Error::Conflict(Conflict::PreviewsRunning) | Error::Overloaded { .. }) => Ok(Self::Unknown),
             Err(error) => Err(error),
@@ -196,12 +199,14 @@ async fn page_of(
     let listed = iam.access_requests().get(caller, id).await?;
     let request = &listed.request;
     let can = Possible::of(console, signed_in, &listed).await?;
-    let people = request.decisions.iter().map(|decision| decision.user_id).chain(request.closed_by);
-    let people: Vec<UserId> = people.collect();
-    let names = Names::read(iam, caller, people, []).await?.with_roles(iam, caller, request.approver_role_id).await?;
+    let name_of = |id: UserId| match listed.person(id) {
+        _ if caller.user() == Some(id) => english::YOURSELF.to_owned(),
+        Some(person) => label_of_summary(person),
+        None => id.to_string(),
+    };
     let decisions = request.decisions.iter().map(|decision| Decision {
         decision: decision.clone(),
-        by: names.user(decision.user_id),
+        by: name_of(decision.user_id),
         counts: listed.counts(decision),
     });
     let decisions: Vec<Decision> = decisions.collect();
@@ -213,13 +218,12 @@ async fn page_of(
         notice: "",
         error: String::new(),
         version: form.map_or_else(|| listed.version.to_string(), |form| form.get("version").to_owned()),
-        approver_role: request.approver_role_id.map(|id| names.role(id)),
         decisions,
-        closed_by: request.closed_by.map(|id| names.user(id)),
+        closed_by: request.closed_by.map(name_of),
         can,
         approves_again,
         reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
-        gain: if can.decide { Gain::of(console, signed_in, id).await? } else { Gain::Hidden },
+        gain: if can.decide { Gain::of(console, signed_in, &listed).await? } else { Gain::Hidden },
         listed,
     })
 }

@@ -18,6 +18,8 @@ pub(crate) const NO_REQUEST_MATCHES: &str = "No access request matches.";
 pub(crate) const SHOW_ALL_REQUESTS: &str = "Show all access requests";
 pub(crate) const REQUESTED_BY: &str = "Asked by";
 pub(crate) const ROLE_GONE: &str = "A role that is gone";
+pub(crate) const ROLE_GONE_LATER: &str = "a role that is gone";
+pub(crate) const YOURSELF: &str = "you";
 pub(crate) const WHEN: &str = "When";
 
 pub(crate) fn requests_found(count: u64) -> String {

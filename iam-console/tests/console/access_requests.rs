@@ -100,7 +100,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
         "Ask for ENGINEER in Branch &#60;1&#62; for 1 hour",
         "after another person has approved",
         r#"<a href="/console/account">You</a>"#,
-        "<ins>Gains</ins> 1 permission in",
+        "<ins>Gains</ins> 1 permission in Branch &#60;1&#62;",
         r#"name="reason" value="Disk &#60;full&#62;""#,
     ] {
         assert!(preview.body.contains(part), "{part}: {}", preview.body);
@@ -128,9 +128,11 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let approved = signed.decide(asked, "/approve", &[("reason", "Go <on>")]).await;
     assert_eq!(approved.location(), signed.path(asked, "?done=approved"), "{}", approved.body);
     let page = app.get(approved.location(), cookie).await.body;
-    for part in ["Your approval is saved", "In force", "Go &#60;on&#62;", "by ada@example.com", "1 of 1"] {
+    for part in ["Your approval is saved", "In force", "Go &#60;on&#62;", "by you", "1 of 1"] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
+    assert!(own.contains("by ada@example.com"), "{own}");
     assert_eq!(signed.held().await[0].access_request_id, Some(asked));
 
     let overview = app.get("/console", grace_cookie).await.body;
@@ -139,7 +141,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     assert!(in_force.contains(&signed.path(asked, "/end")), "{in_force}");
     let ended = app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
     let page = app.get(ended.location(), grace_cookie).await.body;
-    assert!(page.contains("The access has ended") && !page.contains("/end\""), "{page}");
+    assert!(page.contains("The access has ended") && page.contains("by you") && !page.contains("/end\""), "{page}");
     assert!(signed.held().await.is_empty());
     assert!(!app.get("/console", grace_cookie).await.body.contains("Access for a time"));
 
@@ -244,6 +246,31 @@ async fn an_approval_for_an_earlier_role_is_marked_until_the_request_is_decided(
     rename("ENGINEER_LATER").await;
     let page = signed.page(asked).await.body;
     assert!(page.contains("2 of 2") && !page.contains("does not count any more"), "{page}");
+}
+
+/// A person who may look nothing up decides, and reads names in place of identifiers.
+#[tokio::test]
+async fn the_names_of_what_a_request_mentions_are_shown_to_all_who_see_it() {
+    let signed = signed().await;
+    let Signed { app, ada, role, branch, grace, .. } = &signed;
+    app.person_with(ada, "alan@example.com", &[]).await;
+    let approver_role = app.iam.roles().by_name(ada, "ALAN").await.unwrap().map(|role| role.id);
+    let new = NewEligibility { organization: Some(*branch), approver_role, ..NewEligibility::of_user(*role, *grace) };
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let (seconds, reason) = (None, "Disk".to_owned());
+    let new = NewAccessRequest { eligibility, seconds, reason, ticket: None, starts_at: None };
+    let asked = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
+    let alan = app.sign_in("alan@example.com").await;
+    let page = app.get(&signed.path(asked, ""), &alan).await;
+    for part in ["the holders of ALAN", "<ins>Gains</ins> 1 permission in Branch &#60;1&#62;", "<li>grace@example.com"]
+    {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    let fields = [("version", &*page.hidden("version"))];
+    app.post_signed(&signed.path(asked, "/approve"), &alan, &fields).await;
+    let own = app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(own.contains("by alan@example.com") && own.contains("the holders of ALAN"), "{own}");
+    assert!(app.get(&signed.path(asked, ""), &alan).await.body.contains("by you"));
 }
 
 #[tokio::test]

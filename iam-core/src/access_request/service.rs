@@ -305,15 +305,17 @@ impl AccessRequests<'_> {
             return Ok(Vec::new());
         }
         let (store, now) = (&self.0.store, self.0.now());
-        let users = distinct(found.iter().map(|request| request.requested_by));
+        let users = distinct(found.iter().flat_map(|request| people_of(request).chain([request.requested_by])));
         let users = store.users_by_id(tenant, &users).await?.into_iter().map(|user| (user.id, user));
         let users: HashMap<UserId, User> = users.collect();
-        let roles = distinct(found.iter().map(|request| request.role_id));
+        let roles = found.iter().flat_map(|request| [Some(request.role_id), request.approver_role_id]);
+        let roles = distinct(roles.flatten());
         let roles = store.roles_by_id(tenant, &roles).await?.into_iter().map(|role| (role.id, role));
         let roles: HashMap<RoleId, Role> = roles.collect();
         let organizations = distinct(found.iter().filter_map(|request| request.organization_id));
         let organizations = store.lineages(tenant, &organizations).await?.into_iter().map(|found| (found.id, found));
         let organizations: HashMap<OrganizationId, Organization> = organizations.collect();
+        let person = |id: UserId| Some((id, users.get(&id)?.summary()));
         let listed = |request: AccessRequest| {
             let role = roles.get(&request.role_id);
             let organization = request.organization_id.and_then(|id| organizations.get(&id));
@@ -323,12 +325,19 @@ impl AccessRequests<'_> {
                 role_version: role.map(|role| role.version),
                 organization: organization
                     .map(|found| OrganizationSummary { id: found.id, name: found.name.to_string() }),
+                approver_role: request.approver_role_id.and_then(|id| roles.get(&id)).map(Role::summary),
+                people: distinct(people_of(&request)).into_iter().filter_map(person).collect(),
                 version: version_of(&request, role),
                 request: request.seen_at(now),
             })
         };
         Ok(found.into_iter().filter_map(listed).collect())
     }
+}
+
+/// The users who have decided about a request, and the one who has closed it.
+fn people_of(request: &AccessRequest) -> impl Iterator<Item = UserId> {
+    request.decisions.iter().map(|decision| decision.user_id).chain(request.closed_by)
 }
 
 /// Writes a new request: PENDING, or with what it gives if it needs no approval. A trial shows what it would give in

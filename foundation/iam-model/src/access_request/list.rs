@@ -7,7 +7,8 @@ use crate::role::RoleSummary;
 use crate::user::UserSummary;
 use crate::version::Version;
 
-/// A request with the names of what it is about, and the version that decisions expect.
+/// A request with the names of all that it mentions, and the version that decisions expect. Each caller that sees the
+/// request sees these names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedAccessRequest {
     /// The request, with the status of the moment.
@@ -18,6 +19,10 @@ pub struct ListedAccessRequest {
     pub role: Option<RoleSummary>,
     /// The organization, if it is not tenant-wide.
     pub organization: Option<OrganizationSummary>,
+    /// The role whose holders decide; `None` if the eligibility has named none, or if the role is gone.
+    pub approver_role: Option<RoleSummary>,
+    /// The users who have decided about it and the one who has closed it, each once.
+    pub people: Vec<(UserId, UserSummary)>,
     /// The version of the role, for which decisions [count](AccessDecision::counts_for) as long as the request waits.
     /// `None` if it is gone.
     pub role_version: Option<Version>,
@@ -38,6 +43,15 @@ impl ListedAccessRequest {
     #[must_use]
     pub fn approvals(&self) -> usize {
         self.request.approvers(self.counting_version()).count()
+    }
+
+    /// Returns the user who asks, has decided or has closed it, by its identifier.
+    #[must_use]
+    pub fn person(&self, id: UserId) -> Option<&UserSummary> {
+        if id == self.request.requested_by {
+            return Some(&self.user);
+        }
+        self.people.iter().find(|(user, _)| *user == id).map(|(_, person)| person)
     }
 
     fn counting_version(&self) -> Option<Version> {
@@ -194,6 +208,8 @@ mod tests {
                 user: UserSummary { email: "user@example.com".parse().unwrap(), service_name: None },
                 role: None,
                 organization: None,
+                approver_role: None,
+                people: Vec::new(),
                 role_version,
                 version: Version::FIRST,
             }

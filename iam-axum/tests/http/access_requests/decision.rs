@@ -43,7 +43,12 @@ async fn an_approval_gives_the_role_for_a_time(app: TestApp) {
     let approved = decide.json(&json!({ "reason": " It is. " })).send().await.ok();
     let ends_at = shown(app.iam.now() + TimeDelta::seconds(600));
     let decision = json!({
-        "userId": shop.carol.user, "decision": "APPROVE", "reason": "It is.", "at": app.now(), "counts": true,
+        "userId": shop.carol.user,
+        "user": { "id": shop.carol.user, "email": "carol@example.com" },
+        "decision": "APPROVE",
+        "reason": "It is.",
+        "at": app.now(),
+        "counts": true,
     });
     assert_eq!((&approved["status"], &approved["decisions"]), (&json!("ACTIVE"), &json!([decision])));
     assert_eq!((&approved["startsAt"], &approved["endsAt"]), (&json!(app.now()), &json!(ends_at)));
