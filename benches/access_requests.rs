@@ -211,7 +211,7 @@ async fn single_calls(kind: &str, calls: u64) -> Outcome {
         let (requests, request) = (iam.access_requests(), asks.1.id);
         let exists = Precondition::Exists;
         let approves = timed(async { Ok(requests.approve(&administrator, request, None, &exists).await?) }).await?;
-        let ends = timed(async { Ok(requests.end(caller, request).await?) }).await?;
+        let ends = timed(async { Ok(requests.end(caller, request, None).await?) }).await?;
         let measured = [writes.0, assigns.0, begins.0, asks.0, approves.0, ends.0];
         times.iter_mut().zip(measured).for_each(|(times, time)| times.push(time));
     }

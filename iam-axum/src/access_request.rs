@@ -68,6 +68,10 @@ pub(crate) struct AccessRequestDto {
     /// The user who closed it. Null while it is open, and if the service closed it.
     #[schema(required)]
     closed_by: Option<Uuid>,
+    /// The reason that this user has given for the cancellation or the end. The reason of a denial is that of the
+    /// decision.
+    #[schema(required)]
+    close_reason: Option<String>,
     /// Why the service has cancelled it. Null if a user did, and with any other status.
     #[schema(required)]
     cancel_cause: Option<CancelCauseDto>,
@@ -202,6 +206,7 @@ impl AccessRequestDto {
             created_at: Time(request.created_at),
             closed_at: request.closed_at.map(Time),
             closed_by: request.closed_by.map(UserId::as_uuid),
+            close_reason: request.close_reason.map(Reason::into),
             cancel_cause: request.cancel_cause.map(CancelCauseDto::from),
         }
     }
@@ -307,6 +312,16 @@ impl NewAccessRequestDto {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewAccessDecision)]
 pub(crate) struct NewAccessDecisionDto {
+    /// Why, for people. Absent or null means that there is no reason.
+    #[schema(max_length = 500)]
+    reason: Option<String>,
+}
+
+/// What to say about the end of a request.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = AccessRequestClosing)]
+pub(crate) struct AccessRequestClosingDto {
     /// Why, for people. Absent or null means that there is no reason.
     #[schema(max_length = 500)]
     reason: Option<String>,
@@ -491,41 +506,54 @@ pub(crate) async fn deny(
 
 /// Cancel an access request
 ///
-/// Takes back a request that is PENDING or APPROVED. The user who asks needs no permission.
+/// Takes back a request that is PENDING or APPROVED. The user who asks needs no permission. If another user cancels it,
+/// the user who asks is told by mail.
 #[utoipa::path(
     post,
     path = "/access-requests/{id}/cancel",
     operation_id = "cancelAccessRequest",
     tag = ACCESS_REQUESTS,
     params(("id" = Uuid, Path, description = "The request")),
+    request_body = AccessRequestClosingDto,
     responses((status = 200, description = "The cancelled request", body = ListedAccessRequestDto), Problems),
-    extensions(("x-required-permission" = json!("access-requests:update")), ("x-problems" = json!(["conflict"]))),
+    extensions(
+        ("x-required-permission" = json!("access-requests:update")),
+        ("x-problems" = json!(["conflict"])),
+        ("x-optional-body" = json!(true)),
+    ),
 )]
 pub(crate) async fn cancel(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<AccessRequestId>,
+    CallWithOptionalBody(caller, body): CallWithOptionalBody<AccessRequestClosingDto>,
 ) -> Result<Json<ListedAccessRequestDto>, Problem> {
-    Ok(Json(iam.access_requests().cancel(&caller, id).await?.into()))
+    Ok(Json(iam.access_requests().cancel(&caller, id, body.reason.as_deref()).await?.into()))
 }
 
 /// End what an access request gives
 ///
 /// The user loses the role before its time, and everything that was given by it is revoked. The user who holds it needs
-/// no permission.
+/// no permission. If another user ends it, the user who holds it is told by mail.
 #[utoipa::path(
     post,
     path = "/access-requests/{id}/end",
     operation_id = "endAccessRequest",
     tag = ACCESS_REQUESTS,
     params(("id" = Uuid, Path, description = "The request")),
+    request_body = AccessRequestClosingDto,
     responses((status = 200, description = "The ended request", body = ListedAccessRequestDto), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:delete")), ("x-problems" = json!(["conflict"]))),
+    extensions(
+        ("x-required-permission" = json!("role-assignments:delete")),
+        ("x-problems" = json!(["conflict"])),
+        ("x-optional-body" = json!(true)),
+    ),
 )]
 pub(crate) async fn end(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<AccessRequestId>,
+    CallWithOptionalBody(caller, body): CallWithOptionalBody<AccessRequestClosingDto>,
 ) -> Result<Json<ListedAccessRequestDto>, Problem> {
-    Ok(Json(iam.access_requests().end(&caller, id).await?.into()))
+    Ok(Json(iam.access_requests().end(&caller, id, body.reason.as_deref()).await?.into()))
 }

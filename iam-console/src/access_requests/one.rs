@@ -17,7 +17,7 @@ use crate::effects::Effects;
 use crate::english;
 use crate::form::Form;
 use crate::names::{Names, label_of_summary};
-use crate::problem::{refused_form, refused_in_place};
+use crate::problem::refused_form;
 use crate::query::Query;
 use crate::rights;
 use crate::session::SignedIn;
@@ -41,8 +41,13 @@ struct RequestPage {
     /// Whether the person has approved the role as it was before a change, and can approve it again.
     approves_again: bool,
     reason: Field,
+    /// The reason for which the person closes the request of another one; `None` for its own.
+    close_reason: Option<Field>,
     gain: Gain,
 }
+
+/// Not the name of the field of the API: a page can have the form of a decision, too.
+const CLOSE_REASON: &str = "closeReason";
 
 /// A decision as the page shows it.
 struct Decision {
@@ -98,6 +103,11 @@ impl RequestPage {
         let status = self.listed.request.status;
         let is_waiting = matches!(status, AccessRequestStatus::Pending | AccessRequestStatus::Approved);
         is_waiting && !decision.counts
+    }
+
+    /// Whether the reason for which the person closes the request is not valid.
+    fn closing_failed(&self) -> bool {
+        self.close_reason.as_ref().is_some_and(|field| !field.error.is_empty())
     }
 
     fn is_pending(&self) -> bool {
@@ -213,16 +223,20 @@ async fn page_of(
     let is_own = |decision: &Decision| caller.user() == Some(decision.decision.user_id);
     let approves_again = can.decide && decisions.iter().any(is_own);
     let reason = Field::text("reason", english::REASON).optional().with_hint(english::DECISION_REASON_HINT);
+    let close_reason = Field::text(CLOSE_REASON, english::REASON).optional().with_hint(english::DECISION_REASON_HINT);
+    let close_reason = close_reason.filled(form.map_or("", |form| form.get(CLOSE_REASON))).with_errors(errors);
+    let is_of_another = caller.user() != Some(request.requested_by);
     Ok(RequestPage {
         frame: signed_in.frame(console).await?,
         notice: "",
         error: String::new(),
-        version: form.map_or_else(|| listed.version.to_string(), |form| form.get("version").to_owned()),
+        version: form.and_then(|form| form.given("version")).unwrap_or_else(|| listed.version.to_string()),
         decisions,
         closed_by: request.closed_by.map(name_of),
         can,
         approves_again,
         reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
+        close_reason: is_of_another.then_some(close_reason),
         gain: if can.decide { Gain::of(console, signed_in, &listed).await? } else { Gain::Hidden },
         listed,
     })
@@ -292,32 +306,41 @@ pub(super) async fn cancel(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<AccessRequestId>,
+    Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let result = console.iam.access_requests().cancel(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|_| "cancelled")).await
+    let reason = form.given(CLOSE_REASON);
+    let result = console.iam.access_requests().cancel(&signed_in.caller, id, reason.as_deref()).await;
+    closing(&console, &signed_in, id, &form, result.map(|_| "cancelled")).await
 }
 
 pub(super) async fn end(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<AccessRequestId>,
+    Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let result = console.iam.access_requests().end(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|_| "ended")).await
+    let reason = form.given(CLOSE_REASON);
+    let result = console.iam.access_requests().end(&signed_in.caller, id, reason.as_deref()).await;
+    closing(&console, &signed_in, id, &form, result.map(|_| "ended")).await
 }
 
 /// Leads back to the page of the request, or shows there why the call was refused.
-async fn answer(
+async fn closing(
     console: &Console,
     signed_in: &SignedIn,
     id: AccessRequestId,
+    form: &Form,
     result: Result<&'static str, Error>,
 ) -> Result<Response, Problem> {
     match result {
         Ok(done) => Ok(back(console, id, done)),
         Err(error) => {
-            let shown = page_of(console, signed_in, id, (None, &[])).await?;
-            refused_in_place(error, |error| RequestPage { error, ..shown })
+            refused_form(error, async |errors: Vec<FieldError>, error: String| {
+                let errors: Vec<FieldError> =
+                    errors.into_iter().map(|found| FieldError::new(CLOSE_REASON, found.message)).collect();
+                Ok(RequestPage { error, ..page_of(console, signed_in, id, (Some(form), &errors)).await? })
+            })
+            .await
         }
     }
 }

@@ -112,6 +112,7 @@ pub(crate) const YOUR_DECISION: &str = "Your decision";
 pub(crate) const APPROVE: &str = "Approve";
 pub(crate) const DENY: &str = "Refuse";
 pub(crate) const DECISION_REASON_HINT: &str = "The person who asks and the audit log see it.";
+pub(crate) const REASON_OF_END: &str = "Reason for the end";
 pub(crate) const CANCEL_REQUEST: &str = "Cancel the request";
 pub(crate) const CANCEL_REQUEST_WHAT: &str = "Then it cannot be approved any more. A new request is possible.";
 pub(crate) const CANCEL_REQUEST_CONFIRM: &str = "Yes, cancel this request";

@@ -328,6 +328,25 @@ async fn a_request_is_taken_back_and_others_do_not_see_it() {
     let cancelled = signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.grace_cookie, &[]).await;
     let page = signed.app.get(cancelled.location(), &signed.grace_cookie).await.body;
     assert!(page.contains("The request is cancelled") && !page.contains("/cancel\""), "{page}");
+    // Another person gives a reason, which the one who has asked reads.
+    let asked = signed.ask().await.id;
+    let page = signed.page(asked).await.body;
+    assert!(page.contains(r#"name="closeReason""#) && page.contains(r#"name="reason""#), "{page}");
+    let own = signed.app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(own.contains("/cancel\"") && !own.contains("closeReason"), "{own}");
+    let long = "x".repeat(501);
+    let refused =
+        signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.cookie, &[("closeReason", &long)]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(
+        refused.body.contains(r#"id="closeReason-error""#) && refused.body.contains(r#""confirm" open>"#),
+        "{}",
+        refused.body
+    );
+    let fields = [("closeReason", "Not <now>")];
+    signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.cookie, &fields).await;
+    let page = signed.app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(page.contains("by ada@example.com") && page.contains("Not &#60;now&#62;"), "{page}");
     // Who may only read has no forms.
     signed.app.person_with(&signed.ada, "alan@example.com", &["access-requests:read"]).await;
     let asked = signed.ask().await.id;

@@ -10,6 +10,7 @@ use iam_model::clock::Timestamp;
 use iam_model::eligibility::Eligibility;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{AccessRequestId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::mail::MailKind;
 use iam_model::organization::{Organization, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
@@ -21,8 +22,8 @@ use crate::access_request::NewAccessRequest;
 use crate::access_request::activation::{Basis, conflict, held, is_eligible, offered, update};
 use crate::access_request::closing::{end, settle};
 use crate::access_request::found::{Found, not_found, version_of};
-use crate::access_request::input::ValidRequest;
-use crate::access_request::notice::Told;
+use crate::access_request::input::{ValidRequest, valid_reason};
+use crate::access_request::notice::{Told, tell_unless_own};
 use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork};
@@ -56,7 +57,7 @@ use crate::idempotency::Idempotency;
 /// // Ada agrees, and Grace has the role for an hour.
 /// let approved = iam.access_requests().approve(&ada, request.id, None, &Precondition::Exists).await?;
 /// assert_eq!(approved.request.status, AccessRequestStatus::Active);
-/// iam.access_requests().end(&grace, request.id).await?;
+/// iam.access_requests().end(&grace, request.id, None).await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -230,32 +231,42 @@ impl AccessRequests<'_> {
     }
 
     /// Ends the elevation of an ACTIVE request before its time, with everything that was given by it. The user who has
-    /// asked may do it in a session; others need `role-assignments:delete` in the place of the request.
+    /// asked may do it in a session; others need `role-assignments:delete` in the place of the request, and the user is
+    /// told by mail. The reason has at most 500 characters; `None` or blank for no reason.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] for a request that the caller neither sees nor may end, [`Error::Forbidden`],
-    /// [`Conflict::AccessRequestNotActive`].
-    pub async fn end(&self, caller: &Caller, id: AccessRequestId) -> Result<ListedAccessRequest> {
+    /// [`Error::Validation`] which names `reason`, [`Conflict::AccessRequestNotActive`].
+    pub async fn end(&self, caller: &Caller, id: AccessRequestId, reason: Option<&str>) -> Result<ListedAccessRequest> {
+        let reason = valid_reason(reason)?;
         let mut work = self.0.begin(caller).await?;
         let found = Found::lock(&mut work, id).await?;
         found.require_own_or_permission(&permission::ROLE_ASSIGNMENTS_DELETE)?;
         if found.request.status_at(work.now()) != AccessRequestStatus::Active {
             return Err(Conflict::AccessRequestNotActive.into());
         }
-        end(self.0, &mut work, &found.request, RevokeReason::Ended).await?;
+        end(self.0, &mut work, &found.request, RevokeReason::Ended, reason.as_ref()).await?;
+        tell_unless_own(self.0, &mut work, MailKind::AccessEnded, &found.request).await?;
         work.commit().await?;
         self.read(caller, id).await
     }
 
     /// Takes back a request that is PENDING or APPROVED. The user who has asked may do it in a session; others need
-    /// `access-requests:update` in the place of the request, by standing rights.
+    /// `access-requests:update` in the place of the request, by standing rights, and the user is told by mail. The
+    /// reason has at most 500 characters; `None` or blank for no reason.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] for a request that the caller does not see, [`Error::Forbidden`],
-    /// [`Conflict::AccessRequestNotWaiting`].
-    pub async fn cancel(&self, caller: &Caller, id: AccessRequestId) -> Result<ListedAccessRequest> {
+    /// [`Error::NotFound`] for a request that the caller does not see, [`Error::Forbidden`], [`Error::Validation`] which
+    /// names `reason`, [`Conflict::AccessRequestNotWaiting`].
+    pub async fn cancel(
+        &self,
+        caller: &Caller,
+        id: AccessRequestId,
+        reason: Option<&str>,
+    ) -> Result<ListedAccessRequest> {
+        let reason = valid_reason(reason)?;
         let mut work = self.0.begin(caller).await?;
         let found = Found::lock(&mut work, id).await?;
         found.require_own_or_standing(&permission::ACCESS_REQUESTS_UPDATE)?;
@@ -264,7 +275,9 @@ impl AccessRequests<'_> {
             _ => return Err(Conflict::AccessRequestNotWaiting.into()),
         }
         let after = found.request.closed(AccessRequestStatus::Cancelled, work.now(), caller.user());
+        let after = after.with_close_reason(reason.as_ref());
         work.apply(update(&found.request, after, AccessRequestEvent::Cancelled(None))).await?;
+        tell_unless_own(self.0, &mut work, MailKind::AccessDenied, &found.request).await?;
         work.commit().await?;
         self.read(caller, id).await
     }

@@ -160,6 +160,7 @@ async fn a_request_says_what_it_asks_for(app: TestApp) {
         "createdAt": app.now(),
         "closedAt": null,
         "closedBy": null,
+        "closeReason": null,
         "cancelCause": null,
     });
     assert_eq!(made, expected);

@@ -88,7 +88,7 @@ async fn each_caller_that_sees_a_request_sees_the_names_of_all_that_it_mentions(
     let new = NewEligibility { approver_role: Some(deciding), ..NewEligibility::of_user(role, grace) };
     let request = world.ask(&session, world.eligibility(new).await).await.id;
     world.approve(&world.login("approver").await, request).await.unwrap();
-    world.iam.access_requests().end(&world.ada, request).await.unwrap();
+    world.iam.access_requests().end(&world.ada, request, None).await.unwrap();
     // Neither Grace nor who has approved may see users, roles or organizations.
     for caller in [&session, &world.login("approver").await] {
         assert!(world.iam.users().get(caller, grace).await.is_err());
