@@ -49,6 +49,9 @@ struct RequestPage {
 /// Not the name of the field of the API: a page can have the form of a decision, too.
 const CLOSE_REASON: &str = "closeReason";
 
+/// The button that stands in place of a decision about a request that cannot become effective any more.
+const CLOSES: &str = "closes";
+
 /// A decision as the page shows it.
 struct Decision {
     decision: AccessDecision,
@@ -71,6 +74,8 @@ enum Gain {
     /// Only those who can decide are shown it.
     Hidden,
     Shown(Effects),
+    /// The approval would cancel the request: it cannot become effective any more.
+    Outdated,
     /// Why the request cannot become effective now.
     Refused(String),
     /// The service has no time for it.
@@ -99,7 +104,7 @@ impl RequestPage {
     }
 
     /// Whether an approval has lost its effect by a change of the role.
-    fn is_outdated(&self, decision: &Decision) -> bool {
+    fn counts_no_more(&self, decision: &Decision) -> bool {
         let status = self.listed.request.status;
         let is_waiting = matches!(status, AccessRequestStatus::Pending | AccessRequestStatus::Approved);
         is_waiting && !decision.counts
@@ -108,6 +113,11 @@ impl RequestPage {
     /// Whether the reason for which the person closes the request is not valid.
     fn closing_failed(&self) -> bool {
         self.close_reason.as_ref().is_some_and(|field| !field.error.is_empty())
+    }
+
+    /// Whether a decision would only cancel the request.
+    fn comes_to_nothing(&self) -> bool {
+        matches!(self.gain, Gain::Outdated)
     }
 
     fn is_pending(&self) -> bool {
@@ -182,7 +192,35 @@ async fn decides(console: &Console, signed_in: &SignedIn, listed: &ListedAccessR
     Ok(found.items.iter().any(|found| found.request.id == request.id))
 }
 
+/// Whether an approval that is refused so has cancelled the request.
+fn cancels(refusal: &Error) -> bool {
+    matches!(refusal, Error::Conflict(Conflict::AccessRequestOutdated | Conflict::RoleHeld))
+}
+
 impl Gain {
+    /// What a person reads of it: who decides sees what the user would gain, and the user itself whether the request can
+    /// still become effective.
+    async fn for_person(
+        console: &Console,
+        signed_in: &SignedIn,
+        listed: &ListedAccessRequest,
+        decides: bool,
+    ) -> Result<Self, Error> {
+        let request = &listed.request;
+        let caller = &signed_in.caller;
+        let is_own = caller.user() == Some(request.requested_by) && caller.impersonator().is_none();
+        if decides {
+            return Self::of(console, signed_in, listed).await;
+        }
+        if !is_own || request.status != AccessRequestStatus::Pending {
+            return Ok(Self::Hidden);
+        }
+        match Self::of(console, signed_in, listed).await? {
+            Self::Outdated => Ok(Self::Outdated),
+            _ => Ok(Self::Hidden),
+        }
+    }
+
     async fn of(console: &Console, signed_in: &SignedIn, listed: &ListedAccessRequest) -> Result<Self, Error> {
         let (caller, trial) = (&signed_in.caller, console.iam.trial());
         let outcome = trial.activate(caller, listed.request.id).await;
@@ -190,6 +228,7 @@ impl Gain {
         let known = known.with_user(listed.request.requested_by, label_of_summary(&listed.user));
         match trial.preview(caller, outcome).await {
             Ok(mut preview) => match preview.refusal.take() {
+                Some(refusal) if cancels(&refusal) => Ok(Self::Outdated),
                 Some(refusal) => Ok(Self::Refused(refusal.to_string())),
                 None => Ok(Self::Shown(Effects::of(&console.iam, caller, console.base(), preview, &known).await?)),
             },
@@ -237,7 +276,7 @@ async fn page_of(
         approves_again,
         reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
         close_reason: is_of_another.then_some(close_reason),
-        gain: if can.decide { Gain::of(console, signed_in, &listed).await? } else { Gain::Hidden },
+        gain: Gain::for_person(console, signed_in, &listed, can.decide).await?,
         listed,
     })
 }
@@ -262,7 +301,12 @@ pub(super) async fn approve(
 ) -> Result<Response, Problem> {
     let (reason, seen) = typed(&form);
     let decided = console.iam.access_requests().approve(&signed_in.caller, id, reason.as_deref(), &seen).await;
-    decision(&console, &signed_in, id, &form, decided.map(|_| "approved")).await
+    let done = match decided {
+        // The person has pressed the button that closes the request.
+        Err(error) if form.has(CLOSES) && cancels(&error) => Ok("cancelled"),
+        decided => decided.map(|_| "approved"),
+    };
+    decision(&console, &signed_in, id, &form, done).await
 }
 
 pub(super) async fn deny(

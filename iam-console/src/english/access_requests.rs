@@ -122,6 +122,11 @@ pub(crate) const END_ACCESS_WHAT: &str =
 pub(crate) const END_ACCESS_CONFIRM: &str = "Yes, end it now";
 pub(crate) const ABOUT_THIS_REQUEST: &str = "what was done about this request";
 
+pub(crate) const COMES_TO_NOTHING: &str = "This request cannot become effective any more: its eligibility has ended or \
+     allows less than was asked for, the person may not ask any more, or the person has the role already. It is cancelled \
+     as soon as a person decides about it.";
+pub(crate) const CLOSE_REQUEST: &str = "Close it";
+
 /// Why a request cannot become effective now. A sentence follows.
 pub(crate) const CANNOT_BECOME_EFFECTIVE: &str = "It cannot become effective now:";
 pub(crate) const EFFECTS_UNKNOWN: &str =

@@ -5,7 +5,7 @@ use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
 use iam_core::access_request::{AccessRequest, AccessRequestStatus, NewAccessRequest};
 use iam_core::assignment::Assignment;
-use iam_core::eligibility::{Eligibility, NewEligibility};
+use iam_core::eligibility::{Eligibility, EligibilityPatch, NewEligibility};
 use iam_core::organization::NewOrganization;
 use iam_core::role::{NewRole, RolePatch};
 use iam_core::version::Precondition;
@@ -300,7 +300,10 @@ async fn what_the_services_refuse_is_said_on_the_page() {
     assert!(own.body.contains("You cannot decide about your own access request"), "{}", own.body);
     app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
     let page = signed.page(asked).await.body;
-    assert!(page.contains("It cannot become effective now:"), "{page}");
+    let nothing = "This request cannot become effective any more";
+    assert!(page.contains(nothing) && page.contains("Close it") && !page.contains("/deny"), "{page}");
+    let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
+    assert!(own.contains(nothing) && !own.contains("Close it"), "{own}");
     let gone = signed.decide(asked, "/approve", &[]).await;
     assert_eq!(gone.status, StatusCode::CONFLICT);
     assert!(gone.body.contains("The request is cancelled:") && gone.body.contains("Cancelled"), "{}", gone.body);
@@ -314,6 +317,19 @@ async fn what_the_services_refuse_is_said_on_the_page() {
     assert!(late.body.contains("neither pending nor approved for later"), "{}", late.body);
     let ended = app.post_signed(&signed.path(asked, "/end"), cookie, &[]).await;
     assert!(ended.status == StatusCode::CONFLICT && ended.body.contains("is not active"), "{}", ended.body);
+}
+
+#[tokio::test]
+async fn who_decides_closes_a_request_that_comes_to_nothing() {
+    let signed = signed().await;
+    let asked = signed.ask().await.id;
+    let narrow = EligibilityPatch { max_seconds: Some(300), ..EligibilityPatch::default() };
+    signed.app.iam.eligibilities().update(&signed.ada, signed.eligibility.id, narrow).await.unwrap();
+    let closed = signed.decide(asked, "/approve", &[("closes", "yes")]).await;
+    assert_eq!(closed.location(), signed.path(asked, "?done=cancelled"), "{}", closed.body);
+    let page = signed.app.get(closed.location(), &signed.cookie).await.body;
+    assert!(page.contains("The request is cancelled") && page.contains("Cancelled by the service"), "{page}");
+    assert_eq!(signed.stored(asked).await.closed_by, None);
 }
 
 #[tokio::test]
