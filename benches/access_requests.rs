@@ -149,6 +149,7 @@ fn asked(role: &Role, user: UserId, at: Timestamp) -> Outcome<AccessRequest> {
         tenant_id: role.tenant_id,
         eligibility_id: Uuid::now_v7().into(),
         role_id: role.id,
+        role_name: role.name.clone(),
         organization_id: None,
         requested_by: user,
         reason: "The disk is full.".parse()?,

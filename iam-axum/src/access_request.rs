@@ -34,6 +34,8 @@ pub(crate) struct AccessRequestDto {
     eligibility_id: Uuid,
     /// The role for which the user asks.
     role_id: Uuid,
+    /// The name of the role when the user asked. The role may be gone since, or have another name.
+    role_name: String,
     /// Null means tenant-wide.
     #[schema(required)]
     organization_id: Option<Uuid>,
@@ -192,6 +194,7 @@ impl AccessRequestDto {
             status: request.status.into(),
             eligibility_id: request.eligibility_id.as_uuid(),
             role_id: request.role_id.as_uuid(),
+            role_name: request.role_name.into(),
             organization_id: request.organization_id.map(OrganizationId::as_uuid),
             requested_by: request.requested_by.as_uuid(),
             reason: request.reason.into(),

@@ -30,6 +30,7 @@ pub(super) fn new_request(world: &World, user: &User, organization: Option<&Orga
         tenant_id: user.tenant_id,
         eligibility_id: world.id(),
         role_id: world.id(),
+        role_name: "CLERK".parse().unwrap(),
         organization_id: organization.map(|organization| organization.id),
         requested_by: user.id,
         reason: "The disk is full. \"x\" 🦀".parse().unwrap(),

@@ -300,6 +300,7 @@ pub async fn concurrent_sweepers_advance_each_request_once(store: Arc<dyn Store>
             tenant_id: fixture.tenant.id,
             eligibility_id: fixture.world.id(),
             role_id: fixture.role.id,
+            role_name: fixture.role.name.clone(),
             organization_id: None,
             requested_by: user,
             reason: "The yearly audit.".parse().unwrap(),

@@ -18,6 +18,7 @@ use iam_core::session::{AuthenticatedBy, Me, Session};
 use iam_core::user::{UserFilter, UserSort, UserStatus};
 use iam_core::{Caller, Error, Iam, UserId};
 
+use crate::access_requests::role_of;
 use crate::activity::Activity;
 use crate::english;
 use crate::names::label_of;

@@ -44,6 +44,7 @@ CREATE TABLE iam.access_requests (
     -- they end, and the requests stay.
     eligibility_id   uuid        NOT NULL,
     role_id          uuid        NOT NULL,
+    role_name        text        NOT NULL,
     organization_id  uuid,
     requested_by     uuid        NOT NULL,
     reason           text        NOT NULL,

@@ -44,6 +44,7 @@ CREATE TABLE access_requests (
     -- they end, and the requests stay.
     eligibility_id   BLOB    NOT NULL,
     role_id          BLOB    NOT NULL,
+    role_name        TEXT    NOT NULL,
     organization_id  BLOB,
     requested_by     BLOB    NOT NULL,
     reason           TEXT    NOT NULL,

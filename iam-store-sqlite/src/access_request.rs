@@ -34,8 +34,8 @@ impl AccessRequestStore for SqliteStore {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
                 starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND id = ?2
@@ -133,8 +133,8 @@ impl AccessRequestTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
                 starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?2))
@@ -151,8 +151,8 @@ impl AccessRequestTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
                 starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND requested_by = ?2 AND status IN ('PENDING', 'APPROVED', 'ACTIVE')
@@ -170,8 +170,8 @@ impl AccessRequestTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
                 starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND due_at <= ?2
@@ -200,19 +200,20 @@ impl SqliteTransaction {
         let insert = sqlx::query!(
             r#"
             INSERT INTO access_requests (
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at, lapses_at,
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at, lapses_at,
                 created_at, closed_at, closed_by, close_reason, cancel_cause
             )
             VALUES (
                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-                ?21, ?22
+                ?21, ?22, ?23
             )
             "#,
             self.tenant(),
             request.id.as_uuid(),
             request.eligibility_id.as_uuid(),
             request.role_id.as_uuid(),
+            request.role_name.as_str(),
             request.organization_id.map(OrganizationId::as_uuid),
             request.requested_by.as_uuid(),
             request.reason.as_str(),

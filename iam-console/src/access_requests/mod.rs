@@ -6,7 +6,7 @@ mod one;
 
 use axum::Router;
 use axum::routing::{get, post};
-use iam_core::access_request::{AccessRequestStatus, CancelCause};
+use iam_core::access_request::{AccessRequestStatus, CancelCause, ListedAccessRequest};
 
 use crate::english;
 use crate::state::Console;
@@ -52,5 +52,13 @@ fn cause_of(cause: &CancelCause) -> &'static str {
         CancelCause::RoleHeld => english::CANCELLED_AS_ROLE_HELD,
         CancelCause::UserSuspended => english::CANCELLED_AS_USER_SUSPENDED,
         CancelCause::UserDeleted => english::CANCELLED_AS_USER_DELETED,
+    }
+}
+
+/// Returns the name of the role for which a user asks; of one that is gone, the name that it had then.
+pub(crate) fn role_of(listed: &ListedAccessRequest) -> String {
+    match &listed.role {
+        Some(role) => role.name.to_string(),
+        None => english::deleted(listed.request.role_name.as_str()),
     }
 }

@@ -87,8 +87,8 @@ impl RequestPage {
         format!("{}/access-requests/{}", self.frame.base, self.listed.request.id)
     }
 
-    fn role(&self) -> &str {
-        self.listed.role.as_ref().map_or(english::ROLE_GONE, |role| role.name.as_str())
+    fn role(&self) -> String {
+        super::role_of(&self.listed)
     }
 
     fn place(&self) -> &str {
@@ -127,7 +127,7 @@ impl RequestPage {
     fn approver(&self) -> String {
         match (&self.listed.approver_role, self.listed.request.approver_role_id) {
             (Some(role), _) => english::holders_of(role.name.as_str()),
-            (None, Some(_)) => english::holders_of(english::ROLE_GONE_LATER),
+            (None, Some(_)) => english::holders_of(english::ROLE_GONE),
             (None, None) => english::WHO_MAY_UPDATE_REQUESTS.to_owned(),
         }
     }

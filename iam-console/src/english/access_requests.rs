@@ -17,8 +17,7 @@ pub(crate) const NO_REQUESTS_IN_FORCE: &str = "No access by a request is in forc
 pub(crate) const NO_REQUEST_MATCHES: &str = "No access request matches.";
 pub(crate) const SHOW_ALL_REQUESTS: &str = "Show all access requests";
 pub(crate) const REQUESTED_BY: &str = "Asked by";
-pub(crate) const ROLE_GONE: &str = "A role that is gone";
-pub(crate) const ROLE_GONE_LATER: &str = "a role that is gone";
+pub(crate) const ROLE_GONE: &str = "a role that is gone";
 pub(crate) const YOURSELF: &str = "you";
 pub(crate) const WHEN: &str = "When";
 
@@ -135,6 +134,11 @@ pub(crate) const EFFECTS_UNKNOWN: &str =
 /// How many of the approvals are there.
 pub(crate) fn approvals_of(count: usize, needed: u8) -> String {
     format!("{count} of {needed}")
+}
+
+/// A role that is gone, by the name that it had.
+pub(crate) fn deleted(role: &str) -> String {
+    format!("{role} (deleted)")
 }
 
 /// The holders of a role.

@@ -456,3 +456,19 @@ async fn an_assignment_by_a_request_says_so_and_its_end_is_that_of_the_request()
     app.post_signed(&format!("{assignment}/revoke?user={grace}"), cookie, &[("confirmed", "yes")]).await;
     assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Ended);
 }
+
+#[tokio::test]
+async fn a_request_keeps_the_name_of_a_role_that_is_deleted() {
+    let signed = signed().await;
+    let Signed { app, ada, grace_cookie, eligibility, role, .. } = &signed;
+    let asked = signed.ask().await.id;
+    signed.decide(asked, "/deny", &[]).await;
+    app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
+    app.iam.roles().delete(ada, *role).await.unwrap();
+    for path in [signed.path(asked, ""), LIST.to_owned()] {
+        let body = app.get(&path, grace_cookie).await.body;
+        assert!(body.contains("ENGINEER (deleted)"), "{path}: {body}");
+    }
+    let log = app.get("/console/audit", &signed.cookie).await.body;
+    assert!(log.contains("grace@example.com asked for the role ENGINEER in"), "{log}");
+}

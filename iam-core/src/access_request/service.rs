@@ -111,7 +111,7 @@ impl AccessRequests<'_> {
         work.lock_rights().await?;
         let eligibility = work.reads().eligibility(id).await?.ok_or_else(unknown)?;
         let basis = self.admit(&mut work, user, eligibility, new.starts_at).await?;
-        let request = self.request(caller, new, &basis.eligibility, work.now())?;
+        let request = self.request(caller, new, &basis, work.now())?;
         let request = begin(iam, &mut work, request, basis).await?;
         work.apply(AccessRequestChange::RemoveOldest { user, kept: KEPT_CLOSED }).await?;
         once.keep(&mut work, &request).await?;
@@ -156,20 +156,16 @@ impl AccessRequests<'_> {
         Ok(Basis::new(eligibility, offered, replaced))
     }
 
-    fn request(
-        &self,
-        caller: &Caller,
-        new: ValidRequest,
-        eligibility: &Eligibility,
-        now: Timestamp,
-    ) -> Result<AccessRequest> {
+    fn request(&self, caller: &Caller, new: ValidRequest, basis: &Basis, now: Timestamp) -> Result<AccessRequest> {
         let (user, _) = caller.require_user()?;
+        let eligibility = &basis.eligibility;
         let (seconds, starts_at) = new.times(eligibility, now)?;
         Ok(AccessRequest {
             id: self.0.next_id(),
             tenant_id: caller.tenant(),
             eligibility_id: eligibility.id,
             role_id: eligibility.role_id,
+            role_name: basis.role_name().clone(),
             organization_id: eligibility.organization_id,
             requested_by: user,
             reason: new.reason,

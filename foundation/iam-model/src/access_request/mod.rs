@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::clock::{Timestamp, shown};
 use crate::eligibility::Eligibility;
 use crate::id::{AccessRequestId, AssignmentId, EligibilityId, OrganizationId, RoleId, TenantId, UserId};
-use crate::validate::{Description, Reason};
+use crate::validate::{Description, Reason, RoleName};
 use crate::version::Version;
 
 /// How long a request waits for its approvals: 72 hours.
@@ -50,6 +50,8 @@ pub struct AccessRequest {
     pub eligibility_id: EligibilityId,
     /// The role of the eligibility.
     pub role_id: RoleId,
+    /// The name of the role when the user asked. The role may be gone since, or have another name.
+    pub role_name: RoleName,
     /// The place of the eligibility; `None` for tenant-wide.
     pub organization_id: Option<OrganizationId>,
     /// The user who asks.
@@ -376,6 +378,7 @@ pub(crate) mod tests {
             tenant_id: TenantId::NONE,
             eligibility_id: eligibility().id,
             role_id: eligibility().role_id,
+            role_name: "READER".parse().unwrap(),
             organization_id: eligibility().organization_id,
             requested_by: id("user"),
             reason: "The disk is full.".parse().unwrap(),

@@ -111,6 +111,7 @@ fn of(action: &'static str, request: &AccessRequest) -> Record {
         .in_organization(request.organization_id)
         .with("targetUserId", json!(request.requested_by))
         .with("roleId", json!(request.role_id))
+        .with("roleName", request.role_name.as_str())
         .with("reason", request.reason.as_str())
         .with("ticket", json!(request.ticket.as_ref().map(Description::as_str)))
 }
@@ -173,6 +174,7 @@ mod tests {
             let mut metadata = json!({
                 "targetUserId": id::<UserId>("user"),
                 "roleId": request().role_id,
+                "roleName": "READER",
                 "reason": "The disk is full.",
                 "ticket": "OPS-7",
             });

@@ -146,6 +146,7 @@ async fn a_request_says_what_it_asks_for(app: TestApp) {
         "status": "PENDING",
         "eligibilityId": shop.eligibility,
         "roleId": shop.role,
+        "roleName": "KEEPER",
         "organizationId": null,
         "requestedBy": shop.grace.user,
         "reason": "The disk is full.",
