@@ -201,8 +201,8 @@ impl SqliteTransaction {
             r#"
             INSERT INTO access_requests (
                 tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
-                seconds, approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at, lapses_at,
-                created_at, closed_at, closed_by, close_reason, cancel_cause
+                seconds, approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at,
+                lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause
             )
             VALUES (
                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,

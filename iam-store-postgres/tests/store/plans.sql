@@ -185,8 +185,8 @@ WHERE a.n <= 1000;
 
 -- Each user has asked often, and one of its requests waits for a decision.
 INSERT INTO iam.access_requests (
-    tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, seconds, approvals_needed,
-    approver_role_id, decisions, status, lapses_at, created_at, closed_at
+    tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, seconds,
+    approvals_needed, approver_role_id, decisions, status, lapses_at, created_at, closed_at
 )
 SELECT
     a.tenant_id,
