@@ -14,6 +14,7 @@ use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial};
 use crate::effects::Effects;
 use crate::english;
 use crate::form::Form;
+use crate::names::Names;
 use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -124,6 +125,8 @@ pub(crate) struct About {
     pub(crate) title: Option<&'static str>,
     /// The typed values that the person checks, each with its label.
     pub(crate) facts: Vec<(&'static str, String)>,
+    /// Names that the page says also to who may not look them up.
+    pub(crate) known: Names,
 }
 
 #[derive(Template)]
@@ -162,11 +165,11 @@ pub(crate) async fn ask_about(
     signed_in: &SignedIn,
     mut form: Form,
     pending: Pending,
-    About { title, facts }: About,
+    About { title, facts, known }: About,
     preview: Preview,
 ) -> Result<Response, Problem> {
     form.remove(&[CONFIRMED, AGAIN]);
-    let effects = Effects::of(&console.iam, &signed_in.caller, console.base(), preview).await?;
+    let effects = Effects::of(&console.iam, &signed_in.caller, console.base(), preview, &known).await?;
     let effects = match title {
         Some(title) => effects.titled(title),
         None => effects,

@@ -31,7 +31,7 @@ pub(crate) struct Effects {
 
 /// A user with the rights that it would gain or lose.
 struct Affected {
-    /// The page of the user, below the path of the console.
+    /// The page of the user, below the path of the console. Empty if the caller may not see it.
     address: String,
     name: String,
     rights: Vec<Rights>,
@@ -66,7 +66,14 @@ impl Effects {
         Self { title, ..self }
     }
 
-    pub(crate) async fn of(iam: &Iam, caller: &Caller, base: &str, preview: Preview) -> Result<Self, Error> {
+    /// Names what the caller may see, and what is `known` to the page.
+    pub(crate) async fn of(
+        iam: &Iam,
+        caller: &Caller,
+        base: &str,
+        preview: Preview,
+        known: &Names,
+    ) -> Result<Self, Error> {
         let now = iam.now();
         let mut by_user: BTreeMap<UserId, BTreeMap<Group, Vec<String>>> = BTreeMap::new();
         for change in preview.changes {
@@ -84,7 +91,16 @@ impl Effects {
         let people: Vec<UserId> = by_user.keys().copied().collect();
         let places = by_user.values().flat_map(BTreeMap::keys).filter_map(|(_, place, ..)| *place);
         let places: Vec<OrganizationId> = places.collect();
-        let names = Names::read(iam, caller, people, places).await?;
+        let seen = Names::read(iam, caller, people, places).await?;
+        let own = caller.user();
+        let address_of = |id: UserId| match seen.known_user(id) {
+            Some(_) => format!("/users/{id}"),
+            // Who may not see users can be affected itself.
+            None if own == Some(id) => "/account".to_owned(),
+            None => String::new(),
+        };
+        let addresses: BTreeMap<UserId, String> = by_user.keys().map(|id| (*id, address_of(*id))).collect();
+        let names = seen.or(known);
         let catalogue = Catalogue::read(iam, caller).await?;
         let described = |name: String| (catalogue.sentence(&name), name);
         let rights = |((is_gain, place, from, until), permissions): (Group, Vec<String>)| Rights {
@@ -95,11 +111,11 @@ impl Effects {
             until,
         };
         let affected = by_user.into_iter().map(|(id, groups)| {
-            // Who may not see users can be affected itself.
-            let is_unseen = names.known_user(id).is_none() && caller.user() == Some(id);
+            let address = addresses.get(&id).cloned().unwrap_or_default();
+            let is_unseen = own == Some(id) && !address.starts_with("/users");
             Affected {
-                address: if is_unseen { "/account".to_owned() } else { format!("/users/{id}") },
                 name: if is_unseen { english::YOU.to_owned() } else { names.user(id) },
+                address,
                 rights: groups.into_iter().map(rights).collect(),
             }
         });

@@ -18,7 +18,7 @@ use iam_core::session::{AuthenticatedBy, Me, Session};
 use iam_core::user::{UserFilter, UserSort, UserStatus};
 use iam_core::{Caller, Error, Iam, UserId};
 
-use crate::access_requests::{may_ask, own_open, text_of};
+use crate::access_requests::{may_ask, own_open, role_of, text_of};
 use crate::activity::Activity;
 use crate::english;
 use crate::names::label_of;

@@ -7,7 +7,7 @@ mod said;
 
 use axum::Router;
 use axum::routing::{get, post};
-use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, ListedAccessRequest};
+use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, CancelCause, ListedAccessRequest};
 use iam_core::page::PageRequest;
 use iam_core::{Caller, Error, Iam};
 
@@ -60,5 +60,24 @@ pub(crate) fn text_of(status: &AccessRequestStatus) -> &'static str {
         AccessRequestStatus::Denied => english::REQUEST_DENIED,
         AccessRequestStatus::Cancelled => english::REQUEST_CANCELLED,
         AccessRequestStatus::Lapsed => english::REQUEST_LAPSED,
+    }
+}
+
+/// Returns why the service has cancelled a request, as a sentence.
+fn cause_of(cause: &CancelCause) -> &'static str {
+    match cause {
+        CancelCause::Outdated => english::CANCELLED_AS_OUTDATED,
+        CancelCause::NotEligible => english::CANCELLED_AS_NOT_ELIGIBLE,
+        CancelCause::RoleHeld => english::CANCELLED_AS_ROLE_HELD,
+        CancelCause::UserSuspended => english::CANCELLED_AS_USER_SUSPENDED,
+        CancelCause::UserDeleted => english::CANCELLED_AS_USER_DELETED,
+    }
+}
+
+/// Returns the name of the role for which a user asks; of one that is gone, the name that it had then.
+pub(crate) fn role_of(listed: &ListedAccessRequest) -> String {
+    match &listed.role {
+        Some(role) => role.name.to_string(),
+        None => english::deleted(listed.request.role_name.as_str()),
     }
 }

@@ -16,6 +16,7 @@ use crate::confirm::{self, About, Attempt, Outcome, Pending, at_fields, text_abo
 use crate::duration::{Duration, number};
 use crate::english;
 use crate::form::Form;
+use crate::names::Names;
 use crate::problem::{collected, if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
@@ -156,7 +157,8 @@ pub(super) async fn create(
         Ok(Outcome::Changed) => Ok(Redirect::to(&address).into_response()),
         Ok(Outcome::Previewed(preview)) => {
             let pending = pending(&console, &listed, &form);
-            let about = About { title: Some(english::WHAT_YOU_GAIN), facts: facts(&form) };
+            let known = Names::default().with_organization(listed.organization.as_ref());
+            let about = About { title: Some(english::WHAT_YOU_GAIN), facts: facts(&form), known };
             confirm::ask_about(&console, &signed_in, form, pending, about, preview).await
         }
         Err(error) => {

@@ -1,6 +1,7 @@
 use iam_core::access_request::{AccessRequest, AccessRequestStatus, ListedAccessRequest};
 use iam_core::clock::Timestamp;
 
+use crate::access_requests::role_of;
 use crate::english;
 
 /// Returns what a page says to a person after its action, as long as it is still so: a text, and the moment that follows
@@ -8,15 +9,15 @@ use crate::english;
 pub(super) fn feedback(notice: &'static str, listed: &ListedAccessRequest) -> Option<(String, Option<Timestamp>)> {
     let request = &listed.request;
     let user = listed.user.email.as_str();
-    let role = listed.role.as_ref().map_or(english::ROLE_GONE, |role| role.name.as_str());
+    let role = role_of(listed);
     match (notice, request.status) {
-        (english::REQUEST_SENT, AccessRequestStatus::Approved) => Some((english::you_get(role), request.starts_at)),
-        (english::REQUEST_SENT, AccessRequestStatus::Active) => Some((english::you_have(role), request.ends_at)),
+        (english::REQUEST_SENT, AccessRequestStatus::Approved) => Some((english::you_get(&role), request.starts_at)),
+        (english::REQUEST_SENT, AccessRequestStatus::Active) => Some((english::you_have(&role), request.ends_at)),
         (english::APPROVAL_SAVED, AccessRequestStatus::Approved) => {
-            Some((english::user_gets(user, role), request.starts_at))
+            Some((english::user_gets(user, &role), request.starts_at))
         }
         (english::APPROVAL_SAVED, AccessRequestStatus::Active) => {
-            Some((english::user_has(user, role), request.ends_at))
+            Some((english::user_has(user, &role), request.ends_at))
         }
         (english::REQUEST_SENT | english::APPROVAL_SAVED, AccessRequestStatus::Pending)
         | (english::DENIAL_SAVED, AccessRequestStatus::Denied)

@@ -17,7 +17,8 @@ pub(crate) const NO_REQUESTS_IN_FORCE: &str = "No access by a request is in forc
 pub(crate) const NO_REQUEST_MATCHES: &str = "No access request matches.";
 pub(crate) const SHOW_ALL_REQUESTS: &str = "Show all access requests";
 pub(crate) const REQUESTED_BY: &str = "Asked by";
-pub(crate) const ROLE_GONE: &str = "A role that is gone";
+pub(crate) const ROLE_GONE: &str = "a role that is gone";
+pub(crate) const YOURSELF: &str = "you";
 pub(crate) const WHEN: &str = "When";
 
 pub(crate) fn requests_found(count: u64) -> String {
@@ -35,6 +36,16 @@ pub(crate) const LAPSES: &str = "lapses";
 pub(crate) const BEGINS: &str = "begins";
 pub(crate) const ENDS: &str = "ends";
 pub(crate) const CLOSED_ON: &str = "closed";
+
+// Why the service has cancelled a request.
+pub(crate) const CANCELLED_AS_OUTDATED: &str = "Cancelled by the service: the eligibility or the role has changed since, \
+     or an approval does not count any more. A new request may be possible.";
+pub(crate) const CANCELLED_AS_NOT_ELIGIBLE: &str =
+    "Cancelled by the service: the person may not ask for this role there any more.";
+pub(crate) const CANCELLED_AS_ROLE_HELD: &str =
+    "Cancelled by the service: the person holds this role there already, by other means.";
+pub(crate) const CANCELLED_AS_USER_SUSPENDED: &str = "Cancelled by the service: the person was suspended.";
+pub(crate) const CANCELLED_AS_USER_DELETED: &str = "Cancelled by the service: the account of the person was deleted.";
 
 // Asking.
 pub(crate) const ASK_FOR_ACCESS: &str = "Ask for access";
@@ -153,10 +164,14 @@ pub(crate) const DECISIONS: &str = "Decisions";
 pub(crate) const NO_DECISIONS: &str = "No person has decided yet.";
 pub(crate) const HAS_APPROVED: &str = "Approved";
 pub(crate) const HAS_DENIED: &str = "Refused";
+pub(crate) const COUNTS_NO_MORE: &str = "does not count any more: the role has changed since";
+pub(crate) const APPROVE_AGAIN: &str = "Your approval does not count any more: the role has changed since. Look at what \
+     the role gives now, and decide again.";
 pub(crate) const YOUR_DECISION: &str = "Your decision";
 pub(crate) const APPROVE: &str = "Approve";
 pub(crate) const DENY: &str = "Refuse";
 pub(crate) const DECISION_REASON_HINT: &str = "The person who asks and the audit log see it.";
+pub(crate) const REASON_OF_END: &str = "Reason for the end";
 pub(crate) const CANCEL_REQUEST: &str = "Cancel the request";
 pub(crate) const CANCEL_REQUEST_WHAT: &str = "Then it cannot be approved any more. A new request is possible.";
 pub(crate) const CANCEL_REQUEST_CONFIRM: &str = "Yes, cancel this request";
@@ -166,6 +181,11 @@ pub(crate) const END_ACCESS_WHAT: &str =
 pub(crate) const END_ACCESS_CONFIRM: &str = "Yes, end it now";
 pub(crate) const ABOUT_THIS_REQUEST: &str = "what was done about this request";
 
+pub(crate) const COMES_TO_NOTHING: &str = "This request cannot become effective any more: its eligibility has ended or \
+     allows less than was asked for, the person may not ask any more, or the person has the role already. It is cancelled \
+     as soon as a person decides about it.";
+pub(crate) const CLOSE_REQUEST: &str = "Close it";
+
 /// Why a request cannot become effective now. A sentence follows.
 pub(crate) const CANNOT_BECOME_EFFECTIVE: &str = "It cannot become effective now:";
 pub(crate) const EFFECTS_UNKNOWN: &str =
@@ -174,6 +194,11 @@ pub(crate) const EFFECTS_UNKNOWN: &str =
 /// How many of the approvals are there.
 pub(crate) fn approvals_of(count: usize, needed: u8) -> String {
     if needed == 0 { approvals_needed(&needed).to_owned() } else { format!("{count} of {needed}") }
+}
+
+/// A role that is gone, by the name that it had.
+pub(crate) fn deleted(role: &str) -> String {
+    format!("{role} (deleted)")
 }
 
 /// The holders of a role.

@@ -5,9 +5,10 @@ use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
 use iam_core::access_request::{AccessRequest, AccessRequestStatus, NewAccessRequest};
 use iam_core::assignment::Assignment;
-use iam_core::eligibility::{Eligibility, NewEligibility};
+use iam_core::eligibility::{Eligibility, EligibilityPatch, NewEligibility};
 use iam_core::organization::NewOrganization;
 use iam_core::role::{NewRole, RolePatch};
+use iam_core::version::Precondition;
 use iam_core::{AccessRequestId, Caller, OrganizationId, RoleId, UserId};
 
 use crate::app::{Answer, App, EMAIL, PASSWORD, person, request};
@@ -103,7 +104,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
         "Ask for ENGINEER in Branch &#60;1&#62; for 1 hour",
         "after another person has approved",
         r#"<a href="/console/account">You</a>"#,
-        "<ins>Gains</ins> 1 permission in",
+        "<ins>Gains</ins> 1 permission in Branch &#60;1&#62;",
         r#"name="reason" value="Disk &#60;full&#62;""#,
     ] {
         assert!(preview.body.contains(part), "{part}: {}", preview.body);
@@ -133,9 +134,11 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let approved = signed.decide(asked, "/approve", &[("reason", "Go <on>")]).await;
     assert_eq!(approved.location(), signed.path(asked, "?done=approved"), "{}", approved.body);
     let page = app.get(approved.location(), cookie).await.body;
-    for part in ["Your approval is saved", "In force", "Go &#60;on&#62;", "by ada@example.com", "1 of 1"] {
+    for part in ["Your approval is saved", "In force", "Go &#60;on&#62;", "by you", "1 of 1"] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
+    assert!(own.contains("by ada@example.com"), "{own}");
     assert_eq!(signed.held().await[0].access_request_id, Some(asked));
 
     let overview = app.get("/console", grace_cookie).await.body;
@@ -144,7 +147,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     assert!(in_force.contains(&signed.path(asked, "/end")), "{in_force}");
     let ended = app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
     let page = app.get(ended.location(), grace_cookie).await.body;
-    assert!(page.contains("The access has ended") && !page.contains("/end\""), "{page}");
+    assert!(page.contains("The access has ended") && page.contains("by you") && !page.contains("/end\""), "{page}");
     assert!(signed.held().await.is_empty());
     let overview = app.get("/console", grace_cookie).await.body;
     assert!(!overview.contains(&signed.path(asked, "")) && overview.contains(NEW), "{overview}");
@@ -309,6 +312,62 @@ async fn a_decision_that_comes_too_late_is_told_what_has_become_of_the_request()
 }
 
 #[tokio::test]
+async fn an_approval_for_an_earlier_role_is_marked_until_the_request_is_decided() {
+    let signed = signed().await;
+    let Signed { app, ada, role, grace, .. } = &signed;
+    let new = NewEligibility { approvals: Some(2), ..NewEligibility::of_user(*role, *grace) };
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let (seconds, reason) = (None, "Disk".to_owned());
+    let new = NewAccessRequest { eligibility, seconds, reason, ticket: None, starts_at: None };
+    let asked = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
+    app.person_with(ada, "alan@example.com", &["access-requests:update"]).await;
+    let alan = app.caller("alan@example.com").await;
+    let rename = async |name: &str| {
+        let patch = RolePatch { name: Some(name.to_owned()), ..RolePatch::default() };
+        app.iam.roles().update(ada, *role, patch).await.unwrap();
+    };
+    let approved = signed.decide(asked, "/approve", &[]).await;
+    let page = app.get(approved.location(), &signed.cookie).await.body;
+    assert!(page.contains("Your approval is saved") && page.contains("1 of 2"), "{page}");
+    rename("ENGINEER_NOW").await;
+    let page = app.get(approved.location(), &signed.cookie).await.body;
+    for part in ["0 of 2", "does not count any more: the role has changed since", "decide again", "/approve"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("Your approval is saved"), "{page}");
+    signed.decide(asked, "/approve", &[]).await;
+    app.iam.access_requests().approve(&alan, asked, None, &Precondition::Exists).await.unwrap();
+    rename("ENGINEER_LATER").await;
+    let page = signed.page(asked).await.body;
+    assert!(page.contains("2 of 2") && !page.contains("does not count any more"), "{page}");
+}
+
+/// A person who may look nothing up decides, and reads names in place of identifiers.
+#[tokio::test]
+async fn the_names_of_what_a_request_mentions_are_shown_to_all_who_see_it() {
+    let signed = signed().await;
+    let Signed { app, ada, role, branch, grace, .. } = &signed;
+    app.person_with(ada, "alan@example.com", &[]).await;
+    let approver_role = app.iam.roles().by_name(ada, "ALAN").await.unwrap().map(|role| role.id);
+    let new = NewEligibility { organization: Some(*branch), approver_role, ..NewEligibility::of_user(*role, *grace) };
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let (seconds, reason) = (None, "Disk".to_owned());
+    let new = NewAccessRequest { eligibility, seconds, reason, ticket: None, starts_at: None };
+    let asked = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
+    let alan = app.sign_in("alan@example.com").await;
+    let page = app.get(&signed.path(asked, ""), &alan).await;
+    for part in ["the holders of ALAN", "<ins>Gains</ins> 1 permission in Branch &#60;1&#62;", "<li>grace@example.com"]
+    {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    let fields = [("version", &*page.hidden("version"))];
+    app.post_signed(&signed.path(asked, "/approve"), &alan, &fields).await;
+    let own = app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(own.contains("by alan@example.com") && own.contains("the holders of ALAN"), "{own}");
+    assert!(app.get(&signed.path(asked, ""), &alan).await.body.contains("by you"));
+}
+
+#[tokio::test]
 async fn a_decision_needs_a_recent_proof_which_keeps_the_form() {
     let signed = signed().await;
     let asked = signed.ask().await.id;
@@ -335,15 +394,36 @@ async fn what_the_services_refuse_is_said_on_the_page() {
     assert!(own.body.contains("You cannot decide about your own access request"), "{}", own.body);
     app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
     let page = signed.page(asked).await.body;
-    assert!(page.contains("It cannot become effective now:"), "{page}");
+    let nothing = "This request cannot become effective any more";
+    assert!(page.contains(nothing) && page.contains("Close it") && !page.contains("/deny"), "{page}");
+    let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
+    assert!(own.contains(nothing) && !own.contains("Close it"), "{own}");
     let gone = signed.decide(asked, "/approve", &[]).await;
     assert_eq!(gone.status, StatusCode::CONFLICT);
     assert!(gone.body.contains("The request is cancelled:") && gone.body.contains("Cancelled"), "{}", gone.body);
+    let because = "Cancelled by the service: the eligibility or the role has changed since";
+    for path in [signed.path(asked, ""), LIST.to_owned()] {
+        let body = app.get(&path, grace_cookie).await.body;
+        assert!(body.contains(because) && !body.contains("by ada@"), "{path}: {body}");
+    }
     let late = app.post_signed(&signed.path(asked, "/cancel"), grace_cookie, &[]).await;
     assert_eq!(late.status, StatusCode::CONFLICT);
     assert!(late.body.contains("neither pending nor approved for later"), "{}", late.body);
     let ended = app.post_signed(&signed.path(asked, "/end"), cookie, &[]).await;
     assert!(ended.status == StatusCode::CONFLICT && ended.body.contains("is not active"), "{}", ended.body);
+}
+
+#[tokio::test]
+async fn who_decides_closes_a_request_that_comes_to_nothing() {
+    let signed = signed().await;
+    let asked = signed.ask().await.id;
+    let narrow = EligibilityPatch { max_seconds: Some(300), ..EligibilityPatch::default() };
+    signed.app.iam.eligibilities().update(&signed.ada, signed.eligibility.id, narrow).await.unwrap();
+    let closed = signed.decide(asked, "/approve", &[("closes", "yes")]).await;
+    assert_eq!(closed.location(), signed.path(asked, "?done=cancelled"), "{}", closed.body);
+    let page = signed.app.get(closed.location(), &signed.cookie).await.body;
+    assert!(page.contains("The request is cancelled") && page.contains("Cancelled by the service"), "{page}");
+    assert_eq!(signed.stored(asked).await.closed_by, None);
 }
 
 #[tokio::test]
@@ -358,6 +438,25 @@ async fn a_request_is_taken_back_and_others_do_not_see_it() {
     let cancelled = signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.grace_cookie, &[]).await;
     let page = signed.app.get(cancelled.location(), &signed.grace_cookie).await.body;
     assert!(page.contains("The request is cancelled") && !page.contains("/cancel\""), "{page}");
+    // Another person gives a reason, which the one who has asked reads.
+    let asked = signed.ask().await.id;
+    let page = signed.page(asked).await.body;
+    assert!(page.contains(r#"name="closeReason""#) && page.contains(r#"name="reason""#), "{page}");
+    let own = signed.app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(own.contains("/cancel\"") && !own.contains("closeReason"), "{own}");
+    let long = "x".repeat(501);
+    let refused =
+        signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.cookie, &[("closeReason", &long)]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(
+        refused.body.contains(r#"id="closeReason-error""#) && refused.body.contains(r#""confirm" open>"#),
+        "{}",
+        refused.body
+    );
+    let fields = [("closeReason", "Not <now>")];
+    signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.cookie, &fields).await;
+    let page = signed.app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(page.contains("by ada@example.com") && page.contains("Not &#60;now&#62;"), "{page}");
     // Who may only read has no forms.
     signed.app.person_with(&signed.ada, "alan@example.com", &["access-requests:read"]).await;
     let asked = signed.ask().await.id;
@@ -450,4 +549,20 @@ async fn an_assignment_by_a_request_says_so_and_its_end_is_that_of_the_request()
     assert!(refused.body.contains("End the request instead"), "{}", refused.body);
     app.post_signed(&format!("{assignment}/revoke?user={grace}"), cookie, &[("confirmed", "yes")]).await;
     assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Ended);
+}
+
+#[tokio::test]
+async fn a_request_keeps_the_name_of_a_role_that_is_deleted() {
+    let signed = signed().await;
+    let Signed { app, ada, grace_cookie, eligibility, role, .. } = &signed;
+    let asked = signed.ask().await.id;
+    signed.decide(asked, "/deny", &[]).await;
+    app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
+    app.iam.roles().delete(ada, *role).await.unwrap();
+    for path in [signed.path(asked, ""), LIST.to_owned()] {
+        let body = app.get(&path, grace_cookie).await.body;
+        assert!(body.contains("ENGINEER (deleted)"), "{path}: {body}");
+    }
+    let log = app.get("/console/audit", &signed.cookie).await.body;
+    assert!(log.contains("grace@example.com asked for the role ENGINEER in"), "{log}");
 }
