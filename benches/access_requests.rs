@@ -149,6 +149,7 @@ fn asked(role: &Role, user: UserId, at: Timestamp) -> Outcome<AccessRequest> {
         tenant_id: role.tenant_id,
         eligibility_id: Uuid::now_v7().into(),
         role_id: role.id,
+        role_name: role.name.clone(),
         organization_id: None,
         requested_by: user,
         reason: "The disk is full.".parse()?,
@@ -165,6 +166,8 @@ fn asked(role: &Role, user: UserId, at: Timestamp) -> Outcome<AccessRequest> {
         created_at: at,
         closed_at: None,
         closed_by: None,
+        close_reason: None,
+        cancel_cause: None,
         version: Version::FIRST,
     })
 }
@@ -209,7 +212,7 @@ async fn single_calls(kind: &str, calls: u64) -> Outcome {
         let (requests, request) = (iam.access_requests(), asks.1.id);
         let exists = Precondition::Exists;
         let approves = timed(async { Ok(requests.approve(&administrator, request, None, &exists).await?) }).await?;
-        let ends = timed(async { Ok(requests.end(caller, request).await?) }).await?;
+        let ends = timed(async { Ok(requests.end(caller, request, None).await?) }).await?;
         let measured = [writes.0, assigns.0, begins.0, asks.0, approves.0, ends.0];
         times.iter_mut().zip(measured).for_each(|(times, time)| times.push(time));
     }

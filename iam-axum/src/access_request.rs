@@ -5,10 +5,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use iam_core::access_request::{
-    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
-    NewAccessRequest,
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, CancelCause,
+    ListedAccessRequest, NewAccessRequest,
 };
-use iam_core::{AccessRequestId, AssignmentId, Description, Iam, OrganizationId, Reason};
+use iam_core::{AccessRequestId, AssignmentId, Description, Iam, OrganizationId, Reason, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -34,6 +34,8 @@ pub(crate) struct AccessRequestDto {
     eligibility_id: Uuid,
     /// The role for which the user asks.
     role_id: Uuid,
+    /// The name of the role when the user asked. The role may be gone since, or have another name.
+    role_name: String,
     /// Null means tenant-wide.
     #[schema(required)]
     organization_id: Option<Uuid>,
@@ -48,7 +50,7 @@ pub(crate) struct AccessRequestDto {
     seconds: u32,
     /// How many others have to approve.
     approvals_needed: u8,
-    /// The last decision of each user, oldest first. An approval counts until the role changes.
+    /// The last decision of each user, oldest first.
     decisions: Vec<AccessDecisionDto>,
     /// The role assignment that the request gives. It may have ended since. Null before it begins.
     #[schema(required)]
@@ -62,6 +64,19 @@ pub(crate) struct AccessRequestDto {
     /// Until when the approvals must be there.
     lapses_at: Time,
     created_at: Time,
+    /// When it was closed. Null while it is open, and until the service has written that it has lapsed or ended.
+    #[schema(required)]
+    closed_at: Option<Time>,
+    /// The user who closed it. Null while it is open, and if the service closed it.
+    #[schema(required)]
+    closed_by: Option<Uuid>,
+    /// The reason that this user has given for the cancellation or the end. The reason of a denial is that of the
+    /// decision.
+    #[schema(required)]
+    close_reason: Option<String>,
+    /// Why the service has cancelled it. Null if a user did, and with any other status.
+    #[schema(required)]
+    cancel_cause: Option<CancelCauseDto>,
 }
 
 /// A decision about an access request.
@@ -71,12 +86,18 @@ pub(crate) struct AccessRequestDto {
 pub(crate) struct AccessDecisionDto {
     /// The user who decided.
     user_id: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    user: Option<AssignedUser>,
     decision: AccessVerdictDto,
     /// Why, for people.
     #[schema(required)]
     reason: Option<String>,
     /// When it was decided.
     at: Time,
+    /// Whether it is about the role as it is now, so that an approval counts. Once the request is decided, its decisions
+    /// stay as they are: a later change of the role has no effect on them.
+    counts: bool,
 }
 
 /// What was decided: the user agrees, or refuses.
@@ -104,6 +125,32 @@ pub(crate) enum AccessRequestStatusDto {
     Lapsed,
 }
 
+/// Why the service has cancelled an access request. OUTDATED: the eligibility does not allow it any more, or the role or
+/// the approvals are not the same any more. NOT_ELIGIBLE: the user is not eligible any more. ROLE_HELD: the user holds
+/// the role there by other means. USER_SUSPENDED, USER_DELETED: what has become of the user.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = AccessRequestCancelCause)]
+pub(crate) enum CancelCauseDto {
+    Outdated,
+    NotEligible,
+    RoleHeld,
+    UserSuspended,
+    UserDeleted,
+}
+
+impl From<CancelCause> for CancelCauseDto {
+    fn from(cause: CancelCause) -> Self {
+        match cause {
+            CancelCause::Outdated => Self::Outdated,
+            CancelCause::NotEligible => Self::NotEligible,
+            CancelCause::RoleHeld => Self::RoleHeld,
+            CancelCause::UserSuspended => Self::UserSuspended,
+            CancelCause::UserDeleted => Self::UserDeleted,
+        }
+    }
+}
+
 impl From<AccessVerdict> for AccessVerdictDto {
     fn from(verdict: AccessVerdict) -> Self {
         match verdict {
@@ -127,42 +174,55 @@ impl From<AccessRequestStatus> for AccessRequestStatusDto {
     }
 }
 
-impl From<AccessDecision> for AccessDecisionDto {
-    fn from(decision: AccessDecision) -> Self {
+impl AccessDecisionDto {
+    fn of(listed: &ListedAccessRequest, decision: &AccessDecision) -> Self {
         Self {
             user_id: decision.user_id.as_uuid(),
+            user: person(listed, decision.user_id),
             decision: decision.decision.into(),
-            reason: decision.reason.map(Reason::into),
+            reason: decision.reason.clone().map(Reason::into),
             at: Time(decision.at),
+            counts: listed.counts(decision),
         }
     }
 }
 
-impl From<AccessRequest> for AccessRequestDto {
-    fn from(request: AccessRequest) -> Self {
+impl AccessRequestDto {
+    fn of(request: AccessRequest, decisions: Vec<AccessDecisionDto>) -> Self {
         Self {
             id: request.id.as_uuid(),
             status: request.status.into(),
             eligibility_id: request.eligibility_id.as_uuid(),
             role_id: request.role_id.as_uuid(),
+            role_name: request.role_name.into(),
             organization_id: request.organization_id.map(OrganizationId::as_uuid),
             requested_by: request.requested_by.as_uuid(),
             reason: request.reason.into(),
             ticket: request.ticket.map(Description::into),
             seconds: request.seconds,
             approvals_needed: request.approvals_needed,
-            decisions: request.decisions.into_iter().map(AccessDecisionDto::from).collect(),
+            decisions,
             assignment_id: request.assignment_id.map(AssignmentId::as_uuid),
             starts_at: request.starts_at.map(Time),
             ends_at: request.ends_at.map(Time),
             lapses_at: Time(request.lapses_at),
             created_at: Time(request.created_at),
+            closed_at: request.closed_at.map(Time),
+            closed_by: request.closed_by.map(UserId::as_uuid),
+            close_reason: request.close_reason.map(Reason::into),
+            cancel_cause: request.cancel_cause.map(CancelCauseDto::from),
         }
     }
 }
 
-/// An access request with its user, its role and its organization.
+/// Returns a user whom a request mentions.
+fn person(listed: &ListedAccessRequest, id: UserId) -> Option<AssignedUser> {
+    listed.person(id).map(|person| AssignedUser::new(id, person.clone()))
+}
+
+/// An access request with the names of all that it mentions.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = ListedAccessRequest)]
 pub(crate) struct ListedAccessRequestDto {
     #[serde(flatten)]
@@ -176,15 +236,29 @@ pub(crate) struct ListedAccessRequestDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     organization: Option<Named>,
+    /// The role whose holders decide. Absent when the holders of `access-requests:update` decide, and when the role is
+    /// gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    approver_role: Option<Named>,
+    /// The user who closed it. Absent while it is open, and if the service closed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    closed_by_user: Option<AssignedUser>,
 }
 
 impl From<ListedAccessRequest> for ListedAccessRequestDto {
     fn from(listed: ListedAccessRequest) -> Self {
+        let decisions = &listed.request.decisions;
+        let decisions = decisions.iter().map(|decision| AccessDecisionDto::of(&listed, decision)).collect();
+        let closed_by_user = listed.request.closed_by.and_then(|id| person(&listed, id));
         Self {
             user: AssignedUser::new(listed.request.requested_by, listed.user),
-            request: listed.request.into(),
+            request: AccessRequestDto::of(listed.request, decisions),
             role: listed.role.map(Named::from),
             organization: listed.organization.map(Named::from),
+            approver_role: listed.approver_role.map(Named::from),
+            closed_by_user,
         }
     }
 }
@@ -241,6 +315,16 @@ impl NewAccessRequestDto {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewAccessDecision)]
 pub(crate) struct NewAccessDecisionDto {
+    /// Why, for people. Absent or null means that there is no reason.
+    #[schema(max_length = 500)]
+    reason: Option<String>,
+}
+
+/// What to say about the end of a request.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = AccessRequestClosing)]
+pub(crate) struct AccessRequestClosingDto {
     /// Why, for people. Absent or null means that there is no reason.
     #[schema(max_length = 500)]
     reason: Option<String>,
@@ -335,7 +419,8 @@ pub(crate) async fn create(
     Call(caller, body): Call<NewAccessRequestDto>,
 ) -> Result<Response, Problem> {
     let outcome = target.access_requests().create_once(&caller, body.parse()?, target.key(&key)).await;
-    let created = |request| (StatusCode::CREATED, Json(AccessRequestDto::from(request)));
+    // A new request has no decisions.
+    let created = |request| (StatusCode::CREATED, Json(AccessRequestDto::of(request, Vec::new())));
     target.respond(&caller, outcome, created).await
 }
 
@@ -424,41 +509,54 @@ pub(crate) async fn deny(
 
 /// Cancel an access request
 ///
-/// Takes back a request that is PENDING or APPROVED. The user who asks needs no permission.
+/// Takes back a request that is PENDING or APPROVED. The user who asks needs no permission. If another user cancels it,
+/// the user who asks is told by mail.
 #[utoipa::path(
     post,
     path = "/access-requests/{id}/cancel",
     operation_id = "cancelAccessRequest",
     tag = ACCESS_REQUESTS,
     params(("id" = Uuid, Path, description = "The request")),
+    request_body = AccessRequestClosingDto,
     responses((status = 200, description = "The cancelled request", body = ListedAccessRequestDto), Problems),
-    extensions(("x-required-permission" = json!("access-requests:update")), ("x-problems" = json!(["conflict"]))),
+    extensions(
+        ("x-required-permission" = json!("access-requests:update")),
+        ("x-problems" = json!(["conflict"])),
+        ("x-optional-body" = json!(true)),
+    ),
 )]
 pub(crate) async fn cancel(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<AccessRequestId>,
+    CallWithOptionalBody(caller, body): CallWithOptionalBody<AccessRequestClosingDto>,
 ) -> Result<Json<ListedAccessRequestDto>, Problem> {
-    Ok(Json(iam.access_requests().cancel(&caller, id).await?.into()))
+    Ok(Json(iam.access_requests().cancel(&caller, id, body.reason.as_deref()).await?.into()))
 }
 
 /// End what an access request gives
 ///
 /// The user loses the role before its time, and everything that was given by it is revoked. The user who holds it needs
-/// no permission.
+/// no permission. If another user ends it, the user who holds it is told by mail.
 #[utoipa::path(
     post,
     path = "/access-requests/{id}/end",
     operation_id = "endAccessRequest",
     tag = ACCESS_REQUESTS,
     params(("id" = Uuid, Path, description = "The request")),
+    request_body = AccessRequestClosingDto,
     responses((status = 200, description = "The ended request", body = ListedAccessRequestDto), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:delete")), ("x-problems" = json!(["conflict"]))),
+    extensions(
+        ("x-required-permission" = json!("role-assignments:delete")),
+        ("x-problems" = json!(["conflict"])),
+        ("x-optional-body" = json!(true)),
+    ),
 )]
 pub(crate) async fn end(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<AccessRequestId>,
+    CallWithOptionalBody(caller, body): CallWithOptionalBody<AccessRequestClosingDto>,
 ) -> Result<Json<ListedAccessRequestDto>, Problem> {
-    Ok(Json(iam.access_requests().end(&caller, id).await?.into()))
+    Ok(Json(iam.access_requests().end(&caller, id, body.reason.as_deref()).await?.into()))
 }

@@ -42,7 +42,8 @@ pub(crate) struct EligibilityDto {
     /// The role whose holders decide. Null means the holders of `access-requests:update`.
     #[schema(required)]
     approver_role_id: Option<Uuid>,
-    /// From when on no user may ask, and when what was asked for ends. Null means never.
+    /// From when on no user may ask. What begins before ends then at the latest; a later change does not move the end of
+    /// what has begun. Null means never.
     #[schema(required)]
     expires_at: Option<Time>,
     created_at: Time,

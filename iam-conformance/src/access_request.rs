@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use iam_model::access::VisibleScope;
 use iam_model::access_request::{
     AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, AccessRequestStatus, AccessVerdict,
-    ApproverPlace, LAPSE,
+    ApproverPlace, CancelCause, LAPSE,
 };
 use iam_model::change::{AccessRequestChange, AccessRequestEvent, Change};
 use iam_model::clock::Timestamp;
@@ -30,6 +30,7 @@ pub(super) fn new_request(world: &World, user: &User, organization: Option<&Orga
         tenant_id: user.tenant_id,
         eligibility_id: world.id(),
         role_id: world.id(),
+        role_name: "CLERK".parse().unwrap(),
         organization_id: organization.map(|organization| organization.id),
         requested_by: user.id,
         reason: "The disk is full. \"x\" 🦀".parse().unwrap(),
@@ -46,6 +47,8 @@ pub(super) fn new_request(world: &World, user: &User, organization: Option<&Orga
         created_at: world.now(),
         closed_at: None,
         closed_by: None,
+        close_reason: None,
+        cancel_cause: None,
         version: Version::FIRST,
     }
 }
@@ -63,7 +66,8 @@ fn with_status(
         AccessRequestStatus::Approved => AccessRequest { status, ..timed },
         AccessRequestStatus::Active => timed.active(world.id()),
         AccessRequestStatus::Ended => timed.active(world.id()).closed(status, world.now(), None),
-        AccessRequestStatus::Denied | AccessRequestStatus::Cancelled | AccessRequestStatus::Lapsed => {
+        AccessRequestStatus::Cancelled => request.cancelled_for(CancelCause::RoleHeld, world.now()),
+        AccessRequestStatus::Denied | AccessRequestStatus::Lapsed => {
             request.closed(status, world.now(), Some(world.id()))
         }
     }
@@ -180,7 +184,8 @@ pub async fn references_to_another_tenant_are_refused(store: Arc<dyn Store>) {
     assert_eq!(read(&world, acme.id, added.id).await, Some(added));
 }
 
-/// A change sets the decisions, the status and the times, raises the version, and concerns one request alone.
+/// A change sets the decisions, the status, the times and why it was closed, raises the version, and concerns one request
+/// alone.
 pub async fn changes_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -195,7 +200,8 @@ pub async fn changes_are_read_back(store: Arc<dyn Store>) {
         ..before.with_decision(decision(&world, world.id(), AccessVerdict::Approve))
     };
     let active = approved.active(world.id());
-    let ended = active.closed(AccessRequestStatus::Ended, end, Some(user.id));
+    let reason = "Done. \"x\" 🦀".parse().unwrap();
+    let ended = active.closed(AccessRequestStatus::Ended, end, Some(user.id)).with_close_reason(Some(&reason));
     for after in [approved, active, ended] {
         let after = AccessRequest { version: before.version.next(), ..after };
         world.commit(acme.id, update(&before, &after)).await;
@@ -203,6 +209,10 @@ pub async fn changes_are_read_back(store: Arc<dyn Store>) {
         before = after;
     }
     assert_eq!(read(&world, acme.id, beside.id).await.as_ref(), Some(&beside));
+    let cancelled = beside.cancelled_for(CancelCause::NotEligible, end);
+    let cancelled = AccessRequest { version: beside.version.next(), ..cancelled };
+    world.commit(acme.id, update(&beside, &cancelled)).await;
+    assert_eq!(read(&world, acme.id, beside.id).await, Some(cancelled));
     let missing = AccessRequest { id: world.id(), ..before.clone() };
     assert_missing(&world.try_commit(acme.id, [update(&missing, &missing)]).await);
     assert_missing(&world.try_commit(other.id, [update(&before, &before)]).await);

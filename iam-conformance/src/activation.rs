@@ -114,7 +114,7 @@ impl Fixture {
     }
 
     async fn end(&self, request: &AccessRequest) {
-        self.iam.access_requests().end(&self.asker, request.id).await.unwrap();
+        self.iam.access_requests().end(&self.asker, request.id, None).await.unwrap();
         assert_eq!(self.held().await, 0);
     }
 
@@ -219,7 +219,7 @@ pub async fn an_approval_or_what_ends_the_request_wins(store: Arc<dyn Store>) {
         let end = async move {
             match round % 3 {
                 0 => deny.await.map(drop),
-                1 => iam.access_requests().cancel(&asker, id).await.map(drop),
+                1 => iam.access_requests().cancel(&asker, id, None).await.map(drop),
                 _ => iam.eligibilities().delete(&system, eligibility).await,
             }
         };
@@ -300,6 +300,7 @@ pub async fn concurrent_sweepers_advance_each_request_once(store: Arc<dyn Store>
             tenant_id: fixture.tenant.id,
             eligibility_id: fixture.world.id(),
             role_id: fixture.role.id,
+            role_name: fixture.role.name.clone(),
             organization_id: None,
             requested_by: user,
             reason: "The yearly audit.".parse().unwrap(),
@@ -316,6 +317,8 @@ pub async fn concurrent_sweepers_advance_each_request_once(store: Arc<dyn Store>
             created_at: over,
             closed_at: None,
             closed_by: None,
+            close_reason: None,
+            cancel_cause: None,
             version: Version::FIRST,
         };
         fixture.world.commit(fixture.tenant.id, AccessRequestChange::Create(Box::new(request.clone()))).await;
@@ -340,7 +343,7 @@ pub async fn closed_requests_of_a_user_are_bounded(store: Arc<dyn Store>) {
     let mut closed = Vec::new();
     for _ in 0..KEPT_CLOSED + 3 {
         let request = fixture.ask(&eligibility).await.unwrap();
-        fixture.iam.access_requests().cancel(&fixture.asker, request.id).await.unwrap();
+        fixture.iam.access_requests().cancel(&fixture.asker, request.id, None).await.unwrap();
         closed.push(request.id);
     }
     let open = fixture.ask(&eligibility).await.unwrap();

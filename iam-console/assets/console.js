@@ -22,6 +22,23 @@ function showZone() {
   }
 }
 
+/** Says what a moment that is typed in UTC is in the time zone of the person. */
+function sayTypedMoments() {
+  const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  for (const element of document.querySelectorAll("[data-local]")) {
+    const said = /** @type {HTMLElement} */ (element);
+    const field = document.getElementById(said.dataset.local ?? "");
+    if (!(field instanceof HTMLInputElement)) continue;
+    const say = () => {
+      const moment = new Date(`${field.value}Z`);
+      said.hidden = Number.isNaN(moment.getTime());
+      said.textContent = said.hidden ? "" : (said.dataset.text ?? "").replace("{time}", format.format(moment));
+    };
+    say();
+    field.addEventListener("input", say);
+  }
+}
+
 /**
  * Leads to the first field that must be corrected.
  * @param {ParentNode} root
@@ -90,6 +107,7 @@ function sendOnce() {
 sendOnce();
 showLocalTimes(document);
 showZone();
+sayTypedMoments();
 offerPasswords();
 offerCopies();
 focusMistake(document);

@@ -14,6 +14,7 @@ use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial};
 use crate::effects::Effects;
 use crate::english;
 use crate::form::Form;
+use crate::names::Names;
 use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
@@ -117,12 +118,24 @@ pub(crate) struct Pending {
     pub(crate) has_form: bool,
 }
 
+/// What the page of a preview says beside the effects.
+#[derive(Default)]
+pub(crate) struct About {
+    /// The title of the effects, if it is not the common one.
+    pub(crate) title: Option<&'static str>,
+    /// The typed values that the person checks, each with its label.
+    pub(crate) facts: Vec<(&'static str, String)>,
+    /// Names that the page says also to who may not look them up.
+    pub(crate) known: Names,
+}
+
 #[derive(Template)]
 #[template(path = "confirm.html")]
 struct ConfirmPage {
     frame: Frame,
     pending: Pending,
     error: String,
+    facts: Vec<(&'static str, String)>,
     /// `None` if the change would be refused.
     effects: Option<Effects>,
     kept: Vec<(String, String)>,
@@ -139,14 +152,30 @@ impl ConfirmPage {
 pub(crate) async fn ask(
     console: &Console,
     signed_in: &SignedIn,
-    mut form: Form,
+    form: Form,
     pending: Pending,
     preview: Preview,
 ) -> Result<Response, Problem> {
+    ask_about(console, signed_in, form, pending, About::default(), preview).await
+}
+
+/// Does the same, and says more about the change.
+pub(crate) async fn ask_about(
+    console: &Console,
+    signed_in: &SignedIn,
+    mut form: Form,
+    pending: Pending,
+    About { title, facts, known }: About,
+    preview: Preview,
+) -> Result<Response, Problem> {
     form.remove(&[CONFIRMED, AGAIN]);
-    let effects = Effects::of(&console.iam, &signed_in.caller, console.base(), preview).await?;
+    let effects = Effects::of(&console.iam, &signed_in.caller, console.base(), preview, &known).await?;
+    let effects = match title {
+        Some(title) => effects.titled(title),
+        None => effects,
+    };
     let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
-    page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), effects: Some(effects), kept })
+    page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), facts, effects: Some(effects), kept })
 }
 
 /// Returns the page that says why a change is refused that began with a button, and not with a form.
@@ -160,7 +189,7 @@ pub(crate) async fn refuse(
     let late = matches!(error, Error::PreconditionFailed).then(|| english::CHANGED_SINCE.to_owned());
     refused_in_place(error, |text| {
         let error = late.unwrap_or(text);
-        ConfirmPage { frame, pending, error, effects: None, kept: Vec::new() }
+        ConfirmPage { frame, pending, error, facts: Vec::new(), effects: None, kept: Vec::new() }
     })
 }
 

@@ -21,6 +21,7 @@ const NAMED: usize = 20;
 #[template(path = "effects.html")]
 pub(crate) struct Effects {
     base: String,
+    title: &'static str,
     /// How many users would gain or lose a right.
     summary: String,
     affected: Vec<Affected>,
@@ -30,7 +31,7 @@ pub(crate) struct Effects {
 
 /// A user with the rights that it would gain or lose.
 struct Affected {
-    /// The page of the user, below the path of the console.
+    /// The page of the user, below the path of the console. Empty if the caller may not see it.
     address: String,
     name: String,
     rights: Vec<Rights>,
@@ -60,7 +61,19 @@ impl Rights {
 }
 
 impl Effects {
-    pub(crate) async fn of(iam: &Iam, caller: &Caller, base: &str, preview: Preview) -> Result<Self, Error> {
+    /// Returns the effects below another title.
+    pub(crate) fn titled(self, title: &'static str) -> Self {
+        Self { title, ..self }
+    }
+
+    /// Names what the caller may see, and what is `known` to the page.
+    pub(crate) async fn of(
+        iam: &Iam,
+        caller: &Caller,
+        base: &str,
+        preview: Preview,
+        known: &Names,
+    ) -> Result<Self, Error> {
         let now = iam.now();
         let mut by_user: BTreeMap<UserId, BTreeMap<Group, Vec<String>>> = BTreeMap::new();
         for change in preview.changes {
@@ -78,7 +91,16 @@ impl Effects {
         let people: Vec<UserId> = by_user.keys().copied().collect();
         let places = by_user.values().flat_map(BTreeMap::keys).filter_map(|(_, place, ..)| *place);
         let places: Vec<OrganizationId> = places.collect();
-        let names = Names::read(iam, caller, people, places).await?;
+        let seen = Names::read(iam, caller, people, places).await?;
+        let own = caller.user();
+        let address_of = |id: UserId| match seen.known_user(id) {
+            Some(_) => format!("/users/{id}"),
+            // Who may not see users can be affected itself.
+            None if own == Some(id) => "/account".to_owned(),
+            None => String::new(),
+        };
+        let addresses: BTreeMap<UserId, String> = by_user.keys().map(|id| (*id, address_of(*id))).collect();
+        let names = seen.or(known);
         let catalogue = Catalogue::read(iam, caller).await?;
         let described = |name: String| (catalogue.sentence(&name), name);
         let rights = |((is_gain, place, from, until), permissions): (Group, Vec<String>)| Rights {
@@ -89,17 +111,18 @@ impl Effects {
             until,
         };
         let affected = by_user.into_iter().map(|(id, groups)| {
-            // Who may not see users can be affected itself.
-            let is_unseen = names.known_user(id).is_none() && caller.user() == Some(id);
+            let address = addresses.get(&id).cloned().unwrap_or_default();
+            let is_unseen = own == Some(id) && !address.starts_with("/users");
             Affected {
-                address: if is_unseen { "/account".to_owned() } else { format!("/users/{id}") },
                 name: if is_unseen { english::YOU.to_owned() } else { names.user(id) },
+                address,
                 rights: groups.into_iter().map(rights).collect(),
             }
         });
         let affected: Vec<Affected> = affected.collect();
         let others = preview.users.saturating_sub(affected.len().try_into().unwrap_or(u64::MAX));
         let others = if others == 0 { String::new() } else { english::others_affected(others) };
-        Ok(Self { base: base.to_owned(), summary: english::users_affected(preview.users), affected, others })
+        let (title, summary) = (english::WHO_GAINS_AND_LOSES, english::users_affected(preview.users));
+        Ok(Self { base: base.to_owned(), title, summary, affected, others })
     }
 }

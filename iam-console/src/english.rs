@@ -65,6 +65,7 @@ pub(crate) const ACCOUNT: &str = "Account";
 
 /// The time zone of all times on a page. A script names the one of the person.
 pub(crate) const UTC_TIMES: &str = "Times are in UTC.";
+pub(crate) const IN_YOUR_ZONE: &str = "In your time zone: {time}";
 pub(crate) const LOCAL_TIMES: &str = "Times are in your time zone ({zone}), except where a text says UTC.";
 
 // Forms, and their errors.
@@ -205,6 +206,7 @@ pub(crate) const DONE: &str = "Done";
 
 // The effects of a change, before it is made.
 pub(crate) const WHO_GAINS_AND_LOSES: &str = "Who gains and who loses what";
+pub(crate) const WHAT_YOU_GAIN: &str = "What you gain";
 pub(crate) const GAINS: &str = "Gains";
 pub(crate) const LOSES: &str = "Loses";
 pub(crate) const FROM_MOMENT: &str = "from";

@@ -10,7 +10,7 @@ pub(crate) const KEPT: &str = "kept";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 94] = [
+const KNOWN: [&str; 95] = [
     "account",
     "action",
     "adopt",
@@ -66,6 +66,7 @@ const KNOWN: [&str; 94] = [
     "permission",
     "permissions",
     "place",
+    "proof-back",
     "proof-code",
     "proof-credential",
     "proof-password",

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest as _, FromRequestParts as _, OriginalUri, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router, routing::post};
@@ -22,12 +22,14 @@ use crate::problem::{Document, foreign_form, is_for_part, problem_of, refused};
 use crate::proofs::{ProofError, Proofs, take_step_up};
 use crate::query;
 use crate::resume::resume;
-use crate::session::{SignedIn, WithoutFactor, needs_sign_in};
+use crate::session::{SignedIn, WithoutFactor, destination, needs_sign_in};
 use crate::sign_in;
 use crate::state::Console;
 use crate::view::{Frame, page};
 
 const FORM_TOKEN: &str = "form-token";
+/// Where a person goes who does not prove who it is.
+const BACK: &str = "proof-back";
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new().route("/step-up/options", post(step_up_options))
@@ -43,6 +45,8 @@ pub(crate) struct StepUpPage {
     proofs: Proofs,
     /// `None` where no provider proves who the person is.
     confirmation: Option<Confirmation>,
+    /// The page that has sent the form, as far as it is known.
+    back: String,
     /// The fields of the form that waits for the proof.
     kept: Vec<(String, String)>,
 }
@@ -58,7 +62,7 @@ pub(crate) async fn guarded(State(console): State<Console>, request: Request, ne
         return query::shown(request, next).await;
     }
     match admit(&console, request).await {
-        Ok(CheckedForm { parts, mut form, signed_in }) => {
+        Ok(CheckedForm { parts, mut form, signed_in, back }) => {
             let asks_address = console.provider_callback(&parts).is_some();
             let mut request = Request::from_parts(parts, Body::empty());
             let uri = address(&request);
@@ -76,7 +80,7 @@ pub(crate) async fn guarded(State(console): State<Console>, request: Request, ne
             // No proof of a person lets it do more as another user.
             let signed_in = signed_in.filter(|signed_in| signed_in.caller.impersonator().is_none());
             let (Some(reason), Some(signed_in)) = (reason, signed_in) else { return response };
-            match ask(&console, &signed_in, uri, form, reason).await {
+            match ask(&console, &signed_in, (uri, form, back), reason).await {
                 Ok(Some(asked)) => asked,
                 Ok(None) => response,
                 Err(problem) => problem.into_response(),
@@ -90,6 +94,7 @@ struct CheckedForm {
     parts: Parts,
     form: Form,
     signed_in: Option<SignedIn>,
+    back: String,
 }
 
 /// Checks where a form comes from, and reads it.
@@ -109,9 +114,10 @@ async fn admit(console: &Console, request: Request) -> Result<CheckedForm, Box<R
     form.check().map_err(|error| because(error.into()))?;
     let in_header = parts.headers.get("x-form-token").and_then(|value| value.to_str().ok());
     let form_token = in_header.unwrap_or_else(|| form.get(FORM_TOKEN)).to_owned();
-    form.remove(&[FORM_TOKEN]);
+    let back = page_before(console, &parts, &form);
+    form.remove(&[FORM_TOKEN, BACK]);
     let Some(session) = parts.extensions.get::<SessionCookie>() else {
-        return Ok(CheckedForm { parts, form, signed_in: None });
+        return Ok(CheckedForm { parts, form, signed_in: None, back });
     };
     let proof = take_step_up(&mut form);
     let is_of_session = session.admits(&form_token);
@@ -127,10 +133,20 @@ async fn admit(console: &Console, request: Request) -> Result<CheckedForm, Box<R
         && let Some(signed_in) = &signed_in
         && let Err(refusal) = step_up(console, signed_in, proof).await
     {
-        let asked = ask_again(console, signed_in, uri, form, refusal).await;
+        let asked = ask_again(console, signed_in, (uri, form, back), refusal).await;
         return Err(Box::new(asked.unwrap_or_else(Problem::into_response)));
     }
-    Ok(CheckedForm { parts, form, signed_in })
+    Ok(CheckedForm { parts, form, signed_in, back })
+}
+
+/// Returns the page of the console that has sent a form. A page that asks for a proof has its address in the form,
+/// because its own address may have no page.
+fn page_before(console: &Console, parts: &Parts, form: &Form) -> String {
+    let referer = || {
+        let address: Uri = parts.headers.get(header::REFERER)?.to_str().ok()?.parse().ok()?;
+        Some(address.path_and_query()?.to_string())
+    };
+    destination(console, &form.given(BACK).or_else(referer).unwrap_or_default())
 }
 
 /// Shows a form that has no token of the session. The person sends it again, or does not.
@@ -188,21 +204,13 @@ impl Reason {
             None
         }
     }
-
-    fn text(self) -> &'static str {
-        match self {
-            Self::NotFresh => english::CONFIRM_IDENTITY_WHY,
-            Self::Restricted => english::CONFIRM_BY_FACTOR,
-        }
-    }
 }
 
 /// Asks for a proof of identity. `None` if no proof would help: the session is restricted, and the person has no factor.
 async fn ask(
     console: &Console,
     signed_in: &SignedIn,
-    action: String,
-    form: Form,
+    (action, form, back): (String, Form, String),
     reason: Reason,
 ) -> Result<Option<Response>, Problem> {
     let factors = console.iam.factors().list(&signed_in.caller).await?;
@@ -210,7 +218,8 @@ async fn ask(
         return Ok(None);
     }
     let shown = asking(console, signed_in, (action, form), &factors).await?;
-    page(StatusCode::FORBIDDEN, &StepUpPage { why: reason.text(), ..shown }).map(Some)
+    let why = if reason == Reason::Restricted { english::CONFIRM_BY_FACTOR } else { shown.why };
+    page(StatusCode::FORBIDDEN, &StepUpPage { why, back, ..shown }).map(Some)
 }
 
 /// Returns the page that asks for a proof of identity, for which a form waits.
@@ -223,8 +232,10 @@ async fn asking(
     let me = console.iam.sessions().me(&signed_in.caller).await?;
     let confirmation = Confirmation::of(console, signed_in, (&me, factors), (&action, &form)).await?;
     let (frame, proofs) = (signed_in.frame_for(console, &me), Proofs::of_factors(factors));
-    let (why, error, kept) = (english::CONFIRM_IDENTITY_WHY, String::new(), form.into_fields());
-    Ok(StepUpPage { frame, action, why, error, proofs, confirmation, kept })
+    let has_factor = !factors.factors.is_empty();
+    let why = if has_factor { english::CONFIRM_BY_OWN_FACTOR } else { english::CONFIRM_IDENTITY_WHY };
+    let (error, kept, back) = (String::new(), form.into_fields(), console.home().to_owned());
+    Ok(StepUpPage { frame, action, why, error, proofs, confirmation, back, kept })
 }
 
 /// Does the same after a step-up at a provider that has failed.
@@ -242,12 +253,12 @@ pub(crate) async fn asking_again(
 async fn ask_again(
     console: &Console,
     signed_in: &SignedIn,
-    action: String,
-    form: Form,
+    (action, form, back): (String, Form, String),
     refusal: Refusal,
 ) -> Result<Response, Problem> {
     let factors = console.iam.factors().list(&signed_in.caller).await?;
     let shown = asking(console, signed_in, (action, form), &factors).await?;
+    let shown = StepUpPage { back, ..shown };
     match refusal {
         Refusal::Proof(error) => page(StatusCode::FORBIDDEN, &StepUpPage { proofs: shown.proofs.with(error), ..shown }),
         Refusal::Error(error) => {

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iam_core::user::User;
+use iam_core::organization::OrganizationSummary;
+use iam_core::user::{User, UserSummary};
 use iam_core::{Caller, Error, Iam, OrganizationId, RoleId, UserId};
 
 use crate::problem::if_allowed;
@@ -52,6 +53,29 @@ impl Names {
         Ok(self)
     }
 
+    /// Adds the names that these have in addition. They belong to something that the caller sees.
+    pub(crate) fn or(mut self, known: &Self) -> Self {
+        for (id, name) in &known.users {
+            self.users.entry(*id).or_insert_with(|| name.clone());
+        }
+        for (id, name) in &known.organizations {
+            self.organizations.entry(*id).or_insert_with(|| name.clone());
+        }
+        self
+    }
+
+    /// Adds the name of a user.
+    pub(crate) fn with_user(mut self, id: UserId, name: String) -> Self {
+        self.users.insert(id, name);
+        self
+    }
+
+    /// Adds the name of an organization, if there is one.
+    pub(crate) fn with_organization(mut self, organization: Option<&OrganizationSummary>) -> Self {
+        self.organizations.extend(organization.map(|found| (found.id, found.name.clone())));
+        self
+    }
+
     /// Returns the name of a user; `None` if the caller may not see the user.
     pub(crate) fn known_user(&self, id: UserId) -> Option<&str> {
         self.users.get(&id).map(String::as_str)
@@ -76,4 +100,9 @@ impl Names {
 /// Returns the e-mail of a person, or the name of a service account.
 pub(crate) fn label_of(user: &User) -> String {
     user.service_name().map_or_else(|| user.email.as_str().to_owned(), ToString::to_string)
+}
+
+/// Returns the same of a user that is mentioned by something else.
+pub(crate) fn label_of_summary(user: &UserSummary) -> String {
+    user.service_name.as_ref().map_or_else(|| user.email.as_str().to_owned(), ToString::to_string)
 }

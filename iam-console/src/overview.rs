@@ -18,6 +18,7 @@ use iam_core::session::{AuthenticatedBy, Me, Session};
 use iam_core::user::{UserFilter, UserSort, UserStatus};
 use iam_core::{Caller, Error, Iam, UserId};
 
+use crate::access_requests::{may_ask, own_open, role_of, text_of};
 use crate::activity::Activity;
 use crate::english;
 use crate::names::label_of;
@@ -33,8 +34,8 @@ struct Overview {
     frame: Frame,
     me: Me,
     session: Option<Session>,
-    /// Each role, with where it is held.
-    roles: Vec<(String, String)>,
+    /// Each role, with where and until when it is held.
+    roles: Vec<(String, String, Option<Timestamp>)>,
     elevated: Elevated,
     /// `None` if the caller may not see any user.
     users: Option<[(UserStatus, u64); 3]>,
@@ -80,6 +81,10 @@ impl Linked {
 struct Elevated {
     /// The person's own requests that are in force.
     own: Vec<ListedAccessRequest>,
+    /// Its other open requests: those that wait, and those that begin later.
+    waiting: Vec<ListedAccessRequest>,
+    /// Whether there is a role for which it may ask.
+    may_ask: bool,
     /// How many requests wait for the decision of the person.
     to_decide: u64,
 }
@@ -87,16 +92,19 @@ struct Elevated {
 impl Elevated {
     async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {
         let (requests, all) = (iam.access_requests(), AccessRequestFilter::default());
-        let own = AccessRequestFilter { status: Some(AccessRequestStatus::Active), user: caller.user(), ..all };
-        let waiting = AccessRequestFilter { to_decide: true, ..all };
+        let to_decide = AccessRequestFilter { to_decide: true, ..all };
+        let open = own_open(iam, caller).await?.into_iter();
+        let (own, waiting) = open.partition(|listed| listed.request.status == AccessRequestStatus::Active);
         Ok(Self {
-            own: requests.list(caller, &own, PageRequest::default()).await?.items,
-            to_decide: requests.list(caller, &waiting, PageRequest::new(1, 1)?).await?.total,
+            own,
+            waiting,
+            may_ask: may_ask(iam, caller).await?,
+            to_decide: requests.list(caller, &to_decide, PageRequest::new(1, 1)?).await?.total,
         })
     }
 
     fn is_empty(&self) -> bool {
-        self.own.is_empty() && self.to_decide == 0
+        self.own.is_empty() && self.waiting.is_empty() && !self.may_ask && self.to_decide == 0
     }
 }
 
@@ -210,7 +218,7 @@ pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
     };
     let roles = me.grants.iter().map(|grant| {
         let place = grant.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name);
-        (grant.role.name.to_string(), place.to_owned())
+        (grant.role.name.to_string(), place.to_owned(), grant.assignment.expires_at)
     });
     let roles = roles.collect();
     let users = users_by_status(&console.iam, &signed_in.caller).await?;

@@ -86,6 +86,11 @@ impl Proofs {
         self.error.as_ref().filter(|error| error.field == field).map_or("", |error| &error.text)
     }
 
+    /// Whether the proof in a field was refused, and not that by a passkey.
+    pub(crate) fn has_error_in_field(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.field != CREDENTIAL)
+    }
+
     pub(crate) fn is_passkey_only(&self) -> bool {
         self.passkey && !self.code && !self.recovery_code
     }

@@ -23,8 +23,13 @@ impl HtmlSafe for Time {}
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = self.0.to_rfc3339_opts(SecondsFormat::Millis, true);
-        write!(f, r#"<time datetime="{exact}">{} UTC</time>"#, self.0.format("%Y-%m-%d %H:%M"))
+        write!(f, r#"<time datetime="{exact}">{}</time>"#, utc(&self.0))
     }
+}
+
+/// Returns the text of a moment in UTC.
+pub(crate) fn utc(moment: &Timestamp) -> String {
+    format!("{} UTC", moment.format("%Y-%m-%d %H:%M"))
 }
 
 /// Returns the moment that a person has typed into a field, in UTC. `None` if the text is empty.

@@ -104,6 +104,9 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "access-denied.subject.txt",
     "access-denied.txt",
     "access-denied.html",
+    "access-ended.subject.txt",
+    "access-ended.txt",
+    "access-ended.html",
     "access-activated.subject.txt",
     "access-activated.txt",
     "access-activated.html",
@@ -350,6 +353,7 @@ mod tests {
             (MailKind::AccessRequested, "/access-requests?show=to-decide"),
             (MailKind::AccessApproved, "/access-requests"),
             (MailKind::AccessDenied, "/access-requests"),
+            (MailKind::AccessEnded, "/access-requests"),
             (MailKind::AccessActivated, "/access-requests?show=all"),
         ];
         let plain = Templates::english().unwrap();

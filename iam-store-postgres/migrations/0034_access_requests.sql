@@ -44,6 +44,7 @@ CREATE TABLE iam.access_requests (
     -- they end, and the requests stay.
     eligibility_id   uuid        NOT NULL,
     role_id          uuid        NOT NULL,
+    role_name        text        NOT NULL,
     organization_id  uuid,
     requested_by     uuid        NOT NULL,
     reason           text        NOT NULL,
@@ -63,6 +64,9 @@ CREATE TABLE iam.access_requests (
     created_at       timestamptz NOT NULL,
     closed_at        timestamptz,
     closed_by        uuid,
+    -- Why it was closed: by the user who closed it, or by the service, which cancels requests that cannot begin.
+    close_reason     text,
+    cancel_cause     text,
     version          bigint      NOT NULL DEFAULT 1,
     -- When the status is to change by itself: it lapses, begins or ends.
     due_at           timestamptz GENERATED ALWAYS AS (

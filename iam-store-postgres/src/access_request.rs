@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use iam_model::access_request::{
-    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, ApproverPlace,
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, ApproverPlace, CancelCause,
 };
 use iam_model::change::AccessRequestChange;
 use iam_model::clock::Timestamp;
@@ -10,7 +10,7 @@ use iam_model::id::{AccessRequestId, AssignmentId, OrganizationId, RoleId, Tenan
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{AccessRequestStore, AccessRequestTransaction};
 use iam_model::store_error::StoreError;
-use iam_model::validate::Description;
+use iam_model::validate::{Description, Reason};
 use iam_store_sql::access_request::{
     AccessRequestRow, ListScope, StoredDecisions, deciding_scopes, is_whole, list, shows_nothing,
 };
@@ -33,9 +33,9 @@ impl AccessRequestStore for PostgresStore {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM iam.access_requests
             WHERE tenant_id = $1 AND id = $2
             "#,
@@ -129,9 +129,9 @@ impl AccessRequestTransaction for PostgresTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM iam.access_requests
             WHERE tenant_id = $1 AND id = ANY($2)
             "#,
@@ -147,9 +147,9 @@ impl AccessRequestTransaction for PostgresTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM iam.access_requests
             WHERE tenant_id = $1 AND requested_by = $2 AND status IN ('PENDING', 'APPROVED', 'ACTIVE')
             ORDER BY created_at DESC, id
@@ -166,9 +166,9 @@ impl AccessRequestTransaction for PostgresTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM iam.access_requests
             WHERE tenant_id = $1 AND due_at <= $2
             ORDER BY due_at, id
@@ -196,16 +196,20 @@ impl PostgresTransaction {
         let insert = sqlx::query!(
             r#"
             INSERT INTO iam.access_requests (
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at, lapses_at,
-                created_at, closed_at, closed_by
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at,
+                lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+            VALUES (
+                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+                $21, $22, $23
+            )
             "#,
             self.tenant(),
             request.id.as_uuid(),
             request.eligibility_id.as_uuid(),
             request.role_id.as_uuid(),
+            request.role_name.as_str(),
             request.organization_id.map(OrganizationId::as_uuid),
             request.requested_by.as_uuid(),
             request.reason.as_str(),
@@ -221,7 +225,9 @@ impl PostgresTransaction {
             in_range(request.lapses_at),
             in_range(request.created_at),
             request.closed_at.map(in_range),
-            request.closed_by.map(UserId::as_uuid)
+            request.closed_by.map(UserId::as_uuid),
+            request.close_reason.as_ref().map(Reason::as_str),
+            request.cancel_cause.map(CancelCause::as_str)
         );
         self.execute(insert).await.map(drop)
     }
@@ -238,6 +244,8 @@ impl PostgresTransaction {
                 ends_at = $7,
                 closed_at = $8,
                 closed_by = $9,
+                close_reason = $10,
+                cancel_cause = $11,
                 version = version + 1
             WHERE tenant_id = $1 AND id = $2
             "#,
@@ -249,7 +257,9 @@ impl PostgresTransaction {
             request.starts_at.map(in_range),
             request.ends_at.map(in_range),
             request.closed_at.map(in_range),
-            request.closed_by.map(UserId::as_uuid)
+            request.closed_by.map(UserId::as_uuid),
+            request.close_reason.as_ref().map(Reason::as_str),
+            request.cancel_cause.map(CancelCause::as_str)
         );
         expect_row(self.execute(update).await?, "access request")
     }

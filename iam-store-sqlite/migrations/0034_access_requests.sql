@@ -44,6 +44,7 @@ CREATE TABLE access_requests (
     -- they end, and the requests stay.
     eligibility_id   BLOB    NOT NULL,
     role_id          BLOB    NOT NULL,
+    role_name        TEXT    NOT NULL,
     organization_id  BLOB,
     requested_by     BLOB    NOT NULL,
     reason           TEXT    NOT NULL,
@@ -63,6 +64,9 @@ CREATE TABLE access_requests (
     created_at       INTEGER NOT NULL,
     closed_at        INTEGER,
     closed_by        BLOB,
+    -- Why it was closed: by the user who closed it, or by the service, which cancels requests that cannot begin.
+    close_reason     TEXT,
+    cancel_cause     TEXT,
     version          INTEGER NOT NULL DEFAULT 1,
     -- When the status is to change by itself: it lapses, begins or ends.
     due_at           INTEGER GENERATED ALWAYS AS (

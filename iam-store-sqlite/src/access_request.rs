@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::access_request::{
-    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, ApproverPlace,
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, ApproverPlace, CancelCause,
 };
 use iam_model::change::AccessRequestChange;
 use iam_model::clock::Timestamp;
@@ -11,7 +11,7 @@ use iam_model::id::{AccessRequestId, AssignmentId, OrganizationId, RoleId, Tenan
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{AccessRequestStore, AccessRequestTransaction};
 use iam_model::store_error::StoreError;
-use iam_model::validate::Description;
+use iam_model::validate::{Description, Reason};
 use iam_store_sql::access_request::{
     AccessRequestRow, ListScope, StoredDecisions, deciding_scopes, list, shows_nothing,
 };
@@ -34,9 +34,9 @@ impl AccessRequestStore for SqliteStore {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND id = ?2
             "#,
@@ -133,9 +133,9 @@ impl AccessRequestTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?2))
             "#,
@@ -151,9 +151,9 @@ impl AccessRequestTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND requested_by = ?2 AND status IN ('PENDING', 'APPROVED', 'ACTIVE')
             ORDER BY created_at DESC, id
@@ -170,9 +170,9 @@ impl AccessRequestTransaction for SqliteTransaction {
             Row,
             r#"
             SELECT
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
-                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, version
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions AS "decisions: Decisions", status, assignment_id,
+                starts_at, ends_at, lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause, version
             FROM access_requests
             WHERE tenant_id = ?1 AND due_at <= ?2
             ORDER BY due_at, id
@@ -200,16 +200,20 @@ impl SqliteTransaction {
         let insert = sqlx::query!(
             r#"
             INSERT INTO access_requests (
-                tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, ticket, seconds,
-                approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at, lapses_at,
-                created_at, closed_at, closed_by
+                tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, ticket,
+                seconds, approvals_needed, approver_role_id, decisions, status, assignment_id, starts_at, ends_at,
+                lapses_at, created_at, closed_at, closed_by, close_reason, cancel_cause
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+            VALUES (
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+                ?21, ?22, ?23
+            )
             "#,
             self.tenant(),
             request.id.as_uuid(),
             request.eligibility_id.as_uuid(),
             request.role_id.as_uuid(),
+            request.role_name.as_str(),
             request.organization_id.map(OrganizationId::as_uuid),
             request.requested_by.as_uuid(),
             request.reason.as_str(),
@@ -225,7 +229,9 @@ impl SqliteTransaction {
             millis(request.lapses_at),
             millis(request.created_at),
             request.closed_at.map(millis),
-            request.closed_by.map(UserId::as_uuid)
+            request.closed_by.map(UserId::as_uuid),
+            request.close_reason.as_ref().map(Reason::as_str),
+            request.cancel_cause.map(CancelCause::as_str)
         );
         self.execute(insert).await.map(drop)
     }
@@ -242,6 +248,8 @@ impl SqliteTransaction {
                 ends_at = ?7,
                 closed_at = ?8,
                 closed_by = ?9,
+                close_reason = ?10,
+                cancel_cause = ?11,
                 version = version + 1
             WHERE tenant_id = ?1 AND id = ?2
             "#,
@@ -253,7 +261,9 @@ impl SqliteTransaction {
             request.starts_at.map(millis),
             request.ends_at.map(millis),
             request.closed_at.map(millis),
-            request.closed_by.map(UserId::as_uuid)
+            request.closed_by.map(UserId::as_uuid),
+            request.close_reason.as_ref().map(Reason::as_str),
+            request.cancel_cause.map(CancelCause::as_str)
         );
         expect_row(self.execute(update).await?, "access request")
     }

@@ -32,7 +32,8 @@ pub struct Eligibility {
     pub approvals: u8,
     /// The holders of this role decide. `None` for the holders of `access-requests:update`.
     pub approver_role_id: Option<RoleId>,
-    /// The instant from which on no user may ask, and at which what was asked for ends; `None` for no expiry.
+    /// The instant from which on no user may ask, and at which what begins before ends at the latest; `None` for no
+    /// expiry.
     pub expires_at: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,

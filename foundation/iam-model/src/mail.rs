@@ -60,6 +60,8 @@ pub enum MailKind {
     AccessApproved,
     /// The person does not get the access for which it asked: the request is refused, has lapsed or was cancelled.
     AccessDenied,
+    /// Another user has ended the access that the person had by a request.
+    AccessEnded,
     /// A user has got access that needs no approval. This message goes to the administrators of the tenant.
     AccessActivated,
 }
@@ -83,6 +85,7 @@ text_enum! {
         AccessRequested = "ACCESS_REQUESTED",
         AccessApproved = "ACCESS_APPROVED",
         AccessDenied = "ACCESS_DENIED",
+        AccessEnded = "ACCESS_ENDED",
         AccessActivated = "ACCESS_ACTIVATED",
     }
 }
@@ -107,6 +110,7 @@ impl MailKind {
         Self::AccessRequested,
         Self::AccessApproved,
         Self::AccessDenied,
+        Self::AccessEnded,
         Self::AccessActivated,
     ];
 }

@@ -25,6 +25,7 @@ pub struct AccessRequestRow<T> {
     pub id: Uuid,
     pub eligibility_id: Uuid,
     pub role_id: Uuid,
+    pub role_name: String,
     pub organization_id: Option<Uuid>,
     pub requested_by: Uuid,
     pub reason: String,
@@ -41,6 +42,8 @@ pub struct AccessRequestRow<T> {
     pub created_at: T,
     pub closed_at: Option<T>,
     pub closed_by: Option<Uuid>,
+    pub close_reason: Option<String>,
+    pub cancel_cause: Option<String>,
     pub version: i64,
 }
 
@@ -53,6 +56,7 @@ impl<T: StoredMoment> TryFrom<AccessRequestRow<T>> for AccessRequest {
             tenant_id: row.tenant_id.into(),
             eligibility_id: row.eligibility_id.into(),
             role_id: row.role_id.into(),
+            role_name: parse("access_requests.role_name", &row.role_name)?,
             organization_id: row.organization_id.map(OrganizationId::from),
             requested_by: row.requested_by.into(),
             reason: text("access_requests.reason", row.reason)?,
@@ -69,6 +73,8 @@ impl<T: StoredMoment> TryFrom<AccessRequestRow<T>> for AccessRequest {
             created_at: moment("access_requests.created_at", row.created_at)?,
             closed_at: moment_optional("access_requests.closed_at", row.closed_at)?,
             closed_by: row.closed_by.map(UserId::from),
+            close_reason: row.close_reason.map(|reason| text("access_requests.close_reason", reason)).transpose()?,
+            cancel_cause: row.cancel_cause.map(|cause| parse("access_requests.cancel_cause", &cause)).transpose()?,
             version: row.version.into(),
         })
     }
@@ -120,6 +126,7 @@ const LIST_COLUMNS: &str = "
         q.id,
         q.eligibility_id,
         q.role_id,
+        q.role_name,
         q.organization_id,
         q.requested_by,
         q.reason,
@@ -136,6 +143,8 @@ const LIST_COLUMNS: &str = "
         q.created_at,
         q.closed_at,
         q.closed_by,
+        q.close_reason,
+        q.cancel_cause,
         q.version";
 
 /// How a database reads the decisions inside a request.

@@ -11,6 +11,7 @@ use iam_core::role::Role;
 use iam_core::{Error, FieldError, UserId};
 use serde::Deserialize;
 
+use crate::access_requests::may_ask;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
 use crate::paging::{self, Pages};
@@ -148,6 +149,8 @@ struct RequestList {
     own: Option<UserId>,
     /// Whether the person may end the access of others, in some places.
     may_end: bool,
+    /// Whether the empty list leads to asking.
+    may_ask: bool,
     pages: Pages,
 }
 
@@ -157,7 +160,7 @@ impl RequestList {
         frame: &Frame,
         own: Option<UserId>,
         (tab, params): (Tab, &Params),
-        found: Page<ListedAccessRequest>,
+        (found, may_ask): (Page<ListedAccessRequest>, bool),
     ) -> Self {
         let base = console.base().to_owned();
         Self {
@@ -166,10 +169,15 @@ impl RequestList {
             is_filtered: params.is_filtered(),
             own,
             may_end: frame.may(&ROLE_ASSIGNMENTS_DELETE),
+            may_ask,
             pages: Pages::of(&found, |page| format!("{base}/access-requests?{}", params.query(page))),
             requests: found.items,
             base,
         }
+    }
+
+    fn is_of_all(&self) -> bool {
+        self.tab == Tab::All
     }
 
     /// Whether the list has the button that ends an elevation.
@@ -177,6 +185,18 @@ impl RequestList {
         let is_own = self.own == Some(request.requested_by);
         request.status == AccessRequestStatus::Active && (is_own || self.may_end)
     }
+}
+
+/// Returns from when until when a request that has begun gave the role, or gives it.
+fn period_of(request: &AccessRequest) -> Option<(Timestamp, Timestamp)> {
+    let has_begun = matches!(request.status, AccessRequestStatus::Active | AccessRequestStatus::Ended);
+    let end = request.closed_at.into_iter().chain(request.ends_at).min()?;
+    request.starts_at.filter(|_| has_begun).map(|begin| (begin, end))
+}
+
+/// Returns for how long the role is asked for.
+fn time_of(request: &AccessRequest) -> String {
+    english::duration(request.seconds)
 }
 
 /// Returns the next moment of an open request, or the last one of a closed one, with what happens then.
@@ -228,14 +248,16 @@ pub(super) async fn show(
     let found = find(&console, &signed_in, (tab, &params), paging::request(params.page)?).await;
     if is_for_part(&headers) {
         let (found, frame) = (found?, signed_in.frame(&console).await?);
+        let may_ask = found.items.is_empty() && may_ask(&console.iam, &signed_in.caller).await?;
         let summary = english::requests_found(found.total);
-        return part(&RequestList::of(&console, &frame, own, (tab, &params), found), &summary);
+        return part(&RequestList::of(&console, &frame, own, (tab, &params), (found, may_ask)), &summary);
     }
     match found {
         Ok(found) => {
             let shown = page_of(&console, &signed_in, (tab, &params), &[]).await?;
             let summary = english::requests_found(found.total);
-            let list = Some(RequestList::of(&console, &shown.frame, own, (tab, &params), found));
+            let may_ask = found.items.is_empty() && may_ask(&console.iam, &signed_in.caller).await?;
+            let list = Some(RequestList::of(&console, &shown.frame, own, (tab, &params), (found, may_ask)));
             page(StatusCode::OK, &RequestsPage { found: summary, list, ..shown })
         }
         Err(error) => {

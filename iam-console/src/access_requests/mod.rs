@@ -3,10 +3,13 @@
 mod list;
 mod new;
 mod one;
+mod said;
 
 use axum::Router;
 use axum::routing::{get, post};
-use iam_core::access_request::AccessRequestStatus;
+use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, CancelCause, ListedAccessRequest};
+use iam_core::page::PageRequest;
+use iam_core::{Caller, Error, Iam};
 
 use crate::english;
 use crate::state::Console;
@@ -32,7 +35,23 @@ const STATUSES: [AccessRequestStatus; 7] = [
     AccessRequestStatus::Lapsed,
 ];
 
-fn text_of(status: &AccessRequestStatus) -> &'static str {
+/// Returns the requests of a person that are open: of each status, at most as many as a person has in all.
+pub(crate) async fn own_open(iam: &Iam, caller: &Caller) -> Result<Vec<ListedAccessRequest>, Error> {
+    let Some(user) = caller.user() else { return Ok(Vec::new()) };
+    let mut open = Vec::new();
+    for status in STATUSES.into_iter().filter(|status| status.is_open()) {
+        let filter = AccessRequestFilter { status: Some(status), user: Some(user), ..AccessRequestFilter::default() };
+        open.extend(iam.access_requests().list(caller, &filter, PageRequest::default()).await?.items);
+    }
+    Ok(open)
+}
+
+/// Whether there is a role for which a person may ask. Who acts as another user does not ask.
+pub(crate) async fn may_ask(iam: &Iam, caller: &Caller) -> Result<bool, Error> {
+    Ok(caller.impersonator().is_none() && !iam.eligibilities().own(caller).await?.is_empty())
+}
+
+pub(crate) fn text_of(status: &AccessRequestStatus) -> &'static str {
     match status {
         AccessRequestStatus::Pending => english::PENDING,
         AccessRequestStatus::Approved => english::REQUEST_APPROVED,
@@ -41,5 +60,24 @@ fn text_of(status: &AccessRequestStatus) -> &'static str {
         AccessRequestStatus::Denied => english::REQUEST_DENIED,
         AccessRequestStatus::Cancelled => english::REQUEST_CANCELLED,
         AccessRequestStatus::Lapsed => english::REQUEST_LAPSED,
+    }
+}
+
+/// Returns why the service has cancelled a request, as a sentence.
+fn cause_of(cause: &CancelCause) -> &'static str {
+    match cause {
+        CancelCause::Outdated => english::CANCELLED_AS_OUTDATED,
+        CancelCause::NotEligible => english::CANCELLED_AS_NOT_ELIGIBLE,
+        CancelCause::RoleHeld => english::CANCELLED_AS_ROLE_HELD,
+        CancelCause::UserSuspended => english::CANCELLED_AS_USER_SUSPENDED,
+        CancelCause::UserDeleted => english::CANCELLED_AS_USER_DELETED,
+    }
+}
+
+/// Returns the name of the role for which a user asks; of one that is gone, the name that it had then.
+pub(crate) fn role_of(listed: &ListedAccessRequest) -> String {
+    match &listed.role {
+        Some(role) => role.name.to_string(),
+        None => english::deleted(listed.request.role_name.as_str()),
     }
 }

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use askama::Template;
 use axum::Extension;
 use axum::extract::State;
@@ -6,18 +8,20 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
 use iam_core::access_request::{MIN_SECONDS, NewAccessRequest};
 use iam_core::eligibility::ListedEligibility;
-use iam_core::{EligibilityId, Error, FieldError, Forbidden};
+use iam_core::{AccessRequestId, EligibilityId, Error, FieldError, Forbidden};
 use serde::Deserialize;
 
-use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
+use crate::access_requests::own_open;
+use crate::confirm::{self, About, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::duration::{Duration, number};
 use crate::english;
 use crate::form::Form;
-use crate::problem::{collected, refused_in_place};
+use crate::names::Names;
+use crate::problem::{collected, if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
-use crate::time::{Time, typed};
+use crate::time::{Time, typed, utc};
 use crate::view::{Field, Frame, page};
 
 /// The roles for which the person may ask.
@@ -25,7 +29,8 @@ use crate::view::{Field, Frame, page};
 #[template(path = "access-request-choice.html")]
 struct ChoicePage {
     frame: Frame,
-    eligibilities: Vec<ListedEligibility>,
+    /// Each with the open request of the person by it.
+    eligibilities: Vec<(ListedEligibility, Option<AccessRequestId>)>,
 }
 
 #[derive(Template)]
@@ -34,6 +39,8 @@ struct AskPage {
     frame: Frame,
     error: String,
     listed: ListedEligibility,
+    /// The open request of the person by the eligibility: there can be only one.
+    open: Option<AccessRequestId>,
     duration: Duration,
     reason: Field,
     ticket: Field,
@@ -44,6 +51,8 @@ struct AskPage {
 #[serde(default)]
 pub(super) struct Chosen {
     eligibility: String,
+    /// An earlier request that is asked again.
+    request: String,
 }
 
 fn place_of(listed: &ListedEligibility) -> &str {
@@ -70,29 +79,58 @@ async fn page_of(
 ) -> Result<AskPage, Problem> {
     let shown = |field: Field| field.shown(form, errors);
     let most = listed.eligibility.max_seconds;
+    let is_decided = listed.eligibility.approvals > 0;
+    let (reason_hint, begin_hint) = if is_decided {
+        (english::REQUEST_REASON_HINT, english::BEGIN_AT_HINT)
+    } else {
+        (english::RECORDED_REASON_HINT, english::BEGIN_AT_ONCE_HINT)
+    };
+    let own = own_open(&console.iam, &signed_in.caller).await?;
     let length = Duration::of(Field::text("seconds", english::FOR_HOW_LONG), (MIN_SECONDS, most), most);
     Ok(AskPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         duration: length.shown(form, errors),
-        reason: shown(Field::text("reason", english::REASON).with_hint(english::REQUEST_REASON_HINT)),
+        reason: shown(Field::text("reason", english::REASON).with_hint(reason_hint)),
         ticket: shown(Field::text("ticket", english::TICKET).optional().with_hint(english::TICKET_HINT)),
-        moment: shown(Field::text("startsAt", english::BEGIN_AT).optional().with_hint(english::BEGIN_AT_HINT)),
+        moment: shown(Field::text("startsAt", english::BEGIN_AT).optional().with_hint(begin_hint)),
+        open: own.iter().find(|own| own.request.eligibility_id == listed.eligibility.id).map(|own| own.request.id),
         listed,
     })
+}
+
+/// Returns the form with what the person has asked for by an earlier request; without it, an empty form.
+async fn earlier(console: &Console, signed_in: &SignedIn, id: &str) -> Result<Form, Error> {
+    let Ok(id) = id.parse::<AccessRequestId>() else { return Ok(Form::default()) };
+    let caller = &signed_in.caller;
+    let found = if_allowed(console.iam.access_requests().get(caller, id).await)?;
+    let own = found.map(|found| found.request).filter(|request| caller.user() == Some(request.requested_by));
+    let Some(own) = own else { return Ok(Form::default()) };
+    let ticket = own.ticket.as_ref().map_or("", |ticket| ticket.as_str()).to_owned();
+    let (seconds, reason) = (own.seconds.to_string(), own.reason.as_str().to_owned());
+    Ok(Form::of([("seconds", seconds), ("reason", reason), ("ticket", ticket)]))
 }
 
 pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
-    Query(Chosen { eligibility }): Query<Chosen>,
+    Query(Chosen { eligibility, request }): Query<Chosen>,
 ) -> Result<Response, Problem> {
     if eligibility.is_empty() {
         let eligibilities = console.iam.eligibilities().own(&signed_in.caller).await?;
+        let open = own_open(&console.iam, &signed_in.caller).await?;
+        let open = open.into_iter().map(|own| (own.request.eligibility_id, own.request.id));
+        let open: HashMap<EligibilityId, AccessRequestId> = open.collect();
+        let eligibilities = eligibilities.into_iter().map(|listed| {
+            let open = open.get(&listed.eligibility.id).copied();
+            (listed, open)
+        });
+        let eligibilities = eligibilities.collect();
         return page(StatusCode::OK, &ChoicePage { frame: signed_in.frame(&console).await?, eligibilities });
     }
     let listed = find(&console, &signed_in, &eligibility).await?;
-    page(StatusCode::OK, &page_of(&console, &signed_in, listed, (&Form::default(), &[])).await?)
+    let form = earlier(&console, &signed_in, &request).await?;
+    page(StatusCode::OK, &page_of(&console, &signed_in, listed, (&form, &[])).await?)
 }
 
 /// Asks for a role. A page first shows what the person would gain.
@@ -119,7 +157,9 @@ pub(super) async fn create(
         Ok(Outcome::Changed) => Ok(Redirect::to(&address).into_response()),
         Ok(Outcome::Previewed(preview)) => {
             let pending = pending(&console, &listed, &form);
-            confirm::ask(&console, &signed_in, form, pending, preview).await
+            let known = Names::default().with_organization(listed.organization.as_ref());
+            let about = About { title: Some(english::WHAT_YOU_GAIN), facts: facts(&form), known };
+            confirm::ask_about(&console, &signed_in, form, pending, about, preview).await
         }
         Err(error) => {
             let shown = page_of(&console, &signed_in, listed, (&form, &at_fields(&error))).await?;
@@ -137,15 +177,27 @@ fn read(form: &Form, eligibility: EligibilityId) -> Result<NewAccessRequest, Err
     if !errors.is_empty() {
         return Err(Error::Validation(errors));
     }
-    let (reason, ticket) = (form.get("reason").to_owned(), form.given("ticket"));
+    let (reason, ticket) = (reason_of(form), form.given("ticket"));
     Ok(NewAccessRequest { eligibility, seconds, reason, ticket, starts_at })
+}
+
+/// Returns the reason as one line: browsers let a person type several.
+fn reason_of(form: &Form) -> String {
+    form.get("reason").lines().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns what a person checks before it sends the request.
+fn facts(form: &Form) -> Vec<(&'static str, String)> {
+    let begin = typed("startsAt", form.get("startsAt")).ok().flatten().map(|at| (english::NOT_BEFORE, utc(&at)));
+    let ticket = form.given("ticket").map(|ticket| (english::TICKET, ticket));
+    [(english::REASON, reason_of(form))].into_iter().chain(ticket).chain(begin).collect()
 }
 
 fn pending(console: &Console, listed: &ListedEligibility, form: &Form) -> Pending {
     let seconds = form.get("seconds").trim().parse().unwrap_or(listed.eligibility.max_seconds);
     Pending {
         title: english::ask_for(listed.role.name.as_str(), place_of(listed), &english::duration(seconds)),
-        note: english::request_note(listed.eligibility.approvals),
+        note: english::request_note(listed.eligibility.approvals, form.given("startsAt").is_some()),
         button: english::SEND_REQUEST,
         is_dangerous: false,
         action: format!("{}/access-requests/new", console.base()),

@@ -5,19 +5,21 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::access_request::{
-    AccessDecision, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
+    AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
 };
+use iam_core::clock::Timestamp;
 use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::permission::{ACCESS_REQUESTS_UPDATE, ROLE_ASSIGNMENTS_DELETE};
 use iam_core::version::Precondition;
 use iam_core::{AccessRequestId, Conflict, Error, FieldError, UserId};
 use serde::Deserialize;
 
+use crate::access_requests::said;
 use crate::effects::Effects;
 use crate::english;
 use crate::form::Form;
-use crate::names::Names;
-use crate::problem::{refused_form, refused_in_place};
+use crate::names::{Names, label_of_summary};
+use crate::problem::refused_form;
 use crate::query::Query;
 use crate::rights;
 use crate::session::SignedIn;
@@ -34,15 +36,33 @@ struct RequestPage {
     listed: ListedAccessRequest,
     /// The version that the person has seen: a decision is about what the page showed.
     version: String,
-    /// The name of the role whose holders decide.
-    approver_role: Option<String>,
-    /// Each decision, with the name of the person.
-    decisions: Vec<(AccessDecision, String)>,
+    decisions: Vec<Decision>,
     closed_by: Option<String>,
     /// What the person can do about it now.
     can: Possible,
+    /// Whether the person has approved the role as it was before a change, and can approve it again.
+    approves_again: bool,
     reason: Field,
+    /// The reason for which the person closes the request of another one; `None` for its own.
+    close_reason: Option<Field>,
     gain: Gain,
+    /// Whether the person can ask for the same again.
+    asks_again: bool,
+}
+
+/// Not the name of the field of the API: a page can have the form of a decision, too.
+const CLOSE_REASON: &str = "closeReason";
+
+/// The button that stands in place of a decision about a request that cannot become effective any more.
+const CLOSES: &str = "closes";
+
+/// A decision as the page shows it.
+struct Decision {
+    decision: AccessDecision,
+    /// The name of the person who decided.
+    by: String,
+    /// Whether it counts for the role as it is now.
+    counts: bool,
 }
 
 /// What a person can do about a request, as far as the page knows. The service decides again.
@@ -58,6 +78,8 @@ enum Gain {
     /// Only those who can decide are shown it.
     Hidden,
     Shown(Effects),
+    /// The approval would cancel the request: it cannot become effective any more.
+    Outdated,
     /// Why the request cannot become effective now.
     Refused(String),
     /// The service has no time for it.
@@ -69,8 +91,8 @@ impl RequestPage {
         format!("{}/access-requests/{}", self.frame.base, self.listed.request.id)
     }
 
-    fn role(&self) -> &str {
-        self.listed.role.as_ref().map_or(english::ROLE_GONE, |role| role.name.as_str())
+    fn role(&self) -> String {
+        super::role_of(&self.listed)
     }
 
     fn place(&self) -> &str {
@@ -82,8 +104,37 @@ impl RequestPage {
     }
 
     fn approvals(&self) -> String {
-        let ListedAccessRequest { request, role_version, .. } = &self.listed;
-        english::approvals_of(request.approvers(*role_version).count(), request.approvals_needed)
+        english::approvals_of(self.listed.approvals(), self.listed.request.approvals_needed)
+    }
+
+    /// Whether an approval has lost its effect by a change of the role.
+    fn counts_no_more(&self, decision: &Decision) -> bool {
+        let status = self.listed.request.status;
+        let is_waiting = matches!(status, AccessRequestStatus::Pending | AccessRequestStatus::Approved);
+        is_waiting && !decision.counts
+    }
+
+    /// Whether the reason for which the person closes the request is not valid.
+    fn closing_failed(&self) -> bool {
+        self.close_reason.as_ref().is_some_and(|field| !field.error.is_empty())
+    }
+
+    /// Whether a decision would only cancel the request.
+    fn comes_to_nothing(&self) -> bool {
+        matches!(self.gain, Gain::Outdated)
+    }
+
+    /// What the page says about the last action, with the moment that follows it.
+    fn said(&self) -> Option<(String, Option<Timestamp>)> {
+        said::feedback(self.notice, &self.listed)
+    }
+
+    fn moments(&self) -> Vec<(&'static str, Timestamp)> {
+        said::moments(&self.listed.request)
+    }
+
+    fn closing(&self) -> Option<(&'static str, Timestamp)> {
+        said::closing(&self.listed.request)
     }
 
     fn is_pending(&self) -> bool {
@@ -91,8 +142,11 @@ impl RequestPage {
     }
 
     fn approver(&self) -> String {
-        let holders = self.approver_role.as_deref().map(english::holders_of);
-        holders.unwrap_or_else(|| english::WHO_MAY_UPDATE_REQUESTS.to_owned())
+        match (&self.listed.approver_role, self.listed.request.approver_role_id) {
+            (Some(role), _) => english::holders_of(role.name.as_str()),
+            (None, Some(_)) => english::holders_of(english::ROLE_GONE),
+            (None, None) => english::WHO_MAY_UPDATE_REQUESTS.to_owned(),
+        }
     }
 }
 
@@ -155,14 +209,56 @@ async fn decides(console: &Console, signed_in: &SignedIn, listed: &ListedAccessR
     Ok(found.items.iter().any(|found| found.request.id == request.id))
 }
 
+/// Whether a request of the person is closed, and the person may ask by the same eligibility.
+async fn asks_again(console: &Console, signed_in: &SignedIn, request: &AccessRequest) -> Result<bool, Error> {
+    let caller = &signed_in.caller;
+    let is_own = caller.user() == Some(request.requested_by) && caller.impersonator().is_none();
+    if !is_own || request.status.is_open() {
+        return Ok(false);
+    }
+    let eligibilities = console.iam.eligibilities().own(caller).await?;
+    Ok(eligibilities.iter().any(|listed| listed.eligibility.id == request.eligibility_id))
+}
+
+/// Whether an approval that is refused so has cancelled the request.
+fn cancels(refusal: &Error) -> bool {
+    matches!(refusal, Error::Conflict(Conflict::AccessRequestOutdated | Conflict::RoleHeld))
+}
+
 impl Gain {
-    async fn of(console: &Console, signed_in: &SignedIn, id: AccessRequestId) -> Result<Self, Error> {
+    /// What a person reads of it: who decides sees what the user would gain, and the user itself whether the request can
+    /// still become effective.
+    async fn for_person(
+        console: &Console,
+        signed_in: &SignedIn,
+        listed: &ListedAccessRequest,
+        decides: bool,
+    ) -> Result<Self, Error> {
+        let request = &listed.request;
+        let caller = &signed_in.caller;
+        let is_own = caller.user() == Some(request.requested_by) && caller.impersonator().is_none();
+        if decides {
+            return Self::of(console, signed_in, listed).await;
+        }
+        if !is_own || request.status != AccessRequestStatus::Pending {
+            return Ok(Self::Hidden);
+        }
+        match Self::of(console, signed_in, listed).await? {
+            Self::Outdated => Ok(Self::Outdated),
+            _ => Ok(Self::Hidden),
+        }
+    }
+
+    async fn of(console: &Console, signed_in: &SignedIn, listed: &ListedAccessRequest) -> Result<Self, Error> {
         let (caller, trial) = (&signed_in.caller, console.iam.trial());
-        let outcome = trial.activate(caller, id).await;
+        let outcome = trial.activate(caller, listed.request.id).await;
+        let known = Names::default().with_organization(listed.organization.as_ref());
+        let known = known.with_user(listed.request.requested_by, label_of_summary(&listed.user));
         match trial.preview(caller, outcome).await {
             Ok(mut preview) => match preview.refusal.take() {
+                Some(refusal) if cancels(&refusal) => Ok(Self::Outdated),
                 Some(refusal) => Ok(Self::Refused(refusal.to_string())),
-                None => Ok(Self::Shown(Effects::of(&console.iam, caller, console.base(), preview).await?)),
+                None => Ok(Self::Shown(Effects::of(&console.iam, caller, console.base(), preview, &known).await?)),
             },
             Err(Error::Conflict(Conflict::PreviewsRunning) | Error::Overloaded { .. }) => Ok(Self::Unknown),
             Err(error) => Err(error),
@@ -180,23 +276,36 @@ async fn page_of(
     let listed = iam.access_requests().get(caller, id).await?;
     let request = &listed.request;
     let can = Possible::of(console, signed_in, &listed).await?;
-    let people = request.decisions.iter().map(|decision| decision.user_id).chain(request.closed_by);
-    let people: Vec<UserId> = people.collect();
-    let names = Names::read(iam, caller, people, []).await?.with_roles(iam, caller, request.approver_role_id).await?;
-    let decisions = request.decisions.iter().map(|decision| (decision.clone(), names.user(decision.user_id)));
-    let decisions = decisions.collect();
+    let name_of = |id: UserId| match listed.person(id) {
+        _ if caller.user() == Some(id) => english::YOURSELF.to_owned(),
+        Some(person) => label_of_summary(person),
+        None => id.to_string(),
+    };
+    let decisions = request.decisions.iter().map(|decision| Decision {
+        decision: decision.clone(),
+        by: name_of(decision.user_id),
+        counts: listed.counts(decision),
+    });
+    let decisions: Vec<Decision> = decisions.collect();
+    let is_own = |decision: &Decision| caller.user() == Some(decision.decision.user_id);
+    let approves_again = can.decide && decisions.iter().any(is_own);
     let reason = Field::text("reason", english::REASON).optional().with_hint(english::DECISION_REASON_HINT);
+    let close_reason = Field::text(CLOSE_REASON, english::REASON).optional().with_hint(english::DECISION_REASON_HINT);
+    let close_reason = close_reason.filled(form.map_or("", |form| form.get(CLOSE_REASON))).with_errors(errors);
+    let is_of_another = caller.user() != Some(request.requested_by);
     Ok(RequestPage {
         frame: signed_in.frame(console).await?,
         notice: "",
         error: String::new(),
-        version: form.map_or_else(|| listed.version.to_string(), |form| form.get("version").to_owned()),
-        approver_role: request.approver_role_id.map(|id| names.role(id)),
+        version: form.and_then(|form| form.given("version")).unwrap_or_else(|| listed.version.to_string()),
         decisions,
-        closed_by: request.closed_by.map(|id| names.user(id)),
+        closed_by: request.closed_by.map(name_of),
         can,
+        approves_again,
         reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
-        gain: if can.decide { Gain::of(console, signed_in, id).await? } else { Gain::Hidden },
+        close_reason: is_of_another.then_some(close_reason),
+        gain: Gain::for_person(console, signed_in, &listed, can.decide).await?,
+        asks_again: asks_again(console, signed_in, request).await?,
         listed,
     })
 }
@@ -208,7 +317,9 @@ pub(super) async fn show(
     Query(done): Query<Done>,
 ) -> Result<Response, Problem> {
     let shown = page_of(&console, &signed_in, id, (None, &[])).await?;
-    page(StatusCode::OK, &RequestPage { notice: done.notice(), ..shown })
+    // The approval that was saved does not count any more.
+    let notice = if shown.approves_again { "" } else { done.notice() };
+    page(StatusCode::OK, &RequestPage { notice, ..shown })
 }
 
 pub(super) async fn approve(
@@ -219,7 +330,12 @@ pub(super) async fn approve(
 ) -> Result<Response, Problem> {
     let (reason, seen) = typed(&form);
     let decided = console.iam.access_requests().approve(&signed_in.caller, id, reason.as_deref(), &seen).await;
-    decision(&console, &signed_in, id, &form, decided.map(|_| "approved")).await
+    let done = match decided {
+        // The person has pressed the button that closes the request.
+        Err(error) if form.has(CLOSES) && cancels(&error) => Ok("cancelled"),
+        decided => decided.map(|_| "approved"),
+    };
+    decision(&console, &signed_in, id, &form, done).await
 }
 
 pub(super) async fn deny(
@@ -249,10 +365,15 @@ async fn decision(
     match result {
         Ok(done) => Ok(back(console, id, done)),
         Err(error) => {
-            let is_late = matches!(error, Error::PreconditionFailed);
+            let has_changed = matches!(error, Error::PreconditionFailed);
+            let is_late = has_changed || matches!(error, Error::Conflict(Conflict::AccessRequestNotPending));
             refused_form(error, async |errors: Vec<FieldError>, error: String| {
-                let error = if is_late { english::REQUEST_CHANGED_MEANWHILE.to_owned() } else { error };
-                Ok(RequestPage { error, ..page_of(console, signed_in, id, (Some(form), &errors)).await? })
+                let shown = page_of(console, signed_in, id, (Some(form), &errors)).await?;
+                // Of what the person has done itself, the text says only what it was.
+                let closed_by = shown.closed_by.as_deref().filter(|by| *by != english::YOURSELF);
+                let why = said::why_too_late(&shown.listed, closed_by).filter(|_| is_late);
+                let changed = has_changed.then(|| english::REQUEST_CHANGED_MEANWHILE.to_owned());
+                Ok(RequestPage { error: why.or(changed).unwrap_or(error), ..shown })
             })
             .await
         }
@@ -263,32 +384,41 @@ pub(super) async fn cancel(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<AccessRequestId>,
+    Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let result = console.iam.access_requests().cancel(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|_| "cancelled")).await
+    let reason = form.given(CLOSE_REASON);
+    let result = console.iam.access_requests().cancel(&signed_in.caller, id, reason.as_deref()).await;
+    closing(&console, &signed_in, id, &form, result.map(|_| "cancelled")).await
 }
 
 pub(super) async fn end(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<AccessRequestId>,
+    Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let result = console.iam.access_requests().end(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|_| "ended")).await
+    let reason = form.given(CLOSE_REASON);
+    let result = console.iam.access_requests().end(&signed_in.caller, id, reason.as_deref()).await;
+    closing(&console, &signed_in, id, &form, result.map(|_| "ended")).await
 }
 
 /// Leads back to the page of the request, or shows there why the call was refused.
-async fn answer(
+async fn closing(
     console: &Console,
     signed_in: &SignedIn,
     id: AccessRequestId,
+    form: &Form,
     result: Result<&'static str, Error>,
 ) -> Result<Response, Problem> {
     match result {
         Ok(done) => Ok(back(console, id, done)),
         Err(error) => {
-            let shown = page_of(console, signed_in, id, (None, &[])).await?;
-            refused_in_place(error, |error| RequestPage { error, ..shown })
+            refused_form(error, async |errors: Vec<FieldError>, error: String| {
+                let errors: Vec<FieldError> =
+                    errors.into_iter().map(|found| FieldError::new(CLOSE_REASON, found.message)).collect();
+                Ok(RequestPage { error, ..page_of(console, signed_in, id, (Some(form), &errors)).await? })
+            })
+            .await
         }
     }
 }

@@ -37,6 +37,7 @@ struct Row {
     place: String,
     eligible: String,
     time: String,
+    has_ended: bool,
     /// The name of the role whose holders decide.
     approver: Option<String>,
 }
@@ -51,7 +52,9 @@ pub(super) async fn show(
     let names = names_of(iam, caller, &found.items).await?;
     let address = |page: u64| format!("{}/eligibilities?{}", console.base(), query(&[("page", &*page.to_string())]));
     let pages = Pages::of(&found, address);
+    let now = iam.now();
     let row = |listed: ListedEligibility| Row {
+        has_ended: !listed.eligibility.is_live(now),
         place: place_of(&listed).to_owned(),
         eligible: eligible_of(&listed.eligibility, &names),
         time: english::duration(listed.eligibility.max_seconds),

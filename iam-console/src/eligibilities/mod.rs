@@ -3,6 +3,7 @@
 mod list;
 mod new;
 mod one;
+mod reach;
 
 use axum::Router;
 use axum::routing::{get, post};

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
 use iam_core::eligibility::{Eligibility, NewEligibility};
 use iam_core::{EligibilityId, Error, FieldError};
+use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
 use crate::duration::{Duration, number};
@@ -13,7 +14,8 @@ use crate::eligibilities::{approver_field, typed_role};
 use crate::english;
 use crate::form::Form;
 use crate::picker;
-use crate::problem::{collected, refused_in_place};
+use crate::problem::{collected, if_allowed, refused_in_place};
+use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::typed;
@@ -67,8 +69,25 @@ async fn page_of(
     })
 }
 
-pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
-    page(StatusCode::OK, &page_of(&console, &signed_in, &Form::default(), &[]).await?)
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Chosen {
+    role: String,
+}
+
+/// Shows the form, with the role that the link names.
+pub(super) async fn show(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    Query(chosen): Query<Chosen>,
+) -> Result<Response, Problem> {
+    let role = match chosen.role.parse() {
+        Ok(id) => if_allowed(console.iam.roles().get(&signed_in.caller, id).await)?,
+        Err(_) => None,
+    };
+    let name = role.map(|role| role.name.to_string());
+    let form = name.map_or_else(Form::default, |name| Form::with("role", name));
+    page(StatusCode::OK, &page_of(&console, &signed_in, &form, &[]).await?)
 }
 
 pub(super) async fn create(

@@ -4,13 +4,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
-use iam_core::eligibility::{Eligibility, EligibilityPatch, ListedEligibility};
+use iam_core::eligibility::{Eligibility, EligibilityPatch, Eligible, ListedEligibility};
 use iam_core::version::Precondition;
 use iam_core::{EligibilityId, Error, FieldError};
 use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
 use crate::duration::{Duration, number};
+use crate::eligibilities::reach::Reach;
 use crate::eligibilities::{approver_field, eligible_of, names_of, place_of, typed_role};
 use crate::english;
 use crate::form::Form;
@@ -31,6 +32,10 @@ struct EligibilityPage {
     /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
     version: String,
     eligible: String,
+    reach: Reach,
+    /// The name of the role whose holders may ask.
+    held_role: Option<String>,
+    has_ended: bool,
     created_by: Option<String>,
     /// The name of the role whose holders decide, as stored.
     approver_role: Option<String>,
@@ -56,6 +61,27 @@ impl EligibilityPage {
 
     fn is_chosen(&self, approvals: &str) -> bool {
         self.approvals == approvals
+    }
+
+    /// Why no user can ask now, or no request can get its approvals. Empty if neither is so.
+    fn warning(&self) -> String {
+        let eligibility = &self.listed.eligibility;
+        let is_tenant_wide = eligibility.organization_id.is_none();
+        match (&self.held_role, self.reach.asking()) {
+            _ if self.has_ended => english::ELIGIBILITY_HAS_ENDED.to_owned(),
+            (Some(role), Some(0)) => english::no_holder_can_ask(role, self.place(), is_tenant_wide),
+            (None, Some(0)) => english::USER_CANNOT_ASK.to_owned(),
+            _ if self.reach.lacks_deciders(eligibility.approvals) => english::TOO_FEW_DECIDE.to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    fn can_ask(&self) -> Option<String> {
+        self.reach.asking().filter(|_| self.held_role.is_some()).map(english::persons)
+    }
+
+    fn can_decide(&self) -> Option<String> {
+        self.reach.deciding().map(english::persons)
     }
 
     fn decided_by(&self) -> String {
@@ -97,8 +123,16 @@ async fn page_of(
     let approver = value("approverRole", approver_role.as_deref().unwrap_or_default());
     let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::EXPIRY_HINT);
     let no_form = Form::default();
+    let frame = signed_in.frame(console).await?;
+    let held_role = match eligibility.eligible {
+        Eligible::HoldersOf(role) => Some(names.role(role)),
+        Eligible::User(_) => None,
+    };
     Ok(EligibilityPage {
-        frame: signed_in.frame(console).await?,
+        reach: Reach::read(iam, caller, &frame, eligibility).await?,
+        frame,
+        held_role,
+        has_ended: !eligibility.is_live(iam.now()),
         notice: "",
         error: String::new(),
         version: value("version", &eligibility.version.to_string()),

@@ -2,7 +2,7 @@
 
 use iam_core::access::Denial;
 
-pub(crate) const ACCESS: &str = "Access";
+pub(crate) const ACCESS: &str = "Check access";
 pub(crate) const WHY_MAY_USER: &str = "Why may a user do something?";
 pub(crate) const WHO_MAY: &str = "Who may do something?";
 pub(crate) const WHY_WHAT: &str =

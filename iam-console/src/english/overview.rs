@@ -6,6 +6,7 @@ pub(crate) const YOUR_TENANT: &str = "Your tenant";
 pub(crate) const YOUR_ROLES: &str = "Your roles";
 pub(crate) const YOUR_SESSION: &str = "Your session";
 pub(crate) const FROM: &str = "From";
+pub(crate) const NO_ROLES_YET: &str = "You have no roles. You can ask for one:";
 pub(crate) const NO_ROLES: &str = "You have no roles. Ask an administrator of your tenant for one.";
 
 pub(crate) const SIGN_INS_BY_DAY: &str = "Sign-ins of the last 14 days";

@@ -73,8 +73,11 @@ pub(crate) const NEW_TENANT_HINT: &str = "Your company or organization. We call 
 pub(crate) const NOT_FIRST: &str = "There is a tenant already. Sign in.";
 
 pub(crate) const CONFIRM_IDENTITY: &str = "Confirm that it is you";
-pub(crate) const CONFIRM_IDENTITY_WHY: &str = "You signed in some time ago, and this action needs a recent proof of your identity. \
-     After it, the action goes on by itself.";
+pub(crate) const CONFIRM_IDENTITY_WHY: &str =
+    "This action needs a recent proof of your identity. After it, the action goes on by itself.";
+pub(crate) const CONFIRM_BY_OWN_FACTOR: &str =
+    "This action needs a recent proof by your second factor. After it, the action goes on by itself.";
+pub(crate) const ANOTHER_WAY: &str = "Another way";
 pub(crate) const CONFIRM_BY_FACTOR: &str = "Your tenant requires a second factor, and you have not used yours in this session. After it, the action goes on by \
      itself.";
 

@@ -14,6 +14,8 @@ pub(crate) fn users_found(total: u64) -> String {
 pub(crate) const NO_USER_MATCHES: &str = "No user matches.";
 pub(crate) const SHOW_ALL_USERS: &str = "Show all users";
 pub(crate) const SERVICE_ACCOUNT: &str = "Service account";
+pub(crate) const MAY_CHANGE_ONLY_IN: &str =
+    "You may change only users whose home, and all of whose roles, are in one of these organizations or below:";
 pub(crate) const USER_HAS_NO_ROLES: &str = "This user holds no role, and so may do nothing. Assign one.";
 pub(crate) const DELETED_HAS_NO_ROLES: &str = "This user holds no role.";
 pub(crate) const ROLES_HIDDEN: &str = "You may not see the roles of this user.";

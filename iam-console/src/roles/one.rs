@@ -8,10 +8,10 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::page::{Page, PageRequest};
-use iam_core::permission::{ROLES_CREATE, ROLES_DELETE, ROLES_UPDATE};
+use iam_core::permission::{ELIGIBILITIES_CREATE, ROLES_CREATE, ROLES_DELETE, ROLES_UPDATE};
 use iam_core::role::Role;
 use iam_core::version::Precondition;
-use iam_core::{Error, RoleId};
+use iam_core::{Conflict, Error, RoleId};
 use serde::Deserialize;
 
 use crate::catalogue::{Catalogue, Group};
@@ -42,6 +42,10 @@ struct RolePage {
     may_create: bool,
     may_update: bool,
     may_delete: bool,
+    /// Whether the person may let others ask for the role, in some places.
+    may_let_ask: bool,
+    /// Whether an eligibility keeps the role from being deleted.
+    is_of_eligibility: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,8 +62,11 @@ async fn page_of(console: &Console, signed_in: &SignedIn, id: RoleId) -> Result<
     let request = PageRequest::new(1, HOLDERS).map_err(Error::from)?;
     let needed = [ROLES_CREATE, ROLES_UPDATE, ROLES_DELETE];
     let [may_create, may_update, may_delete] = held(iam, caller, None, needed).await?;
+    let frame = signed_in.frame(console).await?;
     Ok(RolePage {
-        frame: signed_in.frame(console).await?,
+        may_let_ask: frame.may(&ELIGIBILITIES_CREATE),
+        is_of_eligibility: false,
+        frame,
         notice: "",
         error: String::new(),
         groups: Catalogue::read(iam, caller).await?.chosen(&chosen),
@@ -97,7 +104,8 @@ pub(super) async fn delete(
         Err(error) => {
             let shown = page_of(&console, &signed_in, id).await?;
             let text = text_above(&error);
-            refused_in_place(error, |_| RolePage { error: text, ..shown })
+            let is_of_eligibility = matches!(error, Error::Conflict(Conflict::RoleOfEligibility));
+            refused_in_place(error, |_| RolePage { error: text, is_of_eligibility, ..shown })
         }
     }
 }

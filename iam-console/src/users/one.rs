@@ -1,9 +1,12 @@
+use std::collections::BTreeSet;
+
 use askama::Template;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
+use iam_core::access::Permission;
 use iam_core::assignment::Grant;
 use iam_core::permission;
 use iam_core::session::Session;
@@ -19,6 +22,7 @@ use crate::keys::{self, Keys};
 use crate::picker;
 use crate::problem::{if_allowed, refused_form, refused_in_place};
 use crate::query::Query;
+use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -50,6 +54,8 @@ pub(super) struct UserPage {
     /// Whether the user is the person of this page.
     is_self: bool,
     is_changeable: bool,
+    /// The organizations to which the person's right to change users is limited, if this user is not within them.
+    only_in: String,
     may_end_sessions: bool,
     may_suspend: bool,
     may_delete: bool,
@@ -126,7 +132,10 @@ pub(super) async fn page_of(
         fields.push(picker::of_organization(console, home));
     }
     let (is_self, is_deleted) = (caller.user() == Some(id), user.status == UserStatus::Inactive);
-    let may_update = frame.may(&permission::USERS_UPDATE);
+    let needed =
+        [permission::USERS_UPDATE, permission::USERS_DELETE, permission::USERS_CREATE, permission::SESSIONS_DELETE];
+    // A permission that is held in organizations is for the users whose home is there.
+    let [may_update, may_delete, may_create, may_end] = held(iam, caller, user.home_organization_id, needed).await?;
     let keys = Keys::of(console, signed_in, &frame, id).await?;
     let roles = if_allowed(iam.assignments().of_user(caller, id).await)?;
     let groups = roles.iter().flatten().map(|grant| grant.assignment.directory_group_id);
@@ -144,10 +153,11 @@ pub(super) async fn page_of(
         act: reason_to_act(&frame, &user, is_self),
         is_self,
         is_changeable: may_update && !is_deleted,
-        may_end_sessions: is_self || frame.may(&permission::SESSIONS_DELETE),
+        only_in: if may_update { String::new() } else { places_of(&frame, &permission::USERS_UPDATE) },
+        may_end_sessions: is_self || may_end,
         may_suspend: may_update && !is_self,
-        may_delete: !is_self && !is_deleted && frame.may(&permission::USERS_DELETE),
-        may_restore: is_deleted && frame.may(&permission::USERS_CREATE),
+        may_delete: may_delete && !is_self && !is_deleted,
+        may_restore: may_create && is_deleted,
         sends_reset: iam.sends_mail() && may_update && !is_self && user.service_name().is_none(),
         frame,
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
@@ -199,6 +209,18 @@ pub(super) async fn update(
             .await
         }
     }
+}
+
+/// How many organizations a page names.
+const PLACES: usize = 5;
+
+/// Returns the names of the organizations in which a person holds a permission.
+fn places_of(frame: &Frame, permission: &Permission) -> String {
+    let grants = frame.session.iter().filter_map(|session| session.grants.as_ref()).flatten();
+    let allowing = grants.filter(|grant| grant.role.permissions.allows(permission));
+    let places = allowing.filter_map(|grant| grant.organization.as_ref());
+    let names: BTreeSet<String> = places.map(|organization| organization.name.clone()).collect();
+    names.into_iter().take(PLACES).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns how the page names the home of a user: by its short name, or by its id if the person may not see it. Empty

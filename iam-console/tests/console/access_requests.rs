@@ -5,9 +5,10 @@ use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
 use iam_core::access_request::{AccessRequest, AccessRequestStatus, NewAccessRequest};
 use iam_core::assignment::Assignment;
-use iam_core::eligibility::{Eligibility, NewEligibility};
+use iam_core::eligibility::{Eligibility, EligibilityPatch, NewEligibility};
 use iam_core::organization::NewOrganization;
 use iam_core::role::{NewRole, RolePatch};
+use iam_core::version::Precondition;
 use iam_core::{AccessRequestId, Caller, OrganizationId, RoleId, UserId};
 
 use crate::app::{Answer, App, EMAIL, PASSWORD, person, request};
@@ -81,7 +82,11 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let signed = signed().await;
     let Signed { app, cookie, grace_cookie, eligibility, .. } = &signed;
     let none = app.get(LIST, grace_cookie).await.body;
-    assert!(none.contains("You have not asked for access") && none.contains(NEW), "{none}");
+    assert_eq!((none.contains("You have not asked for access"), none.matches(NEW).count()), (true, 2), "{none}");
+    let overview = app.get("/console", grace_cookie).await.body;
+    assert!(overview.contains("You can ask for one") && overview.contains(NEW), "{overview}");
+    // Who cannot ask is not led there by an empty list.
+    assert_eq!(app.get(LIST, cookie).await.body.matches(NEW).count(), 1);
     let choice = app.get(NEW, grace_cookie).await.body;
     let address = format!("{NEW}?eligibility={}", eligibility.id);
     for part in [&*address, "ENGINEER", "Branch &#60;1&#62;", "8 hours"] {
@@ -99,7 +104,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
         "Ask for ENGINEER in Branch &#60;1&#62; for 1 hour",
         "after another person has approved",
         r#"<a href="/console/account">You</a>"#,
-        "<ins>Gains</ins> 1 permission in",
+        "<ins>Gains</ins> 1 permission in Branch &#60;1&#62;",
         r#"name="reason" value="Disk &#60;full&#62;""#,
     ] {
         assert!(preview.body.contains(part), "{part}: {}", preview.body);
@@ -117,6 +122,8 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     }
     assert!(!own.contains("/approve") && !own.contains("Gains"), "{own}");
 
+    let overview = app.get("/console", grace_cookie).await.body;
+    assert!(overview.contains(&signed.path(asked, "")) && overview.contains("Pending"), "{overview}");
     assert!(app.get("/console", cookie).await.body.contains("1 access request waits for your decision"));
     let list = app.get(&format!("{LIST}?show=to-decide"), cookie).await.body;
     assert!(list.contains(&signed.path(asked, "")) && list.contains(GRACE), "{list}");
@@ -127,9 +134,11 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let approved = signed.decide(asked, "/approve", &[("reason", "Go <on>")]).await;
     assert_eq!(approved.location(), signed.path(asked, "?done=approved"), "{}", approved.body);
     let page = app.get(approved.location(), cookie).await.body;
-    for part in ["Your approval is saved", "In force", "Go &#60;on&#62;", "by ada@example.com", "1 of 1"] {
+    for part in ["Your approval is saved", "In force", "Go &#60;on&#62;", "by you", "1 of 1"] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
+    assert!(own.contains("by ada@example.com"), "{own}");
     assert_eq!(signed.held().await[0].access_request_id, Some(asked));
 
     let overview = app.get("/console", grace_cookie).await.body;
@@ -138,9 +147,10 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     assert!(in_force.contains(&signed.path(asked, "/end")), "{in_force}");
     let ended = app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
     let page = app.get(ended.location(), grace_cookie).await.body;
-    assert!(page.contains("The access has ended") && !page.contains("/end\""), "{page}");
+    assert!(page.contains("The access has ended") && page.contains("by you") && !page.contains("/end\""), "{page}");
     assert!(signed.held().await.is_empty());
-    assert!(!app.get("/console", grace_cookie).await.body.contains("Access for a time"));
+    let overview = app.get("/console", grace_cookie).await.body;
+    assert!(!overview.contains(&signed.path(asked, "")) && overview.contains(NEW), "{overview}");
 
     let log = app.get("/console/audit", cookie).await.body;
     for sentence in [
@@ -176,7 +186,7 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
             "{text}: {}",
             answer.body
         );
-        let other = if field == "reason" { r#"value="OPS-7""# } else { r#"value="Disk""# };
+        let other = if field == "reason" { r#"value="OPS-7""# } else { "Disk</textarea>" };
         assert!(answer.body.contains(other), "{}", answer.body);
     }
     let unknown = signed.ada.tenant().to_string();
@@ -184,10 +194,54 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
     let answer = signed.app.post_signed(NEW, &signed.grace_cookie, &unknown).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     assert!(answer.body.contains("You are not eligible for this role there"), "{}", answer.body);
-    signed.ask().await;
-    let again = signed.app.post_signed(NEW, &signed.grace_cookie, &[("eligibility", &id), ("reason", "Disk")]).await;
+}
+
+#[tokio::test]
+async fn an_open_request_is_shown_before_the_same_is_asked_again() {
+    let signed = signed().await;
+    let Signed { app, grace_cookie, eligibility, .. } = &signed;
+    let id = eligibility.id.to_string();
+    let form = format!("{NEW}?eligibility={id}");
+    let asked = signed.ask().await.id;
+    let open = signed.path(asked, "\"");
+    let choice = app.get(NEW, grace_cookie).await.body;
+    assert!(choice.contains(&open) && !choice.contains(&form), "{choice}");
+    assert!(app.get(&form, grace_cookie).await.body.contains(&open));
+    let again = app.post_signed(NEW, grace_cookie, &[("eligibility", &*id), ("reason", "Disk")]).await;
     assert_eq!(again.status, StatusCode::CONFLICT);
-    assert!(again.body.contains("You have an open request for this role there"), "{}", again.body);
+    for part in ["You have an open request for this role there", &*open] {
+        assert!(again.body.contains(part), "{part}: {}", again.body);
+    }
+    // A closed one can be asked again, with the same words.
+    app.post_signed(&signed.path(asked, "/cancel"), grace_cookie, &[]).await;
+    let page = app.get(&signed.path(asked, ""), grace_cookie).await.body;
+    let link = format!("{form}&amp;request={asked}");
+    assert!(page.contains(&link), "{page}");
+    assert!(!signed.page(asked).await.body.contains(&link), "only the person itself asks");
+    let filled = app.get(&link.replace("&amp;", "&"), grace_cookie).await.body;
+    for part in ["Disk &#60;full&#62;</textarea>", r#"value="OPS-7""#, r#"<option value="3600" selected>"#] {
+        assert!(filled.contains(part), "{part}: {filled}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_checks_what_it_asks_for_and_when_it_begins() {
+    let signed = signed().await;
+    let Signed { app, grace_cookie, eligibility, .. } = &signed;
+    let id = eligibility.id.to_string();
+    let day = (app.iam.now() + TimeDelta::days(2)).format("%Y-%m-%d").to_string();
+    let begin = format!("{day}T09:00");
+    let fields = [("eligibility", &*id), ("reason", "Two\r\nlines"), ("ticket", "OPS-7"), ("startsAt", &*begin)];
+    let preview = app.post_signed(NEW, grace_cookie, &fields).await;
+    for part in [
+        "What you gain",
+        "<dt>Reason</dt><dd>Two lines</dd>",
+        "<dt>Ticket</dt><dd>OPS-7</dd>",
+        &*format!("<dt>Not before</dt><dd>{day} 09:00 UTC</dd>"),
+        "The time runs from the moment below, or from the approval if that is later",
+    ] {
+        assert!(preview.body.contains(part), "{part}: {}", preview.body);
+    }
 }
 
 #[tokio::test]
@@ -212,6 +266,105 @@ async fn a_decision_is_about_what_the_page_has_shown() {
     let page = app.get(denied.location(), &signed.grace_cookie).await.body;
     assert!(page.contains("Refused") && page.contains("Not now") && !page.contains("/cancel"), "{page}");
     assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Denied);
+}
+
+#[tokio::test]
+async fn a_page_says_what_is_so_now_and_not_what_was_so_after_an_action() {
+    let signed = signed().await;
+    let Signed { app, ada, grace_cookie, role, grace, .. } = &signed;
+    let asked = signed.ask().await.id;
+    let (sent, approved) = (signed.path(asked, "?done=asked"), signed.path(asked, "?done=approved"));
+    let body = async |path: &str| app.get(path, grace_cookie).await.body;
+    assert!(body(&sent).await.contains("The request is sent."));
+    signed.decide(asked, "/approve", &[]).await;
+    for (path, text) in [(&sent, "You have ENGINEER until <time"), (&approved, "grace@example.com has ENGINEER until")]
+    {
+        let page = body(path).await;
+        assert!(page.contains(text) && !page.contains("The request is sent"), "{page}");
+        assert!(page.contains("<dt>Began</dt>") && page.contains("<dt>Ends</dt>"), "{page}");
+    }
+    app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
+    let page = body(&sent).await;
+    for part in ["<dt>Began</dt>", "<dt>Was to end</dt>", "<dt>Ended</dt>"] {
+        assert!(page.contains(part) && !page.contains("You have ENGINEER"), "{part}: {page}");
+    }
+    let new = NewEligibility { approvals: Some(0), ..NewEligibility::of_user(*role, *grace) };
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let starts_at = Some(app.iam.now() + TimeDelta::days(1));
+    let new = NewAccessRequest { eligibility, seconds: None, reason: "Disk".into(), ticket: None, starts_at };
+    let later = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
+    let page = body(&signed.path(later, "?done=asked")).await;
+    assert!(page.contains("You get ENGINEER on <time") && !page.contains("0 of 0"), "{page}");
+    app.post_signed(&signed.path(later, "/cancel"), grace_cookie, &[]).await;
+    assert!(body(&signed.path(later, "")).await.contains("<dt>Was to begin</dt>"));
+}
+
+#[tokio::test]
+async fn a_decision_that_comes_too_late_is_told_what_has_become_of_the_request() {
+    let signed = signed().await;
+    let Signed { app, cookie, grace_cookie, .. } = &signed;
+    let asked = signed.ask().await.id;
+    let version = signed.page(asked).await.hidden("version");
+    app.post_signed(&signed.path(asked, "/cancel"), grace_cookie, &[]).await;
+    let late = app.post_signed(&signed.path(asked, "/approve"), cookie, &[("version", &version)]).await;
+    assert_eq!(late.status, StatusCode::PRECONDITION_FAILED, "{}", late.body);
+    assert!(late.body.contains("grace@example.com has cancelled this request"), "{}", late.body);
+}
+
+#[tokio::test]
+async fn an_approval_for_an_earlier_role_is_marked_until_the_request_is_decided() {
+    let signed = signed().await;
+    let Signed { app, ada, role, grace, .. } = &signed;
+    let new = NewEligibility { approvals: Some(2), ..NewEligibility::of_user(*role, *grace) };
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let (seconds, reason) = (None, "Disk".to_owned());
+    let new = NewAccessRequest { eligibility, seconds, reason, ticket: None, starts_at: None };
+    let asked = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
+    app.person_with(ada, "alan@example.com", &["access-requests:update"]).await;
+    let alan = app.caller("alan@example.com").await;
+    let rename = async |name: &str| {
+        let patch = RolePatch { name: Some(name.to_owned()), ..RolePatch::default() };
+        app.iam.roles().update(ada, *role, patch).await.unwrap();
+    };
+    let approved = signed.decide(asked, "/approve", &[]).await;
+    let page = app.get(approved.location(), &signed.cookie).await.body;
+    assert!(page.contains("Your approval is saved") && page.contains("1 of 2"), "{page}");
+    rename("ENGINEER_NOW").await;
+    let page = app.get(approved.location(), &signed.cookie).await.body;
+    for part in ["0 of 2", "does not count any more: the role has changed since", "decide again", "/approve"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("Your approval is saved"), "{page}");
+    signed.decide(asked, "/approve", &[]).await;
+    app.iam.access_requests().approve(&alan, asked, None, &Precondition::Exists).await.unwrap();
+    rename("ENGINEER_LATER").await;
+    let page = signed.page(asked).await.body;
+    assert!(page.contains("2 of 2") && !page.contains("does not count any more"), "{page}");
+}
+
+/// A person who may look nothing up decides, and reads names in place of identifiers.
+#[tokio::test]
+async fn the_names_of_what_a_request_mentions_are_shown_to_all_who_see_it() {
+    let signed = signed().await;
+    let Signed { app, ada, role, branch, grace, .. } = &signed;
+    app.person_with(ada, "alan@example.com", &[]).await;
+    let approver_role = app.iam.roles().by_name(ada, "ALAN").await.unwrap().map(|role| role.id);
+    let new = NewEligibility { organization: Some(*branch), approver_role, ..NewEligibility::of_user(*role, *grace) };
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let (seconds, reason) = (None, "Disk".to_owned());
+    let new = NewAccessRequest { eligibility, seconds, reason, ticket: None, starts_at: None };
+    let asked = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
+    let alan = app.sign_in("alan@example.com").await;
+    let page = app.get(&signed.path(asked, ""), &alan).await;
+    for part in ["the holders of ALAN", "<ins>Gains</ins> 1 permission in Branch &#60;1&#62;", "<li>grace@example.com"]
+    {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    let fields = [("version", &*page.hidden("version"))];
+    app.post_signed(&signed.path(asked, "/approve"), &alan, &fields).await;
+    let own = app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(own.contains("by alan@example.com") && own.contains("the holders of ALAN"), "{own}");
+    assert!(app.get(&signed.path(asked, ""), &alan).await.body.contains("by you"));
 }
 
 #[tokio::test]
@@ -241,15 +394,36 @@ async fn what_the_services_refuse_is_said_on_the_page() {
     assert!(own.body.contains("You cannot decide about your own access request"), "{}", own.body);
     app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
     let page = signed.page(asked).await.body;
-    assert!(page.contains("It cannot become effective now:"), "{page}");
+    let nothing = "This request cannot become effective any more";
+    assert!(page.contains(nothing) && page.contains("Close it") && !page.contains("/deny"), "{page}");
+    let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
+    assert!(own.contains(nothing) && !own.contains("Close it"), "{own}");
     let gone = signed.decide(asked, "/approve", &[]).await;
     assert_eq!(gone.status, StatusCode::CONFLICT);
     assert!(gone.body.contains("The request is cancelled:") && gone.body.contains("Cancelled"), "{}", gone.body);
+    let because = "Cancelled by the service: the eligibility or the role has changed since";
+    for path in [signed.path(asked, ""), LIST.to_owned()] {
+        let body = app.get(&path, grace_cookie).await.body;
+        assert!(body.contains(because) && !body.contains("by ada@"), "{path}: {body}");
+    }
     let late = app.post_signed(&signed.path(asked, "/cancel"), grace_cookie, &[]).await;
     assert_eq!(late.status, StatusCode::CONFLICT);
     assert!(late.body.contains("neither pending nor approved for later"), "{}", late.body);
     let ended = app.post_signed(&signed.path(asked, "/end"), cookie, &[]).await;
     assert!(ended.status == StatusCode::CONFLICT && ended.body.contains("is not active"), "{}", ended.body);
+}
+
+#[tokio::test]
+async fn who_decides_closes_a_request_that_comes_to_nothing() {
+    let signed = signed().await;
+    let asked = signed.ask().await.id;
+    let narrow = EligibilityPatch { max_seconds: Some(300), ..EligibilityPatch::default() };
+    signed.app.iam.eligibilities().update(&signed.ada, signed.eligibility.id, narrow).await.unwrap();
+    let closed = signed.decide(asked, "/approve", &[("closes", "yes")]).await;
+    assert_eq!(closed.location(), signed.path(asked, "?done=cancelled"), "{}", closed.body);
+    let page = signed.app.get(closed.location(), &signed.cookie).await.body;
+    assert!(page.contains("The request is cancelled") && page.contains("Cancelled by the service"), "{page}");
+    assert_eq!(signed.stored(asked).await.closed_by, None);
 }
 
 #[tokio::test]
@@ -264,6 +438,25 @@ async fn a_request_is_taken_back_and_others_do_not_see_it() {
     let cancelled = signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.grace_cookie, &[]).await;
     let page = signed.app.get(cancelled.location(), &signed.grace_cookie).await.body;
     assert!(page.contains("The request is cancelled") && !page.contains("/cancel\""), "{page}");
+    // Another person gives a reason, which the one who has asked reads.
+    let asked = signed.ask().await.id;
+    let page = signed.page(asked).await.body;
+    assert!(page.contains(r#"name="closeReason""#) && page.contains(r#"name="reason""#), "{page}");
+    let own = signed.app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(own.contains("/cancel\"") && !own.contains("closeReason"), "{own}");
+    let long = "x".repeat(501);
+    let refused =
+        signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.cookie, &[("closeReason", &long)]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(
+        refused.body.contains(r#"id="closeReason-error""#) && refused.body.contains(r#""confirm" open>"#),
+        "{}",
+        refused.body
+    );
+    let fields = [("closeReason", "Not <now>")];
+    signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.cookie, &fields).await;
+    let page = signed.app.get(&signed.path(asked, ""), &signed.grace_cookie).await.body;
+    assert!(page.contains("by ada@example.com") && page.contains("Not &#60;now&#62;"), "{page}");
     // Who may only read has no forms.
     signed.app.person_with(&signed.ada, "alan@example.com", &["access-requests:read"]).await;
     let asked = signed.ask().await.id;
@@ -356,4 +549,20 @@ async fn an_assignment_by_a_request_says_so_and_its_end_is_that_of_the_request()
     assert!(refused.body.contains("End the request instead"), "{}", refused.body);
     app.post_signed(&format!("{assignment}/revoke?user={grace}"), cookie, &[("confirmed", "yes")]).await;
     assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Ended);
+}
+
+#[tokio::test]
+async fn a_request_keeps_the_name_of_a_role_that_is_deleted() {
+    let signed = signed().await;
+    let Signed { app, ada, grace_cookie, eligibility, role, .. } = &signed;
+    let asked = signed.ask().await.id;
+    signed.decide(asked, "/deny", &[]).await;
+    app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
+    app.iam.roles().delete(ada, *role).await.unwrap();
+    for path in [signed.path(asked, ""), LIST.to_owned()] {
+        let body = app.get(&path, grace_cookie).await.body;
+        assert!(body.contains("ENGINEER (deleted)"), "{path}: {body}");
+    }
+    let log = app.get("/console/audit", &signed.cookie).await.body;
+    assert!(log.contains("grace@example.com asked for the role ENGINEER in"), "{log}");
 }

@@ -8,7 +8,7 @@ use iam_core::user::UserPatch;
 use iam_core::{Caller, RequestContext};
 use totp_rs::Totp;
 
-use crate::app::{App, EMAIL, PASSWORD, person, relying_party};
+use crate::app::{App, EMAIL, ORIGIN, PASSWORD, form, person, relying_party};
 
 const ACCOUNT: &str = "/console/account";
 const AUTHENTICATOR: &str = "/console/account/authenticator";
@@ -353,6 +353,35 @@ async fn step_up_shows_a_mistake_at_its_field_and_nothing_is_no_attempt() {
     let login = iam_core::session::Login { email: EMAIL.into(), password: PASSWORD.into(), tenant: None };
     let again = app.iam.sessions().login(&RequestContext::default(), login).await;
     assert!(matches!(again, Err(iam_core::Error::SecondFactorRequired(_))), "the account is not locked");
+}
+
+#[tokio::test]
+async fn who_does_not_step_up_goes_back_to_the_page_of_the_form() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    with_app(&app, &cookie).await;
+    app.clock.advance(TimeDelta::minutes(11));
+    let (path, token) = ("/console/account/recovery-codes", app.form_token(&cookie).await);
+    let asked = async |fields: &[(&str, &str)], referer: &str| {
+        let fields = [&[("form-token", &*token)][..], fields].concat();
+        let mut request = form(path, &cookie, &fields);
+        request.headers_mut().insert(header::REFERER, referer.parse().unwrap());
+        app.send(request).await
+    };
+    let own = format!("{ORIGIN}{ACCOUNT}");
+    let first = asked(&[], &own).await;
+    assert!(first.body.contains("needs a recent proof by your second factor"), "{}", first.body);
+    let back = format!(r#"<a href="{ACCOUNT}">Cancel</a>"#);
+    assert!(first.body.contains(&back), "{}", first.body);
+    // A wrong proof comes from the address of the form.
+    let kept = first.hidden("proof-back");
+    let again = asked(&[("proof-code", "000000"), ("proof-back", &*kept)], &format!("{ORIGIN}{path}")).await;
+    assert!(again.body.contains(&back), "{}", again.body);
+    for (field, referer) in [("", "https://evil.example/account"), ("https://evil.example/console", &*own)] {
+        let fields = [("proof-back", field)];
+        let foreign = asked(&fields, referer).await;
+        assert!(!foreign.body.contains("evil.example"), "{}", foreign.body);
+    }
 }
 
 #[tokio::test]

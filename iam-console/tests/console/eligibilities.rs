@@ -3,9 +3,11 @@
 use axum::http::StatusCode;
 use chrono::TimeDelta;
 use iam_core::access_review::{NewAccessReview, NewDecision, ReviewDecision};
+use iam_core::assignment::NewAssignment;
 use iam_core::eligibility::{Eligibility, EligibilityPatch, Eligible, NewEligibility};
 use iam_core::organization::NewOrganization;
 use iam_core::page::PageRequest;
+use iam_core::role::NewRole;
 use iam_core::{Caller, OrganizationId, RoleId, UserId};
 
 use crate::app::{App, EMAIL, PASSWORD, person};
@@ -86,7 +88,10 @@ async fn an_eligibility_is_made_changed_and_removed() {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }
     let list = app.get(LIST, cookie).await.body;
-    assert!(list.contains("the holders of MEMBER") && list.contains("two") && list.contains("2026-06-30"), "{list}");
+    assert!(
+        list.contains("the holders of MEMBER") && list.contains("2 other persons") && list.contains("2026-06-30"),
+        "{list}"
+    );
 
     let path = format!("{LIST}/{}", stored.id);
     let version = page.hidden("version");
@@ -107,6 +112,68 @@ async fn an_eligibility_is_made_changed_and_removed() {
     let removed = app.post_signed(&format!("{path}/delete"), cookie, &[("version", &version)]).await;
     let list = app.get(removed.location(), cookie).await.body;
     assert!(list.contains("The eligibility is removed") && signed.all().await.is_empty(), "{list}");
+}
+
+#[tokio::test]
+async fn a_page_says_how_many_can_ask_and_decide() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace, north } = &signed;
+    let [auditor, member] = [signed.role("AUDITOR").await, signed.role("MEMBER").await];
+    let new = NewEligibility { held_role: Some(member), user: None, ..NewEligibility::of_user(auditor, *grace) };
+    let made = app.iam.eligibilities().create(ada, new).await.unwrap();
+    let give = async |organization| {
+        let new = NewAssignment { user: *grace, role: member, organization, expires_at: None };
+        app.iam.assignments().create(ada, new).await.unwrap();
+    };
+    let path = format!("{LIST}/{}", made.id);
+    give(Some(*north)).await;
+    let page = app.get(&path, cookie).await.body;
+    for part in [
+        "No user holds MEMBER in the whole tenant, so no user can ask now. Roles in organizations do not count.",
+        "<dt>Can ask now</dt><dd>0 persons</dd>",
+        "<dt>Can decide now</dt><dd>1 person</dd>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    give(None).await;
+    let page = app.get(&path, cookie).await.body;
+    assert!(page.contains("<dt>Can ask now</dt><dd>1 person</dd>"), "{page}");
+    assert!(!page.contains("No user holds") && !page.contains("Too few users"), "{page}");
+    let patch = EligibilityPatch { approvals: Some(2), ..EligibilityPatch::default() };
+    app.iam.eligibilities().update(ada, made.id, patch).await.unwrap();
+    let page = app.get(&path, cookie).await.body;
+    assert!(page.contains("Too few users can decide now"), "{page}");
+}
+
+#[tokio::test]
+async fn an_eligibility_that_has_ended_says_so() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace, .. } = &signed;
+    let expires_at = Some(app.iam.now() + TimeDelta::minutes(5));
+    let new = NewEligibility { expires_at, ..NewEligibility::of_user(signed.role("AUDITOR").await, *grace) };
+    let made = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    assert!(!app.get(LIST, cookie).await.body.contains("status ENDED"));
+    app.clock.advance(TimeDelta::minutes(5));
+    assert!(app.get(LIST, cookie).await.body.contains(r#"<span class="status ENDED">Ended</span>"#));
+    let page = app.get(&format!("{LIST}/{made}"), cookie).await.body;
+    assert!(page.contains("This eligibility has ended"), "{page}");
+}
+
+#[tokio::test]
+async fn the_page_of_a_role_leads_to_its_eligibilities() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace, .. } = &signed;
+    let new = NewRole { name: "ENGINEER".into(), permissions: vec!["users:read".into()], ..NewRole::default() };
+    let role = app.iam.roles().create(ada, new).await.unwrap().id;
+    let path = format!("/console/roles/{role}");
+    let form = format!("{NEW}?role={role}");
+    let page = app.get(&path, cookie).await;
+    assert!(page.body.contains(&form), "{}", page.body);
+    assert!(app.get(&form, cookie).await.body.contains(r#"value="ENGINEER""#));
+    app.iam.eligibilities().create(ada, NewEligibility::of_user(role, *grace)).await.unwrap();
+    let refused = app.post_signed(&format!("{path}/delete"), cookie, &[("version", &page.hidden("version"))]).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    assert!(refused.body.contains("Show the eligibilities"), "{}", refused.body);
 }
 
 #[tokio::test]

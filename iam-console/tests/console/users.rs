@@ -182,6 +182,20 @@ async fn a_home_is_given_and_taken_where_the_permission_is_for_the_whole_tenant(
     stolen.push(("homeOrganizationId", ""));
     assert_eq!(app.post_signed(&path, &keeper, &stolen).await.status, StatusCode::FORBIDDEN);
     assert_eq!(app.post_signed(&path, &keeper, &names).await.status, StatusCode::SEE_OTHER);
+    // A user of the whole tenant who holds a role there is seen, and not changed.
+    let eve = app.iam.users().create(ada, person("eve@example.com", "Eve")).await.unwrap().id;
+    let member = app.iam.roles().by_name(ada, "MEMBER").await.unwrap().unwrap().id;
+    let item = NewAssignment { user: eve, role: member, organization: Some(north), expires_at: None };
+    app.iam.assignments().create(ada, item).await.unwrap();
+    let page = app.get(&format!("/console/users/{eve}"), &keeper).await;
+    assert!(
+        page.status == StatusCode::OK && page.body.contains("You may change only users whose home"),
+        "{}",
+        page.body
+    );
+    for form in ["/reset-factors", "/suspend", "/delete", r#"name="version""#] {
+        assert!(!page.body.contains(form), "{form}: {}", page.body);
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use iam_model::id::{OrganizationId, RoleId, UserId};
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::UserStatus;
+use iam_model::validate::RoleName;
 use iam_model::version::Version;
 
 use crate::access_request::found::decides;
@@ -45,6 +46,11 @@ impl Basis {
             return Ok(Err(CancelCause::RoleHeld));
         }
         Ok(Ok(Self { eligibility, offered, replaced }))
+    }
+
+    /// The present name of the role.
+    pub(super) fn role_name(&self) -> &RoleName {
+        &self.offered.role.name
     }
 
     /// The version of the role, for which approvals count.

@@ -102,7 +102,7 @@ impl AccessRequests<'_> {
                 let basis = match Basis::of(&mut work, &before).await? {
                     Ok(basis) => basis,
                     Err(cause) => {
-                        cancel(&mut work, &before, Some(cause)).await?;
+                        cancel(&mut work, &before, cause).await?;
                         tell_of_closing(iam, &mut work, std::slice::from_ref(&before)).await?;
                         work.commit().await?;
                         return Err(conflict(cause).into());

@@ -76,7 +76,7 @@ impl ValidRequest {
     }
 }
 
-/// Returns the valid reason of a decision, as typed: at most 500 characters; `None` or blank for no reason.
+/// Returns the valid reason of a decision or of an end, as typed: at most 500 characters; `None` or blank for no reason.
 pub(super) fn valid_reason(reason: Option<&str>) -> Result<Option<Reason>> {
     let mut fields = Fields::default();
     let reason = fields.check_unless_blank("reason", reason);

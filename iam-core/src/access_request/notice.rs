@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::slice;
 
 use iam_model::access_request::AccessRequest;
 use iam_model::assignment::Grant;
@@ -66,9 +67,27 @@ impl Told {
     }
 }
 
-/// Tells the users of requests that are closed without the access, apart from users who are not ACTIVE any more. To be
-/// called after everything else that takes a lock.
+/// Tells the users of requests that are closed without the access.
 pub(super) async fn tell_of_closing(iam: &Engine, work: &mut UnitOfWork<'_>, closed: &[AccessRequest]) -> Result<()> {
+    tell_users(iam, work, MailKind::AccessDenied, closed).await
+}
+
+/// Tells the user of a request that another one has closed.
+pub(super) async fn tell_unless_own(
+    iam: &Engine,
+    work: &mut UnitOfWork<'_>,
+    kind: MailKind,
+    request: &AccessRequest,
+) -> Result<()> {
+    if work.caller().user() == Some(request.requested_by) {
+        return Ok(());
+    }
+    tell_users(iam, work, kind, slice::from_ref(request)).await
+}
+
+/// Tells the users of requests, apart from users who are not ACTIVE any more. To be called after everything else that
+/// takes a lock.
+async fn tell_users(iam: &Engine, work: &mut UnitOfWork<'_>, kind: MailKind, closed: &[AccessRequest]) -> Result<()> {
     if iam.mail.is_none() || closed.is_empty() {
         return Ok(());
     }
@@ -79,7 +98,7 @@ pub(super) async fn tell_of_closing(iam: &Engine, work: &mut UnitOfWork<'_>, clo
     users.sort_by_key(|user| user.email.key());
     for user in &users {
         for request in closed.iter().filter(|request| request.requested_by == user.id) {
-            iam.queue_access_notice(work, MailKind::AccessDenied, user, request).await?;
+            iam.queue_access_notice(work, kind, user, request).await?;
         }
     }
     Ok(())

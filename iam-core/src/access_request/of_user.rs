@@ -29,7 +29,7 @@ pub(crate) async fn end_of_user(
             // It has ended with its assignment.
             (AccessRequestStatus::Active, _) => {}
             (_, AccessRequestStatus::Lapsed) => lapse(work, &request).await?,
-            _ => cancel(work, &request, Some(cause)).await?,
+            _ => cancel(work, &request, cause).await?,
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ use iam_model::clock::Timestamp;
 use iam_model::eligibility::Eligibility;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{AccessRequestId, OrganizationId, RoleId, TenantId, UserId};
+use iam_model::mail::MailKind;
 use iam_model::organization::{Organization, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
@@ -19,10 +20,10 @@ use iam_model::version::Version;
 
 use crate::access_request::NewAccessRequest;
 use crate::access_request::activation::{Basis, conflict, held, is_eligible, offered, update};
-use crate::access_request::closing::{cancel, end, settle};
+use crate::access_request::closing::{end, settle};
 use crate::access_request::found::{Found, not_found, version_of};
-use crate::access_request::input::ValidRequest;
-use crate::access_request::notice::Told;
+use crate::access_request::input::{ValidRequest, valid_reason};
+use crate::access_request::notice::{Told, tell_unless_own};
 use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork};
@@ -56,7 +57,7 @@ use crate::idempotency::Idempotency;
 /// // Ada agrees, and Grace has the role for an hour.
 /// let approved = iam.access_requests().approve(&ada, request.id, None, &Precondition::Exists).await?;
 /// assert_eq!(approved.request.status, AccessRequestStatus::Active);
-/// iam.access_requests().end(&grace, request.id).await?;
+/// iam.access_requests().end(&grace, request.id, None).await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -110,7 +111,7 @@ impl AccessRequests<'_> {
         work.lock_rights().await?;
         let eligibility = work.reads().eligibility(id).await?.ok_or_else(unknown)?;
         let basis = self.admit(&mut work, user, eligibility, new.starts_at).await?;
-        let request = self.request(caller, new, &basis.eligibility, work.now())?;
+        let request = self.request(caller, new, &basis, work.now())?;
         let request = begin(iam, &mut work, request, basis).await?;
         work.apply(AccessRequestChange::RemoveOldest { user, kept: KEPT_CLOSED }).await?;
         once.keep(&mut work, &request).await?;
@@ -155,20 +156,16 @@ impl AccessRequests<'_> {
         Ok(Basis::new(eligibility, offered, replaced))
     }
 
-    fn request(
-        &self,
-        caller: &Caller,
-        new: ValidRequest,
-        eligibility: &Eligibility,
-        now: Timestamp,
-    ) -> Result<AccessRequest> {
+    fn request(&self, caller: &Caller, new: ValidRequest, basis: &Basis, now: Timestamp) -> Result<AccessRequest> {
         let (user, _) = caller.require_user()?;
+        let eligibility = &basis.eligibility;
         let (seconds, starts_at) = new.times(eligibility, now)?;
         Ok(AccessRequest {
             id: self.0.next_id(),
             tenant_id: caller.tenant(),
             eligibility_id: eligibility.id,
             role_id: eligibility.role_id,
+            role_name: basis.role_name().clone(),
             organization_id: eligibility.organization_id,
             requested_by: user,
             reason: new.reason,
@@ -185,6 +182,8 @@ impl AccessRequests<'_> {
             created_at: now,
             closed_at: None,
             closed_by: None,
+            close_reason: None,
+            cancel_cause: None,
             version: Version::FIRST,
         })
     }
@@ -228,32 +227,42 @@ impl AccessRequests<'_> {
     }
 
     /// Ends the elevation of an ACTIVE request before its time, with everything that was given by it. The user who has
-    /// asked may do it in a session; others need `role-assignments:delete` in the place of the request.
+    /// asked may do it in a session; others need `role-assignments:delete` in the place of the request, and the user is
+    /// told by mail. The reason has at most 500 characters; `None` or blank for no reason.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] for a request that the caller neither sees nor may end, [`Error::Forbidden`],
-    /// [`Conflict::AccessRequestNotActive`].
-    pub async fn end(&self, caller: &Caller, id: AccessRequestId) -> Result<ListedAccessRequest> {
+    /// [`Error::Validation`] which names `reason`, [`Conflict::AccessRequestNotActive`].
+    pub async fn end(&self, caller: &Caller, id: AccessRequestId, reason: Option<&str>) -> Result<ListedAccessRequest> {
+        let reason = valid_reason(reason)?;
         let mut work = self.0.begin(caller).await?;
         let found = Found::lock(&mut work, id).await?;
         found.require_own_or_permission(&permission::ROLE_ASSIGNMENTS_DELETE)?;
         if found.request.status_at(work.now()) != AccessRequestStatus::Active {
             return Err(Conflict::AccessRequestNotActive.into());
         }
-        end(self.0, &mut work, &found.request, RevokeReason::Ended).await?;
+        end(self.0, &mut work, &found.request, RevokeReason::Ended, reason.as_ref()).await?;
+        tell_unless_own(self.0, &mut work, MailKind::AccessEnded, &found.request).await?;
         work.commit().await?;
         self.read(caller, id).await
     }
 
     /// Takes back a request that is PENDING or APPROVED. The user who has asked may do it in a session; others need
-    /// `access-requests:update` in the place of the request, by standing rights.
+    /// `access-requests:update` in the place of the request, by standing rights, and the user is told by mail. The
+    /// reason has at most 500 characters; `None` or blank for no reason.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] for a request that the caller does not see, [`Error::Forbidden`],
-    /// [`Conflict::AccessRequestNotWaiting`].
-    pub async fn cancel(&self, caller: &Caller, id: AccessRequestId) -> Result<ListedAccessRequest> {
+    /// [`Error::NotFound`] for a request that the caller does not see, [`Error::Forbidden`], [`Error::Validation`] which
+    /// names `reason`, [`Conflict::AccessRequestNotWaiting`].
+    pub async fn cancel(
+        &self,
+        caller: &Caller,
+        id: AccessRequestId,
+        reason: Option<&str>,
+    ) -> Result<ListedAccessRequest> {
+        let reason = valid_reason(reason)?;
         let mut work = self.0.begin(caller).await?;
         let found = Found::lock(&mut work, id).await?;
         found.require_own_or_standing(&permission::ACCESS_REQUESTS_UPDATE)?;
@@ -261,7 +270,10 @@ impl AccessRequests<'_> {
             AccessRequestStatus::Pending | AccessRequestStatus::Approved => {}
             _ => return Err(Conflict::AccessRequestNotWaiting.into()),
         }
-        cancel(&mut work, &found.request, None).await?;
+        let after = found.request.closed(AccessRequestStatus::Cancelled, work.now(), caller.user());
+        let after = after.with_close_reason(reason.as_ref());
+        work.apply(update(&found.request, after, AccessRequestEvent::Cancelled(None))).await?;
+        tell_unless_own(self.0, &mut work, MailKind::AccessDenied, &found.request).await?;
         work.commit().await?;
         self.read(caller, id).await
     }
@@ -302,15 +314,17 @@ impl AccessRequests<'_> {
             return Ok(Vec::new());
         }
         let (store, now) = (&self.0.store, self.0.now());
-        let users = distinct(found.iter().map(|request| request.requested_by));
+        let users = distinct(found.iter().flat_map(|request| people_of(request).chain([request.requested_by])));
         let users = store.users_by_id(tenant, &users).await?.into_iter().map(|user| (user.id, user));
         let users: HashMap<UserId, User> = users.collect();
-        let roles = distinct(found.iter().map(|request| request.role_id));
+        let roles = found.iter().flat_map(|request| [Some(request.role_id), request.approver_role_id]);
+        let roles = distinct(roles.flatten());
         let roles = store.roles_by_id(tenant, &roles).await?.into_iter().map(|role| (role.id, role));
         let roles: HashMap<RoleId, Role> = roles.collect();
         let organizations = distinct(found.iter().filter_map(|request| request.organization_id));
         let organizations = store.lineages(tenant, &organizations).await?.into_iter().map(|found| (found.id, found));
         let organizations: HashMap<OrganizationId, Organization> = organizations.collect();
+        let person = |id: UserId| Some((id, users.get(&id)?.summary()));
         let listed = |request: AccessRequest| {
             let role = roles.get(&request.role_id);
             let organization = request.organization_id.and_then(|id| organizations.get(&id));
@@ -320,12 +334,19 @@ impl AccessRequests<'_> {
                 role_version: role.map(|role| role.version),
                 organization: organization
                     .map(|found| OrganizationSummary { id: found.id, name: found.name.to_string() }),
+                approver_role: request.approver_role_id.and_then(|id| roles.get(&id)).map(Role::summary),
+                people: distinct(people_of(&request)).into_iter().filter_map(person).collect(),
                 version: version_of(&request, role),
                 request: request.seen_at(now),
             })
         };
         Ok(found.into_iter().filter_map(listed).collect())
     }
+}
+
+/// The users who have decided about a request, and the one who has closed it.
+fn people_of(request: &AccessRequest) -> impl Iterator<Item = UserId> {
+    request.decisions.iter().map(|decision| decision.user_id).chain(request.closed_by)
 }
 
 /// Writes a new request: PENDING, or with what it gives if it needs no approval. A trial shows what it would give in

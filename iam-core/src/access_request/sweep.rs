@@ -86,14 +86,14 @@ async fn advance(iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessReques
     let basis = match Basis::of(work, request).await? {
         Ok(basis) => basis,
         Err(cause) => {
-            cancel(work, request, Some(cause)).await?;
+            cancel(work, request, cause).await?;
             return Ok(true);
         }
     };
     // The approvals were for what the role permitted then, and by those who decided then.
     let approved = basis.with_valid_approvals(work, request).await?;
     if !approved.has_approvals(basis.role_version()) {
-        cancel(work, request, Some(CancelCause::Outdated)).await?;
+        cancel(work, request, CancelCause::Outdated).await?;
         return Ok(true);
     }
     let start = |active| update(request, active, AccessRequestEvent::Started);

@@ -8,6 +8,7 @@ use iam_model::error::{Conflict, Result};
 use iam_model::id::{AccessRequestId, AssignmentId, UserId};
 use iam_model::store::GrantQuery;
 use iam_model::user::User;
+use iam_model::validate::Reason;
 
 use crate::distinct::distinct;
 use crate::engine::UnitOfWork;
@@ -32,7 +33,17 @@ pub(crate) async fn revoke(
     grants: Vec<Grant>,
     reason: impl Into<Option<RevokeReason>>,
 ) -> Result<()> {
-    let (now, reason): (_, Option<RevokeReason>) = (work.now(), reason.into());
+    revoke_saying(work, grants, reason.into(), None).await
+}
+
+/// Ends assignments as [`revoke`] does. `said` is what the caller says about the end of the elevations among them.
+pub(super) async fn revoke_saying(
+    work: &mut UnitOfWork<'_>,
+    grants: Vec<Grant>,
+    reason: Option<RevokeReason>,
+    said: Option<&Reason>,
+) -> Result<()> {
+    let now = work.now();
     let Elevations { requests, given } = Elevations::of(work, &grants).await?;
     let own: HashSet<AssignmentId> = requests.iter().filter_map(|request| request.assignment_id).collect();
     let is_own = |grant: &Grant| own.contains(&grant.assignment.id);
@@ -61,7 +72,7 @@ pub(crate) async fn revoke(
     }
     for (request, reason) in ended {
         let by = if reason == RevokeReason::Expired { None } else { work.caller().user() };
-        let after = request.closed(AccessRequestStatus::Ended, now, by).changed();
+        let after = request.closed(AccessRequestStatus::Ended, now, by).with_close_reason(said).changed();
         let (before, after, event) = (request.clone().into(), after.into(), AccessRequestEvent::Ended(reason));
         work.apply(AccessRequestChange::Update { before, after, event }).await?;
     }

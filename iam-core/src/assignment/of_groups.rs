@@ -20,8 +20,9 @@ use iam_model::id::{DirectoryGroupId, DirectoryId, OrganizationId, UserId};
 use iam_model::role::PlacedRole;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
+use iam_model::validate::Reason;
 
-use crate::assignment::ending::{keep_another_administrator, revoke};
+use crate::assignment::ending::{keep_another_administrator, revoke, revoke_saying};
 use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, hold_user_quota};
 
 /// How many assignments begin and end at most by one change of groups. They are written and recorded in one
@@ -128,12 +129,13 @@ pub(crate) async fn end(
         ending.extend(found.into_iter().filter(|grant| grant.assignment.directory_group_id == Some(group)));
         check_number(begun + ending.len())?;
     }
-    end_or_hand_over(iam, work, ending, Some(group), Some(RevokeReason::DirectoryGroup)).await
+    end_or_hand_over(iam, work, ending, Some(group), Some(RevokeReason::DirectoryGroup), None).await
 }
 
 /// Ends assignments as [`revoke`] does, apart from those that a group gives too and that have not expired: they go on
 /// as assignments of that group, under the same identifier. In place of one that has expired, or that an access request
-/// gives, the group gives a new one. The group `except` does not count.
+/// gives, the group gives a new one. The group `except` does not count. `said` is what the caller says about the end of
+/// the elevations among them.
 ///
 /// # Errors
 ///
@@ -144,6 +146,7 @@ pub(crate) async fn end_or_hand_over(
     ending: Vec<Grant>,
     except: Option<DirectoryGroupId>,
     reason: Option<RevokeReason>,
+    said: Option<&Reason>,
 ) -> Result<()> {
     let now = work.now();
     let mut covers = Covers::default();
@@ -166,7 +169,7 @@ pub(crate) async fn end_or_hand_over(
     let losing: Vec<&Grant> = ended.iter().chain(shortened.map(|changed| &changed.grant)).collect();
     keep_another_administrator(work, &losing).await?;
     update(work, &handed_over).await?;
-    revoke(work, ended, reason).await?;
+    revoke_saying(work, ended, reason, said).await?;
     renew(iam, work, &covers, renewed).await
 }
 

@@ -345,7 +345,7 @@ impl Assignments<'_> {
         let grant = locate(work, id).await?;
         require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_DELETE, &grant)?;
         require_by_hand(&grant)?;
-        of_groups::end_or_hand_over(self.0, work, vec![grant], None, None).await
+        of_groups::end_or_hand_over(self.0, work, vec![grant], None, None, None).await
     }
 }
 

@@ -65,7 +65,7 @@ async fn sweep_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
                 break;
             }
             count += grants.len() as u64;
-            of_groups::end_or_hand_over(iam, &mut work, grants, None, Some(RevokeReason::Expired)).await?;
+            of_groups::end_or_hand_over(iam, &mut work, grants, None, Some(RevokeReason::Expired), None).await?;
         }
         work.commit().await?;
         removed += count;

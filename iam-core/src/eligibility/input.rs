@@ -24,7 +24,8 @@ pub struct NewEligibility {
     pub approvals: Option<i64>,
     /// The role whose holders decide; `None` for the holders of `access-requests:update`.
     pub approver_role: Option<RoleId>,
-    /// The instant from which on no user may ask, and at which what was asked for ends; `None` for no expiry.
+    /// The instant from which on no user may ask, and at which what begins before ends at the latest; `None` for no
+    /// expiry.
     pub expires_at: Option<Timestamp>,
 }
 

@@ -135,7 +135,7 @@ fn a_person_asks_for_a_role_another_one_approves_and_the_first_one_ends_it() {
         browser.click("//main//a[text()='Ask for access']");
         browser.click("//td/a[text()='MEMBER']");
         browser.click("//select[@id='seconds']/option[@value='3600']");
-        browser.type_into("//input[@id='reason']", "The disk of the shop is full.");
+        browser.type_into("//textarea[@id='reason']", "The disk of the shop is full.");
         check_page(&browser);
         browser.click("//button[text()='Show the effects']");
         let effects = browser.text_of("//ul[contains(@class, 'effects')]//summary");
@@ -154,13 +154,14 @@ fn a_person_asks_for_a_role_another_one_approves_and_the_first_one_ends_it() {
         // The key Enter in the reason decides nothing.
         browser.type_into("//input[@id='reason']", "Go on.\u{e007}");
         browser.click("//button[text()='Approve']");
-        assert_eq!(notice(&browser), "Your approval is saved.");
+        assert!(notice(&browser).starts_with("Your approval is saved: grace@example.com has MEMBER until"));
         assert_eq!(browser.text_of("//div[@class='head']/span"), "In force");
         check_page(&browser);
 
         sign_in(&browser, "grace@example.com");
         assert!(browser.text_of("//section[@aria-labelledby='elevated']//li").starts_with("MEMBER · North"));
         check_page(&browser);
+        browser.click("//section[@aria-labelledby='elevated']//summary");
         browser.click("//section[@aria-labelledby='elevated']//button");
         assert!(notice(&browser).starts_with("The access has ended"));
         assert_eq!(browser.text_of("//div[@class='head']/span"), "Ended");

@@ -187,14 +187,15 @@ WHERE a.n <= 1000;
 
 -- Each user has asked often, and one of its requests waits for a decision.
 INSERT INTO iam.access_requests (
-    tenant_id, id, eligibility_id, role_id, organization_id, requested_by, reason, seconds, approvals_needed,
-    approver_role_id, decisions, status, lapses_at, created_at, closed_at
+    tenant_id, id, eligibility_id, role_id, role_name, organization_id, requested_by, reason, seconds,
+    approvals_needed, approver_role_id, decisions, status, lapses_at, created_at, closed_at
 )
 SELECT
     a.tenant_id,
     ('0000000' || n || substring(a.id::text FROM 9))::uuid,
     a.id,
     a.role_id,
+    'ROLE',
     a.organization_id,
     a.user_id,
     'Reason',

@@ -299,10 +299,10 @@ impl World<'_> {
                 }
             }
             Operation::Cancel { request } => {
-                iam.access_requests().cancel(caller, self.names.requests[*request]).await?;
+                iam.access_requests().cancel(caller, self.names.requests[*request], None).await?;
             }
             Operation::End { request } => {
-                iam.access_requests().end(caller, self.names.requests[*request]).await?;
+                iam.access_requests().end(caller, self.names.requests[*request], None).await?;
             }
             _ => {}
         }

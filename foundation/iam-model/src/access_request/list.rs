@@ -1,5 +1,5 @@
 use crate::access::VisibleScope;
-use crate::access_request::{AccessRequest, AccessRequestStatus};
+use crate::access_request::{AccessDecision, AccessRequest, AccessRequestStatus};
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, RoleId, UserId};
 use crate::organization::OrganizationSummary;
@@ -7,7 +7,8 @@ use crate::role::RoleSummary;
 use crate::user::UserSummary;
 use crate::version::Version;
 
-/// A request with the names of what it is about, and the version that decisions expect.
+/// A request with the names of all that it mentions, and the version that decisions expect. Each caller that sees the
+/// request sees these names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedAccessRequest {
     /// The request, with the status of the moment.
@@ -18,11 +19,48 @@ pub struct ListedAccessRequest {
     pub role: Option<RoleSummary>,
     /// The organization, if it is not tenant-wide.
     pub organization: Option<OrganizationSummary>,
-    /// The version of the role, for which decisions [count](crate::access_request::AccessDecision::counts_for). `None`
-    /// if it is gone.
+    /// The role whose holders decide; `None` if the eligibility has named none, or if the role is gone.
+    pub approver_role: Option<RoleSummary>,
+    /// The users who have decided about it and the one who has closed it, each once.
+    pub people: Vec<(UserId, UserSummary)>,
+    /// The version of the role, for which decisions [count](AccessDecision::counts_for) as long as the request waits.
+    /// `None` if it is gone.
     pub role_version: Option<Version>,
     /// The version of the request, with that of its role.
     pub version: Version,
+}
+
+impl ListedAccessRequest {
+    /// Whether a decision about the request counts, apart from what has become of the user who decided. As long as the
+    /// request is PENDING or APPROVED, a change of the role takes that from it. Afterwards, the decisions count that
+    /// were about the same version of the role as the last one.
+    #[must_use]
+    pub fn counts(&self, decision: &AccessDecision) -> bool {
+        decision.counts_for(self.counting_version())
+    }
+
+    /// How many approvals [count](Self::counts).
+    #[must_use]
+    pub fn approvals(&self) -> usize {
+        self.request.approvers(self.counting_version()).count()
+    }
+
+    /// Returns the user who asks, has decided or has closed it, by its identifier.
+    #[must_use]
+    pub fn person(&self, id: UserId) -> Option<&UserSummary> {
+        if id == self.request.requested_by {
+            return Some(&self.user);
+        }
+        self.people.iter().find(|(user, _)| *user == id).map(|(_, person)| person)
+    }
+
+    fn counting_version(&self) -> Option<Version> {
+        match self.request.status {
+            AccessRequestStatus::Pending | AccessRequestStatus::Approved => self.role_version,
+            // What was decided stays so, however the role changes.
+            _ => self.request.decisions.last().and_then(|decision| decision.role_version),
+        }
+    }
 }
 
 /// Which requests a list shows, at a moment. Every part that is set must match.
@@ -118,7 +156,8 @@ mod tests {
     use crate::access::testing::{TestTree, at, id};
     use crate::access_request::AccessVerdict;
     use crate::access_request::tests::{decision, request};
-    use AccessRequestStatus::{Approved, Lapsed, Pending};
+    use crate::user::UserSummary;
+    use AccessRequestStatus::{Active, Approved, Ended, Lapsed, Pending};
 
     fn within(tree: &TestTree) -> impl Fn(OrganizationId, OrganizationId) -> bool + Copy {
         move |below, above| tree.hierarchy.node(below).is_some_and(|node| node.lineage().any(|id| id == above))
@@ -154,6 +193,42 @@ mod tests {
         ] {
             let shown = [&in_branch, &by_role, &tenant_wide].map(|request| scope.shows(request, within(&tree)));
             assert_eq!(shown, expected, "{scope:?}");
+        }
+    }
+
+    #[test]
+    fn approvals_count_for_the_present_role_until_the_request_is_decided() {
+        let listed = |status, role_version| {
+            let earlier =
+                AccessDecision { role_version: Some(Version::FIRST), ..decision("ada", AccessVerdict::Approve) };
+            let second = Some(Version::FIRST.next());
+            let later = AccessDecision { role_version: second, ..decision("bob", AccessVerdict::Approve) };
+            ListedAccessRequest {
+                request: AccessRequest { status, ..request().with_decision(earlier).with_decision(later) },
+                user: UserSummary { email: "user@example.com".parse().unwrap(), service_name: None },
+                role: None,
+                organization: None,
+                approver_role: None,
+                people: Vec::new(),
+                role_version,
+                version: Version::FIRST,
+            }
+        };
+        let role = |number: i64| Some(Version::from(number));
+        for (status, version, expected) in [
+            (Pending, role(2), [false, true]),
+            (Pending, role(3), [false, false]),
+            (Pending, None, [false, false]),
+            (Approved, role(3), [false, false]),
+            (Active, role(2), [false, true]),
+            (Active, role(3), [false, true]),
+            (Ended, None, [false, true]),
+            (Lapsed, None, [false, true]),
+        ] {
+            let listed = listed(status, version);
+            let counts: Vec<bool> = listed.request.decisions.iter().map(|decision| listed.counts(decision)).collect();
+            assert_eq!(counts, expected, "{status:?} {version:?}");
+            assert_eq!(listed.approvals(), expected.into_iter().filter(|counts| *counts).count());
         }
     }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::clock::{Timestamp, shown};
 use crate::eligibility::Eligibility;
 use crate::id::{AccessRequestId, AssignmentId, EligibilityId, OrganizationId, RoleId, TenantId, UserId};
-use crate::validate::{Description, Reason};
+use crate::validate::{Description, Reason, RoleName};
 use crate::version::Version;
 
 /// How long a request waits for its approvals: 72 hours.
@@ -50,6 +50,8 @@ pub struct AccessRequest {
     pub eligibility_id: EligibilityId,
     /// The role of the eligibility.
     pub role_id: RoleId,
+    /// The name of the role when the user asked. The role may be gone since, or have another name.
+    pub role_name: RoleName,
     /// The place of the eligibility; `None` for tenant-wide.
     pub organization_id: Option<OrganizationId>,
     /// The user who asks.
@@ -81,8 +83,12 @@ pub struct AccessRequest {
     pub created_at: Timestamp,
     /// When it was closed; `None` while it is open.
     pub closed_at: Option<Timestamp>,
-    /// The user who closed it; `None` while it is open, and for trusted code.
+    /// The user who closed it; `None` while it is open, and if the service or trusted code closed it.
     pub closed_by: Option<UserId>,
+    /// The reason that this user has given.
+    pub close_reason: Option<Reason>,
+    /// Why the service has cancelled it; `None` if a user did.
+    pub cancel_cause: Option<CancelCause>,
     /// The version of the row.
     pub version: Version,
 }
@@ -163,8 +169,7 @@ impl AccessRequestStatus {
 }
 
 /// Why a request was cancelled, if no person did it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CancelCause {
     /// The eligibility is gone, has expired or was narrowed, or its role cannot be held there any more, or has changed
     /// since the approvals.
@@ -316,6 +321,19 @@ impl AccessRequest {
         Self { status, closed_at: Some(at), closed_by: by, ..self.clone() }
     }
 
+    /// Returns the request after the service has cancelled it for a cause at a moment. No user has closed it, also if a
+    /// call of a user has made the service look.
+    #[must_use]
+    pub fn cancelled_for(&self, cause: CancelCause, at: Timestamp) -> Self {
+        Self { cancel_cause: Some(cause), ..self.closed(AccessRequestStatus::Cancelled, at, None) }
+    }
+
+    /// Returns the request with the reason that the user who closes it gives.
+    #[must_use]
+    pub fn with_close_reason(&self, reason: Option<&Reason>) -> Self {
+        Self { close_reason: reason.cloned(), ..self.clone() }
+    }
+
     /// Returns the request after one change of other fields. The store raises the version by the same step.
     #[must_use]
     pub fn changed(self) -> Self {
@@ -360,6 +378,7 @@ pub(crate) mod tests {
             tenant_id: TenantId::NONE,
             eligibility_id: eligibility().id,
             role_id: eligibility().role_id,
+            role_name: "READER".parse().unwrap(),
             organization_id: eligibility().organization_id,
             requested_by: id("user"),
             reason: "The disk is full.".parse().unwrap(),
@@ -376,6 +395,8 @@ pub(crate) mod tests {
             created_at: at(0),
             closed_at: None,
             closed_by: None,
+            close_reason: None,
+            cancel_cause: None,
             version: Version::FIRST,
         }
     }
@@ -390,6 +411,9 @@ pub(crate) mod tests {
         assert_eq!((active.status, active.assignment_id), (Active, Some(id("assignment"))));
         let closed = active.closed(Ended, at(9), Some(id("user")));
         assert_eq!((closed.status, closed.closed_at, closed.closed_by), (Ended, Some(at(9)), Some(id("user"))));
+        let cancelled = request().cancelled_for(CancelCause::RoleHeld, at(9));
+        assert_eq!((cancelled.status, cancelled.closed_at, cancelled.closed_by), (Cancelled, Some(at(9)), None));
+        assert_eq!((cancelled.cancel_cause, cancelled.close_reason), (Some(CancelCause::RoleHeld), None));
         for status in [Pending, Approved, Active] {
             assert!(status.is_open(), "{status:?}");
         }

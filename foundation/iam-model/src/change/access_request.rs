@@ -92,16 +92,18 @@ fn action_of(event: AccessRequestEvent) -> &'static str {
 
 /// What the metadata of an entry says of an event.
 fn about(event: AccessRequestEvent, after: &AccessRequest) -> Map<String, Value> {
-    let (name, value) = match event {
+    let said = |reason: Option<&Reason>| reason.map(|reason| Value::from(reason.as_str()));
+    let (decision_reason, cause) = match event {
         AccessRequestEvent::Approved | AccessRequestEvent::Denied => {
-            let reason = after.decisions.last().and_then(|decision| decision.reason.as_ref());
-            ("decisionReason", json!(reason.map(Reason::as_str)))
+            (said(after.decisions.last().and_then(|decision| decision.reason.as_ref())), None)
         }
-        AccessRequestEvent::Cancelled(cause) => ("cause", json!(cause.map(CancelCause::as_str))),
-        AccessRequestEvent::Ended(reason) => ("cause", json!(reason.as_str())),
-        AccessRequestEvent::Lapsed | AccessRequestEvent::Started => return Map::new(),
+        AccessRequestEvent::Cancelled(cause) => (None, cause.map(|cause| Value::from(cause.as_str()))),
+        AccessRequestEvent::Ended(reason) => (None, Some(Value::from(reason.as_str()))),
+        AccessRequestEvent::Lapsed | AccessRequestEvent::Started => (None, None),
     };
-    if value.is_null() { Map::new() } else { Map::from_iter([(name.to_owned(), value)]) }
+    let facts =
+        [("decisionReason", decision_reason), ("cause", cause), ("closeReason", said(after.close_reason.as_ref()))];
+    facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 fn of(action: &'static str, request: &AccessRequest) -> Record {
@@ -109,6 +111,7 @@ fn of(action: &'static str, request: &AccessRequest) -> Record {
         .in_organization(request.organization_id)
         .with("targetUserId", json!(request.requested_by))
         .with("roleId", json!(request.role_id))
+        .with("roleName", request.role_name.as_str())
         .with("reason", request.reason.as_str())
         .with("ticket", json!(request.ticket.as_ref().map(Description::as_str)))
 }
@@ -149,6 +152,12 @@ mod tests {
                 json!({ "cause": "NOT_ELIGIBLE" }),
             ),
             (AccessRequestEvent::Cancelled(None), closed(AccessRequestStatus::Cancelled), "CANCELLED", json!({})),
+            (
+                AccessRequestEvent::Cancelled(None),
+                closed(AccessRequestStatus::Cancelled).with_close_reason(Some(&"Not now.".parse().unwrap())),
+                "CANCELLED",
+                json!({ "closeReason": "Not now." }),
+            ),
             (AccessRequestEvent::Lapsed, closed(AccessRequestStatus::Lapsed), "LAPSED", json!({})),
             (
                 AccessRequestEvent::Ended(RevokeReason::Expired),
@@ -165,6 +174,7 @@ mod tests {
             let mut metadata = json!({
                 "targetUserId": id::<UserId>("user"),
                 "roleId": request().role_id,
+                "roleName": "READER",
                 "reason": "The disk is full.",
                 "ticket": "OPS-7",
             });

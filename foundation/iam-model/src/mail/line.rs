@@ -41,6 +41,7 @@ impl Lane {
             | MailKind::ImpersonationStarted
             | MailKind::AccessApproved
             | MailKind::AccessDenied
+            | MailKind::AccessEnded
             | MailKind::AccessActivated => Self::Urgent,
             // Users who ask again and again must not keep the others from a new password.
             MailKind::Invitation | MailKind::AccessRequested => Self::Invitations,

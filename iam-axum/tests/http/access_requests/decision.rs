@@ -43,7 +43,12 @@ async fn an_approval_gives_the_role_for_a_time(app: TestApp) {
     let approved = decide.json(&json!({ "reason": " It is. " })).send().await.ok();
     let ends_at = shown(app.iam.now() + TimeDelta::seconds(600));
     let decision = json!({
-        "userId": shop.carol.user, "decision": "APPROVE", "reason": "It is.", "at": app.now(),
+        "userId": shop.carol.user,
+        "user": { "id": shop.carol.user, "email": "carol@example.com" },
+        "decision": "APPROVE",
+        "reason": "It is.",
+        "at": app.now(),
+        "counts": true,
     });
     assert_eq!((&approved["status"], &approved["decisions"]), (&json!("ACTIVE"), &json!([decision])));
     assert_eq!((&approved["startsAt"], &approved["endsAt"]), (&json!(app.now()), &json!(ends_at)));
@@ -339,7 +344,8 @@ async fn what_was_approved_for_later_begins_after_the_same_checks(app: TestApp) 
     app.change_eligibility(&shop.ada, &shop.eligibility, &json!({ "approvals": 2 })).send().await.ok();
     app.pass(TimeDelta::minutes(1));
     assert_eq!(app.iam.advance_access_requests().await.unwrap(), 1);
-    assert_eq!(shop.status(&cancelled).await, "CANCELLED");
+    let shown = shop.request(&cancelled).await;
+    assert_eq!((&shown["status"], &shown["cancelCause"]), (&json!("CANCELLED"), &json!("OUTDATED")));
     assert!(!shop.may_read().await);
     assert_eq!(shop.entry(&cancelled, "CANCELLED").await["metadata"]["cause"], "OUTDATED");
 }
@@ -384,7 +390,10 @@ async fn is_cancelled(shop: &Shop<'_>, request: &str, cause: &str) {
     let app = shop.app;
     let refused: Response = app.decides(&shop.carol, request, "approve").send().await;
     refused.problem("conflict");
-    assert_eq!(shop.status(request).await, "CANCELLED", "{cause}");
+    // The user who asks learns why. Who has tried to approve did not close it.
+    let shown = app.read_request(&shop.grace, request).await.ok();
+    assert_eq!((&shown["status"], &shown["cancelCause"]), (&json!("CANCELLED"), &json!(cause)));
+    assert_eq!((&shown["closedAt"], &shown["closedBy"]), (&json!(app.now()), &Value::Null));
     assert_eq!(shop.entry(request, "CANCELLED").await["metadata"]["cause"], cause);
     assert!(!shop.may_read().await);
 }

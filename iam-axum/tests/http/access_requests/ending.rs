@@ -83,7 +83,13 @@ async fn others_end_it_with_the_permission_to_revoke(app: TestApp) {
     let by_key = Person { access: text(&key).to_owned(), ..shop.grace.clone() };
     app.closes(&by_key, id(&active), "end").send().await.problem("not-found");
     let revoker = app.colleague_who_may(&shop.ada, "revoker@example.com", &["role-assignments:delete"]).await;
-    assert_eq!(app.closes(&revoker, id(&active), "end").send().await.ok()["status"], "ENDED");
+    let long = app.closes(&revoker, id(&active), "end").json(&json!({ "reason": "x".repeat(501) }));
+    assert_eq!(long.send().await.invalid_fields(), ["reason"]);
+    let ended = app.closes(&revoker, id(&active), "end").json(&json!({ "reason": " Enough. " })).send().await.ok();
+    assert_eq!((&ended["status"], &ended["closeReason"]), (&json!("ENDED"), &json!("Enough.")));
+    assert_eq!((&ended["closedBy"], &ended["closedByUser"]["id"]), (&json!(revoker.user), &json!(revoker.user)));
+    assert_eq!(app.read_request(&shop.grace, id(&active)).await.ok()["closeReason"], "Enough.");
+    assert_eq!(shop.entry(id(&active), "ENDED").await["metadata"]["closeReason"], "Enough.");
     has_ended(&shop, &active, "ENDED").await;
 }
 
@@ -125,7 +131,11 @@ async fn others_cancel_it_with_the_permission_to_decide(app: TestApp) {
     app.closes(&stranger, &request, "cancel").send().await.problem("not-found");
     let reader = app.colleague_who_may(&shop.ada, "reader@example.com", &["access-requests:read"]).await;
     app.closes(&reader, &request, "cancel").send().await.lacks("access-requests:update");
-    assert_eq!(app.closes(&shop.carol, &request, "cancel").send().await.ok()["status"], "CANCELLED");
+    let cancel = app.closes(&shop.carol, &request, "cancel").json(&json!({ "reason": "Not now." }));
+    let cancelled = cancel.send().await.ok();
+    assert_eq!((&cancelled["status"], &cancelled["cancelCause"]), (&json!("CANCELLED"), &Value::Null));
+    assert_eq!((&cancelled["closedBy"], &cancelled["closeReason"]), (&json!(shop.carol.user), &json!("Not now.")));
+    assert_eq!(shop.entry(&request, "CANCELLED").await["metadata"]["closeReason"], "Not now.");
 }
 
 async fn a_suspension_ends_it_and_it_does_not_come_back(app: TestApp) {

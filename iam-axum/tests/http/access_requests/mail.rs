@@ -13,6 +13,7 @@ in_memory_with_mail![
     at_most_twenty_are_told,
     at_most_three_requests_by_an_eligibility_are_told_in_an_hour,
     the_decision_is_told_to_the_user,
+    what_others_close_is_told_to_the_user,
     without_approvals_the_administrators_are_told,
 ];
 
@@ -106,6 +107,25 @@ async fn the_decision_is_told_to_the_user(app: TestApp) {
         assert!(mails[0].accounts.iter().all(|account| account.link.is_none()));
         if how == "approve" {
             app.closes(&shop.grace, &request, "end").send().await.ok();
+        }
+    }
+}
+
+async fn what_others_close_is_told_to_the_user(app: TestApp) {
+    let shop = Shop::of(&app).await;
+    verify(&shop, &["grace@example.com"]).await;
+    for (how, kind) in [("cancel", MailKind::AccessDenied), ("end", MailKind::AccessEnded)] {
+        for by in [&shop.grace, &shop.ada] {
+            let request = shop.ask().await;
+            if how == "end" {
+                app.decides(&shop.carol, &request, "approve").send().await.ok();
+            }
+            app.mails().await;
+            app.closes(by, &request, how).send().await.ok();
+            let mails = app.mails().await;
+            let is_another = by.user == shop.ada.user;
+            let expected = if is_another { vec![(kind, "grace@example.com")] } else { Vec::new() };
+            assert_eq!(kinds(&mails), expected, "{how}");
         }
     }
 }

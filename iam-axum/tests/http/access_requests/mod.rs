@@ -146,6 +146,7 @@ async fn a_request_says_what_it_asks_for(app: TestApp) {
         "status": "PENDING",
         "eligibilityId": shop.eligibility,
         "roleId": shop.role,
+        "roleName": "KEEPER",
         "organizationId": null,
         "requestedBy": shop.grace.user,
         "reason": "The disk is full.",
@@ -158,6 +159,10 @@ async fn a_request_says_what_it_asks_for(app: TestApp) {
         "endsAt": null,
         "lapsesAt": shown(app.iam.now() + TimeDelta::hours(72)),
         "createdAt": app.now(),
+        "closedAt": null,
+        "closedBy": null,
+        "closeReason": null,
+        "cancelCause": null,
     });
     assert_eq!(made, expected);
     let named = json!({

@@ -18,6 +18,7 @@ fn about(fixture: &Fixture<'_>, action: &str, request: &str, by: &Person, role: 
     let metadata = json!({
         "targetUserId": fixture.bob.user,
         "roleId": role,
+        "roleName": "CLERK",
         "reason": "The disk is full.",
         "ticket": null,
     });

@@ -86,7 +86,7 @@ async fn those_decide_who_hold_the_role_or_the_permission_there_or_above() {
             assert_eq!(decided.is_ok(), expected.contains(name), "{name} {approver_role:?}");
             if decided.is_err() {
                 assert!(matches!(decided, Err(Error::NotFound(_))), "{name}: {decided:?}");
-                world.iam.access_requests().cancel(&session, request).await.unwrap();
+                world.iam.access_requests().cancel(&session, request, None).await.unwrap();
             }
         }
     }
@@ -106,7 +106,10 @@ async fn an_elevation_does_not_decide() {
     let request = world.ask(&by_mary, world.eligible(mary, role).await).await;
     assert!(world.allows(&elevated, "access-requests:update").await);
     assert!(is_missing(&world.approve(&elevated, request.id).await, "access-requests:update"));
-    assert!(is_missing(&world.iam.access_requests().cancel(&elevated, request.id).await, "access-requests:update"));
+    assert!(is_missing(
+        &world.iam.access_requests().cancel(&elevated, request.id, None).await,
+        "access-requests:update"
+    ));
 }
 
 #[tokio::test]
@@ -227,7 +230,7 @@ async fn approvals_of_users_who_may_not_decide_any_more_do_not_count() {
             assert_eq!(last.status, AccessRequestStatus::Active, "{lost}");
             let assigned = world.entries(last.assignment_id.unwrap()).await.remove(0);
             assert_eq!(assigned.metadata["approvedBy"], json!([ada, bob]), "{lost}");
-            world.iam.access_requests().end(&session, request).await.unwrap();
+            world.iam.access_requests().end(&session, request, None).await.unwrap();
             let held = world.held(bob).await.remove(0).assignment.id;
             world.iam.assignments().delete(&world.ada, held).await.unwrap();
         }

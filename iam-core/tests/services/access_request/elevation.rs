@@ -130,7 +130,7 @@ async fn what_is_given_by_it_has_its_mark_and_ends_with_it() {
     let by_key = world.key(&world.login("mary").await).await;
     assert!(!world.allows(&by_key, "users:read").await);
 
-    world.iam.access_requests().end(&world.login("grace").await, request.id).await.unwrap();
+    world.iam.access_requests().end(&world.login("grace").await, request.id, None).await.unwrap();
     assert_eq!((world.held(mary).await.len(), world.held(grace).await.len()), (0, 0));
     let revoked = world.entries(given.id).await.remove(1);
     assert_eq!((&*revoked.action, &revoked.metadata["reason"]), ("ROLE_REVOKED", &"ENDED".into()));
@@ -147,7 +147,7 @@ async fn what_the_standing_rights_cover_is_given_without_an_end() {
     let new = NewAssignment { user: mary, role, organization: None, expires_at: None };
     let given = world.iam.assignments().create(&world.login("grace").await, new).await.unwrap();
     assert_eq!(given.access_request_id, None);
-    world.iam.access_requests().end(&world.login("grace").await, request.id).await.unwrap();
+    world.iam.access_requests().end(&world.login("grace").await, request.id, None).await.unwrap();
     assert_eq!(world.held(mary).await.len(), 1);
 }
 
@@ -208,7 +208,7 @@ async fn an_own_elevation_takes_the_place_of_what_another_one_gives() {
     assert_eq!((&*revoked.action, &revoked.metadata["reason"]), ("ROLE_REVOKED", &"ENDED".into()));
     // The elevation by which it was given goes on, and does not end the other one.
     assert_eq!(world.status(request.id).await, AccessRequestStatus::Active);
-    world.iam.access_requests().end(&elevated, request.id).await.unwrap();
+    world.iam.access_requests().end(&elevated, request.id, None).await.unwrap();
     assert_eq!(world.held(mary).await.len(), 1);
     // An own elevation is held.
     let refused = world.try_ask(&of_mary, world.eligible(mary, role).await).await;

@@ -21,16 +21,16 @@ async fn its_user_ends_it_and_so_does_who_may_revoke_roles() {
     let (_, stranger) = world.user("stranger", &["users:read"]).await;
     for by in [&session, &revoker] {
         let request = world.ask(&session, eligibility).await.id;
-        let refused = world.iam.access_requests().end(&session, request).await;
+        let refused = world.iam.access_requests().end(&session, request, None).await;
         assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestNotActive))), "{refused:?}");
         world.approve(&world.ada, request).await.unwrap();
         let requests = world.iam.access_requests();
-        assert!(is_missing(&requests.end(&reader, request).await, "role-assignments:delete"));
-        let refused = requests.end(&stranger, request).await;
+        assert!(is_missing(&requests.end(&reader, request, None).await, "role-assignments:delete"));
+        let refused = requests.end(&stranger, request, None).await;
         assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
-        let refused = requests.cancel(&session, request).await;
+        let refused = requests.cancel(&session, request, None).await;
         assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestNotWaiting))), "{refused:?}");
-        let ended = requests.end(by, request).await.unwrap().request;
+        let ended = requests.end(by, request, None).await.unwrap().request;
         assert_eq!((ended.status, ended.closed_by), (AccessRequestStatus::Ended, by.user()));
         assert_eq!(world.held(grace).await, []);
         assert_eq!(world.entries(request).await.last().unwrap().metadata["cause"], "ENDED");
@@ -86,7 +86,7 @@ async fn a_key_of_its_user_neither_ends_it_nor_cancels_what_waits() {
     let waiting = world.role("WAITING", &["users:read"]).await;
     let waiting = world.ask(&session, world.eligible(grace, waiting).await).await.id;
     let requests = world.iam.access_requests();
-    for refused in [requests.end(&key, active.id).await, requests.cancel(&key, waiting).await] {
+    for refused in [requests.end(&key, active.id, None).await, requests.cancel(&key, waiting, None).await] {
         assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
     }
     assert_eq!(world.status(active.id).await, AccessRequestStatus::Active);

@@ -76,3 +76,26 @@ async fn callers_see_their_own_requests_those_to_read_and_those_to_decide() {
     assert_eq!((found.user.email.as_str(), found.role.unwrap().name.as_str()), ("mary@example.com", "READER"));
     assert_eq!(found.organization.unwrap().name, "Below");
 }
+
+#[tokio::test]
+async fn each_caller_that_sees_a_request_sees_the_names_of_all_that_it_mentions() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (approver, _) = world.user("approver", &[]).await;
+    let deciding = world.role("DECIDING", &[]).await;
+    world.give(approver, deciding, None).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let new = NewEligibility { approver_role: Some(deciding), ..NewEligibility::of_user(role, grace) };
+    let request = world.ask(&session, world.eligibility(new).await).await.id;
+    world.approve(&world.login("approver").await, request).await.unwrap();
+    world.iam.access_requests().end(&world.ada, request, None).await.unwrap();
+    // Neither Grace nor who has approved may see users, roles or organizations.
+    for caller in [&session, &world.login("approver").await] {
+        assert!(world.iam.users().get(caller, grace).await.is_err());
+        let found = world.iam.access_requests().get(caller, request).await.unwrap();
+        assert_eq!(found.approver_role.as_ref().unwrap().name.as_str(), "DECIDING");
+        let email = |id: UserId| found.person(id).unwrap().email.as_str();
+        assert_eq!((email(grace), email(approver)), ("grace@example.com", "approver@example.com"));
+        assert_eq!(email(world.ada.user().unwrap()), "ada@example.com");
+    }
+}

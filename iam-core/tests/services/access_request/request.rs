@@ -102,7 +102,7 @@ async fn a_user_has_a_limited_number_of_open_requests() {
     let eligibility = world.eligible(grace, role).await;
     let refused = world.try_ask(&session, eligibility).await;
     assert!(matches!(refused, Err(Error::Conflict(Conflict::TooManyAccessRequests))), "{refused:?}");
-    world.iam.access_requests().cancel(&session, first.unwrap()).await.unwrap();
+    world.iam.access_requests().cancel(&session, first.unwrap(), None).await.unwrap();
     world.ask(&session, eligibility).await;
 }
 
@@ -384,10 +384,10 @@ async fn messages_are_limited_for_each_user_and_eligibility() {
     for number in 0..5 {
         let request = world.ask(&session, eligibilities[0]).await;
         assert_eq!(world.mailed().await, if number < 3 { &requested[..] } else { &[] });
-        access_requests.cancel(&session, request.id).await.unwrap();
+        access_requests.cancel(&session, request.id, None).await.unwrap();
         let request = world.ask(&session, eligibilities[1]).await;
         assert_eq!(world.mailed().await, if number < 3 { &activated[..] } else { &[] });
-        access_requests.end(&session, request.id).await.unwrap();
+        access_requests.end(&session, request.id, None).await.unwrap();
     }
     world.ask(&session, eligibilities[2]).await;
     assert_eq!(world.mailed().await, activated);
