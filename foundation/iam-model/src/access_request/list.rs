@@ -156,7 +156,6 @@ mod tests {
     use crate::access::testing::{TestTree, at, id};
     use crate::access_request::AccessVerdict;
     use crate::access_request::tests::{decision, request};
-    use crate::user::UserSummary;
     use AccessRequestStatus::{Active, Approved, Ended, Lapsed, Pending};
 
     fn within(tree: &TestTree) -> impl Fn(OrganizationId, OrganizationId) -> bool + Copy {
