@@ -46,15 +46,9 @@ pub(crate) const ASKED_ROLE: &str = "Role to ask for";
 pub(crate) const LONGEST: &str = "For how long at most";
 pub(crate) const APPROVER_ROLE: &str = "Role of those who decide";
 pub(crate) const APPROVER_ROLE_HINT: &str =
-<<<<<<< HEAD
     "Its holders in that place or above it decide. Empty: those who may decide about access requests there.";
 pub(crate) const EXPIRY_HINT: &str = "Empty: no end. Access that begins before ends then at the latest. If you change this \
      later, access that has begun keeps its end.";
-=======
-    "Its holders there or above decide. Empty: who may decide about access requests there.";
-pub(crate) const EXPIRY_HINT: &str = "Empty: no end. Access that begins before ends then at the latest. If you change \
-     this later, access that has begun keeps its end.";
->>>>>>> stumbles
 pub(crate) const APPROVAL_CHOICES: [(&str, &str); 3] =
     [("0", "None: the access begins at once"), ("1", "One other person"), ("2", "Two other persons")];
 pub(crate) const CHANGE_ELIGIBILITY_WHAT: &str = "Requests that wait and ask for more than is allowed then are cancelled \
