@@ -164,7 +164,7 @@ use_oldest_rust() {
 
 # The versions of programs: a new release must not fail an unchanged checkout.
 declare -A rust_tools=(
-    [cargo-cyclonedx]=0.5.9 [cargo-deny]=0.20.2 [cargo-public-api]=0.52.0 [cargo-semver-checks]=0.51.0
+    [cargo-cyclonedx]=0.5.9 [cargo-deb]=3.8.0 [cargo-deny]=0.20.2 [cargo-public-api]=0.52.0 [cargo-semver-checks]=0.51.0
 )
 
 # rust_tool CRATE [OPTION of cargo install...]: installs a program into target/tools, unless this version of it is there,
