@@ -23,7 +23,7 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 20] = pages![
+const PAGES: [(&str, &str); 21] = pages![
     "introduction",
     "design",
     "embedding",
@@ -39,6 +39,7 @@ const PAGES: [(&str, &str); 20] = pages![
     "audit",
     "security",
     "custom-store",
+    "install",
     "operating",
     "deploying",
     "performance",
