@@ -12,7 +12,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     && mkdir /image \
     && tar --extract --file "target/dist-work/$(uname -m)/image/root.tar" --directory /image
 
-# The program needs no library. Beside it are certificates, the grants, and busybox for health checks and the migration.
+# The program needs no library. Beside it are certificates, the grants, and busybox for the migration.
 # `scripts/dist images` builds this stage alone.
 FROM scratch
 COPY --from=build /image /
@@ -25,5 +25,5 @@ WORKDIR /var/lib/iam
 VOLUME /var/lib/iam
 ENV IAM_LISTEN=0.0.0.0:8080
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["healthcheck"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["iam-server", "healthcheck"]
 ENTRYPOINT ["iam-server"]
