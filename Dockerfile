@@ -5,21 +5,18 @@ ARG RUST=1.95-slim-bookworm@sha256:d7482085ff5b415f84dba5647ae71606650bdef00db7a
 FROM rust:${RUST} AS build
 WORKDIR /src
 COPY . .
-# What is in a cache is not in the image: the binary is copied out of it.
+# What is in a cache is not in the image. The script installs what it needs, and makes the root file system of the image.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --release --locked --package iam-server \
-    && cp target/release/iam-server /usr/local/bin/
+    DIST_ARCHS="$(uname -m)" scripts/dist binaries roots \
+    && mkdir /image \
+    && tar --extract --file "target/dist-work/$(uname -m)/image/root.tar" --directory /image
 
-# The same Debian: a binary does not run on an older C library than the one that it was linked with.
-FROM debian:bookworm-slim@sha256:3783cc01769c7b2b1b83a5c5ad96c815348e28ed7da68e2e3687004faa906251
-COPY --from=build /usr/local/bin/iam-server /usr/local/bin/
-# By these, the server trusts receivers of webhooks and mail servers.
-COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY deploy/healthcheck /usr/local/bin/
-# For the migration: the grants must be those of the release that migrates.
-COPY iam-store-postgres/grants.sql /usr/local/share/iam-server/
-RUN install --directory --owner=10001 --group=10001 --mode=0700 /var/lib/iam
+# The program needs no library. Beside it are certificates, the grants, and busybox for the migration.
+# `scripts/dist images` builds this stage alone.
+FROM scratch
+COPY --from=build /image /
+ENV PATH=/usr/local/bin:/bin
 # By number: Kubernetes cannot tell from a name that it is not root.
 USER 10001:10001
 # The default database is iam.db in the working directory. IAM_DATABASE_URL is not set here, because the environment
@@ -28,5 +25,5 @@ WORKDIR /var/lib/iam
 VOLUME /var/lib/iam
 ENV IAM_LISTEN=0.0.0.0:8080
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["healthcheck"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["iam-server", "healthcheck"]
 ENTRYPOINT ["iam-server"]

@@ -15,6 +15,9 @@ URL = re.compile(r"https?://\S+")
 CITATION = re.compile(r"(?:\.*/)*(?P<page>[\w./-]*\w\.md)\b(?:#(?P<heading>[\w-]+))?")
 CODE = re.compile(r"^```.*?^```", re.M | re.S)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.M)
+# Links of front pages, which are also read on a registry, begin with the address of the repository.
+ADDRESS = re.search(r'^repository = "(.*)"$', pathlib.Path("Cargo.toml").read_text(), re.M)[1]
+IN_REPOSITORY = re.compile(re.escape(ADDRESS) + "/(?:blob|tree)/main/")
 LINK = re.compile(r"\[([^]]*)\]\(([^)\s]*)\)")
 
 
@@ -42,8 +45,10 @@ def broken_links(path):
     for _, target in LINK.findall(CODE.sub("", path.read_text())):
         if "::" in target:
             continue
-        name, _, heading = URL.sub("", target).partition("#")
-        file = path.parent / name if name else path
+        inside = IN_REPOSITORY.sub("", target)
+        name, _, heading = URL.sub("", inside).partition("#")
+        directory = path.parent if inside == target else pathlib.Path()
+        file = directory / name if name else path
         if not file.exists() or (heading and file.suffix == ".md" and heading not in anchors(file)):
             yield target
 

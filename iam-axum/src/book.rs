@@ -40,6 +40,7 @@ const PAGES: [(&str, &str); 21] = pages![
     "audit",
     "security",
     "custom-store",
+    "install",
     "operating",
     "deploying",
     "performance",

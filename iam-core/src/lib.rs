@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![doc = include_str!("overview.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[macro_use]

@@ -5,6 +5,7 @@ mod audit;
 mod config;
 mod demo;
 mod domain;
+mod healthcheck;
 mod import;
 mod keys;
 mod mail;
@@ -70,6 +71,12 @@ enum Command {
     Openapi,
     /// Print every setting, its value and where the value comes from; secrets are masked
     Config,
+    /// Ask the server at the address of the settings whether it answers 200, and fail otherwise
+    Healthcheck {
+        /// The path that is asked for
+        #[arg(default_value = "/api/v1/health/live")]
+        path: String,
+    },
     /// Print the script that completes the command line in a shell
     Completions {
         /// The shell
@@ -130,6 +137,7 @@ impl CommandLine {
             Command::Demo => demo::demo(&settings).await,
             Command::Openapi => openapi(&settings),
             Command::Config => config::config(&self.arguments),
+            Command::Healthcheck { path } => healthcheck::healthcheck(&path, &settings),
             Command::Completions { shell } => completions(shell),
             Command::Apply(apply) => manifest::apply(apply, &settings).await,
             Command::Export(export) => manifest::export(export, &settings).await,

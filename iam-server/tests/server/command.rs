@@ -21,6 +21,7 @@ fn help_explains_every_command() {
         "migrate",
         "openapi",
         "config",
+        "healthcheck",
         "completions",
         "tenant",
         "user",
@@ -39,6 +40,7 @@ fn help_explains_every_command() {
         vec!["openapi"],
         vec!["keys"],
         vec!["config"],
+        vec!["healthcheck"],
         vec!["completions"],
         vec!["tenant"],
         vec!["tenant", "create"],
@@ -129,6 +131,23 @@ fn completions_contain_the_commands_and_a_closed_output_causes_no_panic() {
     let closed = home.iam_server().args(["completions", "bash"]).run_unread();
     assert_eq!(closed.code, Some(1));
     assert!(closed.log.contains("writing to the standard output: Broken pipe"), "{closed:?}");
+}
+
+#[test]
+fn healthcheck_fails_unless_the_server_answers_200() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let address = server.address.to_string();
+    let ask = |arguments: &[&str]| {
+        let home = Home::new();
+        home.iam_server().env("IAM_LISTEN", &address).args(["healthcheck"]).args(arguments).run()
+    };
+    assert_eq!(ask(&[]).code, Some(0));
+    assert_eq!(ask(&["/api/v1/health/ready"]).code, Some(0));
+    let refused = ask(&["/unknown"]);
+    assert_eq!((refused.code, refused.log.as_str()), (Some(1), "iam-server: /unknown answers 404"));
+    server.stop();
+    assert_eq!(ask(&[]).code, Some(1));
 }
 
 #[test]

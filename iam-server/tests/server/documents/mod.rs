@@ -36,7 +36,11 @@ fn every_block_of_the_documents_is_checked() {
     for mut document in documents {
         println!("{}", document.path);
         match document.path.as_str() {
-            "README.md" => first_steps(&mut document, &["cargo run ", "IAM_DATABASE_URL=", "mkdir "]),
+            "README.md" => {
+                installed(&mut document, &["curl -fsSL"]);
+                let starting = ["cargo run ", "docker run ", "cargo add ", "IAM_DATABASE_URL=", "mkdir "];
+                first_steps(&mut document, &starting);
+            }
             "iam-server/README.md" => first_steps(&mut document, &["cargo install "]),
             "iam-axum/src/introduction.md" => introduction(&mut document),
             "docs/audit.md" => audit(&mut document),
@@ -46,6 +50,7 @@ fn every_block_of_the_documents_is_checked() {
             "docs/directories.md" => directories(&mut document),
             "docs/federation.md" => federation(&mut document),
             "docs/foresight.md" => foresight(&mut document),
+            "docs/install.md" => install(&mut document),
             "docs/integrating.md" => integrating(&mut document),
             "docs/manifests.md" => manifests(&mut document),
             "docs/operating.md" => operating(&mut document),
@@ -121,6 +126,15 @@ fn first_steps(document: &mut Document, starting: &[&str]) {
     converse(&with_mail_of(&store), &Shell::new(store.home().path()), &session);
     let store = Store::postgres();
     converse(&with_mail_of(&store), &Shell::new(store.home().path()).with("IAM_DATABASE_URL", store.url()), &session);
+}
+
+/// Rehearses the installation of a release, by all of these blocks in one directory. It is empty: the repository has a
+/// directory with the name of the program.
+fn installed(document: &mut Document, beginnings: &[&str]) {
+    let rehearsal = Rehearsal::new();
+    let blocks: Vec<Block> = beginnings.iter().map(|beginning| document.take(beginning)).collect();
+    let text: String = blocks.iter().map(|block| block.text.as_str()).collect();
+    rehearsal.run_as(&blocks[0], &format!("mkdir empty\ncd empty\n{text}"));
 }
 
 /// Starts a server that writes its messages into `mails`, in the directory of the shell.
@@ -440,6 +454,12 @@ fn deploying(document: &mut Document) {
     restored_from_a_dump(document);
 }
 
+fn install(document: &mut Document) {
+    installed(document, &["curl -fsSL https"]);
+    let others = ["curl -fsSLO", "version=", "runuser ", "apt-get purge", "image="];
+    installed(document, &others);
+}
+
 /// Runs all blocks in one shell, because a block uses the variables of the block before it.
 fn releasing(document: &mut Document) {
     const VERSION: &str = "98.7.6";
@@ -466,6 +486,10 @@ fn releasing(document: &mut Document) {
         );
     }
     assert!(read("deploy/kubernetes.yaml").contains(&format!("/iam-server:{VERSION}")));
+    assert!(
+        read("deploy/helm/iam-server/Chart.yaml").contains(&format!("\nversion: {VERSION}\nappVersion: {VERSION}\n"))
+    );
+    assert!(read("README.md").contains("https://example.com/releases/latest/download/"));
 }
 
 #[track_caller]

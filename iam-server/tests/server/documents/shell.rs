@@ -62,10 +62,26 @@ pub(super) struct Rehearsal {
 }
 
 /// Programs that do their real work in a rehearsal.
-const REAL: [&str; 10] = ["bash", "cat", "chmod", "cp", "env", "grep", "install", "mkdir", "openssl", "sed"];
+const REAL: [&str; 12] =
+    ["bash", "cat", "chmod", "cp", "env", "grep", "install", "ln", "mkdir", "openssl", "sed", "uname"];
 
 /// Programs that `stand-in` replaces.
-const STAND_INS: [&str; 7] = ["cargo", "docker", "git", "iam-server", "kubectl", "npm", "systemctl"];
+const STAND_INS: [&str; 14] = [
+    "apt-get",
+    "cargo",
+    "curl",
+    "docker",
+    "git",
+    "helm",
+    "iam-server",
+    "kubectl",
+    "npm",
+    "runuser",
+    "sha256sum",
+    "ssh-keygen",
+    "systemctl",
+    "tar",
+];
 
 impl Rehearsal {
     pub(super) fn new() -> Self {
