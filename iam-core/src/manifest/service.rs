@@ -154,12 +154,12 @@ impl Manifests<'_> {
             // The plan refuses one that is invalid.
             let Ok(issuer) = wanted.issuer.parse::<Issuer>() else { continue };
             let permission = match known.iter().find(|known| known.slug.as_str() == wanted.slug) {
-                None => &permission::IDENTITY_PROVIDERS_CREATE,
-                Some(known) if known.issuer != issuer => &permission::IDENTITY_PROVIDERS_UPDATE,
+                None => permission::IDENTITY_PROVIDERS_CREATE,
+                Some(known) if known.issuer != issuer => permission::IDENTITY_PROVIDERS_UPDATE,
                 Some(_) => continue,
             };
             let at = format!("identityProviders[{number}]");
-            let allowed = IdentityProviders(self.0).require_everything(caller, permission).await;
+            let allowed = IdentityProviders(self.0).require_everything(caller, &permission).await;
             allowed.map_err(|error| within(error, &at))?;
             to_ask.push((at, issuer));
         }
