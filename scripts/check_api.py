@@ -118,8 +118,8 @@ KNOWN_TO_THE_SERVER = {
     "addPasskey": {"credential"},
     # Names that refer to nothing, that are not in their form, or that several items have; and a description that differs.
     "applyManifest": {
-        *("description", "home", "identityProvider", "name", "organization", "parent", "permissions", "role"),
-        *("serviceAccount", "slug", "types"),
+        *("clientId", "description", "domains", "home", "identityProvider", "issuer", "name", "organization", "parent"),
+        *("permissions", "role", "scopes", "serviceAccount", "slug", "types"),
     },
     "changeEmail": {"currentPassword"},
     "changePassword": {"currentPassword", "newPassword"},

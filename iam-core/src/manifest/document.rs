@@ -288,10 +288,10 @@ impl Eq for ManifestSecret {}
 
 impl<'de> Deserialize<'de> for ManifestSecret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The error of a type would repeat what was given.
+        // The error of serde would repeat what was given.
         match Value::deserialize(deserializer)? {
             Value::String(secret) => Ok(Self(secret.into())),
-            _ => Err(D::Error::custom("must be a text")),
+            _ => Err(D::Error::custom("invalid type, expected a string")),
         }
     }
 }
