@@ -185,8 +185,8 @@ struct ManifestWebhookDto {
     enabled: Option<bool>,
 }
 
-/// An identity provider. To make or change one, a person needs all permissions (`*`) tenant-wide, and a session that has
-/// authenticated within the last ten minutes.
+/// An identity provider. To make or change one, a person needs all permissions (`*`) tenant-wide, and a session that
+/// has authenticated within the last ten minutes.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = ManifestIdentityProvider)]

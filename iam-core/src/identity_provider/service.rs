@@ -70,7 +70,8 @@ impl IdentityProviders<'_> {
         Ok(provider)
     }
 
-    /// Makes a provider in a unit of work that has read the rights of its caller. Its discovery document was read before.
+    /// Makes a provider in a unit of work that has read the rights of its caller. Its discovery document was read
+    /// before.
     pub(crate) async fn create_in(
         &self,
         work: &mut UnitOfWork<'_>,
@@ -192,8 +193,8 @@ impl IdentityProviders<'_> {
         Ok(provider)
     }
 
-    /// Changes a provider in a unit of work that has read the rights of its caller. The discovery document of a new issuer
-    /// was read before.
+    /// Changes a provider in a unit of work that has read the rights of its caller. The discovery document of a new
+    /// issuer was read before.
     pub(crate) async fn update_in(
         &self,
         work: &mut UnitOfWork<'_>,

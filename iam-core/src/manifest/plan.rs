@@ -54,8 +54,8 @@ pub struct PlannedChange {
     /// To what kind of item.
     pub kind: ManifestItemKind,
     /// The name of the item, for people: that of a permission, a role or a service account, the slug of an organization,
-    /// the address of a webhook, the slug of an identity provider, the service account of a directory. A role of a service
-    /// account has the names of both, and the slug of the organization. Empty for the settings.
+    /// the address of a webhook, the slug of an identity provider, the service account of a directory. A role of a
+    /// service account has the names of both, and the slug of the organization. Empty for the settings.
     pub name: String,
     /// The identifier of the item; `None` for the settings. That of an item that a preview would make exists nowhere
     /// else.

@@ -61,8 +61,8 @@ impl Manifests<'_> {
     /// # Errors
     ///
     /// [`Error::Validation`] which names the fields of the manifest that are invalid, at most 100;
-    /// [`Error::Forbidden`], [`Error::FederationOff`]; the errors of the changes, in an [`Error::About`] that names the field, for instance
-    /// `roles[3]` with [`Forbidden::Escalation`].
+    /// [`Error::Forbidden`], [`Error::FederationOff`]; the errors of the changes, in an [`Error::About`] that names the
+    /// field, for instance `roles[3]` with [`Forbidden::Escalation`].
     pub async fn apply(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<Vec<PlannedChange>> {
         let (changes, outcome) = self.run(caller, manifest, prune).await?;
         outcome?;

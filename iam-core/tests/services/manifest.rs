@@ -450,7 +450,10 @@ async fn a_provider_that_cannot_be_used_is_named() {
     let company = Company::new().await;
     let before = export(&company).await;
     let named = |issuers: &[&str]| {
-        let provider = |(number, issuer): (usize, &&str)| json!({ "slug": format!("p{number}"), "name": "P", "issuer": issuer, "clientId": "iam" });
+        let provider = |(number, issuer): (usize, &&str)| {
+            let slug = format!("p{number}");
+            json!({ "slug": slug, "name": "P", "issuer": issuer, "clientId": "iam" })
+        };
         let providers: Vec<Value> = issuers.iter().enumerate().map(provider).collect();
         manifest(json!({ "identityProviders": providers }))
     };

@@ -82,7 +82,7 @@ fn the_published_schema_is_that_of_the_openapi_document() {
         })
     };
     *secret = json!({
-        "description": "The secret of this service at the provider: its name in a file, and the secret itself over HTTP.",
+        "description": "The secret of this service at the provider: its name in a file, the secret itself over HTTP.",
         "anyOf": [
             named("env", "In a file: the environment variable that has the secret. It does not begin with IAM_."),
             named("file", "In a file: the path of the file that has the secret, from the folder of the manifest."),
