@@ -1,5 +1,6 @@
 //! Reaches identity providers.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,11 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use iam_core::identity_provider::{FetchError, ProviderAnswer, ProviderClient, ProviderRequest};
 use iam_core::webhook::{AddressPolicy, SendError};
 use iam_http_client::{Certificates, Client, InvalidCertificates, Limits, RequestError};
+use url::Url;
+
+use crate::failure::Failure;
+use crate::mail::base_of;
+use crate::settings::Settings;
 
 const LIMITS: Limits = Limits {
     total: Duration::from_secs(10),
@@ -36,6 +42,12 @@ pub(crate) fn client(allows_private: bool) -> Option<Arc<dyn ProviderClient>> {
             None
         }
     }
+}
+
+/// Returns the address below which identity providers send people back to a server that listens on an address.
+pub(crate) fn callbacks(settings: &Settings, address: SocketAddr) -> Result<Url, Failure> {
+    let callbacks = format!("{}{}/auth/federation/callback/", base_of(settings, address), settings.http.prefix);
+    Url::parse(&callbacks).map_err(|error| Failure::new("public_url", &error))
 }
 
 fn build(policy: AddressPolicy) -> Result<Client, InvalidCertificates> {

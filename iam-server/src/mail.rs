@@ -52,7 +52,7 @@ pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
 }
 
 /// Returns the address under which people reach the server.
-fn base_of(all: &Settings, address: SocketAddr) -> String {
+pub(crate) fn base_of(all: &Settings, address: SocketAddr) -> String {
     let scheme = if all.tls.is_some() { "https" } else { "http" };
     all.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"))
 }

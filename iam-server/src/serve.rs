@@ -137,10 +137,7 @@ async fn start(settings: &Settings, address: SocketAddr, metrics: Metrics) -> Re
         builder = builder.resolver(resolver);
     }
     if let Some(client) = federation::client(settings.federation_allow_private) {
-        let base = settings.public_url.clone().unwrap_or_else(|| base_of(settings, address));
-        let callbacks = format!("{base}{}/auth/federation/callback/", settings.http.prefix);
-        let callbacks = Url::parse(&callbacks).map_err(|error| Failure::new("public_url", &error))?;
-        builder = builder.federation(client, callbacks);
+        builder = builder.federation(client, federation::callbacks(settings, address)?);
     }
     Ok((build_at(builder, settings, address).await?, traces))
 }

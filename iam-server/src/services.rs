@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::mail;
 use crate::passkeys::relying_party;
 use crate::settings::Settings;
-use crate::{store, webhook};
+use crate::{federation, store, webhook};
 
 /// Opens the database, migrates it and builds the services on it.
 pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
@@ -16,12 +16,17 @@ pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
     build_at(Iam::builder(store), settings, settings.listen).await
 }
 
-/// Opens the services as [`open`] does, with a sender of webhooks, which says where they may lead. Nothing is sent.
-pub(crate) async fn open_with_webhooks(settings: &Settings) -> Result<Iam, Failure> {
+/// Opens the services as [`open`] does, with a client of identity providers, and with a sender of webhooks, which says
+/// where they may lead. Nothing is sent to webhooks.
+pub(crate) async fn open_with_clients(settings: &Settings) -> Result<Iam, Failure> {
     let store = store::open(&settings.database).await?;
     let builder = Iam::builder(store);
     let builder = match webhook::sender(settings.webhooks_allow_private) {
         Some(sender) => builder.webhooks(sender),
+        None => builder,
+    };
+    let builder = match federation::client(settings.federation_allow_private) {
+        Some(client) => builder.federation(client, federation::callbacks(settings, settings.listen)?),
         None => builder,
     };
     build_at(builder, settings, settings.listen).await

@@ -594,7 +594,7 @@ pub enum Conflict {
     WebhooksAlike(String),
     /// The tenant has more than a manifest can name.
     #[error(
-        "The tenant has more than {0} permissions, roles, organizations, webhooks, directories and service accounts with their roles, which a manifest cannot name."
+        "The tenant has more than {0} permissions, roles, organizations, webhooks, identity providers, directories and service accounts with their roles, which a manifest cannot name."
     )]
     TooManyManifestItems(usize),
     /// The access review is completed or cancelled.

@@ -31,6 +31,8 @@ pub enum ManifestItemKind {
     RoleAssignment,
     /// A webhook.
     Webhook,
+    /// An identity provider.
+    IdentityProvider,
     /// A directory.
     Directory,
 }
@@ -44,6 +46,7 @@ text_enum! {
         ServiceAccount = "SERVICE_ACCOUNT",
         RoleAssignment = "ROLE_ASSIGNMENT",
         Webhook = "WEBHOOK",
+        IdentityProvider = "IDENTITY_PROVIDER",
         Directory = "DIRECTORY",
     }
 }

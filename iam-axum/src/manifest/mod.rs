@@ -31,20 +31,22 @@ pub(crate) struct ChangeDto {
     #[schema(example = "CREATE")]
     action: &'static str,
     /// To what: `SETTINGS`, `PERMISSION`, `ROLE`, `ORGANIZATION`, `SERVICE_ACCOUNT`,
-    /// `ROLE_ASSIGNMENT`, `WEBHOOK` or `DIRECTORY`.
+    /// `ROLE_ASSIGNMENT`, `WEBHOOK`, `IDENTITY_PROVIDER` or `DIRECTORY`.
     #[schema(example = "ROLE")]
     kind: &'static str,
-    /// The name of the item for people, an organization by its slug, a webhook by its
+    /// The name of the item for people, an organization and an identity provider by its slug, a webhook by its
     /// address, a directory by its service account. Empty for the settings.
     #[schema(example = "PARCEL_CLERK")]
     name: String,
     /// Identifies the item. Null for the settings. An item that a preview would make exists nowhere else.
     #[schema(required)]
     id: Option<Uuid>,
-    /// The fields that change, as they are; all fields of an item that is removed.
+    /// The fields that change, as they are; all fields of an item that is removed. In place of a secret stands
+    /// `(former secret)`.
     #[schema(value_type = BTreeMap<String, Value>, example = json!({}))]
     before: Map<String, Value>,
-    /// The fields that change, as they become; all fields of an item that is made.
+    /// The fields that change, as they become; all fields of an item that is made. In place of a secret stands
+    /// `(new secret)`.
     #[schema(value_type = BTreeMap<String, Value>, example = json!({ "name": "PARCEL_CLERK", "scope": "ANY" }))]
     after: Map<String, Value>,
 }
@@ -124,7 +126,8 @@ impl FromRequest<ApiState> for SentManifest {
 ///
 /// Makes the tenant what the manifest says, by all changes or by none. To apply it again changes nothing. The caller also
 /// needs the permission to read what the manifest names, and everything that the changes need one by one: their
-/// permissions, and the rights that they give. A refused change is named in `errors`.
+/// permissions, and the rights that they give. A refused change is named in `errors`. No API key makes or changes an
+/// identity provider.
 #[utoipa::path(
     post,
     path = "/tenants/{id}/apply",
@@ -135,7 +138,7 @@ impl FromRequest<ApiState> for SentManifest {
     responses((status = 200, description = "What has changed, or would change", body = AppliedDto), Problems),
     extensions(
         ("x-required-permission" = json!("tenants:read")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication", "validation"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication", "unavailable", "validation"])),
     ),
 )]
 pub(crate) async fn apply(
@@ -165,7 +168,7 @@ pub(crate) async fn apply(
 /// It names everything that a manifest can name, so to apply it changes nothing. Not in it are built-in permissions and
 /// roles, people, and the roles that service accounts hold by access requests or by groups of directories. The caller
 /// also needs `permissions:read`, `roles:read`, `organizations:read`, `users:read`, `role-assignments:read`,
-/// `webhooks:read`, `directories:read` and `identity-providers:read`.
+/// `webhooks:read`, `directories:read`, `identity-providers:read` and `domains:read`.
 #[utoipa::path(
     get,
     path = "/tenants/{id}/manifest",

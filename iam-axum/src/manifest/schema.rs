@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::audit::EventFormatDto;
 use crate::event::EventPatternDto;
+use crate::identity_provider::{ProvisioningDto, SubjectClaimDto};
 use crate::role::{PermissionPatternDto, ScopeDto};
 use crate::tenant::{AuthzenIdentifiersDto, EmailLoginDto, PasswordLoginDto, PasswordPolicyDto, SecondFactorDto};
 
@@ -43,6 +44,9 @@ pub(crate) struct ManifestDto {
     /// Webhooks. Their secrets are in no manifest.
     #[schema(nullable = false)]
     webhooks: Option<Vec<ManifestWebhookDto>>,
+    /// Identity providers. The answers never have their secrets.
+    #[schema(nullable = false, max_items = 20)]
+    identity_providers: Option<Vec<ManifestIdentityProviderDto>>,
     /// Directories. Their groups, and what these give, are in no manifest.
     #[schema(nullable = false)]
     directories: Option<Vec<ManifestDirectoryDto>>,
@@ -181,6 +185,67 @@ struct ManifestWebhookDto {
     enabled: Option<bool>,
 }
 
+/// An identity provider. To make or change one, a person needs all permissions (`*`) tenant-wide, and a session that
+/// has authenticated within the last ten minutes.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestIdentityProvider)]
+struct ManifestIdentityProviderDto {
+    /// By which the identity provider is known.
+    #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", example = "entra")]
+    slug: String,
+    /// A name for people.
+    #[schema(min_length = 1, max_length = 120, example = "Entra ID")]
+    name: String,
+    /// To the letter as in the discovery document of the provider, which is read if the issuer is new.
+    #[schema(max_length = 512, pattern = "^https?://", example = "https://login.example.com")]
+    issuer: String,
+    /// How this service is known at the provider.
+    #[schema(min_length = 1, max_length = 255)]
+    client_id: String,
+    /// The secret of this service at the provider, which is never shown. If it is absent, a provider that exists keeps
+    /// its secret, and a new one has none.
+    #[schema(write_only, min_length = 1, max_length = 512)]
+    client_secret: Option<String>,
+    /// One of them is `openid`. If the field is absent, they are `openid`, `email` and `profile`.
+    #[schema(nullable = false, min_items = 1, max_items = 20)]
+    scopes: Option<Vec<String>>,
+    /// The names of domains of the tenant, for which the provider speaks. If the field is absent, it speaks for none.
+    #[schema(nullable = false, max_items = 50)]
+    domains: Option<Vec<String>>,
+    /// Whether an address counts as verified without the claim `email_verified`. If it is absent, it does not.
+    #[schema(nullable = false)]
+    trusts_email: Option<bool>,
+    /// The claim that names a person; `sub` if the field is absent.
+    #[schema(inline, nullable = false)]
+    subject_claim: Option<SubjectClaimDto>,
+    /// Whether accounts are linked and made; LINK if the field is absent.
+    #[schema(inline, nullable = false)]
+    provisioning: Option<ProvisioningDto>,
+    /// The roles of the users that are made. None of them may have all permissions.
+    #[schema(nullable = false, max_items = 50)]
+    roles: Option<Vec<ManifestProvidedRoleDto>>,
+    /// Whether a second factor at the provider counts here. If it is absent, it does not.
+    #[schema(nullable = false)]
+    factor_is_trusted: Option<bool>,
+    /// Whether people log in by it. Without it, they do by a new one, and one that exists stays as it is.
+    enabled: Option<bool>,
+}
+
+/// A role of the users that an identity provider makes.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ManifestProvidedRole)]
+struct ManifestProvidedRoleDto {
+    /// The name of the role, which the manifest or the tenant has.
+    #[schema(example = "MEMBER")]
+    role: String,
+    /// The slug of the organization, which the manifest or the tenant has. If it is absent, the role is held
+    /// tenant-wide.
+    #[schema(example = "parcels")]
+    organization: Option<String>,
+}
+
 /// A directory.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -193,8 +258,8 @@ struct ManifestDirectoryDto {
     /// A name for people.
     #[schema(min_length = 1, max_length = 120, example = "Staff")]
     name: String,
-    /// The slug of the identity provider by which the users of the directory log in, which the tenant has. If it is
-    /// absent, they log in by other means.
+    /// The slug of the identity provider by which the users of the directory log in, which the manifest or the tenant
+    /// has. If it is absent, they log in by other means.
     #[schema(example = "entra")]
     identity_provider: Option<String>,
     /// Whether the directory takes over users of the tenant who have the address of one of its own. If it is absent, it

@@ -14,9 +14,9 @@ use url::Url;
 
 use crate::assignment::{References, role_field};
 use crate::caller::Caller;
-use crate::engine::{Engine, UnitOfWork, require_version};
+use crate::engine::{Engine, LockedRights, UnitOfWork, require_version};
 use crate::idempotency::Idempotency;
-use crate::identity_provider::input::{ValidProvider, all_permissions};
+use crate::identity_provider::input::{ValidPatch, ValidProvider, all_permissions};
 use crate::identity_provider::{IdentityProviderPatch, NewIdentityProvider};
 
 /// Makes, reads, changes and removes identity providers; see
@@ -63,7 +63,31 @@ impl IdentityProviders<'_> {
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
-        work.lock_rights().await?.standing().rights().require(&permission::IDENTITY_PROVIDERS_CREATE)?;
+        let grantor = work.lock_rights().await?;
+        let provider = self.create_valid(&mut work, &grantor, new).await?;
+        once.keep(&mut work, &provider).await?;
+        work.commit().await?;
+        Ok(provider)
+    }
+
+    /// Makes a provider in a unit of work that has read the rights of its caller. Its discovery document was read
+    /// before.
+    pub(crate) async fn create_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: NewIdentityProvider,
+    ) -> Result<IdentityProvider> {
+        self.create_valid(work, grantor, new.validate()?).await
+    }
+
+    async fn create_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        new: ValidProvider,
+    ) -> Result<IdentityProvider> {
+        grantor.standing().rights().require(&permission::IDENTITY_PROVIDERS_CREATE)?;
         let others = work.reads().identity_providers().await?;
         if others.len() >= IdentityProvider::MAX {
             return Err(Conflict::TooManyIdentityProviders.into());
@@ -74,11 +98,11 @@ impl IdentityProviders<'_> {
             Some(slug) => slug,
             None => free_slug(name.as_str(), &others),
         };
-        let (id, now) = (iam.next_id(), work.now());
-        let secret = typed.client_secret.map(|secret| self.encrypted(caller.tenant(), id, &secret)).transpose()?;
+        let (id, tenant, now) = (self.0.next_id(), work.caller().tenant(), work.now());
+        let secret = typed.client_secret.map(|secret| self.encrypted(tenant, id, &secret)).transpose()?;
         let provider = IdentityProvider {
             id,
-            tenant_id: caller.tenant(),
+            tenant_id: tenant,
             name,
             slug,
             issuer,
@@ -96,10 +120,8 @@ impl IdentityProviders<'_> {
             updated_at: now,
             version: Version::FIRST,
         };
-        check_references(&mut work, &provider).await?;
+        check_references(work, &provider).await?;
         work.apply(IdentityProviderChange::Create(provider.clone())).await?;
-        once.keep(&mut work, &provider).await?;
-        work.commit().await?;
         Ok(provider)
     }
 
@@ -165,7 +187,34 @@ impl IdentityProviders<'_> {
             }
         }
         let mut work = iam.begin(caller).await?;
-        let before = lock(&mut work, id, &permission::IDENTITY_PROVIDERS_UPDATE).await?;
+        let grantor = work.lock_rights().await?;
+        let provider = self.update_valid(&mut work, &grantor, id, patch, precondition).await?;
+        work.commit().await?;
+        Ok(provider)
+    }
+
+    /// Changes a provider in a unit of work that has read the rights of its caller. The discovery document of a new
+    /// issuer was read before.
+    pub(crate) async fn update_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: IdentityProviderId,
+        patch: IdentityProviderPatch,
+    ) -> Result<IdentityProvider> {
+        self.update_valid(work, grantor, id, patch.validate()?, &Precondition::Exists).await
+    }
+
+    async fn update_valid(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: IdentityProviderId,
+        patch: ValidPatch,
+        precondition: &Precondition,
+    ) -> Result<IdentityProvider> {
+        grantor.standing().rights().require(&permission::IDENTITY_PROVIDERS_UPDATE)?;
+        let before = find(work, id).await?;
         require_version(precondition, before.version)?;
         let mut after = patch.apply(&before);
         if let Some(secret) = &patch.typed.client_secret {
@@ -175,11 +224,10 @@ impl IdentityProviders<'_> {
         if after == before {
             return Ok(before);
         }
-        check_references(&mut work, &after).await?;
+        check_references(work, &after).await?;
         let after = after.changed(work.now());
         let before = Box::new(before);
         work.apply(IdentityProviderChange::Update { before, after: after.clone() }).await?;
-        work.commit().await?;
         Ok(after)
     }
 
@@ -203,10 +251,23 @@ impl IdentityProviders<'_> {
     pub async fn delete_if(&self, caller: &Caller, id: IdentityProviderId, precondition: &Precondition) -> Result<()> {
         self.require_everything(caller, &permission::IDENTITY_PROVIDERS_DELETE).await?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_rights().await?.standing();
+        let grantor = work.lock_rights().await?;
+        self.delete_in(&mut work, &grantor, id, precondition).await?;
+        work.commit().await
+    }
+
+    /// Removes a provider in a unit of work that has read the rights of its caller.
+    pub(crate) async fn delete_in(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        id: IdentityProviderId,
+        precondition: &Precondition,
+    ) -> Result<()> {
+        let grantor = grantor.standing();
         grantor.rights().require(&permission::IDENTITY_PROVIDERS_DELETE)?;
         grantor.rights().check_escalation([GrantedRights::everything()])?;
-        let provider = find(&mut work, id).await?;
+        let provider = find(work, id).await?;
         require_version(precondition, provider.version)?;
         work.require_fresh().await?;
         for before in work.reads().directories().await? {
@@ -216,8 +277,7 @@ impl IdentityProviders<'_> {
             }
         }
         let identities = work.reads().count_identities(id).await?;
-        work.apply(IdentityProviderChange::Delete { provider, identities }).await?;
-        work.commit().await
+        work.apply(IdentityProviderChange::Delete { provider, identities }).await
     }
 
     /// Returns the address to register at a provider, to which it sends people back. `None` if federation is off.
@@ -228,7 +288,7 @@ impl IdentityProviders<'_> {
 
     /// Checks what making, changing and removing a provider needs, before a request to the provider. The unit of work
     /// checks it again.
-    async fn require_everything(&self, caller: &Caller, permission: &Permission) -> Result<()> {
+    pub(crate) async fn require_everything(&self, caller: &Caller, permission: &Permission) -> Result<()> {
         let standing = self.0.standing(caller);
         standing.rights().require(permission)?;
         standing.rights().check_escalation([GrantedRights::everything()])?;
@@ -265,12 +325,6 @@ async fn check_references(work: &mut UnitOfWork<'_>, provider: &IdentityProvider
         }
     }
     Ok(())
-}
-
-/// Reads the caller's standing rights under the tenant's lock, requires the permission, and returns a provider.
-async fn lock(work: &mut UnitOfWork<'_>, id: IdentityProviderId, permission: &Permission) -> Result<IdentityProvider> {
-    work.lock_rights().await?.standing().rights().require(permission)?;
-    find(work, id).await
 }
 
 async fn find(work: &mut UnitOfWork<'_>, id: IdentityProviderId) -> Result<IdentityProvider> {

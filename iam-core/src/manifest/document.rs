@@ -1,13 +1,16 @@
 use iam_model::audit::EventFormat;
 use iam_model::clock::{Timestamp, shown};
 use iam_model::factor::SecondFactorPolicy;
+use iam_model::identity_provider::{IdentityProvider, Provisioning, SubjectClaim};
 use iam_model::organization::OrganizationStatus;
 use iam_model::role::RoleScope;
+use iam_model::secret::ClientSecret;
 use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
 use iam_model::user::UserStatus;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Number;
+use serde_json::{Number, Value};
+use subtle::ConstantTimeEq as _;
 
 /// The maximum number of items of a manifest (`docs/manifests.md#limits`).
 pub const MAX_ITEMS: usize = 5_000;
@@ -15,7 +18,8 @@ pub const MAX_ITEMS: usize = 5_000;
 /// What a tenant should have (`docs/manifests.md#the-document`).
 ///
 /// Items are named by what people call them: a permission and a role by its name, an organization by its slug, a service
-/// account by its name, a webhook by its address, a directory by its service account. The texts are as typed, and [`Manifests::apply`](crate::manifest::Manifests::apply) checks them.
+/// account by its name, a webhook by its address, an identity provider by its slug, a directory by its service account.
+/// The texts are as typed, and [`Manifests::apply`](crate::manifest::Manifests::apply) checks them.
 /// An unknown field is refused.
 ///
 /// ```
@@ -53,6 +57,9 @@ pub struct Manifest {
     /// Webhooks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub webhooks: Vec<ManifestWebhook>,
+    /// Identity providers, at most 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identity_providers: Vec<ManifestIdentityProvider>,
     /// Directories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<ManifestDirectory>,
@@ -64,7 +71,8 @@ impl Manifest {
     pub fn items(&self) -> usize {
         let assignments: usize = self.service_accounts.iter().map(|account| account.assignments.len()).sum();
         let named = [self.permissions.len(), self.roles.len(), self.organizations.len(), self.service_accounts.len()];
-        named.into_iter().sum::<usize>() + assignments + self.webhooks.len() + self.directories.len()
+        let connected = [self.webhooks.len(), self.identity_providers.len(), self.directories.len()];
+        named.into_iter().chain(connected).sum::<usize>() + assignments
     }
 }
 
@@ -195,6 +203,99 @@ pub struct ManifestWebhook {
     pub enabled: Option<bool>,
 }
 
+/// An identity provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestIdentityProvider {
+    /// The slug, by which it is known.
+    pub slug: String,
+    /// 1–120 characters.
+    pub name: String,
+    /// Names the provider in its tokens, to the letter.
+    pub issuer: String,
+    /// Names this service at the provider: 1–255 characters.
+    pub client_id: String,
+    /// The secret of this service at the provider. `None` says nothing about one that exists, and makes a provider
+    /// without a secret. It is never written.
+    #[serde(skip_serializing)]
+    pub client_secret: Option<ManifestSecret>,
+    /// What the provider is asked for: at most 20 scopes, one of them `openid`.
+    pub scopes: Vec<String>,
+    /// The names of the domains of the tenant for which it speaks: at most 50.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub domains: Vec<String>,
+    /// Whether an address counts as verified without the claim `email_verified`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub trusts_email: bool,
+    /// The claim that names a person.
+    pub subject_claim: SubjectClaim,
+    /// Whether accounts are linked and made.
+    pub provisioning: Provisioning,
+    /// The roles of the users that are made: at most 50.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<ManifestProvidedRole>,
+    /// Whether a second factor at the provider counts here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub factor_is_trusted: bool,
+    /// Whether people log in by it. `None` says nothing about one that exists, and makes one by which they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+/// A provider with the scopes of a provider that names none.
+impl Default for ManifestIdentityProvider {
+    fn default() -> Self {
+        Self {
+            slug: String::new(),
+            name: String::new(),
+            issuer: String::new(),
+            client_id: String::new(),
+            client_secret: None,
+            scopes: IdentityProvider::DEFAULT_SCOPES.map(str::to_owned).into(),
+            domains: Vec::new(),
+            trusts_email: false,
+            subject_claim: SubjectClaim::default(),
+            provisioning: Provisioning::default(),
+            roles: Vec::new(),
+            factor_is_trusted: false,
+            enabled: None,
+        }
+    }
+}
+
+/// A role of the users that an identity provider makes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ManifestProvidedRole {
+    /// The name of the role.
+    pub role: String,
+    /// The slug of the organization; `None` for tenant-wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+}
+
+/// A secret that a manifest gives. It is read and never written, and two are compared in constant time.
+#[derive(Clone, Debug)]
+pub struct ManifestSecret(pub ClientSecret);
+
+impl PartialEq for ManifestSecret {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.expose().as_bytes().ct_eq(other.0.expose().as_bytes()).into()
+    }
+}
+
+impl Eq for ManifestSecret {}
+
+impl<'de> Deserialize<'de> for ManifestSecret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The error of serde would repeat what was given.
+        match Value::deserialize(deserializer)? {
+            Value::String(secret) => Ok(Self(secret.into())),
+            _ => Err(D::Error::custom("invalid type, expected a string")),
+        }
+    }
+}
+
 /// A directory. Its groups, and the roles that they give, are in no manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -203,7 +304,7 @@ pub struct ManifestDirectory {
     pub service_account: String,
     /// 1–120 characters.
     pub name: String,
-    /// The slug of the identity provider of the tenant by which its users log in; `None` if they log in by other means.
+    /// The slug of the identity provider by which its users log in; `None` if they log in by other means.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity_provider: Option<String>,
     /// Whether it takes over users of the tenant who have the address of one of its own.

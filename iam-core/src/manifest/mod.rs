@@ -9,8 +9,9 @@ mod state;
 mod tests;
 
 pub use crate::manifest::document::{
-    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestOrganization, ManifestPermission, ManifestRole,
-    ManifestServiceAccount, ManifestSettings, ManifestWebhook,
+    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestIdentityProvider, ManifestOrganization,
+    ManifestPermission, ManifestProvidedRole, ManifestRole, ManifestSecret, ManifestServiceAccount, ManifestSettings,
+    ManifestWebhook,
 };
 pub use crate::manifest::plan::PlannedChange;
 pub use crate::manifest::service::{ManifestPreview, Manifests};

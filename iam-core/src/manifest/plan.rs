@@ -7,25 +7,29 @@ use iam_model::assignment::Grant;
 use iam_model::audit::EventPattern;
 use iam_model::clock::{Timestamp, cut};
 use iam_model::directory::Directory;
+use iam_model::domain::Domain;
 use iam_model::error::{Error, Result};
 use iam_model::factor::GraceDays;
 use iam_model::id::{
-    AssignmentId, DirectoryId, IdentityProviderId, OrganizationId, PermissionId, RoleId, UserId, WebhookId,
+    AssignmentId, DirectoryId, DomainId, IdentityProviderId, OrganizationId, PermissionId, RoleId, UserId, WebhookId,
 };
+use iam_model::identity_provider::{ClientId, IdentityProvider, Issuer};
 use iam_model::manifest::{ManifestAction, ManifestItemKind};
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::permission::{Permission, PermissionPattern, PermissionSet};
 use iam_model::user::{User, UserStatus};
-use iam_model::validate::{Description, Fields, Invalid, InvalidFields, Name, PersonName, RoleName, Slug};
+use iam_model::validate::{Description, DomainName, Fields, Invalid, InvalidFields, Name, PersonName, RoleName, Slug};
 use iam_model::webhook::{Webhook, WebhookUrl};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::directory::DirectoryPatch;
+use crate::identity_provider::{IdentityProviderPatch, NewIdentityProvider};
 use crate::manifest::document::{
-    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestOrganization, ManifestPermission, ManifestRole,
-    ManifestServiceAccount, ManifestSettings, ManifestWebhook,
+    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestIdentityProvider, ManifestOrganization,
+    ManifestPermission, ManifestProvidedRole, ManifestRole, ManifestSecret, ManifestServiceAccount, ManifestSettings,
+    ManifestWebhook,
 };
 use crate::manifest::state::{State, is_by_hand, permission, role, webhook};
 use crate::organization::OrganizationPatch;
@@ -37,6 +41,9 @@ use crate::webhook::{NewWebhook, WebhookPatch};
 /// How many errors of a manifest are reported.
 const MAX_ERRORS: usize = 100;
 
+/// The field of a secret.
+const CLIENT_SECRET: &str = "clientSecret";
+
 /// A change that a manifest makes, or would make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,12 +54,14 @@ pub struct PlannedChange {
     /// To what kind of item.
     pub kind: ManifestItemKind,
     /// The name of the item, for people: that of a permission, a role or a service account, the slug of an organization,
-    /// the address of a webhook, the service account of a directory. A role of a service account has the names of both, and the slug of the organization. Empty for the settings.
+    /// the address of a webhook, the slug of an identity provider, the service account of a directory. A role of a
+    /// service account has the names of both, and the slug of the organization. Empty for the settings.
     pub name: String,
     /// The identifier of the item; `None` for the settings. That of an item that a preview would make exists nowhere
     /// else.
     pub id: Option<Uuid>,
-    /// The fields that change, as they are; all fields of an item that is removed.
+    /// The fields that change, as they are; all fields of an item that is removed. A secret is never shown: `(former
+    /// secret)` stands in its place, and here below `(new secret)`.
     pub before: Map<String, Value>,
     /// The fields that change, as they become; all fields of an item that is made.
     pub after: Map<String, Value>,
@@ -115,13 +124,30 @@ pub(super) enum Operation {
     CreateWebhook(NewWebhook),
     UpdateWebhook(WebhookId, WebhookPatch),
     RemoveWebhook(WebhookId),
+    CreateProvider {
+        /// Without the roles.
+        new: Box<NewIdentityProvider>,
+        roles: Vec<ManifestProvidedRole>,
+    },
+    UpdateProvider {
+        id: IdentityProviderId,
+        /// Without the roles.
+        patch: Box<IdentityProviderPatch>,
+        roles: Option<Vec<ManifestProvidedRole>>,
+    },
+    RemoveProvider(IdentityProviderId),
     CreateDirectory {
         account: String,
         name: String,
-        provider: Option<IdentityProviderId>,
+        provider: Option<String>,
         adopt: bool,
     },
-    UpdateDirectory(DirectoryId, DirectoryPatch),
+    UpdateDirectory {
+        id: DirectoryId,
+        /// Without the provider.
+        patch: DirectoryPatch,
+        provider: Option<Option<String>>,
+    },
     RemoveDirectory(DirectoryId),
     RemoveAccount(UserId),
     RemoveOrganization(OrganizationId),
@@ -147,6 +173,7 @@ pub(super) fn plan(state: &State, manifest: &Manifest, prune: bool) -> Result<Pl
     planner.organizations(&manifest.organizations);
     planner.accounts(manifest);
     planner.webhooks(&manifest.webhooks);
+    planner.providers(manifest);
     planner.directories(manifest);
     if prune {
         planner.removals();
@@ -519,18 +546,164 @@ impl Planner<'_> {
         self.update(ManifestItemKind::Webhook, id, (&after.url, at), &before, &after, operation);
     }
 
+    fn providers(&mut self, manifest: &Manifest) {
+        let slugs: HashSet<&str> = manifest.organizations.iter().map(|named| named.slug.as_str()).collect();
+        let roles: HashSet<&str> = manifest.roles.iter().map(|named| named.name.as_str()).collect();
+        let (state, mut seen) = (self.state, HashSet::new());
+        for (number, given) in manifest.identity_providers.iter().enumerate() {
+            let at = format!("identityProviders[{number}]");
+            let slug: Option<Slug> = self.check(&at, "slug", &given.slug);
+            let name: Option<Name> = self.check(&at, "name", &given.name);
+            let issuer: Option<Issuer> = self.check(&at, "issuer", &given.issuer);
+            let client_id: Option<ClientId> = self.check(&at, "clientId", &given.client_id);
+            let (mut domains, domain_ids) =
+                self.domains(&at, &given.domains).into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+            for (number, provided) in given.roles.iter().enumerate() {
+                let at = format!("{at}.roles[{number}]");
+                let role = provided.role.as_str();
+                if !roles.contains(role) {
+                    self.check_known(&at, "role", "a role", state.roles.get(role).map(|found| found.id.into()));
+                }
+                self.check_place(&slugs, &at, "organization", provided.organization.as_deref());
+            }
+            let (Some(slug), Some(name), Some(issuer), Some(client_id)) = (slug, name, issuer, client_id) else {
+                continue;
+            };
+            if !self.is_first(&mut seen, &at, "slug", slug.as_str()) {
+                continue;
+            }
+            domains.sort_unstable();
+            let mut roles = given.roles.clone();
+            roles.sort_unstable();
+            let wanted = ManifestIdentityProvider {
+                slug: slug.to_string(),
+                name: name.to_string(),
+                issuer: issuer.as_str().to_owned(),
+                client_id: client_id.as_str().to_owned(),
+                domains,
+                roles,
+                ..given.clone()
+            };
+            match state.providers.get(slug.as_str()) {
+                None => self.new_provider(at, &wanted, domain_ids, given.roles.clone()),
+                Some(existing) => self.provider(at, &wanted, (domain_ids, given.roles.clone()), existing),
+            }
+        }
+    }
+
+    /// Returns the domains with these names, in their order.
+    fn domains(&mut self, at: &str, names: &[String]) -> Vec<(String, DomainId)> {
+        if names.len() > Domain::MAX {
+            self.fields.reject(&format!("{at}.domains"), format!("must have at most {} items", Domain::MAX));
+            return Vec::new();
+        }
+        let mut domains = Vec::with_capacity(names.len());
+        for (number, name) in names.iter().enumerate() {
+            let field = format!("domains[{number}]");
+            let name: Option<DomainName> = self.check(at, &field, name);
+            let Some(name) = name else { continue };
+            match self.state.domains.get(name.as_str()) {
+                Some(id) => domains.push((name.to_string(), *id)),
+                None => self.fields.reject(&format!("{at}.{field}"), "must be a domain of the tenant"),
+            }
+        }
+        domains
+    }
+
+    fn new_provider(
+        &mut self,
+        at: String,
+        wanted: &ManifestIdentityProvider,
+        domains: Vec<DomainId>,
+        roles: Vec<ManifestProvidedRole>,
+    ) {
+        let new = NewIdentityProvider {
+            name: wanted.name.clone(),
+            slug: Some(wanted.slug.clone()),
+            issuer: wanted.issuer.clone(),
+            client_id: wanted.client_id.clone(),
+            client_secret: wanted.client_secret.clone().map(|ManifestSecret(secret)| secret),
+            scopes: Some(wanted.scopes.clone()),
+            domains,
+            trusts_email: wanted.trusts_email,
+            subject_claim: wanted.subject_claim,
+            provisioning: wanted.provisioning,
+            roles: Vec::new(),
+            factor_is_trusted: wanted.factor_is_trusted,
+            enabled: wanted.enabled.unwrap_or(true),
+        };
+        let operation = Operation::CreateProvider { new: Box::new(new), roles };
+        self.create(ManifestItemKind::IdentityProvider, &wanted.slug, at, wanted, operation);
+        if wanted.client_secret.is_some() {
+            self.show_secret(false);
+        }
+    }
+
+    fn provider(
+        &mut self,
+        at: String,
+        wanted: &ManifestIdentityProvider,
+        (domain_ids, given_roles): (Vec<DomainId>, Vec<ManifestProvidedRole>),
+        existing: &IdentityProvider,
+    ) {
+        self.named.insert(existing.id.into());
+        let before = self.state.provider(existing);
+        let enabled = differing(wanted.enabled, existing.enabled);
+        let secret = wanted.client_secret.clone().filter(|given| self.state.secrets.get(&existing.id) != Some(given));
+        let after = ManifestIdentityProvider {
+            client_secret: secret.clone(),
+            enabled: Some(enabled.unwrap_or(existing.enabled)).filter(|enabled| !enabled),
+            ..wanted.clone()
+        };
+        // What is gone is left out before.
+        let has_gone_domains = before.domains.len() < existing.domain_ids.len();
+        let has_gone_roles = before.roles.len() < existing.roles.len();
+        let is_secret_new = secret.is_some();
+        let patch = IdentityProviderPatch {
+            name: differing(Some(after.name.clone()), before.name.clone()),
+            slug: None,
+            issuer: differing(Some(after.issuer.clone()), before.issuer.clone()),
+            client_id: differing(Some(after.client_id.clone()), before.client_id.clone()),
+            client_secret: secret.map(|ManifestSecret(secret)| Some(secret)),
+            scopes: differing(Some(after.scopes.clone()), before.scopes.clone()),
+            domains: (has_gone_domains || before.domains != after.domains).then_some(domain_ids),
+            trusts_email: differing(Some(after.trusts_email), before.trusts_email),
+            subject_claim: differing(Some(after.subject_claim), before.subject_claim),
+            provisioning: differing(Some(after.provisioning), before.provisioning),
+            roles: None,
+            factor_is_trusted: differing(Some(after.factor_is_trusted), before.factor_is_trusted),
+            enabled,
+        };
+        let roles = (has_gone_roles || before.roles != after.roles).then_some(given_roles);
+        let operation = Operation::UpdateProvider { id: existing.id, patch: Box::new(patch), roles };
+        let id = existing.id.into();
+        self.update(ManifestItemKind::IdentityProvider, id, (&after.slug, at), &before, &after, operation);
+        if is_secret_new {
+            self.show_secret(existing.client_secret.is_some());
+        }
+    }
+
+    /// Says in the change that was planned last that a secret is given, and whether it takes the place of another one.
+    fn show_secret(&mut self, replaces: bool) {
+        let Some(Step { change, .. }) = self.steps.last_mut() else { return };
+        if replaces {
+            change.before.insert(CLIENT_SECRET.to_owned(), "(former secret)".into());
+        }
+        change.after.insert(CLIENT_SECRET.to_owned(), "(new secret)".into());
+    }
+
     fn directories(&mut self, manifest: &Manifest) {
         let (state, mut seen) = (self.state, HashSet::new());
+        let slugs: HashSet<&str> = manifest.identity_providers.iter().map(|named| named.slug.as_str()).collect();
         let named = manifest.service_accounts.iter().filter_map(|named| named.name.parse::<PersonName>().ok());
         let named: HashSet<String> = named.map(|name| name.to_string()).collect();
         for (number, wanted) in manifest.directories.iter().enumerate() {
             let at = format!("directories[{number}]");
             let name: Option<Name> = self.check(&at, "name", &wanted.name);
             let account: Option<PersonName> = self.check(&at, "serviceAccount", &wanted.service_account);
-            let provider = wanted.identity_provider.as_deref();
-            let found = provider.map(|slug| state.providers.get(slug).copied());
-            if found == Some(None) {
-                self.fields.reject(&format!("{at}.identityProvider"), "must be an identity provider of the tenant");
+            if let Some(slug) = wanted.identity_provider.as_deref().filter(|slug| !slugs.contains(slug)) {
+                let found = state.providers.get(slug).map(|found| found.id.into());
+                self.check_known(&at, "identityProvider", "an identity provider", found);
             }
             let (Some(name), Some(account)) = (name, account) else { continue };
             if !self.is_first(&mut seen, &at, "serviceAccount", account.as_str()) {
@@ -553,31 +726,26 @@ impl Planner<'_> {
                     let operation = Operation::CreateDirectory {
                         account: wanted.service_account.clone(),
                         name: wanted.name.clone(),
-                        provider: found.flatten(),
+                        provider: wanted.identity_provider.clone(),
                         adopt: wanted.adopt,
                     };
                     self.create(ManifestItemKind::Directory, &wanted.service_account, at, &wanted, operation);
                 }
-                Some(existing) => self.directory(at, &wanted, found.flatten(), existing),
+                Some(existing) => self.directory(at, &wanted, existing),
             }
         }
     }
 
-    fn directory(
-        &mut self,
-        at: String,
-        wanted: &ManifestDirectory,
-        provider: Option<IdentityProviderId>,
-        existing: &Directory,
-    ) {
+    fn directory(&mut self, at: String, wanted: &ManifestDirectory, existing: &Directory) {
         self.named.insert(existing.id.into());
         let before = self.state.directory(&wanted.service_account, existing);
         let patch = DirectoryPatch {
             name: differing(Some(wanted.name.clone()), before.name.clone()),
-            identity_provider: differing(Some(provider), existing.identity_provider_id),
+            identity_provider: None,
             adopt: differing(Some(wanted.adopt), existing.adopt),
         };
-        let (id, operation) = (existing.id.into(), Operation::UpdateDirectory(existing.id, patch));
+        let provider = differing(Some(wanted.identity_provider.clone()), before.identity_provider.clone());
+        let (id, operation) = (existing.id.into(), Operation::UpdateDirectory { id: existing.id, patch, provider });
         self.update(ManifestItemKind::Directory, id, (&wanted.service_account, at), &before, wanted, operation);
     }
 
@@ -591,6 +759,11 @@ impl Planner<'_> {
         for (account, found) in state.named_directories() {
             let (id, before) = (found.id, state.directory(account, found));
             self.remove(ManifestItemKind::Directory, id.into(), account, &before, Operation::RemoveDirectory(id));
+        }
+        for found in state.providers.values() {
+            let (id, before) = (found.id, state.provider(found));
+            let operation = Operation::RemoveProvider(id);
+            self.remove(ManifestItemKind::IdentityProvider, id.into(), &before.slug, &before, operation);
         }
         for accounts in state.accounts.values() {
             for account in accounts {
@@ -671,6 +844,7 @@ impl Planner<'_> {
             ManifestItemKind::Role => "roles",
             ManifestItemKind::Organization => "organizations",
             ManifestItemKind::Webhook => "webhooks",
+            ManifestItemKind::IdentityProvider => "identityProviders",
             ManifestItemKind::Directory => "directories",
             _ => "serviceAccounts",
         };
@@ -779,6 +953,7 @@ fn gone(state: &State) -> Vec<Uuid> {
         .chain(accounts.map(|found| Uuid::from(found.id)))
         .chain(state.organizations.values().map(|found| Uuid::from(found.id)))
         .chain(state.webhooks.values().flatten().map(|found| Uuid::from(found.id)))
+        .chain(state.providers.values().map(|found| Uuid::from(found.id)))
         .chain(state.directories.values().map(|found| Uuid::from(found.id)))
         .chain(state.roles.values().map(|found| Uuid::from(found.id)))
         .chain(state.permissions.values().map(|found| Uuid::from(found.id)))

@@ -6,8 +6,9 @@ use std::mem;
 use iam_model::assignment::MAX_BULK;
 use iam_model::change::ManifestChange;
 use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{OrganizationId, RoleId, UserId};
+use iam_model::id::{IdentityProviderId, OrganizationId, RoleId, UserId};
 use iam_model::organization::OrganizationStatus;
+use iam_model::role::PlacedRole;
 use iam_model::store::GrantQuery;
 use iam_model::user::UserStatus;
 use iam_model::validate::FieldError;
@@ -15,8 +16,10 @@ use iam_model::version::Precondition;
 use uuid::Uuid;
 
 use crate::assignment::{AssignmentPatch, Assignments, NewAssignment};
-use crate::directory::{DeletedUsers, Directories, NewDirectory};
+use crate::directory::{DeletedUsers, Directories, DirectoryPatch, NewDirectory};
 use crate::engine::{Engine, LockedRights, UnitOfWork};
+use crate::identity_provider::{IdentityProviderPatch, IdentityProviders, NewIdentityProvider};
+use crate::manifest::document::ManifestProvidedRole;
 use crate::manifest::plan::{Operation, Plan, Step};
 use crate::manifest::state::State;
 use crate::organization::{NewOrganization, OrganizationPatch, Organizations};
@@ -34,6 +37,7 @@ pub(super) struct Run<'a> {
     roles: HashMap<String, RoleId>,
     organizations: HashMap<String, OrganizationId>,
     accounts: HashMap<String, UserId>,
+    providers: HashMap<String, IdentityProviderId>,
     /// New webhooks send the events from after this number on.
     log_size: u64,
     made: Vec<Uuid>,
@@ -50,6 +54,7 @@ impl<'a> Run<'a> {
             roles: state.roles.iter().map(|(name, found)| (name.clone(), found.id)).collect(),
             organizations: state.organizations.iter().map(|(slug, found)| (slug.clone(), found.id)).collect(),
             accounts: accounts.collect(),
+            providers: state.providers.iter().map(|(slug, found)| (slug.clone(), found.id)).collect(),
             log_size,
             made: Vec::new(),
             gone: Vec::new(),
@@ -160,14 +165,38 @@ impl<'a> Run<'a> {
                 Webhooks(self.iam).delete_in(work, *id, &Precondition::Exists).await?;
                 self.gone.push((*id).into());
             }
+            Operation::CreateProvider { new, roles } => {
+                let new = NewIdentityProvider { roles: self.placed(roles)?, ..(**new).clone() };
+                let made = IdentityProviders(self.iam).create_in(work, &self.grantor, new).await?;
+                self.providers.insert(made.slug.to_string(), made.id);
+                change.id = self.record(made.id);
+            }
+            Operation::UpdateProvider { id, patch, roles } => {
+                let roles = match roles {
+                    Some(roles) => Some(self.placed(roles)?),
+                    None => None,
+                };
+                let patch = IdentityProviderPatch { roles, ..(**patch).clone() };
+                IdentityProviders(self.iam).update_in(work, &self.grantor, *id, patch).await?;
+            }
+            Operation::RemoveProvider(id) => {
+                IdentityProviders(self.iam).delete_in(work, &self.grantor, *id, &Precondition::Exists).await?;
+                self.gone.push((*id).into());
+            }
             Operation::CreateDirectory { account, name, provider, adopt } => {
                 let (name, service_account) = (name.clone(), known(&self.accounts, account)?);
-                let new = NewDirectory { name, service_account, identity_provider: *provider, adopt: *adopt };
+                let identity_provider = self.provider(provider.as_deref())?;
+                let new = NewDirectory { name, service_account, identity_provider, adopt: *adopt };
                 let made = Directories(self.iam).create_in(work, &new).await?;
                 change.id = self.record(made.id);
             }
-            Operation::UpdateDirectory(id, patch) => {
-                Directories(self.iam).update_in(work, *id, patch).await?;
+            Operation::UpdateDirectory { id, patch, provider } => {
+                let identity_provider = match provider {
+                    Some(provider) => Some(self.provider(provider.as_deref())?),
+                    None => None,
+                };
+                let patch = DirectoryPatch { identity_provider, ..patch.clone() };
+                Directories(self.iam).update_in(work, *id, &patch).await?;
             }
             Operation::RemoveDirectory(id) => {
                 Directories(self.iam).delete_in(work, *id, DeletedUsers::Keep, &Precondition::Exists).await?;
@@ -227,6 +256,19 @@ impl<'a> Run<'a> {
         Some(id)
     }
 
+    /// The roles of an identity provider.
+    fn placed(&self, roles: &[ManifestProvidedRole]) -> Result<Vec<PlacedRole>> {
+        let place = |named: &ManifestProvidedRole| -> Result<PlacedRole> {
+            let organization_id = self.organization(named.organization.as_deref())?;
+            Ok(PlacedRole { role_id: known(&self.roles, &named.role)?, organization_id })
+        };
+        roles.iter().map(place).collect()
+    }
+
+    fn provider(&self, slug: Option<&str>) -> Result<Option<IdentityProviderId>> {
+        slug.map(|slug| known(&self.providers, slug)).transpose()
+    }
+
     fn organization(&self, slug: Option<&str>) -> Result<Option<OrganizationId>> {
         slug.map(|slug| known(&self.organizations, slug)).transpose()
     }
@@ -238,7 +280,7 @@ fn known<T: Copy>(items: &HashMap<String, T>, name: &str) -> Result<T> {
 }
 
 /// Returns an error of a service as one about a part of the manifest.
-fn within(error: Error, at: &str) -> Error {
+pub(super) fn within(error: Error, at: &str) -> Error {
     match error {
         Error::Validation(errors) => {
             let named = |error: FieldError| FieldError::new(join(at, &error.field), error.message);
@@ -272,7 +314,11 @@ fn in_bulk<'s>(error: Error, at: impl Fn(usize) -> Option<&'s str>) -> Error {
 
 /// The field of an item, as the manifest calls it.
 fn join(at: &str, field: &str) -> String {
-    let field = match field {
+    if let Some(number) = field.strip_prefix("domainIds") {
+        return format!("{at}.domains{number}");
+    }
+    let (list, name) = field.rsplit_once('.').map_or(("", field), |(list, name)| (list, name));
+    let name = match name {
         "parentId" => "parent",
         "homeOrganizationId" => "home",
         "roleId" => "role",
@@ -281,7 +327,7 @@ fn join(at: &str, field: &str) -> String {
         "identityProviderId" => "identityProvider",
         other => other,
     };
-    format!("{at}.{field}")
+    if list.is_empty() { format!("{at}.{name}") } else { format!("{at}.{list}.{name}") }
 }
 
 #[cfg(test)]
@@ -312,6 +358,8 @@ mod tests {
                 "organizations[2].parent: Maximum hierarchy depth of 5 exceeded.",
             ),
             (Error::field("name", "is wrong"), "organizations[2].name: is wrong"),
+            (Error::field("roles[3].roleId", "is wrong"), "organizations[2].roles[3].role: is wrong"),
+            (Error::field("domainIds[4]", "is wrong"), "organizations[2].domains[4]: is wrong"),
             (Error::PreconditionFailed, "The resource has changed since it was read."),
         ] {
             assert_eq!(described(within(error, at)), expected);

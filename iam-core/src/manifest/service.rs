@@ -1,15 +1,19 @@
-use iam_model::access::Rights;
-use iam_model::error::Result;
+use futures_util::future::join_all;
+use iam_model::access::{GrantedRights, Rights};
 #[cfg(doc)]
-use iam_model::error::{Conflict, Error, Forbidden};
+use iam_model::error::{Conflict, Forbidden};
+use iam_model::error::{Error, Result};
+use iam_model::id::DomainId;
+use iam_model::identity_provider::{IdentityProvider, Issuer};
 use iam_model::permission;
 use iam_model::permission::Permission;
 
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::manifest::document::Manifest;
+use crate::engine::{Engine, LockedRights};
+use crate::identity_provider::IdentityProviders;
+use crate::manifest::document::{Manifest, ManifestSecret};
 use crate::manifest::plan::{PlannedChange, plan};
-use crate::manifest::run::Run;
+use crate::manifest::run::{Run, within};
 use crate::manifest::state::State;
 use crate::trial::{Preview, Trial};
 
@@ -37,7 +41,7 @@ pub struct Manifests<'a>(pub(crate) &'a Engine);
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ManifestPreview {
-    /// The changes, in their order.
+    /// The changes, in their order. There are none if the caller may not ask an identity provider of the manifest.
     pub changes: Vec<PlannedChange>,
     /// The rights that users would gain or lose, or the rule that would refuse a change.
     pub preview: Preview,
@@ -51,11 +55,14 @@ impl Manifests<'_> {
     /// kinds), and everything that the changes need when they are made one by one: their permissions, and the rights
     /// that they give.
     ///
+    /// Identity providers that are new, or get another issuer, are asked for their discovery documents first, as by
+    /// [`IdentityProviders::create`]. A secret that is the present one changes nothing.
+    ///
     /// # Errors
     ///
     /// [`Error::Validation`] which names the fields of the manifest that are invalid, at most 100;
-    /// [`Error::Forbidden`]; the errors of the changes, in an [`Error::About`] that names the field, for instance
-    /// `roles[3]` with [`Forbidden::Escalation`].
+    /// [`Error::Forbidden`], [`Error::FederationOff`]; the errors of the changes, in an [`Error::About`] that names the
+    /// field, for instance `roles[3]` with [`Forbidden::Escalation`].
     pub async fn apply(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<Vec<PlannedChange>> {
         let (changes, outcome) = self.run(caller, manifest, prune).await?;
         outcome?;
@@ -78,8 +85,9 @@ impl Manifests<'_> {
 
     /// Returns the manifest of the caller's tenant: it names all settings, the permissions and roles that are not built
     /// in, the organizations and service accounts that are not INACTIVE with the roles that these hold by hand, the
-    /// webhooks and the directories. Needs `tenants:read`, `permissions:read`, `roles:read`, `organizations:read`,
-    /// `users:read`, `role-assignments:read`, `webhooks:read`, `directories:read` and `identity-providers:read`.
+    /// webhooks, the identity providers without their secrets, and the directories. Needs `tenants:read`,
+    /// `permissions:read`, `roles:read`, `organizations:read`, `users:read`, `role-assignments:read`, `webhooks:read`,
+    /// `directories:read`, `identity-providers:read` and `domains:read`.
     ///
     /// To apply it changes nothing.
     ///
@@ -89,18 +97,24 @@ impl Manifests<'_> {
     /// [`Conflict::TooManyManifestItems`].
     pub async fn export(&self, caller: &Caller) -> Result<Manifest> {
         require(self.0.rights(caller), &ALL)?;
+        let domains = self.domains(caller).await?;
         let _turn = self.0.long_read(caller).await?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         require(grantor.rights(), &ALL)?;
-        State::read(&mut work).await?.manifest()
+        State::read(&mut work, domains).await?.manifest()
     }
 
     /// Makes the changes, or tries them out. If a change is refused, the error comes with all changes.
     async fn run(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<(Vec<PlannedChange>, Result<()>)> {
         let needed = needed(manifest, prune);
         require(self.0.rights(caller), &needed)?;
-        // A unit of work must not wait for a second connection while it holds one.
+        // A unit of work must not wait for a provider, nor for a second connection while it holds one.
+        if let Err(error) = self.discover(caller, manifest).await {
+            return Ok((Vec::new(), Err(error)));
+        }
+        let domains =
+            if needed.contains(&&permission::DOMAINS_READ) { self.domains(caller).await? } else { Vec::new() };
         let log_size = match manifest.webhooks.as_slice() {
             [] => 0,
             _ => self.0.log_head(caller.tenant()).await?.frontier.size(),
@@ -111,7 +125,8 @@ impl Manifests<'_> {
         work.write_on_trial();
         let grantor = work.lock_rights().await?;
         require(grantor.rights(), &needed)?;
-        let state = State::read(&mut work).await?;
+        let mut state = State::read(&mut work, domains).await?;
+        self.read_secrets(&grantor, manifest, &mut state)?;
         let mut plan = plan(&state, manifest, prune)?;
         let outcome = Run::new(self.0, grantor, &state, log_size).execute(&mut work, &mut plan).await;
         let outcome = match outcome {
@@ -120,10 +135,72 @@ impl Manifests<'_> {
         };
         Ok((plan.steps.into_iter().map(|step| step.change).collect(), outcome))
     }
+
+    /// Asks the providers that the manifest makes, or that get another issuer, as the service for providers does.
+    ///
+    /// A provider that changes between this and the unit of work had an issuer that was asked then.
+    async fn discover(&self, caller: &Caller, manifest: &Manifest) -> Result<()> {
+        let wanted = &manifest.identity_providers;
+        if wanted.len() > IdentityProvider::MAX {
+            let message = format!("must have at most {} items", IdentityProvider::MAX);
+            return Err(Error::field("identityProviders", message));
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let known = self.0.store.identity_providers(caller.tenant()).await?;
+        let mut to_ask = Vec::with_capacity(wanted.len());
+        for (number, wanted) in wanted.iter().enumerate() {
+            // The plan refuses one that is invalid.
+            let Ok(issuer) = wanted.issuer.parse::<Issuer>() else { continue };
+            let permission = match known.iter().find(|known| known.slug.as_str() == wanted.slug) {
+                None => permission::IDENTITY_PROVIDERS_CREATE,
+                Some(known) if known.issuer != issuer => permission::IDENTITY_PROVIDERS_UPDATE,
+                Some(_) => continue,
+            };
+            let at = format!("identityProviders[{number}]");
+            let allowed = IdentityProviders(self.0).require_everything(caller, &permission).await;
+            allowed.map_err(|error| within(error, &at))?;
+            to_ask.push((at, issuer));
+        }
+        let answers = join_all(to_ask.iter().map(|(at, issuer)| self.ask(at, issuer))).await;
+        let mut refused = Vec::new();
+        for answer in answers {
+            match answer {
+                Err(Error::Validation(errors)) => refused.extend(errors),
+                other => other?,
+            }
+        }
+        if refused.is_empty() { Ok(()) } else { Err(Error::Validation(refused)) }
+    }
+
+    async fn ask(&self, at: &str, issuer: &Issuer) -> Result<()> {
+        self.0.discover(issuer).await.map(drop).map_err(|error| within(error, at))
+    }
+
+    async fn domains(&self, caller: &Caller) -> Result<Vec<(DomainId, String)>> {
+        let domains = self.0.store.domains(caller.tenant()).await?;
+        Ok(domains.into_iter().map(|domain| (domain.id, domain.name.to_string())).collect())
+    }
+
+    /// Reads the present secrets at the providers for which the manifest gives one. A caller that may not change them
+    /// must not learn whether it has guessed one: for it every secret is another one, and the change is refused.
+    fn read_secrets(&self, grantor: &LockedRights, manifest: &Manifest, state: &mut State) -> Result<()> {
+        if grantor.standing().rights().check_escalation([GrantedRights::everything()]).is_err() {
+            return Ok(());
+        }
+        for wanted in manifest.identity_providers.iter().filter(|wanted| wanted.client_secret.is_some()) {
+            let Some(found) = state.providers.get(&wanted.slug) else { continue };
+            if let Some(secret) = self.0.identity_provider_secret(found)? {
+                state.secrets.insert(found.id, ManifestSecret(secret));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What an export reads.
-const ALL: [&Permission; 9] = [
+const ALL: [&Permission; 10] = [
     &permission::TENANTS_READ,
     &permission::PERMISSIONS_READ,
     &permission::ROLES_READ,
@@ -133,22 +210,25 @@ const ALL: [&Permission; 9] = [
     &permission::WEBHOOKS_READ,
     &permission::DIRECTORIES_READ,
     &permission::IDENTITY_PROVIDERS_READ,
+    &permission::DOMAINS_READ,
 ];
 
 /// The permissions to read what a manifest is compared with.
 fn needed(manifest: &Manifest, prune: bool) -> Vec<&'static Permission> {
-    let Manifest { permissions, roles, organizations, service_accounts, webhooks, directories, .. } = manifest;
-    let (has_accounts, has_directories) = (!service_accounts.is_empty(), !directories.is_empty());
+    let Manifest { permissions, roles, organizations, service_accounts, webhooks, .. } = manifest;
+    let (has_accounts, has_directories) = (!service_accounts.is_empty(), !manifest.directories.is_empty());
+    let has_providers = !manifest.identity_providers.is_empty();
     let is_needed = [
         true,
         !permissions.is_empty(),
-        !roles.is_empty() || has_accounts,
-        !organizations.is_empty() || has_accounts,
+        !roles.is_empty() || has_accounts || has_providers,
+        !organizations.is_empty() || has_accounts || has_providers,
         has_accounts || has_directories,
         has_accounts,
         !webhooks.is_empty(),
         has_directories,
-        has_directories,
+        has_directories || has_providers,
+        has_providers,
     ];
     let all = ALL.into_iter().zip(is_needed);
     all.filter(|(_, is_needed)| *is_needed || prune).map(|(permission, _)| permission).collect()

@@ -7,10 +7,11 @@ use iam_model::audit::ResourceType;
 use iam_model::clock::Timestamp;
 use iam_model::directory::Directory;
 use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{IdentityProviderId, OrganizationId, UserId};
+use iam_model::id::{DomainId, IdentityProviderId, OrganizationId, RoleId, UserId};
+use iam_model::identity_provider::{IdentityProvider, Scope};
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::permission::RegisteredPermission;
-use iam_model::role::Role;
+use iam_model::role::{PlacedRole, Role};
 use iam_model::store::GrantQuery;
 use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserStatus};
@@ -19,8 +20,9 @@ use uuid::Uuid;
 
 use crate::engine::UnitOfWork;
 use crate::manifest::document::{
-    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestOrganization, ManifestPermission, ManifestRole,
-    ManifestServiceAccount, ManifestSettings, ManifestWebhook,
+    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestIdentityProvider, ManifestOrganization,
+    ManifestPermission, ManifestProvidedRole, ManifestRole, ManifestSecret, ManifestServiceAccount, ManifestSettings,
+    ManifestWebhook,
 };
 
 /// How many service accounts one query reads the assignments of.
@@ -45,8 +47,12 @@ pub(super) struct State {
     pub(super) webhooks: BTreeMap<String, Vec<Webhook>>,
     /// By service account.
     pub(super) directories: HashMap<UserId, Directory>,
-    /// The identity providers, by slug.
-    pub(super) providers: HashMap<String, IdentityProviderId>,
+    /// By slug.
+    pub(super) providers: BTreeMap<String, IdentityProvider>,
+    /// By name.
+    pub(super) domains: HashMap<String, DomainId>,
+    /// The secrets at the identity providers, as far as they are compared with those of a manifest.
+    pub(super) secrets: HashMap<IdentityProviderId, ManifestSecret>,
     /// What manifests have made.
     pub(super) made: HashSet<Uuid>,
     pub(super) now: Timestamp,
@@ -62,14 +68,15 @@ pub(super) struct Rows {
     pub(super) grants: Vec<Grant>,
     pub(super) webhooks: Vec<Webhook>,
     pub(super) directories: Vec<Directory>,
-    /// The identity providers, with their slugs.
-    pub(super) providers: Vec<(IdentityProviderId, String)>,
+    pub(super) providers: Vec<IdentityProvider>,
+    /// The domains, with their names.
+    pub(super) domains: Vec<(DomainId, String)>,
     pub(super) made: Vec<Uuid>,
 }
 
 impl State {
-    /// Reads the state. To be called under the tenant's lock.
-    pub(super) async fn read(work: &mut UnitOfWork<'_>) -> Result<Self> {
+    /// Reads the state except for the domains. To be called under the tenant's lock.
+    pub(super) async fn read(work: &mut UnitOfWork<'_>, domains: Vec<(DomainId, String)>) -> Result<Self> {
         let now = work.now();
         let tenant = work.reads().lock_tenant().await?.ok_or(Error::NotFound(ResourceType::TENANT))?;
         let accounts = work.reads().all_service_accounts().await?;
@@ -78,7 +85,6 @@ impl State {
         for ids in ids.chunks(READ_AT_ONCE) {
             grants.extend(work.reads().grants(GrantQuery::OfUsers(ids)).await?);
         }
-        let providers = work.reads().identity_providers().await?;
         let rows = Rows {
             tenant,
             permissions: work.reads().all_permissions().await?,
@@ -88,7 +94,8 @@ impl State {
             grants,
             webhooks: work.reads().all_webhooks().await?,
             directories: work.reads().directories().await?,
-            providers: providers.into_iter().map(|found| (found.id, found.slug.to_string())).collect(),
+            providers: work.reads().identity_providers().await?,
+            domains,
             made: work.reads().manifest_items().await?,
         };
         Ok(Self::new(rows, now))
@@ -105,6 +112,7 @@ impl State {
             webhooks,
             directories,
             providers,
+            domains,
             made,
         } = rows;
         let slugs = organizations.iter().map(|found| (found.id, found.slug.to_string())).collect();
@@ -128,7 +136,9 @@ impl State {
             grants: by_user(grants),
             webhooks: by_address,
             directories: directories.into_iter().map(|found| (found.service_account_id, found)).collect(),
-            providers: providers.into_iter().map(|(id, slug)| (slug, id)).collect(),
+            providers: providers.into_iter().map(|found| (found.slug.to_string(), found)).collect(),
+            domains: domains.into_iter().map(|(id, name)| (name, id)).collect(),
+            secrets: HashMap::new(),
             made: made.into_iter().collect(),
             now,
         }
@@ -192,13 +202,47 @@ impl State {
         }
     }
 
+    /// An identity provider as a manifest names it, without its secret. Domains, roles and organizations that are gone
+    /// are left out.
+    pub(super) fn provider(&self, found: &IdentityProvider) -> ManifestIdentityProvider {
+        let names: HashMap<DomainId, &String> = self.domains.iter().map(|(name, id)| (*id, name)).collect();
+        let named = found.domain_ids.iter().filter_map(|id| names.get(id));
+        let mut domains: Vec<String> = named.map(|name| (*name).clone()).collect();
+        domains.sort_unstable();
+        let names: HashMap<RoleId, &String> = self.roles.iter().map(|(name, role)| (role.id, name)).collect();
+        let place = |placed: &PlacedRole| {
+            let organization = match placed.organization_id {
+                Some(id) => Some(self.slug(id)?.to_owned()),
+                None => None,
+            };
+            Some(ManifestProvidedRole { role: (*names.get(&placed.role_id)?).clone(), organization })
+        };
+        let mut roles: Vec<ManifestProvidedRole> = found.roles.iter().filter_map(place).collect();
+        roles.sort_unstable();
+        ManifestIdentityProvider {
+            slug: found.slug.to_string(),
+            name: found.name.to_string(),
+            issuer: found.issuer.as_str().to_owned(),
+            client_id: found.client_id.as_str().to_owned(),
+            client_secret: None,
+            scopes: found.scopes.iter().map(Scope::as_str).map(str::to_owned).collect(),
+            domains,
+            trusts_email: found.trusts_email,
+            subject_claim: found.subject_claim,
+            provisioning: found.provisioning,
+            roles,
+            factor_is_trusted: found.factor_is_trusted,
+            enabled: Some(found.enabled).filter(|enabled| !enabled),
+        }
+    }
+
     /// A directory as a manifest names it, with the name of its service account.
     pub(super) fn directory(&self, account: &str, found: &Directory) -> ManifestDirectory {
-        let provider = self.providers.iter().find(|(_, id)| found.identity_provider_id == Some(**id));
+        let provider = self.providers.values().find(|provider| found.identity_provider_id == Some(provider.id));
         ManifestDirectory {
             service_account: account.to_owned(),
             name: found.name.to_string(),
-            identity_provider: provider.map(|(slug, _)| slug.clone()),
+            identity_provider: provider.map(|provider| provider.slug.to_string()),
             adopt: found.adopt,
         }
     }
@@ -233,6 +277,7 @@ impl State {
             organizations: self.organizations.values().map(|found| self.organization(found)).collect(),
             service_accounts,
             webhooks,
+            identity_providers: self.providers.values().map(|found| self.provider(found)).collect(),
             directories: self.named_directories().map(|(account, found)| self.directory(account, found)).collect(),
         };
         if manifest.items() > MAX_ITEMS {

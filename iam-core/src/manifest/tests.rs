@@ -8,9 +8,10 @@ use iam_model::audit::EventFormat;
 use iam_model::directory::Directory;
 use iam_model::error::Error;
 use iam_model::id::TenantId;
+use iam_model::identity_provider::{EncryptedClientSecret, IdentityProvider, Provisioning, SubjectClaim};
 use iam_model::organization::{Hierarchy, OrganizationStatus};
 use iam_model::permission::RegisteredPermission;
-use iam_model::role::{Role, RoleScope};
+use iam_model::role::{PlacedRole, Role, RoleScope};
 use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantStatus};
 use iam_model::user::{User, UserKind, UserStatus};
 use iam_model::version::Version;
@@ -18,8 +19,8 @@ use iam_model::webhook::{Webhook, WebhookSalt};
 use serde_json::{Value, json};
 
 use super::Manifest;
-use super::document::MAX_ITEMS;
-use super::plan::{Plan, plan};
+use super::document::{MAX_ITEMS, ManifestSecret};
+use super::plan::{Operation, Plan, plan};
 use super::state::{Rows, State};
 
 fn tenant() -> Tenant {
@@ -102,6 +103,44 @@ fn webhook(identity: &str, url: &str) -> Webhook {
     }
 }
 
+/// A provider for one domain, whose new users are clerks of the organization `root`.
+fn provider() -> IdentityProvider {
+    IdentityProvider {
+        id: id("entra"),
+        tenant_id: TenantId::NONE,
+        name: "Entra".parse().unwrap(),
+        slug: "entra".parse().unwrap(),
+        issuer: "https://login.example.com".parse().unwrap(),
+        client_id: "iam".parse().unwrap(),
+        client_secret: Some(EncryptedClientSecret(vec![7])),
+        scopes: IdentityProvider::DEFAULT_SCOPES.map(|scope| scope.parse().unwrap()).into(),
+        domain_ids: vec![id("domain")],
+        trusts_email: false,
+        subject_claim: SubjectClaim::Sub,
+        provisioning: Provisioning::Link,
+        roles: vec![PlacedRole { role_id: id("CLERK"), organization_id: Some(id("root")) }],
+        factor_is_trusted: false,
+        enabled: true,
+        created_at: at(0),
+        updated_at: at(0),
+        version: Version::FIRST,
+    }
+}
+
+/// That provider as a manifest names it, with these members in place of its own.
+fn entra(members: &Value) -> Value {
+    let mut provider = json!({
+        "slug": "entra",
+        "name": "Entra",
+        "issuer": "https://login.example.com",
+        "clientId": "iam",
+        "domains": ["EXAMPLE.com"],
+        "roles": [{ "role": "CLERK", "organization": "root" }],
+    });
+    provider.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    provider
+}
+
 /// A tenant at second 10. Manifests have made these of its items, and `lost`, which is gone.
 fn state(made: &[&str]) -> State {
     let organizations = [
@@ -159,7 +198,8 @@ fn state(made: &[&str]) -> State {
             updated_at: at(0),
             version: Version::FIRST,
         }],
-        providers: vec![(id("entra"), "entra".to_owned())],
+        providers: vec![provider()],
+        domains: vec![(id("domain"), "example.com".to_owned()), (id("other"), "example.net".to_owned())],
         made: made.iter().map(|name| id(name)).chain([id("lost")]).collect(),
     };
     State::new(rows, at(10))
@@ -286,6 +326,38 @@ fn a_manifest_plans_what_differs() {
                 r#"directories[1]: CREATE DIRECTORY Second {} {"identityProvider":"entra","name":"Staff","serviceAccount":"Second"}"#,
             ],
         ),
+        (json!({ "identityProviders": [entra(&json!({}))] }), &[]),
+        // A provider names roles of the manifest, and a directory names a provider of it.
+        (
+            json!({
+                "roles": [{ "name": "NEW" }],
+                "identityProviders": [
+                    entra(&json!({
+                        "issuer": "https://other.example",
+                        "clientSecret": "very-secret",
+                        "domains": ["example.net", "example.com"],
+                        "roles": [],
+                        "enabled": false,
+                    })),
+                    {
+                        "slug": "okta",
+                        "name": "Okta",
+                        "issuer": "https://okta.example",
+                        "clientId": "iam",
+                        "clientSecret": "very-secret",
+                        "provisioning": "CREATE",
+                        "roles": [{ "role": "NEW" }],
+                    },
+                ],
+                "directories": [{ "serviceAccount": "Robot", "name": "Staff", "identityProvider": "okta" }],
+            }),
+            &[
+                r#"roles[0]: CREATE ROLE NEW {} {"name":"NEW","scope":"ANY"}"#,
+                r#"identityProviders[0]: UPDATE IDENTITY_PROVIDER entra {"clientSecret":"(former secret)","domains":["example.com"],"issuer":"https://login.example.com","roles":[{"organization":"root","role":"CLERK"}]} {"clientSecret":"(new secret)","domains":["example.com","example.net"],"enabled":false,"issuer":"https://other.example"}"#,
+                r#"identityProviders[1]: CREATE IDENTITY_PROVIDER okta {} {"clientId":"iam","clientSecret":"(new secret)","issuer":"https://okta.example","name":"Okta","provisioning":"CREATE","roles":[{"role":"NEW"}],"scopes":["openid","email","profile"],"slug":"okta","subjectClaim":"sub"}"#,
+                r#"directories[0]: UPDATE DIRECTORY Robot {"identityProvider":"entra"} {"identityProvider":"okta"}"#,
+            ],
+        ),
         // One that does not say whether it is enabled keeps that.
         (json!({ "webhooks": [{ "url": "https://example.com/hook", "types": ["USER.*"] }] }), &[]),
     ];
@@ -296,7 +368,7 @@ fn a_manifest_plans_what_differs() {
 
 #[test]
 fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
-    let all = ["orders:read", "CLERK", "root", "branch", "robot", "in-root", "expired", "hook", "staff"];
+    let all = ["orders:read", "CLERK", "root", "branch", "robot", "in-root", "expired", "hook", "entra", "staff"];
     let state = state(&all);
     assert_eq!(changes(&state, &json!({}), false), Vec::<String>::new());
     assert_eq!(
@@ -304,6 +376,7 @@ fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
         [
             r#"webhooks.https://example.com/hook: REMOVE WEBHOOK https://example.com/hook {"enabled":false,"format":"native","types":["USER.*"],"url":"https://example.com/hook"} {}"#,
             r#"directories.Robot: REMOVE DIRECTORY Robot {"identityProvider":"entra","name":"Staff","serviceAccount":"Robot"} {}"#,
+            r#"identityProviders.entra: REMOVE IDENTITY_PROVIDER entra {"clientId":"iam","domains":["example.com"],"issuer":"https://login.example.com","name":"Entra","provisioning":"LINK","roles":[{"organization":"root","role":"CLERK"}],"scopes":["openid","email","profile"],"slug":"entra","subjectClaim":"sub"} {}"#,
             r#"serviceAccounts.Robot: CLERK in root: REMOVE ROLE_ASSIGNMENT Robot: CLERK in root {"expiresAt":"1970-01-01T00:00:20.000Z","organization":"root","role":"CLERK"} {}"#,
             r#"serviceAccounts.Robot: REMOVE SERVICE_ACCOUNT Robot {"home":"branch","name":"Robot"} {}"#,
             r#"organizations.branch: REMOVE ORGANIZATION branch {"name":"branch","parent":"root","slug":"branch"} {}"#,
@@ -318,6 +391,7 @@ fn only_what_manifests_have_made_is_removed_and_what_refers_to_it_first() {
         "organizations": [{ "slug": "root", "name": "root" }],
         "serviceAccounts": [{ "name": "Robot", "home": "branch" }],
         "webhooks": [{ "url": "https://example.com/hook", "types": ["USER.*"] }],
+        "identityProviders": [entra(&json!({}))],
         "directories": [{ "serviceAccount": "Robot", "name": "Staff", "identityProvider": "entra" }],
     });
     let removed: Vec<String> = planned(&state, &named, true).unwrap().steps.into_iter().map(|step| step.at).collect();
@@ -336,6 +410,42 @@ fn a_built_in_permission_cannot_be_named() {
 }
 
 #[test]
+fn a_secret_that_is_the_present_one_plans_nothing_and_none_is_shown() {
+    let mut state = state(&[]);
+    state.secrets.insert(id("entra"), ManifestSecret("very-secret".into()));
+    let given = |secret: &str| json!({ "identityProviders": [entra(&json!({ "clientSecret": secret }))] });
+    assert_eq!(changes(&state, &given("very-secret"), false), Vec::<String>::new());
+    let changed = r#"{"clientSecret":"(former secret)"} {"clientSecret":"(new secret)"}"#;
+    for secret in ["other-secret", "very-secrex", "very-secret2"] {
+        let expected = format!("identityProviders[0]: UPDATE IDENTITY_PROVIDER entra {changed}");
+        assert_eq!(changes(&state, &given(secret), false), [expected]);
+    }
+    let manifest: Manifest = serde_json::from_value(given("other-secret")).unwrap();
+    let shown = [
+        format!("{manifest:?} {state:?} {:?}", plan(&state, &manifest, false).unwrap()),
+        serde_json::to_string(&manifest).unwrap(),
+    ];
+    assert!(!shown.concat().contains("r-secret") && !shown.concat().contains("y-secret"), "{shown:?}");
+    // A number in the place of a secret is not repeated.
+    let number = json!({ "identityProviders": [{ "clientSecret": 12_345 }] });
+    let refused = serde_json::from_value::<Manifest>(number).unwrap_err();
+    assert!(!refused.to_string().contains("12345"), "{refused}");
+}
+
+#[test]
+fn roles_of_a_provider_that_are_gone_are_replaced_with_the_next_change() {
+    let mut state = state(&[]);
+    let gone = PlacedRole { role_id: id("gone"), organization_id: None };
+    state.providers.get_mut("entra").unwrap().roles.push(gone);
+    let named = |name: &str| json!({ "identityProviders": [entra(&json!({ "name": name }))] });
+    assert_eq!(changes(&state, &named("Entra"), false), Vec::<String>::new());
+    let steps = planned(&state, &named("Other"), false).unwrap().steps;
+    let [step] = steps.as_slice() else { panic!("{steps:?}") };
+    let Operation::UpdateProvider { roles: Some(roles), .. } = &step.operation else { panic!("{step:?}") };
+    assert_eq!(roles.len(), 1);
+}
+
+#[test]
 fn the_manifest_of_a_tenant_plans_nothing() {
     let mut state = state(&["CLERK"]);
     assert!(matches!(state.manifest(), Err(Error::Conflict(_))), "two accounts have one name");
@@ -343,7 +453,7 @@ fn the_manifest_of_a_tenant_plans_nothing() {
     assert!(matches!(state.manifest(), Err(Error::Conflict(_))), "two webhooks have one address");
     state.webhooks.remove("https://example.com/twin");
     let manifest = state.manifest().unwrap();
-    assert_eq!(manifest.items(), 10);
+    assert_eq!(manifest.items(), 11);
     let text = serde_json::to_value(&manifest).unwrap();
     assert_eq!(changes(&state, &text, true), Vec::<String>::new());
 }
@@ -387,7 +497,7 @@ fn every_error_of_a_manifest_is_named() {
                 { "serviceAccount": "Nobody", "name": "Four" },
             ] }),
             vec![
-                "directories[0].identityProvider must be an identity provider of the tenant".into(),
+                "directories[0].identityProvider must be an identity provider of this manifest or of the tenant".into(),
                 format!("directories[1].serviceAccount {again}"),
                 "directories[2].serviceAccount is the name of several service accounts".into(),
                 "directories[3].serviceAccount must be a service account of this manifest or of the tenant".into(),
@@ -419,6 +529,25 @@ fn every_error_of_a_manifest_is_named() {
                 format!("serviceAccounts[1].assignments[0].organization {unknown}"),
                 format!("serviceAccounts[2].name {again}"),
                 format!("serviceAccounts[3].assignments[1].role {again}"),
+            ],
+        ),
+        (
+            json!({ "identityProviders": [
+                { "slug": "new", "name": "", "issuer": "login", "clientId": "a b" },
+                entra(&json!({ "domains": ["example.org"], "roles": [{ "role": "NONE", "organization": "nowhere" }] })),
+                entra(&json!({ "domains": vec!["example.com"; 51], "roles": [] })),
+            ] }),
+            vec![
+                "identityProviders[0].name must be 1 to 120 characters".into(),
+                "identityProviders[0].issuer must be a URL such as https://login.example.com, without a query, at most \
+                 512 characters"
+                    .into(),
+                "identityProviders[0].clientId must be 1 to 255 visible characters of ASCII".into(),
+                "identityProviders[1].domains[0] must be a domain of the tenant".into(),
+                "identityProviders[1].roles[0].role must be a role of this manifest or of the tenant".into(),
+                format!("identityProviders[1].roles[0].organization {unknown}"),
+                "identityProviders[2].domains must have at most 50 items".into(),
+                format!("identityProviders[2].slug {again}"),
             ],
         ),
         // What is to be removed cannot be named by something that stays.

@@ -11,6 +11,7 @@ use iam_core::user::{NewServiceAccount, UserFilter, UserKind, UserSort};
 use iam_core::{Caller, Error, Forbidden, Unauthenticated};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use test_support::identity_provider::ISSUER;
 
 use crate::company::Company;
 
@@ -202,7 +203,7 @@ async fn a_manifest_that_is_refused_changes_nothing() {
 
 #[tokio::test]
 async fn a_caller_makes_nothing_that_it_could_not_make_by_hand() {
-    const READS: [&str; 9] = [
+    const READS: [&str; 10] = [
         "tenants:read",
         "permissions:read",
         "roles:read",
@@ -212,6 +213,7 @@ async fn a_caller_makes_nothing_that_it_could_not_make_by_hand() {
         "webhooks:read",
         "directories:read",
         "identity-providers:read",
+        "domains:read",
     ];
     let company = Company::new().await;
     let iam = &company.iam;
@@ -223,7 +225,7 @@ async fn a_caller_makes_nothing_that_it_could_not_make_by_hand() {
     let stranger = caller("stranger", &["roles:create"]).await;
     let refused = iam.manifests().apply(&stranger, &Manifest::default(), false).await;
     assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Permission(_)))), "{refused:?}");
-    let refused = iam.manifests().export(&caller("reader", &READS[..8]).await).await;
+    let refused = iam.manifests().export(&caller("reader", &READS[..9]).await).await;
     assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Permission(_)))), "{refused:?}");
     iam.manifests().export(&caller("exporter", &READS).await).await.unwrap();
 
@@ -326,6 +328,145 @@ async fn a_service_account_keeps_the_roles_that_the_manifest_does_not_name() {
         described(&iam.manifests().apply(system, &manifest(shops()), true).await.unwrap()),
         ["UPDATE ROLE CLERK"]
     );
+}
+
+/// A provider whose new users get a role of the manifest, and a directory of its people.
+fn staff(members: &Value) -> Value {
+    let mut provider = json!({
+        "slug": "entra",
+        "name": "Entra",
+        "issuer": ISSUER,
+        "clientId": "iam",
+        "clientSecret": "very-secret",
+        "domains": ["example.com"],
+        "provisioning": "CREATE",
+        "roles": [{ "role": "CLERK", "organization": "north" }, { "role": "MEMBER" }],
+    });
+    provider.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    json!({
+        "roles": [{ "name": "CLERK" }],
+        "organizations": [{ "slug": "north", "name": "North" }],
+        "serviceAccounts": [{ "name": "SCIM" }],
+        "identityProviders": [provider],
+        "directories": [{ "serviceAccount": "SCIM", "name": "Staff", "identityProvider": "entra" }],
+    })
+}
+
+#[tokio::test]
+async fn a_provider_is_made_with_what_it_names_and_its_secret_is_never_shown() {
+    let company = Company::new().await;
+    let manifests = company.iam.manifests();
+    company.domain("example.com").await;
+    let apply = async |members: Value| manifests.apply(&company.ada, &manifest(staff(&members)), false).await.unwrap();
+    let previewed = manifests.preview(&company.ada, &manifest(staff(&json!({}))), false).await.unwrap();
+    assert!(previewed.preview.refusal.is_none(), "{:?}", previewed.preview.refusal);
+    let first = apply(json!({})).await;
+    assert_eq!(described(&first), described(&previewed.changes));
+    assert_eq!(
+        described(&first),
+        [
+            "CREATE ROLE CLERK",
+            "CREATE ORGANIZATION north",
+            "CREATE SERVICE_ACCOUNT SCIM",
+            "CREATE IDENTITY_PROVIDER entra",
+            "CREATE DIRECTORY SCIM",
+        ]
+    );
+    let asked = company.providers.asked();
+    assert_eq!(asked, 2, "by the preview and by the change");
+    assert_eq!(apply(json!({})).await, []);
+    let mut absent = staff(&json!({}));
+    absent["identityProviders"][0].as_object_mut().unwrap().remove("clientSecret");
+    assert_eq!(manifests.apply(&company.ada, &manifest(absent), false).await.unwrap(), []);
+    assert_eq!(company.providers.asked(), asked, "an issuer that stays is not asked");
+
+    let changed = apply(json!({ "clientSecret": "other-secret", "roles": [] })).await;
+    assert_eq!(described(&changed), ["UPDATE IDENTITY_PROVIDER entra"]);
+    assert_eq!(apply(json!({ "clientSecret": "other-secret", "roles": [] })).await, []);
+    let entries = company.entries(changed[0].id.unwrap()).await;
+    assert_eq!(entries.last().unwrap().metadata.get("secretIsChanged"), Some(&json!(true)));
+    let exported = export(&company).await;
+    for shown in [format!("{first:?} {changed:?} {entries:?}"), exported.clone()] {
+        assert!(!shown.contains("y-secret") && !shown.contains("r-secret"), "{shown}");
+    }
+    let again = manifest(serde_json::from_str(&exported).unwrap());
+    assert_eq!(manifests.apply(&company.system, &again, true).await.unwrap(), []);
+    assert_eq!(export(&company).await, exported);
+
+    let removed = manifests.apply(&company.system, &Manifest::default(), true).await.unwrap();
+    assert_eq!(
+        described(&removed),
+        [
+            "REMOVE DIRECTORY SCIM",
+            "REMOVE IDENTITY_PROVIDER entra",
+            "REMOVE SERVICE_ACCOUNT SCIM",
+            "REMOVE ORGANIZATION north",
+            "REMOVE ROLE CLERK",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn only_a_person_with_all_permissions_changes_a_provider_and_nothing_is_asked_for_others() {
+    let company = Company::new().await;
+    let (manifests, system) = (company.iam.manifests(), &company.system);
+    let provider = |secret: &str, enabled: bool| {
+        let (slug, name) = ("entra", "Entra");
+        let provider = json!({
+            "slug": slug, "name": name, "issuer": ISSUER, "clientId": "iam", "clientSecret": secret, "enabled": enabled,
+        });
+        manifest(json!({ "identityProviders": [provider] }))
+    };
+    let permissions = ["tenants:read", "roles:read", "organizations:read", "identity-providers:*", "domains:read"];
+    let user = company.user("author@example.com", &permissions).await;
+    let author = company.log_in(&user).await;
+    let key = company.key(company.account(&["*"]).await).await;
+    let by_author = "identityProviders[0]: You cannot give or take over higher privileges";
+    let by_key = "identityProviders[0]: An API key cannot do this.";
+    for _ in ["made", "changed"] {
+        for (caller, expected) in [(&author, by_author), (&key, by_key)] {
+            let refused = about(manifests.apply(caller, &provider("very-secret", false), false).await);
+            assert!(refused.starts_with(expected), "{refused}");
+        }
+        if company.providers.asked() == 0 {
+            manifests.apply(system, &provider("very-secret", true), false).await.unwrap();
+        }
+    }
+    assert_eq!(company.providers.asked(), 1);
+    // A key of a pipeline may apply what is so already.
+    assert_eq!(manifests.apply(&key, &provider("very-secret", true), false).await.unwrap(), []);
+    // Who may not change a provider does not learn whether a secret is the right one.
+    for secret in ["very-secret", "other-secret"] {
+        let refused = about(manifests.apply(&author, &provider(secret, true), false).await);
+        assert!(refused.starts_with(by_author), "{refused}");
+    }
+    company.clock.advance(chrono::TimeDelta::minutes(30));
+    let refused = manifests.apply(&company.ada, &provider("very-secret", false), false).await;
+    assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::NotFresh { .. }))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_be_used_is_named() {
+    let company = Company::new().await;
+    let before = export(&company).await;
+    let named = |issuers: &[&str]| {
+        let provider = |(number, issuer): (usize, &&str)| {
+            let slug = format!("p{number}");
+            json!({ "slug": slug, "name": "P", "issuer": issuer, "clientId": "iam" })
+        };
+        let providers: Vec<Value> = issuers.iter().enumerate().map(provider).collect();
+        manifest(json!({ "identityProviders": providers }))
+    };
+    let apply =
+        async |issuers: &[&str]| about(company.iam.manifests().apply(&company.system, &named(issuers), false).await);
+    let refused = apply(&["https://absent.example", ISSUER, "http://login.example.com"]).await;
+    let first = "identityProviders[0].issuer: cannot be reached for its discovery document";
+    assert!(refused.starts_with(first), "{refused}");
+    assert!(refused.ends_with("; identityProviders[2].issuer: must begin with https://"), "{refused}");
+    let asked = company.providers.asked();
+    assert_eq!(apply(&[ISSUER; 21]).await, "identityProviders: must have at most 20 items");
+    assert_eq!(company.providers.asked(), asked);
+    assert_eq!(export(&company).await, before);
 }
 
 /// Decisions from random bytes.

@@ -1,6 +1,9 @@
 //! The commands `apply` and `export`.
 
 use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::thread;
 
 use serde_json::json;
 
@@ -161,6 +164,81 @@ fn a_webhook_is_made_without_its_secret() {
     let private = shop.apply(&hook.replace("siem.example.com", "127.0.0.1"), &[]);
     let expected = "iam-server: tenant.yaml:2: webhooks[0].url: must not lead to a private or special address";
     assert!(reason(&private).starts_with(expected), "{private:?}");
+}
+
+/// An identity provider that answers every request with its discovery document. Returns its issuer.
+fn provider() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let issuer = format!("http://{}", listener.local_addr().unwrap());
+    let document = json!({
+        "issuer": issuer,
+        "authorization_endpoint": format!("{issuer}/authorize"),
+        "token_endpoint": format!("{issuer}/token"),
+        "jwks_uri": format!("{issuer}/keys"),
+        "response_types_supported": ["code"],
+        "id_token_signing_alg_values_supported": ["EdDSA"],
+    });
+    let body = document.to_string();
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&stream).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            // The test fails without the answer.
+            let _ = (&stream).write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    issuer
+}
+
+#[test]
+fn a_file_names_a_secret_and_no_output_has_it() {
+    let shop = Shop::new(Store::sqlite());
+    let issuer = provider();
+    let apply = |secret: &str, arguments: &[&str]| {
+        let manifest = format!(
+            "identityProviders:\n  - slug: entra\n    name: Entra\n    issuer: {issuer}\n    clientId: iam\n    \
+             clientSecret: {secret}\n"
+        );
+        shop.store.home().file("tenant.yaml", manifest);
+        let apply =
+            shop.store.iam_server().env("IAM_FEDERATION_ALLOW_PRIVATE", "on").env("ENTRA_SECRET", "very-secret");
+        let apply = apply.args(["apply", "--tenant", &shop.slug, "-f", "tenant.yaml"]).args(arguments);
+        let ended = apply.run();
+        assert!(!format!("{ended:?}").contains("y-secret"), "{ended:?}");
+        ended
+    };
+    let lines = |ended: Ended| -> Vec<String> {
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.output.lines().map(str::to_owned).collect()
+    };
+    shop.store.home().file("secret", "very-secret\n");
+    shop.store.home().file("other", "other-y-secret");
+    let previewed = lines(apply("{ env: ENTRA_SECRET }", &["--dry-run"]));
+    assert!(previewed.contains(&"    clientSecret: \"(new secret)\"".to_owned()), "{previewed:#?}");
+    let applied = lines(apply("{ env: ENTRA_SECRET }", &[]));
+    assert_eq!(items(&applied), ["CREATE identity provider entra"]);
+    assert_eq!(lines(apply("{ file: secret }", &[])), shop.nothing_to_change());
+    assert_eq!(lines(apply("", &[])), shop.nothing_to_change());
+    let changed = lines(apply("{ file: other }", &[]));
+    assert_eq!(items(&changed), ["UPDATE identity provider entra"]);
+    let expected = "    clientSecret: \"(former secret)\" -> \"(new secret)\"".to_owned();
+    assert!(changed.contains(&expected), "{changed:#?}");
+    let exported = shop.export();
+    assert!(exported.contains("\n  - slug: entra\n") && !exported.contains("ecret"), "{exported}");
+    for (secret, expected) in [
+        ("very-secret", "must be { env: NAME } or { file: PATH }, because no manifest has a secret"),
+        ("{ env: very-secret }", "names a variable that is not set"),
+        ("{ env: IAM_DATABASE_URL }", "must not name a variable that begins with IAM_"),
+        ("{ file: very-secret }", "names a file that cannot be read: "),
+    ] {
+        for arguments in [&[][..], &["--dry-run"]] {
+            let ended = apply(secret, arguments);
+            let said = reason(&ended);
+            let expected = format!("iam-server: tenant.yaml:6: identityProviders[0].clientSecret: {expected}");
+            assert!(said.starts_with(&expected), "{said}");
+        }
+    }
 }
 
 /// A file of a bad author gets an error with its line, and changes nothing.

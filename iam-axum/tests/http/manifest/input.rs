@@ -1,9 +1,12 @@
 //! What a manifest may be, and how it is refused.
 
+use chrono::TimeDelta;
 use serde_json::{Value, json};
+use test_support::identity_provider::ISSUER;
 
 use super::{apply, export, preview, texts};
 use crate::app::TestApp;
+use crate::people::with;
 
 in_memory![
     an_error_names_the_field_of_the_manifest,
@@ -14,6 +17,8 @@ in_memory![
     what_conflicts_is_refused,
     a_webhook_needs_what_it_needs_by_itself,
     a_directory_is_known_by_its_service_account,
+    a_provider_is_made_by_a_person_and_its_secret_is_never_shown,
+    a_provider_that_cannot_be_made_is_named,
 ];
 
 async fn an_error_names_the_field_of_the_manifest(app: TestApp) {
@@ -164,4 +169,76 @@ async fn a_directory_is_known_by_its_service_account(app: TestApp) {
     let path = format!("/tenants/{}/apply", ada.tenant);
     let pruned = app.post(&path).by(&ada).json(&json!({})).query("prune", "true").send().await.ok();
     assert_eq!(texts(&pruned["changes"], "kind"), ["DIRECTORY", "SERVICE_ACCOUNT"]);
+}
+
+/// A manifest with a provider that has these members in place of its own.
+fn entra(members: &Value) -> Value {
+    let provider = json!({ "slug": "entra", "name": "Entra ID", "issuer": ISSUER, "clientId": "iam" });
+    json!({ "identityProviders": [with(provider, members)] })
+}
+
+async fn a_provider_is_made_by_a_person_and_its_secret_is_never_shown(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let manifest = entra(&json!({ "clientSecret": "very-secret" }));
+    let mut shown = vec![preview(&app, &ada, &manifest).await];
+    shown.push(apply(&app, &ada, &manifest).await.ok());
+    assert_eq!(shown[1]["changes"][0]["after"]["clientSecret"], "(new secret)");
+    assert_eq!(apply(&app, &ada, &manifest).await.ok(), json!({ "changes": [] }));
+    assert_eq!(apply(&app, &ada, &entra(&json!({}))).await.ok(), json!({ "changes": [] }));
+    let other = entra(&json!({ "clientSecret": "other-secret" }));
+    shown.push(apply(&app, &ada, &other).await.ok());
+    assert_eq!(shown[2]["changes"][0]["before"], json!({ "clientSecret": "(former secret)" }));
+    shown.push(export(&app, &ada).await);
+    shown.push(json!(app.audit(&ada, &[("resourceType", "IDENTITY_PROVIDER")]).await));
+    // It is known by the field, also where it cannot be read.
+    for secret in [json!({ "env": "y-secret" }), json!(["y-secret"]), json!(77_777)] {
+        let refused = apply(&app, &ada, &entra(&json!({ "clientSecret": secret }))).await;
+        assert_eq!(refused.invalid_fields(), ["identityProviders[0].clientSecret"]);
+        shown.push(json!(refused.text()));
+    }
+    let long = "r-secret".repeat(65);
+    let refused = apply(&app, &ada, &entra(&json!({ "clientSecret": long }))).await;
+    assert_eq!(refused.invalid_fields(), ["identityProviders[0].clientSecret"]);
+    shown.push(json!(refused.text()));
+    let shown = json!(shown).to_string();
+    assert!(!shown.contains("y-secret") && !shown.contains("r-secret") && !shown.contains("77777"), "{shown}");
+
+    let key = app.key(&ada, &ada.user, &json!({ "permissions": ["*"] })).await;
+    let path = format!("/tenants/{}/apply", ada.tenant);
+    let by_key =
+        async |manifest: &Value| app.post(&path).bearer(key["key"].as_str().unwrap()).json(manifest).send().await;
+    assert_eq!(by_key(&other).await.ok(), json!({ "changes": [] }));
+    assert_eq!(by_key(&manifest).await.fields("forbidden"), ["identityProviders[0]"]);
+    let okta = entra(&json!({ "slug": "okta" }));
+    assert_eq!(by_key(&okta).await.fields("forbidden"), ["identityProviders[0]"]);
+    app.pass(TimeDelta::minutes(11));
+    apply(&app, &ada, &okta).await.problem("insufficient-authentication");
+}
+
+async fn a_provider_that_cannot_be_made_is_named(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.role(&ada, "EVERYTHING", &["*"]).await;
+    for (members, field) in [
+        (json!({ "issuer": "https://absent.example" }), "issuer"),
+        (json!({ "issuer": "absent" }), "issuer"),
+        (json!({ "scopes": ["email"] }), "scopes"),
+        (json!({ "domains": ["example.com"] }), "domains[0]"),
+        (json!({ "roles": [{ "role": "NONE" }] }), "roles[0].role"),
+        (json!({ "roles": [{ "role": "MEMBER" }, { "role": "EVERYTHING" }] }), "roles[1].role"),
+        (json!({ "roles": [{ "role": "MEMBER" }, { "role": "MEMBER" }] }), "roles[1].role"),
+    ] {
+        let refused = app.unrecorded(&ada, apply(&app, &ada, &entra(&members))).await;
+        assert_eq!(refused.invalid_fields(), [format!("identityProviders[0].{field}")], "{members}");
+    }
+    let offline = app.offline().await;
+    apply(&offline, &ada, &entra(&json!({}))).await.problem("unavailable");
+    let domain = app.domain(&ada, "example.com").await;
+    let speaking = entra(&json!({ "domains": ["Example.com"] }));
+    apply(&app, &ada, &speaking).await.ok();
+    let providers = app.get("/identity-providers").by(&ada).send().await.ok();
+    assert_eq!(providers["data"][0]["domainIds"], json!([domain["id"]]));
+    assert_eq!(apply(&app, &ada, &speaking).await.ok(), json!({ "changes": [] }));
+    let bob = ["tenants:read", "roles:read", "organizations:read", "identity-providers:read"];
+    let bob = app.colleague_who_may(&ada, "bob@example.com", &bob).await;
+    apply(&app, &bob, &speaking).await.lacks("domains:read");
 }

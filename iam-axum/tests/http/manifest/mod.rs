@@ -4,6 +4,7 @@ mod input;
 mod schema;
 
 use serde_json::{Value, json};
+use test_support::identity_provider::ISSUER;
 
 use crate::app::TestApp;
 use crate::people::Person;
@@ -35,7 +36,7 @@ async fn preview(app: &TestApp, by: &Person, manifest: &Value) -> Value {
     request.query("preview", "true").send().await.ok()
 }
 
-/// Every field that a manifest can have.
+/// Every field that a manifest can have, except for the domains and the secret of a provider.
 fn shops() -> Value {
     json!({
         "settings": {
@@ -64,7 +65,22 @@ fn shops() -> Value {
             "status": "SUSPENDED",
             "assignments": [{ "role": "CLERK", "organization": "north", "expiresAt": "2100-01-31T09:15:00.123Z" }],
         }, { "name": "Entra" }],
-        "directories": [{ "serviceAccount": "Entra", "name": "Staff", "adopt": true }],
+        "identityProviders": [{
+            "slug": "entra",
+            "name": "Entra ID",
+            "issuer": ISSUER,
+            "clientId": "iam",
+            "scopes": ["openid", "email"],
+            "trustsEmail": true,
+            "subjectClaim": "oid",
+            "provisioning": "CREATE",
+            "roles": [{ "role": "CLERK", "organization": "north" }],
+            "factorIsTrusted": true,
+            "enabled": false,
+        }],
+        "directories": [{
+            "serviceAccount": "Entra", "name": "Staff", "identityProvider": "entra", "adopt": true,
+        }],
         "webhooks": [{
             "url": "https://example.com/hook",
             "types": ["USER.*", "ROLE.CREATE"],
@@ -90,6 +106,7 @@ async fn an_applied_manifest_is_the_exported_one(app: TestApp) {
             "SERVICE_ACCOUNT",
             "ROLE_ASSIGNMENT",
             "WEBHOOK",
+            "IDENTITY_PROVIDER",
             "DIRECTORY",
         ]
     );

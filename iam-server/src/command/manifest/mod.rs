@@ -1,6 +1,7 @@
 //! The commands `apply` and `export`.
 
 mod read;
+mod secret;
 mod shown;
 mod yaml;
 
@@ -14,7 +15,7 @@ use crate::command::manifest::read::{Lines, Mistake, read, text_of};
 use crate::command::output::print;
 use crate::command::tenant;
 use crate::failure::Failure;
-use crate::services::{open, open_with_webhooks};
+use crate::services::{open, open_with_clients};
 use crate::settings::Settings;
 
 #[derive(Clone, Args)]
@@ -46,8 +47,9 @@ pub(crate) struct Export {
 pub(crate) async fn apply(command: Apply, settings: &Settings) -> Result<(), Failure> {
     // A manifest that cannot be read needs no database.
     let text = text_of(&command.file)?;
-    let (manifest, lines) = read(&text).map_err(|mistake| refused(&command.file, &[mistake]))?;
-    let iam = open_with_webhooks(settings).await?;
+    let folder = command.file.parent().unwrap_or(Path::new(""));
+    let (manifest, lines) = read(&text, folder).map_err(|mistake| refused(&command.file, &[mistake]))?;
+    let iam = open_with_clients(settings).await?;
     let result = match caller(&iam, &command).await {
         Ok(caller) if command.dry_run => preview(&iam, &caller, &command, (&manifest, &lines)).await,
         Ok(caller) => change(&iam, &caller, &command, (&manifest, &lines)).await,

@@ -7,6 +7,7 @@ use std::path::Path;
 use iam_core::manifest::Manifest;
 use iam_core::{Error, FieldError};
 
+use crate::command::manifest::secret::resolve;
 use crate::command::manifest::yaml::{Malformed, Node, parse};
 use crate::failure::Failure;
 
@@ -45,14 +46,16 @@ pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
     String::from_utf8(content).map_err(|error| Failure::new(doing(), &error))
 }
 
-/// Reads a manifest from the text of a file.
-pub(super) fn read(text: &str) -> Result<(Manifest, Lines), Mistake> {
+/// Reads a manifest from the text of a file in a folder, with the secrets that it names.
+pub(super) fn read(text: &str, folder: &Path) -> Result<(Manifest, Lines), Mistake> {
     let lines = Lines { node: parse(text)? };
     // For a struct, serde would also accept a list, with one item for each field.
     if !lines.node.is_mapping() {
         return Err(lines.mistake("$", "a manifest is a mapping"));
     }
-    let manifest = serde_path_to_error::deserialize(lines.node.to_json());
+    let mut json = lines.node.to_json();
+    resolve(&mut json, folder).map_err(|(field, problem)| lines.mistake(&field, &problem))?;
+    let manifest = serde_path_to_error::deserialize(json);
     let manifest = manifest.map_err(|error| {
         let (path, message) = (error.path().to_string(), error.inner().to_string());
         // The path ends at the mapping that has the field, or at the field.
@@ -101,8 +104,13 @@ mod tests {
             ("roles:\n  name: CLERK\n", 1, "roles: invalid type: map, expected a sequence"),
             ("- name: CLERK\n", 1, "a manifest is a mapping"),
             ("roles:\n\n  - scope: BOTH\n", 3, "roles[0].scope: must be one of TENANT, ORGANIZATION, ANY"),
+            (
+                "identityProviders:\n  - slug: a\n    clientSecret: x\n",
+                3,
+                "identityProviders[0].clientSecret: must be { env: NAME } or { file: PATH }",
+            ),
         ] {
-            let mistake = read(text).unwrap_err();
+            let mistake = read(text, Path::new("")).unwrap_err();
             assert!(mistake.message.starts_with(message), "{text}: {mistake:?}");
             assert_eq!(mistake.line, line, "{text}: {mistake:?}");
         }
@@ -110,7 +118,8 @@ mod tests {
 
     #[test]
     fn an_error_of_the_services_has_its_line() {
-        let (manifest, lines) = read("roles:\n  - name: CLERK\n  - name: OTHER\n    description: x\n").unwrap();
+        let text = "roles:\n  - name: CLERK\n  - name: OTHER\n    description: x\n";
+        let (manifest, lines) = read(text, Path::new("")).unwrap();
         assert_eq!(manifest.roles.len(), 2);
         let about = Error::from(iam_core::Conflict::SystemRole).about("roles[1]");
         let expected = "roles[1]: Built-in roles can be neither changed nor deleted.";
