@@ -23,7 +23,7 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 21] = pages![
+const PAGES: [(&str, &str); 22] = pages![
     "introduction",
     "design",
     "embedding",
