@@ -10,7 +10,7 @@ pub(crate) const KEPT: &str = "kept";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 95] = [
+const KNOWN: [&str; 97] = [
     "account",
     "action",
     "adopt",
@@ -20,6 +20,8 @@ const KNOWN: [&str; 95] = [
     "authzenIdentifiers",
     "clientId",
     "clientSecret",
+    "closeReason",
+    "closes",
     "code",
     "confirmed",
     "credential",

@@ -261,6 +261,9 @@ impl Planner<'_> {
                         Operation::CreatePermission(new),
                     );
                 }
+                Some(existing) if existing.system => {
+                    self.fields.reject(&format!("{at}.name"), "is a built-in permission")
+                }
                 Some(existing) => {
                     self.named.insert(existing.id.into());
                     if !wanted.description.is_empty() && existing.description != description {

@@ -3,7 +3,7 @@
 use iam_core::assignment::{AssignmentFilter, NewAssignment};
 use iam_core::manifest::{Manifest, ManifestAction, PlannedChange};
 use iam_core::organization::NewOrganization;
-use iam_core::page::PageRequest;
+use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::permission::NewPermission;
 use iam_core::preview::Direction;
 use iam_core::role::{NewRole, RolePatch};
@@ -152,7 +152,7 @@ async fn what_was_removed_by_hand_and_made_again_is_not_removed() {
     let (iam, system) = (&company.iam, &company.system);
     let first = manifest(json!({ "permissions": [{ "name": "orders:read" }] }));
     iam.manifests().apply(system, &first, false).await.unwrap();
-    let all = iam.permissions().list(system, PageRequest::default()).await.unwrap();
+    let all = iam.permissions().list(system, PageRequest::new(1, MAX_LIMIT).unwrap()).await.unwrap();
     let made = all.items.iter().find(|permission| !permission.system).unwrap();
     iam.permissions().delete(system, made.id).await.unwrap();
     iam.permissions().create(system, NewPermission { name: "orders:read".into(), description: None }).await.unwrap();
