@@ -62,9 +62,9 @@ impl Manifests<'_> {
     /// # Errors
     ///
     /// [`Error::Validation`] which names the fields of the manifest that are invalid, at most 100, or `$` for a manifest
-    /// with too many items or changes; [`Error::Forbidden`], [`Error::FederationOff`], [`Error::Overloaded`];
-    /// [`Conflict::TooManyRevocations`] if the changes end too many role assignments together; the errors of the changes, in an [`Error::About`] that names the
-    /// field, for instance `roles[3]` with [`Forbidden::Escalation`].
+    /// with too many items or changes; [`Error::Forbidden`], [`Error::FederationOff`], [`Error::Overloaded`]; the errors
+    /// of the changes, in an [`Error::About`] that names the field, for instance `roles[3]` with
+    /// [`Forbidden::Escalation`], or [`Conflict::TooManyRevocations`] if they end too many role assignments together.
     pub async fn apply(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<Vec<PlannedChange>> {
         let (changes, outcome) = self.run(caller, manifest, prune).await?;
         outcome?;
@@ -257,4 +257,59 @@ fn needed(manifest: &Manifest, prune: bool) -> Vec<&'static Permission> {
 
 fn require(rights: Rights<'_>, permissions: &[&Permission]) -> Result<()> {
     permissions.iter().try_for_each(|permission| rights.require(permission))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use iam_model::error::Conflict;
+    use iam_store_memory::MemoryStore;
+
+    use super::*;
+    use crate::credential::HashingCost;
+    use crate::iam::Iam;
+    use crate::manifest::ManifestIdentityProvider;
+    use crate::settings::Settings;
+
+    /// A service that reaches no provider, a caller, and a manifest with a provider that would be asked.
+    async fn asking() -> (Iam, Caller, Manifest) {
+        let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+        let settings = Settings { hashing_cost, ..Settings::default() };
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).settings(settings).build().await.unwrap();
+        let caller = Caller::system(iam.0.next_id(), "test");
+        let provider = ManifestIdentityProvider {
+            slug: "entra".to_owned(),
+            issuer: "https://login.example.com".to_owned(),
+            ..ManifestIdentityProvider::default()
+        };
+        (iam, caller, Manifest { identity_providers: vec![provider], ..Manifest::default() })
+    }
+
+    #[tokio::test]
+    async fn a_third_preview_of_a_tenant_asks_and_waits_for_nothing() {
+        let (iam, caller, manifest) = asking().await;
+        let admit = || iam.0.computing.admit_preview(caller.tenant()).unwrap();
+        let running = [admit(), admit()];
+        let refused = iam.manifests().preview(&caller, &manifest, false).await;
+        assert!(matches!(refused, Err(Error::Conflict(Conflict::PreviewsRunning))), "{refused:?}");
+        drop(running);
+        let asked = iam.manifests().preview(&caller, &manifest, false).await;
+        assert!(matches!(asked, Err(Error::FederationOff)), "{asked:?}");
+        // One that failed has given its place back.
+        drop([admit(), admit()]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_manifest_of_a_tenant_waits_for_another_one_before_it_asks() {
+        let (iam, caller, manifest) = asking().await;
+        let running = iam.0.manifests.acquire(caller.tenant()).await.unwrap();
+        let refused = iam.manifests().apply(&caller, &manifest, false).await;
+        assert!(matches!(refused, Err(Error::Overloaded { .. })), "{refused:?}");
+        let refused = iam.manifests().preview(&caller, &manifest, false).await;
+        assert!(matches!(refused, Err(Error::Overloaded { .. })), "{refused:?}");
+        drop(running);
+        let asked = iam.manifests().apply(&caller, &manifest, false).await;
+        assert!(matches!(asked, Err(Error::FederationOff)), "{asked:?}");
+    }
 }

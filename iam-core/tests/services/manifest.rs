@@ -621,23 +621,6 @@ async fn the_removals_of_a_run_end_a_limited_number_of_role_assignments_together
     iam.manifests().apply(system, &Manifest::default(), true).await.unwrap();
 }
 
-/// The calls are polled in one task: each has begun before the first one ends.
-#[tokio::test]
-async fn previews_of_a_tenant_beyond_two_ask_no_provider_and_wait_for_nothing() {
-    let company = Company::new().await;
-    let manifests = company.iam.manifests();
-    let new = json!({ "slug": "entra", "name": "Entra", "issuer": ISSUER, "clientId": "iam" });
-    let new = manifest(json!({ "identityProviders": [new] }));
-    let preview = || manifests.preview(&company.system, &new, false);
-    let (first, second, third) = tokio::join!(preview(), preview(), preview());
-    for previewed in [first, second] {
-        assert_eq!(described(&previewed.unwrap().changes), ["CREATE IDENTITY_PROVIDER entra"]);
-    }
-    assert!(matches!(third, Err(Error::Conflict(Conflict::PreviewsRunning))), "{third:?}");
-    assert_eq!(company.providers.asked(), 2);
-    preview().await.unwrap();
-}
-
 #[tokio::test]
 async fn a_role_of_a_provider_keeps_a_scope_that_allows_its_place() {
     let company = Company::new().await;
