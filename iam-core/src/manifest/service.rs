@@ -61,10 +61,10 @@ impl Manifests<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] which names the fields of the manifest that are invalid, at most 100, or `$` for a manifest
-    /// with too many items or changes; [`Error::Forbidden`], [`Error::FederationOff`], [`Error::Overloaded`]; the errors
-    /// of the changes, in an [`Error::About`] that names the field, for instance `roles[3]` with
-    /// [`Forbidden::Escalation`], or [`Conflict::TooManyRevocations`] if they end too many role assignments together.
+    /// [`Error::Validation`] which names the fields of the manifest that are invalid, at most 100, or `$` if it has too
+    /// many items or changes; [`Error::Forbidden`], [`Error::FederationOff`], [`Error::Overloaded`]; the errors of the
+    /// changes, in an [`Error::About`] that names the field, for instance `roles[3]` with [`Forbidden::Escalation`], or
+    /// [`Conflict::TooManyRevocations`] if they end too many role assignments together.
     pub async fn apply(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<Vec<PlannedChange>> {
         let (changes, outcome) = self.run(caller, manifest, prune).await?;
         outcome?;
@@ -267,7 +267,7 @@ mod tests {
     use iam_store_memory::MemoryStore;
 
     use super::*;
-    use crate::credential::HashingCost;
+    use crate::hashing::HashingCost;
     use crate::iam::Iam;
     use crate::manifest::ManifestIdentityProvider;
     use crate::settings::Settings;
