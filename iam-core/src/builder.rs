@@ -187,6 +187,7 @@ impl Builder {
             after_commit: AfterCommit::immediate(hooks, mail.clone()),
             in_flight: Arc::default(),
             long_reads: Arc::new(InFlight::of_long_reads()),
+            manifests: Arc::new(InFlight::of_manifests()),
             trial: None,
             shared: Arc::new(Shared {
                 settings,

@@ -22,7 +22,7 @@ use crate::assignment::Assignments;
 use crate::caller::Caller;
 use crate::directory::Directories;
 use crate::distinct::distinct;
-use crate::engine::{Engine, IsCancelled};
+use crate::engine::{Engine, IsCancelled, PreviewPermit};
 use crate::grouped::grouped;
 use crate::iam::Iam;
 use crate::organization::Organizations;
@@ -135,6 +135,16 @@ impl Trial {
     /// being computed. The error of the outcome, unless it is a rule that would refuse the change: an escalation, a
     /// conflict or a rule of the domain.
     pub async fn preview<T>(&self, caller: &Caller, outcome: Result<T>) -> Result<Preview> {
+        self.preview_by(caller, outcome, None).await
+    }
+
+    /// Does the same as [`preview`](Self::preview), for a call that may have its permit already.
+    pub(crate) async fn preview_by<T>(
+        &self,
+        caller: &Caller,
+        outcome: Result<T>,
+        permit: Option<PreviewPermit>,
+    ) -> Result<Preview> {
         let changes = self.0.trial.as_ref().map(|trial| trial.taken()).unwrap_or_default();
         let outcome = match outcome {
             Ok(_) => self.check_taken(caller, &changes).await,
@@ -145,7 +155,13 @@ impl Trial {
                 Ok(Preview { refusal: Some(error), users: 0, changes: Vec::new(), truncated: false })
             }
             Err(error) => Err(error),
-            Ok(()) => self.compare(caller, Effects::of(&changes), shows_all(&changes)).await,
+            Ok(()) => {
+                let permit = match permit {
+                    Some(permit) => permit,
+                    None => self.0.computing.admit_preview(caller.tenant())?,
+                };
+                self.compare(caller, Effects::of(&changes), shows_all(&changes), permit).await
+            }
         }
     }
 
@@ -171,9 +187,14 @@ impl Trial {
 
     /// Compares the rights of all users whom the changes affect. The users are read here, and compared beside the async
     /// threads. If the caller gives up, the comparison breaks off, and only then releases the permit of its tenant.
-    async fn compare(&self, caller: &Caller, effects: Effects, shows_all: bool) -> Result<Preview> {
-        let tenant = caller.tenant();
-        let permit = Arc::new(self.0.computing.admit_preview(tenant)?);
+    async fn compare(
+        &self,
+        caller: &Caller,
+        effects: Effects,
+        shows_all: bool,
+        permit: PreviewPermit,
+    ) -> Result<Preview> {
+        let (tenant, permit) = (caller.tenant(), Arc::new(permit));
         // The users of a preview are read from the store in many steps.
         let _turn = self.0.long_read(caller).await?;
         let effects = Arc::new(effects);

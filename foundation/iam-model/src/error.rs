@@ -423,8 +423,9 @@ pub enum Conflict {
     /// Built-in roles cannot change.
     #[error("Built-in roles can be neither changed nor deleted.")]
     SystemRole,
-    /// More role assignments are held in the organization than one change may revoke.
-    #[error("More than {0} role assignments are held in the organization. Revoke some of them first.")]
+    /// More role assignments are held in the organization than one change may revoke, or in all organizations that a
+    /// manifest removes.
+    #[error("This would end more than {0} role assignments. Revoke some of them first.")]
     TooManyRevocations(u64),
     /// The tenant has this many access reviews that are OPEN, and may have no more.
     #[error("The tenant has {0} open access reviews, which is its quota. Complete or cancel one first.")]
@@ -435,7 +436,8 @@ pub enum Conflict {
     /// An eligibility that has not expired names the role.
     #[error("An eligibility that has not expired names the role.")]
     RoleOfEligibility,
-    /// At least one user holds the role in a resource scope that the new scope of the role does not allow.
+    /// At least one user holds the role in a resource scope that the new scope of the role does not allow, or gets it
+    /// there by a group, an eligibility or an identity provider.
     #[error("The role has assignments that its new scope does not allow.")]
     RoleScopeInUse,
     /// The tenant's catalogue already has this permission.

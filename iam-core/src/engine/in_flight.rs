@@ -1,5 +1,5 @@
-//! The limits of the concurrent work of one tenant: its units of work, its long reads, the tests of its webhooks, and
-//! the checks of its domains. Work beyond a limit waits for its turn, and delays no other tenant.
+//! The limits of the concurrent work of one tenant: its units of work, its long reads, its manifests, the tests of its
+//! webhooks, and the checks of its domains. Work beyond a limit waits for its turn, and delays no other tenant.
 //!
 //! Units of work of one tenant often wait for a lock of that tenant, and occupy a connection meanwhile. Without a
 //! limit, one tenant could occupy all connections, so that every other tenant would wait, too.
@@ -53,6 +53,12 @@ impl InFlight {
     pub(crate) fn of_long_reads() -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
         Self { most: (cores / 2).max(1), tenants: Mutex::default() }
+    }
+
+    /// The limit for manifests, applied and previewed: one of a tenant asks its identity providers and then waits for a
+    /// unit of work, which on SQLite all tenants wait for.
+    pub(crate) fn of_manifests() -> Self {
+        Self { most: 1, tenants: Mutex::default() }
     }
 
     /// Waits until the tenant has a free permit. The waiting tasks are served in the order of their calls.
@@ -112,7 +118,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_waiting_tenant_does_not_delay_another_tenant() {
-        for in_flight in [InFlight::default(), InFlight::of_long_reads()] {
+        for in_flight in [InFlight::default(), InFlight::of_long_reads(), InFlight::of_manifests()] {
             has_its_own_turns(&in_flight).await;
         }
     }

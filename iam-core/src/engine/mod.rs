@@ -47,7 +47,7 @@ pub use crate::engine::event_streams::OpenStream;
 pub use crate::engine::work::UnitOfWork;
 
 pub(crate) use crate::engine::after_commit::{AfterCommit, Hook};
-pub(crate) use crate::engine::computing::{Computing, IsCancelled};
+pub(crate) use crate::engine::computing::{Computing, IsCancelled, PreviewPermit};
 pub(crate) use crate::engine::event_streams::EventStreams;
 pub(crate) use crate::engine::in_flight::{InFlight, Permit};
 pub(crate) use crate::engine::locked_rights::LockedRights;
@@ -83,6 +83,7 @@ pub(crate) struct Engine {
     pub(crate) after_commit: AfterCommit,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) long_reads: Arc<InFlight>,
+    pub(crate) manifests: Arc<InFlight>,
     /// Receives the changes of units of work, which write nothing then. `None` except in a [`Trial`](crate::Trial).
     pub(crate) trial: Option<TrialChanges>,
     pub(crate) shared: Arc<Shared>,
@@ -182,6 +183,7 @@ impl Engine {
             // Limits of its own: what is inside a host transaction must not wait for what waits for this transaction.
             in_flight: Arc::default(),
             long_reads: Arc::new(InFlight::of_long_reads()),
+            manifests: Arc::new(InFlight::of_manifests()),
             trial: None,
             shared: Arc::clone(&self.shared),
         }
@@ -194,6 +196,7 @@ impl Engine {
             after_commit: self.after_commit.deferred(),
             in_flight: Arc::clone(&self.in_flight),
             long_reads: Arc::clone(&self.long_reads),
+            manifests: Arc::clone(&self.manifests),
             trial: Some(TrialChanges::default()),
             shared: Arc::clone(&self.shared),
         }

@@ -15,6 +15,10 @@ use subtle::ConstantTimeEq as _;
 /// The maximum number of items of a manifest (`docs/manifests.md#limits`).
 pub const MAX_ITEMS: usize = 5_000;
 
+/// The maximum number of items that one run makes, changes and removes, with the roles that a service account loses by
+/// its removal (`docs/manifests.md#limits`). On SQLite, all other writes wait for a run.
+pub(super) const MAX_CHANGES: usize = 5_000;
+
 /// What a tenant should have (`docs/manifests.md#the-document`).
 ///
 /// Items are named by what people call them: a permission and a role by its name, an organization by its slug, a service

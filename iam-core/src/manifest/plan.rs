@@ -27,9 +27,9 @@ use uuid::Uuid;
 use crate::directory::DirectoryPatch;
 use crate::identity_provider::{IdentityProviderPatch, NewIdentityProvider};
 use crate::manifest::document::{
-    MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestIdentityProvider, ManifestOrganization,
-    ManifestPermission, ManifestProvidedRole, ManifestRole, ManifestSecret, ManifestServiceAccount, ManifestSettings,
-    ManifestWebhook,
+    MAX_CHANGES, MAX_ITEMS, Manifest, ManifestAssignment, ManifestDirectory, ManifestIdentityProvider,
+    ManifestOrganization, ManifestPermission, ManifestProvidedRole, ManifestRole, ManifestSecret,
+    ManifestServiceAccount, ManifestSettings, ManifestWebhook,
 };
 use crate::manifest::state::{State, is_by_hand, permission, role, webhook};
 use crate::organization::OrganizationPatch;
@@ -160,7 +160,7 @@ pub(super) enum Operation {
 ///
 /// # Errors
 ///
-/// [`Error::Validation`] which names the invalid fields.
+/// [`Error::Validation`] which names the invalid fields, or the number of the changes if there are too many.
 pub(super) fn plan(state: &State, manifest: &Manifest, prune: bool) -> Result<Plan> {
     if manifest.items() > MAX_ITEMS {
         return Err(Error::field("$", format!("must have at most {MAX_ITEMS} items; it has {}", manifest.items())));
@@ -184,7 +184,34 @@ pub(super) fn plan(state: &State, manifest: &Manifest, prune: bool) -> Result<Pl
         errors.truncate(MAX_ERRORS);
         return Err(Error::Validation(errors));
     }
+    let changes = number_of_changes(state, &steps);
+    if changes > MAX_CHANGES {
+        let message = format!(
+            "must change at most {MAX_CHANGES} items at once; it changes {changes}. Name more of the items that it \
+             removes, or remove some of them one by one first"
+        );
+        return Err(Error::field("$", message));
+    }
     Ok(Plan { steps, gone: gone(state) })
+}
+
+/// The number of items that are made, changed and removed, without the settings. A service account that is removed
+/// loses its roles, also those that no step revokes.
+fn number_of_changes(state: &State, steps: &[Step]) -> usize {
+    let revoked = steps.iter().filter_map(|step| match &step.operation {
+        Operation::Revoke(id) => Some(*id),
+        _ => None,
+    });
+    let revoked: HashSet<AssignmentId> = revoked.collect();
+    let changes = steps.iter().map(|step| match &step.operation {
+        Operation::Settings(_) => 0,
+        Operation::RemoveAccount(id) => {
+            let others = state.grants_of(*id).iter().filter(|grant| !revoked.contains(&grant.assignment.id));
+            1 + others.count()
+        }
+        _ => 1,
+    });
+    changes.sum()
 }
 
 struct Planner<'a> {

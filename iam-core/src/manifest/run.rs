@@ -79,6 +79,7 @@ impl<'a> Run<'a> {
             }
             self.assign(work, mem::take(&mut assigned)).await?;
             self.change(work, step).await.map_err(|error| within(error, &step.at))?;
+            self.check_revocations(work, 0).map_err(|error| within(error, &step.at))?;
         }
         self.assign(work, assigned).await?;
         let Self { made, gone, .. } = self;
@@ -207,10 +208,8 @@ impl<'a> Run<'a> {
                 self.gone.push((*id).into());
             }
             Operation::RemoveOrganization(id) => {
-                let (held, most) = (work.reads().grants(GrantQuery::In(*id)).await?, self.iam.settings.max_revocations);
-                if held.len() as u64 > most {
-                    return Err(Conflict::TooManyRevocations(most).into());
-                }
+                let held = work.reads().grants(GrantQuery::In(*id)).await?;
+                self.check_revocations(work, held.len())?;
                 Organizations(self.iam).delete_in(work, &self.grantor, *id, &Precondition::Exists).await?;
                 self.gone.push((*id).into());
             }
@@ -224,6 +223,12 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the run, with `more` role assignments to end, ends as many as the end of one organization may.
+    fn check_revocations(&self, work: &UnitOfWork<'_>, more: usize) -> Result<()> {
+        let (ended, most) = (work.ended_assignments() + more, self.iam.settings.max_revocations);
+        if ended as u64 > most { Err(Conflict::TooManyRevocations(most).into()) } else { Ok(()) }
     }
 
     /// Gives the roles of these steps together.

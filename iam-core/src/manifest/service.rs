@@ -9,7 +9,7 @@ use iam_model::permission;
 use iam_model::permission::Permission;
 
 use crate::caller::Caller;
-use crate::engine::{Engine, LockedRights};
+use crate::engine::{Engine, LockedRights, UnitOfWork};
 use crate::identity_provider::IdentityProviders;
 use crate::manifest::document::{Manifest, ManifestSecret};
 use crate::manifest::plan::{PlannedChange, plan};
@@ -53,16 +53,18 @@ impl Manifests<'_> {
     ///
     /// Needs `tenants:read`, the permission to read each kind of items that the manifest names (with `prune`, of all
     /// kinds), and everything that the changes need when they are made one by one: their permissions, and the rights
-    /// that they give.
+    /// that they give. One manifest of the tenant is applied or previewed at a time, and the others wait for up to five
+    /// seconds.
     ///
     /// Identity providers that are new, or get another issuer, are asked for their discovery documents first, as by
     /// [`IdentityProviders::create`]. A secret that is the present one changes nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] which names the fields of the manifest that are invalid, at most 100;
-    /// [`Error::Forbidden`], [`Error::FederationOff`]; the errors of the changes, in an [`Error::About`] that names the
-    /// field, for instance `roles[3]` with [`Forbidden::Escalation`].
+    /// [`Error::Validation`] which names the fields of the manifest that are invalid, at most 100, or `$` if it has too
+    /// many items or changes; [`Error::Forbidden`], [`Error::FederationOff`], [`Error::Overloaded`]; the errors of the
+    /// changes, in an [`Error::About`] that names the field, for instance `roles[3]` with [`Forbidden::Escalation`], or
+    /// [`Conflict::TooManyRevocations`] if they end too many role assignments together.
     pub async fn apply(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<Vec<PlannedChange>> {
         let (changes, outcome) = self.run(caller, manifest, prune).await?;
         outcome?;
@@ -70,16 +72,19 @@ impl Manifests<'_> {
     }
 
     /// Returns what [`apply`](Self::apply) would do. All changes are made in a unit of work that is rolled back, so that
-    /// each is decided after those before it.
+    /// each is decided after those before it. It counts as one of the two previews of the tenant before it waits for
+    /// anything.
     ///
     /// # Errors
     ///
     /// Those of [`apply`](Self::apply), unless a rule would refuse a change, and
     /// [`Conflict::PreviewsRunning`].
     pub async fn preview(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<ManifestPreview> {
+        require(self.0.rights(caller), &needed(manifest, prune))?;
+        let permit = self.0.computing.admit_preview(caller.tenant())?;
         let trial = Trial(self.0.on_trial());
         let (changes, outcome) = Manifests(&trial.0).run(caller, manifest, prune).await?;
-        let preview = trial.preview(caller, outcome).await?;
+        let preview = trial.preview_by(caller, outcome, Some(permit)).await?;
         Ok(ManifestPreview { changes, preview })
     }
 
@@ -109,6 +114,8 @@ impl Manifests<'_> {
     async fn run(&self, caller: &Caller, manifest: &Manifest, prune: bool) -> Result<(Vec<PlannedChange>, Result<()>)> {
         let needed = needed(manifest, prune);
         require(self.0.rights(caller), &needed)?;
+        // Not the turn of a long read: other reads of the tenant must not wait for a provider.
+        let _manifest_turn = self.0.manifests.acquire(caller.tenant()).await?;
         // A unit of work must not wait for a provider, nor for a second connection while it holds one.
         if let Err(error) = self.discover(caller, manifest).await {
             return Ok((Vec::new(), Err(error)));
@@ -126,7 +133,7 @@ impl Manifests<'_> {
         let grantor = work.lock_rights().await?;
         require(grantor.rights(), &needed)?;
         let mut state = State::read(&mut work, domains).await?;
-        self.read_secrets(&grantor, manifest, &mut state)?;
+        self.read_secrets(&mut work, &grantor, manifest, &mut state).await?;
         let mut plan = plan(&state, manifest, prune)?;
         let outcome = Run::new(self.0, grantor, &state, log_size).execute(&mut work, &mut plan).await;
         let outcome = match outcome {
@@ -183,13 +190,27 @@ impl Manifests<'_> {
         Ok(domains.into_iter().map(|domain| (domain.id, domain.name.to_string())).collect())
     }
 
-    /// Reads the present secrets at the providers for which the manifest gives one. A caller that may not change them
-    /// must not learn whether it has guessed one: for it every secret is another one, and the change is refused.
-    fn read_secrets(&self, grantor: &LockedRights, manifest: &Manifest, state: &mut State) -> Result<()> {
-        if grantor.standing().rights().check_escalation([GrantedRights::everything()]).is_err() {
+    /// Reads the present secrets at the providers for which the manifest gives one. A caller that may not change them,
+    /// as by an API key or in a session that has authenticated too long ago, must not learn whether it has guessed one:
+    /// for it every secret is another one, and the change is refused.
+    async fn read_secrets(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        grantor: &LockedRights,
+        manifest: &Manifest,
+        state: &mut State,
+    ) -> Result<()> {
+        let given = manifest.identity_providers.iter().filter(|wanted| wanted.client_secret.is_some());
+        let given: Vec<_> = given.collect();
+        if given.is_empty() || grantor.standing().rights().check_escalation([GrantedRights::everything()]).is_err() {
             return Ok(());
         }
-        for wanted in manifest.identity_providers.iter().filter(|wanted| wanted.client_secret.is_some()) {
+        match work.require_fresh().await {
+            Ok(()) => {}
+            Err(Error::Forbidden(_) | Error::Unauthenticated(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        for wanted in given {
             let Some(found) = state.providers.get(&wanted.slug) else { continue };
             if let Some(secret) = self.0.identity_provider_secret(found)? {
                 state.secrets.insert(found.id, ManifestSecret(secret));
@@ -236,4 +257,59 @@ fn needed(manifest: &Manifest, prune: bool) -> Vec<&'static Permission> {
 
 fn require(rights: Rights<'_>, permissions: &[&Permission]) -> Result<()> {
     permissions.iter().try_for_each(|permission| rights.require(permission))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use iam_model::error::Conflict;
+    use iam_store_memory::MemoryStore;
+
+    use super::*;
+    use crate::hashing::HashingCost;
+    use crate::iam::Iam;
+    use crate::manifest::ManifestIdentityProvider;
+    use crate::settings::Settings;
+
+    /// A service that reaches no provider, a caller, and a manifest with a provider that would be asked.
+    async fn asking() -> (Iam, Caller, Manifest) {
+        let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+        let settings = Settings { hashing_cost, ..Settings::default() };
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).settings(settings).build().await.unwrap();
+        let caller = Caller::system(iam.0.next_id(), "test");
+        let provider = ManifestIdentityProvider {
+            slug: "entra".to_owned(),
+            issuer: "https://login.example.com".to_owned(),
+            ..ManifestIdentityProvider::default()
+        };
+        (iam, caller, Manifest { identity_providers: vec![provider], ..Manifest::default() })
+    }
+
+    #[tokio::test]
+    async fn a_third_preview_of_a_tenant_asks_and_waits_for_nothing() {
+        let (iam, caller, manifest) = asking().await;
+        let admit = || iam.0.computing.admit_preview(caller.tenant()).unwrap();
+        let running = [admit(), admit()];
+        let refused = iam.manifests().preview(&caller, &manifest, false).await;
+        assert!(matches!(refused, Err(Error::Conflict(Conflict::PreviewsRunning))), "{refused:?}");
+        drop(running);
+        let asked = iam.manifests().preview(&caller, &manifest, false).await;
+        assert!(matches!(asked, Err(Error::FederationOff)), "{asked:?}");
+        // One that failed has given its place back.
+        drop([admit(), admit()]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_manifest_of_a_tenant_waits_for_another_one_before_it_asks() {
+        let (iam, caller, manifest) = asking().await;
+        let running = iam.0.manifests.acquire(caller.tenant()).await.unwrap();
+        let refused = iam.manifests().apply(&caller, &manifest, false).await;
+        assert!(matches!(refused, Err(Error::Overloaded { .. })), "{refused:?}");
+        let refused = iam.manifests().preview(&caller, &manifest, false).await;
+        assert!(matches!(refused, Err(Error::Overloaded { .. })), "{refused:?}");
+        drop(running);
+        let asked = iam.manifests().apply(&caller, &manifest, false).await;
+        assert!(matches!(asked, Err(Error::FederationOff)), "{asked:?}");
+    }
 }

@@ -19,7 +19,7 @@ use iam_model::webhook::{Webhook, WebhookSalt};
 use serde_json::{Value, json};
 
 use super::Manifest;
-use super::document::{MAX_ITEMS, ManifestSecret};
+use super::document::{MAX_CHANGES, MAX_ITEMS, ManifestSecret};
 use super::plan::{Operation, Plan, plan};
 use super::state::{Rows, State};
 
@@ -618,4 +618,36 @@ fn a_long_way_up_is_walked_once() {
     assert_eq!(planned(&state, &organizations("root"), false).unwrap().steps.len(), MAX_ITEMS);
     let refused = planned(&state, &organizations(&format!("o{}", MAX_ITEMS - 1)), false).unwrap_err();
     assert_eq!(refused.len(), 100);
+}
+
+/// A tenant whose removals are as many as may be: three for the robot with its two roles, and those of other roles.
+fn with_many_roles(made: &[&str]) -> State {
+    let mut state = state(made);
+    for number in 3..MAX_CHANGES {
+        let made = role(&format!("ROLE_{number}"), &[], false);
+        state.made.insert(made.id.into());
+        state.roles.insert(made.name.to_string(), made);
+    }
+    state
+}
+
+/// The robot holds two roles that no manifest has given. They count, and the settings do not.
+#[test]
+fn a_run_makes_a_limited_number_of_changes() {
+    let state = with_many_roles(&["robot"]);
+    let empty = json!({ "settings": { "name": "New" } });
+    assert_eq!(planned(&state, &empty, true).unwrap().steps.len(), MAX_CHANGES - 1);
+    let one_more = json!({ "permissions": [{ "name": "orders:refund" }] });
+    let refused = planned(&state, &one_more, true).unwrap_err();
+    let expected = "$ must change at most 5000 items at once; it changes 5001. Name more of the items that it removes, \
+                    or remove some of them one by one first";
+    assert_eq!(refused, [expected]);
+    assert_eq!(planned(&state, &one_more, false).unwrap().steps.len(), 1);
+}
+
+/// A role that a step revokes counts once.
+#[test]
+fn a_removed_account_counts_with_its_other_roles() {
+    let state = with_many_roles(&["robot", "in-root"]);
+    assert_eq!(planned(&state, &json!({}), true).unwrap().steps.len(), MAX_CHANGES - 1);
 }

@@ -206,13 +206,17 @@ impl Roles<'_> {
                 grant.assignment.is_live(now) && after.scope.check(grant.assignment.organization_id.is_some()).is_err()
             };
             let mapped = work.reads().mapped_groups(&[id], &[]).await?;
+            let providers = work.reads().identity_providers().await?;
             let eligibilities = work.reads().all_eligibilities().await?;
             let mut eligibilities =
                 eligibilities.iter().filter(|eligibility| eligibility.role_id == id && eligibility.is_live(now));
             let mut mappings = mapped.iter().flat_map(|group| &group.grants).filter(|grant| grant.role_id == id);
+            let mut provided =
+                providers.iter().flat_map(|provider| &provider.roles).filter(|provided| provided.role_id == id);
             if grants.iter().any(violates_scope)
                 || mappings.any(|grant| after.scope.check(grant.organization_id.is_some()).is_err())
                 || eligibilities.any(|asked| after.scope.check(asked.organization_id.is_some()).is_err())
+                || provided.any(|provided| after.scope.check(provided.organization_id.is_some()).is_err())
             {
                 return Err(Conflict::RoleScopeInUse.into());
             }

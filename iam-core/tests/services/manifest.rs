@@ -6,9 +6,9 @@ use iam_core::organization::NewOrganization;
 use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::permission::NewPermission;
 use iam_core::preview::Direction;
-use iam_core::role::{NewRole, RolePatch};
+use iam_core::role::{NewRole, RolePatch, RoleScope};
 use iam_core::user::{NewServiceAccount, UserFilter, UserKind, UserSort};
-use iam_core::{Caller, Error, Forbidden, Unauthenticated};
+use iam_core::{Caller, Conflict, Error, Forbidden, Unauthenticated};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use test_support::identity_provider::ISSUER;
@@ -434,13 +434,22 @@ async fn only_a_person_with_all_permissions_changes_a_provider_and_nothing_is_as
     }
     assert_eq!(company.providers.asked(), 1);
     // A key of a pipeline may apply what is so already.
-    assert_eq!(manifests.apply(&key, &provider("very-secret", true), false).await.unwrap(), []);
-    // Who may not change a provider does not learn whether a secret is the right one.
+    let mut without_secret = provider("", true);
+    without_secret.identity_providers[0].client_secret = None;
+    assert_eq!(manifests.apply(&key, &without_secret, false).await.unwrap(), []);
+    // A caller that may not change a provider does not learn whether a secret is the right one.
     for secret in ["very-secret", "other-secret"] {
-        let refused = about(manifests.apply(&author, &provider(secret, true), false).await);
-        assert!(refused.starts_with(by_author), "{refused}");
+        for (caller, expected) in [(&author, by_author), (&key, by_key)] {
+            let refused = about(manifests.apply(caller, &provider(secret, true), false).await);
+            assert!(refused.starts_with(expected), "{refused}");
+        }
     }
+    assert_eq!(manifests.apply(&company.ada, &provider("very-secret", true), false).await.unwrap(), []);
     company.clock.advance(chrono::TimeDelta::minutes(30));
+    for secret in ["very-secret", "other-secret"] {
+        let refused = manifests.preview(&company.ada, &provider(secret, true), false).await;
+        assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::NotFresh { .. }))), "{refused:?}");
+    }
     let refused = manifests.apply(&company.ada, &provider("very-secret", false), false).await;
     assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::NotFresh { .. }))), "{refused:?}");
 }
@@ -586,4 +595,46 @@ async fn many_random_manifests_can_be_applied() {
         applied += follow(bytes.collect()).await;
     }
     assert!(applied > 10, "{applied}");
+}
+
+#[tokio::test]
+async fn the_removals_of_a_run_end_a_limited_number_of_role_assignments_together() {
+    let company = Company::with(|settings| settings.max_revocations = 2).await;
+    let (iam, system) = (&company.iam, &company.system);
+    let north_and_south = |slugs: &[&str]| {
+        let organizations: Vec<Value> = slugs.iter().map(|slug| json!({ "slug": slug, "name": slug })).collect();
+        manifest(json!({ "organizations": organizations }))
+    };
+    let made = iam.manifests().apply(system, &north_and_south(&["north", "south"]), true).await.unwrap();
+    let member = iam.roles().by_name(system, "MEMBER").await.unwrap().unwrap();
+    let users = [company.user("a@example.com", &[]).await.id, company.user("b@example.com", &[]).await.id];
+    for organization in made.iter().filter_map(|change| change.id) {
+        for user in users {
+            let new =
+                NewAssignment { user, role: member.id, organization: Some(organization.into()), expires_at: None };
+            iam.assignments().create(system, new).await.unwrap();
+        }
+    }
+    let refused = about(iam.manifests().apply(system, &Manifest::default(), true).await);
+    assert_eq!(refused, "organizations.south: This would end more than 2 role assignments. Revoke some of them first.");
+    iam.manifests().apply(system, &north_and_south(&["south"]), true).await.unwrap();
+    iam.manifests().apply(system, &Manifest::default(), true).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_role_of_a_provider_keeps_a_scope_that_allows_its_place() {
+    let company = Company::new().await;
+    let (iam, system) = (&company.iam, &company.system);
+    company.domain("example.com").await;
+    let provided = staff(&json!({ "roles": [{ "role": "CLERK" }] }));
+    iam.manifests().apply(system, &manifest(provided.clone()), false).await.unwrap();
+    let clerk = iam.roles().by_name(system, "CLERK").await.unwrap().unwrap().id;
+    let scope = |scope| RolePatch { scope: Some(scope), ..RolePatch::default() };
+    let refused = iam.roles().update(system, clerk, scope(RoleScope::Organization)).await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::RoleScopeInUse))), "{refused:?}");
+    let mut narrower = provided;
+    narrower["roles"][0]["scope"] = json!("ORGANIZATION");
+    let refused = about(iam.manifests().apply(system, &manifest(narrower), false).await);
+    assert_eq!(refused, "roles[0]: The role has assignments that its new scope does not allow.");
+    iam.roles().update(system, clerk, scope(RoleScope::Tenant)).await.unwrap();
 }

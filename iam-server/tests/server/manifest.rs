@@ -376,3 +376,14 @@ fn what_is_missing_causes_a_one_line_error() {
     let ended = shop.store.iam_server().args(["apply", "--tenant", &shop.slug]).run();
     assert_eq!(ended.code, Some(2), "{ended:?}");
 }
+
+#[test]
+fn a_dry_run_says_that_more_ends_with_an_account_or_an_organization() {
+    let shop = Shop::new(Store::sqlite());
+    shop.applied(SHOPS, &[]);
+    let said =
+        "A service account is removed with its API keys and all its roles, an organization with all roles in it.";
+    let says = |arguments: &[&str]| shop.applied("{}", arguments).contains(&said.to_owned());
+    assert!(says(&["--dry-run", "--prune"]));
+    assert!(!says(&["--dry-run"]));
+}

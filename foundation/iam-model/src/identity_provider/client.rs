@@ -50,11 +50,19 @@ pub struct ProviderAnswer {
 #[non_exhaustive]
 pub enum FetchError {
     /// There was no answer.
-    #[error("{0}")]
+    #[error("{}", unanswered(.0))]
     NoAnswer(SendError),
     /// The answer has more than 256 KiB.
     #[error("the answer is longer than 256 KiB")]
     TooLong,
+}
+
+/// The text of an error without an answer. A provider has another time for its answer than a receiver of webhooks.
+fn unanswered(error: &SendError) -> String {
+    match error {
+        SendError::TimedOut => "no answer within 10 seconds".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// Sends requests to providers. `iam-server` has one.
@@ -72,4 +80,19 @@ pub trait ProviderClient: Send + Sync + 'static {
     ///
     /// [`FetchError`] without a whole answer.
     async fn send(&self, request: ProviderRequest) -> Result<ProviderAnswer, FetchError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_provider_is_not_that_of_a_webhook() {
+        for (error, expected) in [
+            (FetchError::NoAnswer(SendError::TimedOut), "no answer within 10 seconds"),
+            (FetchError::NoAnswer(SendError::Unreachable), "no connection could be made"),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
+    }
 }

@@ -117,6 +117,9 @@ async fn preview(iam: &Iam, caller: &Caller, command: &Apply, (manifest, lines):
         return print(&format!("Tenant {} has nothing to change.", command.tenant));
     }
     print(&format!("{}.", shown::numbers(&preview.changes)))?;
+    if let Some(line) = shown::consequences(&preview.changes) {
+        print(line)?;
+    }
     for line in shown::rights(iam, caller, &preview).await {
         print(&line)?;
     }

@@ -47,6 +47,17 @@ pub(super) fn numbers(changes: &[PlannedChange]) -> String {
     )
 }
 
+/// What ends with items that are removed, without a change of its own. `None` if no such item is.
+pub(super) fn consequences(changes: &[PlannedChange]) -> Option<&'static str> {
+    let ends_more = |change: &PlannedChange| {
+        let has_more = matches!(change.kind, ManifestItemKind::ServiceAccount | ManifestItemKind::Organization);
+        has_more && change.action == ManifestAction::Remove
+    };
+    changes.iter().any(ends_more).then_some(
+        "A service account is removed with its API keys and all its roles, an organization with all roles in it.",
+    )
+}
+
 /// The lines of a preview: who would gain and lose which right.
 pub(super) async fn rights(iam: &Iam, caller: &Caller, preview: &ManifestPreview) -> Vec<String> {
     let rows = &preview.preview.changes;
