@@ -672,7 +672,7 @@ fn expectation(expected: &str) -> Option<String> {
         _ if expected.starts_with("struct ") => "an object",
         "f64" | "f32" => "a number",
         "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" | "usize" | "isize" => "a whole number in range",
-        _ if expected.starts_with("a whole number") => expected,
+        _ if expected.starts_with("a whole number") || expected.starts_with("a time ") => expected,
         _ if expected.starts_with('`') || expected.starts_with("one of `") => return Some(expected.replace('`', "")),
         _ => return None,
     };

@@ -38,7 +38,6 @@ pub(crate) struct RoleDto {
     updated_at: Time,
 }
 
-/// Where a role can be assigned.
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum ScopeDto {

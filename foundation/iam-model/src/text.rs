@@ -46,7 +46,8 @@ pub(crate) fn is_joiner(character: char) -> bool {
 }
 
 /// Whether a character ends a line, changes the direction of text, or is another control character.
-pub(crate) fn controls_text(character: char) -> bool {
+#[must_use]
+pub fn controls_text(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}')
         || CodePointSetData::new::<BidiControl>().contains(character)

@@ -1,4 +1,7 @@
 //! The schema of a manifest. `iam_core` parses manifests; a test compares both.
+//!
+//! The sentence of an inline enum that cannot be null is in `properties.json`: utoipa would write it as a second schema,
+//! of an object, which the text must satisfy, too.
 
 #![expect(dead_code, reason = "only their schemas are used")]
 
@@ -99,7 +102,6 @@ struct ManifestRoleDto {
     /// What the role is for, in words. If it is absent, it is empty.
     #[schema(nullable = false, max_length = 500, example = "Answers customers")]
     description: Option<String>,
-    /// Where the role can be assigned; ANY if the field is absent.
     #[schema(inline, nullable = false)]
     scope: Option<ScopeDto>,
     /// All permissions of the role, at most 500. If the field is absent, it has none.
@@ -175,7 +177,6 @@ struct ManifestWebhookDto {
     /// The types of the events to send: `USER.CREATE`, or `USER.*` for all actions on a resource type.
     #[schema(min_items = 1, max_items = 100, inline, value_type = Vec<EventPatternDto>)]
     types: Vec<String>,
-    /// How it writes them; `native` if the field is absent.
     #[schema(inline, nullable = false)]
     format: Option<EventFormatDto>,
     /// A text for people. If it is absent, it is empty.
@@ -216,10 +217,8 @@ struct ManifestIdentityProviderDto {
     /// Whether an address counts as verified without the claim `email_verified`. If it is absent, it does not.
     #[schema(nullable = false)]
     trusts_email: Option<bool>,
-    /// The claim that names a person; `sub` if the field is absent.
     #[schema(inline, nullable = false)]
     subject_claim: Option<SubjectClaimDto>,
-    /// Whether accounts are linked and made; LINK if the field is absent.
     #[schema(inline, nullable = false)]
     provisioning: Option<ProvisioningDto>,
     /// The roles of the users that are made. None of them may have all permissions.

@@ -308,11 +308,17 @@ impl<'a> UnitOfWork<'a> {
     pub(crate) async fn check_grants(&mut self, grants: Vec<Grant>) -> Result<(Vec<Grant>, Option<(usize, Error)>)> {
         self.caller.refuse_impersonator()?;
         let now = self.now();
-        let gives_protections = grants.iter().any(|grant| GrantedRights::of(grant).change_protections(now));
+        let gives_protections = |grant: &Grant| GrantedRights::of(grant).change_protections(now);
+        let protecting = grants.iter().position(gives_protections);
         let (grants, checked) =
             self.check_escalation(grants, |grants| grants.iter().map(GrantedRights::of_new).collect()).await?;
-        if checked.refused.is_none() && (gives_protections || checked.offers_protections) {
-            self.require_fresh_to_give().await?;
+        if checked.refused.is_none() && (protecting.is_some() || checked.offers_protections) {
+            let may_give = self.require_fresh_to_give().await;
+            match (protecting, may_give) {
+                (_, Ok(())) => {}
+                (Some(number), Err(error @ Error::Forbidden(_))) => return Ok((grants, Some((number, error)))),
+                (_, Err(error)) => return Err(error),
+            }
         }
         Ok((grants, checked.refused))
     }

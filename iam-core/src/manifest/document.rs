@@ -1,3 +1,6 @@
+use std::fmt;
+use std::marker::PhantomData;
+
 use iam_model::audit::EventFormat;
 use iam_model::clock::{Timestamp, shown};
 use iam_model::factor::SecondFactorPolicy;
@@ -7,9 +10,10 @@ use iam_model::role::RoleScope;
 use iam_model::secret::ClientSecret;
 use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
 use iam_model::user::UserStatus;
-use serde::de::Error as _;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Number, Value};
+use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
 /// The maximum number of items of a manifest (`docs/manifests.md#limits`).
@@ -44,28 +48,28 @@ pub(super) const MAX_CHANGES: usize = 5_000;
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Manifest {
     /// Settings of the tenant.
-    #[serde(skip_serializing_if = "ManifestSettings::is_empty")]
+    #[serde(skip_serializing_if = "ManifestSettings::is_empty", deserialize_with = "mapping")]
     pub settings: ManifestSettings,
     /// Permissions of the application.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub permissions: Vec<ManifestPermission>,
     /// Roles.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub roles: Vec<ManifestRole>,
     /// Organizations, in any order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub organizations: Vec<ManifestOrganization>,
     /// Service accounts, with their roles.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub service_accounts: Vec<ManifestServiceAccount>,
     /// Webhooks.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub webhooks: Vec<ManifestWebhook>,
     /// Identity providers, at most 20.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub identity_providers: Vec<ManifestIdentityProvider>,
     /// Directories.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub directories: Vec<ManifestDirectory>,
 }
 
@@ -154,7 +158,7 @@ pub struct ManifestOrganization {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// ACTIVE or SUSPENDED. `None` says nothing about one that exists, and makes an ACTIVE one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "status")]
     pub status: Option<OrganizationStatus>,
 }
 
@@ -168,10 +172,10 @@ pub struct ManifestServiceAccount {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
     /// ACTIVE or SUSPENDED. `None` says nothing about one that exists, and makes an ACTIVE one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "status")]
     pub status: Option<UserStatus>,
     /// Roles that it holds. It may hold others.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub assignments: Vec<ManifestAssignment>,
 }
 
@@ -185,7 +189,7 @@ pub struct ManifestAssignment {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,
     /// The instant from which on it grants nothing; `None` for no expiry. One in the past gives nothing.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "moment")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "moment", deserialize_with = "time")]
     pub expires_at: Option<Timestamp>,
 }
 
@@ -236,7 +240,7 @@ pub struct ManifestIdentityProvider {
     /// Whether accounts are linked and made.
     pub provisioning: Provisioning,
     /// The roles of the users that are made: at most 50.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "mappings")]
     pub roles: Vec<ManifestProvidedRole>,
     /// Whether a second factor at the provider counts here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -321,9 +325,100 @@ fn moment<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S:
     moment.map(shown).serialize(serializer)
 }
 
+/// Reads a moment.
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let Some(moment) = Option::<Value>::deserialize(deserializer)? else { return Ok(None) };
+    let moment = Timestamp::deserialize(moment);
+    moment.map(Some).map_err(|_| D::Error::custom("invalid value, expected a time such as 2100-01-01T00:00:00Z"))
+}
+
+/// Reads a status. The error names those that a manifest can give.
+fn status<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let Some(status) = Option::<Value>::deserialize(deserializer)? else { return Ok(None) };
+    T::deserialize(status).map(Some).map_err(|_| D::Error::custom("must be one of ACTIVE, SUSPENDED"))
+}
+
 /// Reads a whole number. `7.0` is one for JSON Schema, too.
 fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
-    let from_float = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
-    number.as_i64().or_else(from_float).map(Some).ok_or_else(|| D::Error::custom("must be a whole number"))
+    let Some(value) = Option::<Value>::deserialize(deserializer)? else { return Ok(None) };
+    let from_float = || value.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
+    let number = value.as_i64().or_else(from_float);
+    number.map(Some).ok_or_else(|| D::Error::custom("invalid value, expected a whole number"))
+}
+
+/// Reads a mapping.
+fn mapping<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Mapping::deserialize(deserializer).map(|Mapping(value)| value)
+}
+
+/// Reads a list of mappings.
+fn mappings<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let items = Vec::<Mapping<T>>::deserialize(deserializer)?;
+    Ok(items.into_iter().map(|Mapping(value)| value).collect())
+}
+
+/// A struct that is read from a mapping only. serde would also accept a list, with one item for each field.
+struct Mapping<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Mapping<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Mapping<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Mapping<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(entries)).map(Mapping)
+            }
+        }
+
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_manifest_is_a_mapping() {
+        for (manifest, message) in [
+            (json!({ "settings": ["Acme", "seed"] }), "invalid type: sequence, expected a map"),
+            (json!({ "roles": [["ZZZ", "", "ANY", ["*"]]] }), "invalid type: sequence, expected a map"),
+            (json!({ "roles": ["ZZZ"] }), "invalid type: string \"ZZZ\", expected a map"),
+            (
+                json!({ "serviceAccounts": [{ "name": "A", "assignments": [["CLERK"]] }] }),
+                "invalid type: sequence, expected a map",
+            ),
+            (json!({ "identityProviders": [{ "roles": [["MEMBER"]] }] }), "invalid type: sequence, expected a map"),
+            (json!({ "roles": [{ "nmae": "A" }] }), "unknown field `nmae`"),
+        ] {
+            let refused = serde_json::from_value::<Manifest>(manifest.clone()).unwrap_err().to_string();
+            assert!(refused.starts_with(message), "{manifest}: {refused}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_value_says_what_it_can_be() {
+        for (manifest, message) in [
+            (
+                json!({ "serviceAccounts": [{ "assignments": [{ "expiresAt": "tomorrow" }] }] }),
+                "invalid value, expected a time such as 2100-01-01T00:00:00Z",
+            ),
+            (json!({ "organizations": [{ "status": "GONE" }] }), "must be one of ACTIVE, SUSPENDED"),
+            (json!({ "settings": { "secondFactorGraceDays": "7" } }), "invalid value, expected a whole number"),
+        ] {
+            let refused = serde_json::from_value::<Manifest>(manifest.clone()).unwrap_err().to_string();
+            assert_eq!(refused, message, "{manifest}");
+        }
+        let manifest = json!({ "settings": { "secondFactorGraceDays": 7.0 } });
+        let read: Manifest = serde_json::from_value(manifest).unwrap();
+        assert_eq!(read.settings.second_factor_grace_days, Some(7));
+    }
 }

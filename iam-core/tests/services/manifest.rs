@@ -248,6 +248,10 @@ async fn a_caller_makes_nothing_that_it_could_not_make_by_hand() {
     let policy = manifest(json!({ "settings": { "passwordPolicy": "nist-800-63b-4" } }));
     let refused = iam.manifests().apply(&company.key(account).await, &policy, false).await;
     assert!(about(refused).starts_with("settings: An API key cannot do this."));
+    let robot = json!({ "name": "Robot", "assignments": [{ "role": "MEMBER" }, { "role": "TENANT_ADMIN" }] });
+    let robot = manifest(json!({ "serviceAccounts": [robot] }));
+    let refused = about(iam.manifests().apply(&company.key(account).await, &robot, false).await);
+    assert!(refused.starts_with("serviceAccounts[0].assignments[1]: An API key cannot do this."), "{refused}");
     company.clock.advance(chrono::TimeDelta::minutes(30));
     let refused = iam.manifests().apply(&company.ada, &policy, false).await;
     assert!(matches!(refused, Err(Error::Unauthenticated(Unauthenticated::NotFresh { .. }))), "{refused:?}");

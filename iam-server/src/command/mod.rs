@@ -82,7 +82,8 @@ enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Make a tenant what a manifest says: its roles, permissions, organizations, service accounts and settings
+    /// Make a tenant what a manifest says: its settings, permissions, roles, organizations, service accounts, webhooks,
+    /// identity providers and directories
     Apply(Apply),
     /// Print the manifest of a tenant
     Export(Export),

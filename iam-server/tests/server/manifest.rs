@@ -253,7 +253,7 @@ fn a_mistake_has_its_line_and_nothing_is_changed() {
                 "tenant.yaml:3: permissions[0].descripton: is not a known field",
             ),
             ("role: []\n", "tenant.yaml:1: role: is not a known field"),
-            ("roles:\n  - name: A\n  - name: [B]\n", "tenant.yaml:3: roles[1].name: invalid type"),
+            ("roles:\n  - name: A\n  - name: [B]\n", "tenant.yaml:3: roles[1].name: must be a string"),
             ("roles:\n  - name: A\n    name: B\n", "tenant.yaml:3: the key name must be given once"),
             ("roles: &all []\n", "tenant.yaml:1: anchors are not supported"),
             ("roles:\n  - name: A\n  - name: lower case\n", "tenant.yaml:3: roles[1].name: "),

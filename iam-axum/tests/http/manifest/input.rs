@@ -28,6 +28,8 @@ async fn an_error_names_the_field_of_the_manifest(app: TestApp) {
         (json!({ "roles": [{ "nmae": "CLERK" }] }), vec!["roles[0].nmae"]),
         (json!({ "roles": [{ "name": "CLERK", "scope": "BOTH" }] }), vec!["roles[0].scope"]),
         (json!({ "roles": {} }), vec!["roles"]),
+        (json!({ "roles": [["CLERK", "", "ANY", ["*"]]] }), vec!["roles[0]"]),
+        (json!({ "settings": ["New name", "seed"] }), vec!["settings"]),
         (json!({ "roles": [{}, { "name": "clerk" }] }), vec!["roles[0].name", "roles[1].name"]),
         (
             json!({ "organizations": [

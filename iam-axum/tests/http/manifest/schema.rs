@@ -59,6 +59,40 @@ async fn all_fields_of_the_schema_are_fields_of_a_manifest(app: TestApp) {
     assert_eq!(described, exported);
 }
 
+/// The schemas that a value must satisfy together, at every depth, by their paths.
+fn combined<'d>(value: &'d Value, at: &str, found: &mut Vec<(String, &'d Vec<Value>)>) {
+    match value {
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(number, item)| combined(item, &format!("{at}/{number}"), found));
+        }
+        Value::Object(members) => {
+            for (name, value) in members {
+                if name == "allOf"
+                    && let Value::Array(schemas) = value
+                {
+                    found.push((at.to_owned(), schemas));
+                }
+                combined(value, &format!("{at}/{name}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A value has one type, so schemas of two types together accept nothing.
+#[test]
+fn schemas_that_are_combined_have_the_same_type() {
+    let document = document();
+    let mut found = Vec::new();
+    combined(&document, "", &mut found);
+    assert!(!found.is_empty());
+    for (at, schemas) in found {
+        let mut types: Vec<&str> = schemas.iter().filter_map(|schema| schema["type"].as_str()).collect();
+        types.dedup();
+        assert!(types.len() <= 1, "{at}: {types:?}");
+    }
+}
+
 /// The published JSON Schema of a manifest: those of the OpenAPI document that it needs. A secret may also be named, as
 /// in the files of the command.
 /// `IAM_UPDATE_MANIFEST_SCHEMA=1` writes it again.

@@ -5,25 +5,29 @@ mod secret;
 mod shown;
 mod yaml;
 
-use std::io::Write as _;
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use iam_core::text::controls_text;
 use iam_core::{Caller, Error, Iam, RequestContext};
 
-use crate::command::manifest::read::{Lines, Mistake, read, text_of};
+use crate::command::manifest::read::{Lines, Mistake, is_standard_input, read, text_of};
 use crate::command::output::print;
 use crate::command::tenant;
 use crate::failure::Failure;
 use crate::services::{open, open_with_clients};
 use crate::settings::Settings;
 
+/// How many characters of an error are shown.
+const MAX_MESSAGE: usize = 1_000;
+
 #[derive(Clone, Args)]
 pub(crate) struct Apply {
     /// The tenant, by its id or slug
     #[arg(long, value_name = "TENANT")]
     tenant: String,
-    /// The manifest, as YAML or JSON
+    /// The manifest, as YAML or JSON: a regular file, or - for the standard input
     #[arg(short, long, value_name = "FILE")]
     file: PathBuf,
     /// Change nothing, and print what would change, and who would gain or lose which right
@@ -47,8 +51,9 @@ pub(crate) struct Export {
 pub(crate) async fn apply(command: Apply, settings: &Settings) -> Result<(), Failure> {
     // A manifest that cannot be read needs no database.
     let text = text_of(&command.file)?;
-    let folder = command.file.parent().unwrap_or(Path::new(""));
-    let (manifest, lines) = read(&text, folder).map_err(|mistake| refused(&command.file, &[mistake]))?;
+    let folder = if is_standard_input(&command.file) { None } else { command.file.parent() };
+    let read = read(&text, folder.unwrap_or(Path::new("")), command.api_key_env.as_deref());
+    let (manifest, lines) = read.map_err(|mistake| refused(&command.file, &[mistake]))?;
     let iam = open_with_clients(settings).await?;
     let result = match caller(&iam, &command).await {
         Ok(caller) if command.dry_run => preview(&iam, &caller, &command, (&manifest, &lines)).await,
@@ -95,13 +100,27 @@ type Document<'a> = (&'a iam_core::manifest::Manifest, &'a Lines);
 async fn change(iam: &Iam, caller: &Caller, command: &Apply, (manifest, lines): Document<'_>) -> Result<(), Failure> {
     let changes = iam.manifests().apply(caller, manifest, command.prune).await;
     let changes = changes.map_err(|error| unchanged(command, lines, &error))?;
-    for line in shown::changes(&changes) {
-        print(&line)?;
-    }
-    print(&match changes.len() {
+    let mut lines = shown::changes(&changes);
+    lines.push(match changes.len() {
         0 => format!("Tenant {} has nothing to change.", command.tenant),
+        1 => format!("Tenant {} is changed: 1 change.", command.tenant),
         count => format!("Tenant {} is changed: {count} changes.", command.tenant),
-    })
+    });
+    match write_lines(&lines) {
+        // The reader needs no more lines, and the tenant is as the manifest says.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|error| {
+            Failure::new("the tenant is as the manifest says, but writing to the standard output failed", &error)
+        }),
+    }
+}
+
+fn write_lines(lines: &[String]) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    for line in lines {
+        writeln!(output, "{line}")?;
+    }
+    output.flush()
 }
 
 async fn preview(iam: &Iam, caller: &Caller, command: &Apply, (manifest, lines): Document<'_>) -> Result<(), Failure> {
@@ -111,6 +130,9 @@ async fn preview(iam: &Iam, caller: &Caller, command: &Apply, (manifest, lines):
         print(&line)?;
     }
     if let Some(error) = &preview.preview.refusal {
+        if !preview.changes.is_empty() {
+            print(&format!("{}: refused.", shown::numbers(&preview.changes)))?;
+        }
         return Err(unchanged(command, lines, error));
     }
     if preview.changes.is_empty() {
@@ -129,15 +151,16 @@ async fn preview(iam: &Iam, caller: &Caller, command: &Apply, (manifest, lines):
 /// The failure of a manifest that was refused.
 fn unchanged(command: &Apply, lines: &Lines, error: &Error) -> Failure {
     match lines.mistakes(error).as_slice() {
-        [] => Failure::new(format!("applying {}", command.file.display()), error),
+        [] => Failure::new(format!("applying {}", name_of(&command.file)), error),
         mistakes => refused(&command.file, mistakes),
     }
 }
 
 /// The failure of a file with mistakes. Several of them are printed line by line.
 fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
-    let file = file.display();
-    let shown = |Mistake { line, message }: &Mistake| format!("{file}:{line}: {message}").replace('\n', " ");
+    let file = name_of(file);
+    let shown =
+        |Mistake { line, message }: &Mistake| format!("{file}:{line}: {}", escaped(&shortened(message, MAX_MESSAGE)));
     if let [mistake] = mistakes {
         return Failure(format!("{} (nothing is changed)", shown(mistake)));
     }
@@ -146,4 +169,49 @@ fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
         let _ = writeln!(std::io::stderr(), "{}", shown(mistake));
     }
     Failure(format!("{file} has {} mistakes (nothing is changed)", mistakes.len()))
+}
+
+/// The name of a file in messages.
+fn name_of(file: &Path) -> String {
+    escaped(&file.display().to_string())
+}
+
+/// A text in which characters that would change what a terminal shows are written as escapes.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if controls_text(character) {
+            escaped.extend(character.escape_default());
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}
+
+/// The first characters of a text, and an ellipsis if there are more.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_one_line_of_limited_length() {
+        let shown = |message: &str| {
+            let mistake = Mistake { line: 7, message: message.to_owned() };
+            refused(Path::new("a\u{1b}.yaml"), &[mistake]).to_string()
+        };
+        let expected = "a\\u{1b}.yaml:7: x\\ny\\u{202e}\\u{2028}é (nothing is changed)";
+        assert_eq!(shown("x\ny\u{202e}\u{2028}é"), expected);
+        let long = shown(&"é".repeat(MAX_MESSAGE + 1));
+        assert_eq!(long.matches('é').count(), MAX_MESSAGE);
+        assert!(long.ends_with("é… (nothing is changed)"), "{long}");
+        assert_eq!(shortened("éé", 2), "éé");
+    }
 }

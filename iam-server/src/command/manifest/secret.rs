@@ -1,11 +1,11 @@
 //! Reads the secrets that a manifest names from the environment and from files.
 
 use std::env::{self, VarError};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::Value as Json;
+
+use crate::command::manifest::read::content_of;
 
 /// The maximum size of a secret with the end of its line, in bytes: more than the characters that a service accepts.
 const MAX_SECRET: usize = 4 * 1024;
@@ -14,17 +14,17 @@ const MAX_SECRET: usize = 4 * 1024;
 pub(super) type Problem = (String, String);
 
 /// Puts each secret in the place of its name, which is `{ env: NAME }` or `{ file: PATH }`. A path is relative to the
-/// folder of the manifest.
+/// folder of the manifest. No secret is in the variable of the API key.
 ///
 /// # Errors
 ///
 /// The field, and what is wrong with it. The text has neither the secret nor its name, in place of which a secret may
 /// stand by mistake.
-pub(super) fn resolve(manifest: &mut Json, folder: &Path) -> Result<(), Problem> {
+pub(super) fn resolve(manifest: &mut Json, folder: &Path, api_key_env: Option<&str>) -> Result<(), Problem> {
     let providers = manifest.get_mut("identityProviders").and_then(Json::as_array_mut);
     for (number, provider) in providers.into_iter().flatten().enumerate() {
         if let Some(named) = provider.get_mut("clientSecret") {
-            let secret = secret_of(named, folder);
+            let secret = secret_of(named, folder, api_key_env);
             let secret = secret.map_err(|problem| (format!("identityProviders[{number}].clientSecret"), problem))?;
             *named = Json::String(secret);
         }
@@ -32,19 +32,25 @@ pub(super) fn resolve(manifest: &mut Json, folder: &Path) -> Result<(), Problem>
     Ok(())
 }
 
-fn secret_of(named: &Json, folder: &Path) -> Result<String, String> {
+fn secret_of(named: &Json, folder: &Path, api_key_env: Option<&str>) -> Result<String, String> {
     let only = named.as_object().filter(|entries| entries.len() == 1).and_then(|entries| entries.iter().next());
     match only.map(|(kind, name)| (kind.as_str(), name.as_str())) {
-        Some(("env", Some(name))) => in_environment(name),
+        Some(("env", Some(name))) => in_environment(name, api_key_env),
         Some(("file", Some(path))) => in_file(&folder.join(path)),
         _ => Err("must be { env: NAME } or { file: PATH }, because no manifest has a secret".to_owned()),
     }
 }
 
-fn in_environment(name: &str) -> Result<String, String> {
+fn in_environment(name: &str, api_key_env: Option<&str>) -> Result<String, String> {
     // These are the settings of the server. A provider must not get the password of its database.
     if name.to_ascii_uppercase().starts_with("IAM_") {
         return Err("must not name a variable that begins with IAM_".to_owned());
+    }
+    if name.eq_ignore_ascii_case("DATABASE_URL") {
+        return Err("must not name DATABASE_URL, which is a setting of the server".to_owned());
+    }
+    if api_key_env.is_some_and(|variable| name.eq_ignore_ascii_case(variable)) {
+        return Err("must not name the variable of --api-key-env".to_owned());
     }
     let secret = env::var(name).map_err(|error| match error {
         VarError::NotPresent => "names a variable that is not set".to_owned(),
@@ -55,9 +61,8 @@ fn in_environment(name: &str) -> Result<String, String> {
 
 /// Reads a file without the end of its last line.
 fn in_file(path: &Path) -> Result<String, String> {
-    let mut content = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_SECRET as u64 + 1).read_to_end(&mut content));
-    read.map_err(|error| format!("names a file that cannot be read: {error}"))?;
+    let content = content_of(path, MAX_SECRET as u64);
+    let content = content.map_err(|error| format!("names a file that cannot be read: {error}"))?;
     if content.len() > MAX_SECRET {
         return Err(too_long());
     }
@@ -83,7 +88,7 @@ mod tests {
 
     fn resolved(named: &Json, folder: &Path) -> Result<Json, String> {
         let mut manifest = json!({ "identityProviders": [{ "slug": "a" }, { "slug": "b", "clientSecret": named }] });
-        resolve(&mut manifest, folder).map_err(|(field, problem)| {
+        resolve(&mut manifest, folder, Some("DEPLOY_KEY")).map_err(|(field, problem)| {
             assert_eq!(field, "identityProviders[1].clientSecret");
             problem
         })?;
@@ -125,6 +130,9 @@ mod tests {
             (json!({ "env": "A", "file": "b" }), form),
             (json!({ "env": "IAM_DATABASE_URL" }), "must not name a variable that begins with IAM_"),
             (json!({ "env": "iam_other" }), "must not name a variable that begins with IAM_"),
+            (json!({ "env": "DATABASE_URL" }), "must not name DATABASE_URL, which is a setting of the server"),
+            (json!({ "env": "DEPLOY_KEY" }), "must not name the variable of --api-key-env"),
+            (json!({ "file": "." }), "names a file that cannot be read: it is not a regular file"),
             (json!({ "env": "very-secret" }), "names a variable that is not set"),
             (json!({ "env": "" }), "names a variable that is not set"),
             (json!({ "env": "A=\0" }), "names a variable that is not set"),
@@ -142,7 +150,7 @@ mod tests {
             json!([1]),
         ] {
             let before = manifest.clone();
-            resolve(&mut manifest, Path::new("")).unwrap();
+            resolve(&mut manifest, Path::new(""), None).unwrap();
             assert_eq!(manifest, before);
         }
     }

@@ -19,21 +19,35 @@ pub(super) fn changes(changes: &[PlannedChange]) -> Vec<String> {
 fn change(change: &PlannedChange) -> Vec<String> {
     let kind = change.kind.as_str().to_lowercase().replace('_', " ");
     let mut lines = vec![format!("{} {kind} {}", change.action, change.name).trim_end().to_owned()];
-    let fields = change.before.keys().chain(change.after.keys().filter(|field| !change.before.contains_key(*field)));
-    let value =
-        |fields: &Map<String, Value>, field: &str| fields.get(field).map_or("nothing".to_owned(), Value::to_string);
     match change.action {
         ManifestAction::Create => {
             lines.extend(change.after.iter().map(|(field, value)| format!("    {field}: {value}")))
         }
-        ManifestAction::Update => {
-            lines.extend(fields.map(|field| {
-                format!("    {field}: {} -> {}", value(&change.before, field), value(&change.after, field))
-            }))
-        }
+        ManifestAction::Update => lines.extend(differences(&change.before, &change.after)),
         ManifestAction::Remove => {}
     }
     lines
+}
+
+/// The lines of the fields that an update changes.
+fn differences(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
+    let fields = before.keys().chain(after.keys().filter(|field| !before.contains_key(*field)));
+    let value = |fields: &Map<String, Value>, field: &str| {
+        fields.get(field).map_or_else(|| absent(field).to_owned(), Value::to_string)
+    };
+    fields.map(|field| format!("    {field}: {} -> {}", value(before, field), value(after, field))).collect()
+}
+
+/// What it means that an item has no such field.
+fn absent(field: &str) -> &'static str {
+    match field {
+        "enabled" => "true",
+        "status" => "\"ACTIVE\"",
+        "adopt" | "trustsEmail" | "factorIsTrusted" => "false",
+        "description" => "\"\"",
+        "permissions" | "domains" | "roles" => "[]",
+        _ => "nothing",
+    }
 }
 
 /// The numbers of changes, such as `2 to create, 1 to update, 0 to remove`.
@@ -127,5 +141,22 @@ impl Names {
 
     fn organization(&self, id: OrganizationId) -> String {
         self.organizations.get(&id).cloned().unwrap_or_else(|| id.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_change_shows_what_absent_fields_mean() {
+        let fields = |value: Value| value.as_object().cloned().unwrap();
+        let before = fields(json!({ "enabled": false, "home": "north" }));
+        let after = fields(json!({ "status": "SUSPENDED" }));
+        let expected =
+            ["    enabled: false -> true", "    home: \"north\" -> nothing", "    status: \"ACTIVE\" -> \"SUSPENDED\""];
+        assert_eq!(differences(&before, &after), expected);
     }
 }

@@ -8,6 +8,9 @@ use std::collections::HashSet;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde_json::{Map, Number, Value as Json};
 
+use crate::command::manifest::read::MAX_FIELD;
+use crate::command::manifest::shortened;
+
 /// How deep a document may be. A manifest has six levels.
 const MAX_DEPTH: usize = 16;
 
@@ -141,7 +144,7 @@ impl<'t> Reader<'t> {
                 }
             };
             if !seen.insert(text.clone()) {
-                return Err(Malformed::at(line, format!("the key {text} must be given once")));
+                return Err(Malformed::at(line, format!("the key {} must be given once", shortened(&text, MAX_FIELD))));
             }
             let (event, span) = self.event()?;
             entries.push((Key { text, line }, self.node(event, span, depth + 1)?));
@@ -204,6 +207,27 @@ impl Node {
             }
         }
         line
+    }
+
+    /// Whether there is an item, such as `roles[3]`, and it is a mapping without a value for this key.
+    pub(super) fn lacks(&self, item: &str, name: &str) -> bool {
+        let Some(Self { value: Value::Mapping(entries), .. }) = self.at(item) else { return false };
+        !entries.iter().any(|(key, node)| key.text == name && !matches!(node.value, Value::Null))
+    }
+
+    /// Returns the value of a field, such as `roles[3].name`.
+    fn at(&self, field: &str) -> Option<&Self> {
+        let mut node = self;
+        for part in field.split('.') {
+            let (name, numbers) = part.split_once('[').unwrap_or((part, ""));
+            let Value::Mapping(entries) = &node.value else { return None };
+            node = entries.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)?;
+            for number in numbers.split('[').filter(|number| !number.is_empty()) {
+                let Value::List(items) = &node.value else { return None };
+                node = items.get(number.trim_end_matches(']').parse::<usize>().ok()?)?;
+            }
+        }
+        Some(node)
     }
 
     /// Writes the document as YAML.
