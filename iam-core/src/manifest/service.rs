@@ -12,9 +12,10 @@ use crate::caller::Caller;
 use crate::engine::{Engine, LockedRights, UnitOfWork};
 use crate::identity_provider::IdentityProviders;
 use crate::manifest::document::{Manifest, ManifestSecret};
-use crate::manifest::plan::{PlannedChange, plan};
+use crate::manifest::plan::plan;
 use crate::manifest::run::{Run, within};
 use crate::manifest::state::State;
+use crate::manifest::step::PlannedChange;
 use crate::trial::{Preview, Trial};
 
 /// Makes a tenant what a manifest says, and writes its manifest; see [`Iam::manifests`](crate::iam::Iam::manifests).
