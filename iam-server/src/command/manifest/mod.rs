@@ -7,6 +7,7 @@ mod secret;
 mod shown;
 mod yaml;
 
+use std::env::{self, VarError};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -85,7 +86,14 @@ async fn print_manifest(iam: &Iam, named: &str) -> Result<(), Failure> {
 async fn caller(iam: &Iam, command: &Apply) -> Result<Caller, Failure> {
     let system = tenant::find(iam, &command.tenant, "apply command").await?;
     let Some(variable) = &command.api_key_env else { return Ok(system) };
-    let key = std::env::var(variable).map_err(|error| Failure::new(format!("reading {variable}"), &error))?;
+    let key = env::var(variable).map_err(|error| {
+        // The error itself would repeat the key.
+        let problem = match error {
+            VarError::NotPresent => "the variable is not set",
+            VarError::NotUnicode(_) => "the variable is not valid UTF-8",
+        };
+        Failure(format!("reading {variable}: {problem}"))
+    })?;
     let caller = iam.authenticate(key.trim(), RequestContext::default()).await;
     let caller = caller.map_err(|error| Failure::new(format!("the API key in {variable}"), &error))?;
     if caller.tenant() != system.tenant() {
