@@ -54,8 +54,8 @@ impl Manifests<'_> {
     ///
     /// Needs `tenants:read`, the permission to read each kind of items that the manifest names (with `prune`, of all
     /// kinds), and everything that the changes need when they are made one by one: their permissions, and the rights
-    /// that they give. One manifest of the tenant is applied or previewed at a time, and the others wait for up to five
-    /// seconds.
+    /// that they give. One manifest of the tenant is applied or previewed at a time in this process, and the others wait
+    /// for up to five seconds.
     ///
     /// Identity providers that are new, or get another issuer, are asked for their discovery documents first, as by
     /// [`IdentityProviders::create`]. A secret that is the present one changes nothing.

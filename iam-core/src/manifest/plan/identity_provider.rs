@@ -124,7 +124,7 @@ impl Planner<'_> {
             enabled: Some(enabled.unwrap_or(existing.enabled)).filter(|enabled| !enabled),
             ..wanted.clone()
         };
-        // What is gone is left out before.
+        // `before` lacks the domains and roles that do not exist any more.
         let has_gone_domains = before.domains.len() < existing.domain_ids.len();
         let has_gone_roles = before.roles.len() < existing.roles.len();
         let is_secret_new = secret.is_some();
