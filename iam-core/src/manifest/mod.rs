@@ -5,6 +5,7 @@ mod plan;
 mod run;
 mod service;
 mod state;
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -13,8 +14,8 @@ pub use crate::manifest::document::{
     ManifestPermission, ManifestProvidedRole, ManifestRole, ManifestSecret, ManifestServiceAccount, ManifestSettings,
     ManifestWebhook,
 };
-pub use crate::manifest::plan::PlannedChange;
 pub use crate::manifest::service::{ManifestPreview, Manifests};
+pub use crate::manifest::step::PlannedChange;
 pub use iam_model::change::ManifestChange;
 pub use iam_model::manifest::{ManifestAction, ManifestItemKind};
 pub use iam_model::store::ManifestTransaction;

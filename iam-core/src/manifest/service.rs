@@ -12,9 +12,10 @@ use crate::caller::Caller;
 use crate::engine::{Engine, LockedRights, UnitOfWork};
 use crate::identity_provider::IdentityProviders;
 use crate::manifest::document::{Manifest, ManifestSecret};
-use crate::manifest::plan::{PlannedChange, plan};
+use crate::manifest::plan::plan;
 use crate::manifest::run::{Run, within};
 use crate::manifest::state::State;
+use crate::manifest::step::PlannedChange;
 use crate::trial::{Preview, Trial};
 
 /// Makes a tenant what a manifest says, and writes its manifest; see [`Iam::manifests`](crate::iam::Iam::manifests).
@@ -53,8 +54,8 @@ impl Manifests<'_> {
     ///
     /// Needs `tenants:read`, the permission to read each kind of items that the manifest names (with `prune`, of all
     /// kinds), and everything that the changes need when they are made one by one: their permissions, and the rights
-    /// that they give. One manifest of the tenant is applied or previewed at a time, and the others wait for up to five
-    /// seconds.
+    /// that they give. One manifest of the tenant is applied or previewed at a time in this process, and the others wait
+    /// for up to five seconds.
     ///
     /// Identity providers that are new, or get another issuer, are asked for their discovery documents first, as by
     /// [`IdentityProviders::create`]. A secret that is the present one changes nothing.

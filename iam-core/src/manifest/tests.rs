@@ -20,8 +20,9 @@ use serde_json::{Value, json};
 
 use super::Manifest;
 use super::document::{MAX_CHANGES, MAX_ITEMS, ManifestSecret};
-use super::plan::{Operation, Plan, plan};
+use super::plan::plan;
 use super::state::{Rows, State};
+use super::step::{Operation, Plan};
 
 fn tenant() -> Tenant {
     Tenant {

@@ -1,26 +1,26 @@
 //! The commands `apply` and `export`.
 
+mod file;
+mod message;
 mod read;
 mod secret;
 mod shown;
 mod yaml;
 
+use std::env::{self, VarError};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use iam_core::text::controls_text;
 use iam_core::{Caller, Error, Iam, RequestContext};
 
-use crate::command::manifest::read::{Lines, Mistake, is_standard_input, read, text_of};
+use crate::command::manifest::message::{name_of, refused};
+use crate::command::manifest::read::{Lines, is_standard_input, read, text_of};
 use crate::command::output::print;
 use crate::command::tenant;
 use crate::failure::Failure;
 use crate::services::{open, open_with_clients};
 use crate::settings::Settings;
-
-/// How many characters of an error are shown.
-const MAX_MESSAGE: usize = 1_000;
 
 #[derive(Clone, Args)]
 pub(crate) struct Apply {
@@ -86,7 +86,14 @@ async fn print_manifest(iam: &Iam, named: &str) -> Result<(), Failure> {
 async fn caller(iam: &Iam, command: &Apply) -> Result<Caller, Failure> {
     let system = tenant::find(iam, &command.tenant, "apply command").await?;
     let Some(variable) = &command.api_key_env else { return Ok(system) };
-    let key = std::env::var(variable).map_err(|error| Failure::new(format!("reading {variable}"), &error))?;
+    let key = env::var(variable).map_err(|error| {
+        // The error itself would repeat the key.
+        let problem = match error {
+            VarError::NotPresent => "the variable is not set",
+            VarError::NotUnicode(_) => "the variable is not valid UTF-8",
+        };
+        Failure(format!("reading {variable}: {problem}"))
+    })?;
     let caller = iam.authenticate(key.trim(), RequestContext::default()).await;
     let caller = caller.map_err(|error| Failure::new(format!("the API key in {variable}"), &error))?;
     if caller.tenant() != system.tenant() {
@@ -153,65 +160,5 @@ fn unchanged(command: &Apply, lines: &Lines, error: &Error) -> Failure {
     match lines.mistakes(error).as_slice() {
         [] => Failure::new(format!("applying {}", name_of(&command.file)), error),
         mistakes => refused(&command.file, mistakes),
-    }
-}
-
-/// The failure of a file with mistakes. Several of them are printed line by line.
-fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
-    let file = name_of(file);
-    let shown =
-        |Mistake { line, message }: &Mistake| format!("{file}:{line}: {}", escaped(&shortened(message, MAX_MESSAGE)));
-    if let [mistake] = mistakes {
-        return Failure(format!("{} (nothing is changed)", shown(mistake)));
-    }
-    for mistake in mistakes {
-        // If the error output is closed, no output is left to report that.
-        let _ = writeln!(std::io::stderr(), "{}", shown(mistake));
-    }
-    Failure(format!("{file} has {} mistakes (nothing is changed)", mistakes.len()))
-}
-
-/// The name of a file in messages.
-fn name_of(file: &Path) -> String {
-    escaped(&file.display().to_string())
-}
-
-/// A text in which characters that would change what a terminal shows are written as escapes.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if controls_text(character) {
-            escaped.extend(character.escape_default());
-        } else {
-            escaped.push(character);
-        }
-    }
-    escaped
-}
-
-/// The first characters of a text, and an ellipsis if there are more.
-fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_has_one_line_of_limited_length() {
-        let shown = |message: &str| {
-            let mistake = Mistake { line: 7, message: message.to_owned() };
-            refused(Path::new("a\u{1b}.yaml"), &[mistake]).to_string()
-        };
-        let expected = "a\\u{1b}.yaml:7: x\\ny\\u{202e}\\u{2028}é (nothing is changed)";
-        assert_eq!(shown("x\ny\u{202e}\u{2028}é"), expected);
-        let long = shown(&"é".repeat(MAX_MESSAGE + 1));
-        assert_eq!(long.matches('é').count(), MAX_MESSAGE);
-        assert!(long.ends_with("é… (nothing is changed)"), "{long}");
-        assert_eq!(shortened("éé", 2), "éé");
     }
 }

@@ -1,22 +1,19 @@
 //! Reads manifests from files, and says on which lines they are wrong.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use iam_core::manifest::Manifest;
 use iam_core::{Error, FieldError};
 
+use crate::command::manifest::file::{content_of, limited};
+use crate::command::manifest::message::{MAX_FIELD, Mistake, name_of, refused, shortened};
 use crate::command::manifest::secret::resolve;
 use crate::command::manifest::yaml::{Malformed, Node, parse};
-use crate::command::manifest::{name_of, refused, shortened};
 use crate::failure::Failure;
 
 /// The maximum size of a manifest, in bytes (`docs/manifests.md#limits`).
 const MAX_MANIFEST: u64 = 1024 * 1024;
-
-/// How many characters of a field or a key are shown.
-pub(super) const MAX_FIELD: usize = 100;
 
 /// The fields without which no item can be made.
 const REQUIRED: [&str; 8] = ["name", "slug", "role", "url", "types", "issuer", "clientId", "serviceAccount"];
@@ -25,14 +22,6 @@ const REQUIRED: [&str; 8] = ["name", "slug", "role", "url", "types", "issuer", "
 #[derive(Debug)]
 pub(super) struct Lines {
     node: Node,
-}
-
-/// A mistake of a manifest, and its line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mistake {
-    pub(super) line: usize,
-    /// The field and its error.
-    pub(super) message: String,
 }
 
 impl From<Malformed> for Mistake {
@@ -63,24 +52,6 @@ pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
         let line = 1 + valid.filter(|byte| **byte == b'\n').count();
         refused(path, &[Mistake { line, message: "is not valid UTF-8".to_owned() }])
     })
-}
-
-/// Reads a file, with at most one byte more than these.
-///
-/// # Errors
-///
-/// An error if the file cannot be read, or is not regular: to open a pipe can take for ever.
-pub(super) fn content_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    limited(File::open(path)?, most)
-}
-
-fn limited(input: impl Read, most: u64) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    input.take(most + 1).read_to_end(&mut content)?;
-    Ok(content)
 }
 
 /// Reads a manifest from the text of a file in a folder, with the secrets that it names. None of them is in the variable
@@ -154,6 +125,8 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -8,8 +8,7 @@ use std::collections::HashSet;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde_json::{Map, Number, Value as Json};
 
-use crate::command::manifest::read::MAX_FIELD;
-use crate::command::manifest::shortened;
+use crate::command::manifest::message::{MAX_FIELD, shortened};
 
 /// How deep a document may be. A manifest has six levels.
 const MAX_DEPTH: usize = 16;
