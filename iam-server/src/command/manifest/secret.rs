@@ -73,7 +73,16 @@ fn in_file(path: &Path) -> Result<String, String> {
             secret.pop();
         }
     }
-    Ok(secret)
+    without_controls(secret)
+}
+
+/// Refuses control characters: a file that has them is another file, such as the variables of a process.
+fn without_controls(secret: String) -> Result<String, String> {
+    if secret.contains(char::is_control) {
+        Err("names a secret with control characters".to_owned())
+    } else {
+        Ok(secret)
+    }
 }
 
 fn too_long() -> String {
@@ -101,13 +110,16 @@ mod tests {
         let write = |name: &str, content: &[u8]| std::fs::write(folder.path().join(name), content).unwrap();
         write("plain", b"very-secret");
         write("line", b" very-secret\r\n");
-        write("lines", b"very\nsecret\n\n");
+        write("lines", b"very\nsecret\n");
+        write("variables", b"HOME=/\0USER=iam");
         write("long", &[b'x'; MAX_SECRET + 1]);
         write("binary", &[0xff]);
         let file = |name: &str| resolved(&json!({ "file": name }), folder.path());
         assert_eq!(file("plain"), Ok(json!("very-secret")));
         assert_eq!(file("line"), Ok(json!(" very-secret")));
-        assert_eq!(file("lines"), Ok(json!("very\nsecret\n")));
+        for name in ["lines", "variables"] {
+            assert_eq!(file(name).unwrap_err(), "names a secret with control characters");
+        }
         assert_eq!(file("long").unwrap_err(), "names a secret of more than 4096 bytes");
         assert_eq!(file("binary").unwrap_err(), "names a file that is not valid UTF-8");
         assert!(file("absent").unwrap_err().starts_with("names a file that cannot be read: "));
