@@ -231,7 +231,8 @@ impl<'a> Ada<'a> {
                 // The command that makes the demo has no sender.
                 let webhook = || {
                     wait_until_sequenced(&self.client);
-                    let body = json!({ "url": "https://warehouse.example.com/hook", "types": ["USER.*"] });
+                    let url = format!("https://warehouse.example.com/{}", fastrand::u64(..));
+                    let body = json!({ "url": url, "types": ["USER.*"] });
                     self.client.post("/api/v1/webhooks", &body).expect(201)["id"].clone()
                 };
                 let review = || {
@@ -249,11 +250,10 @@ impl<'a> Ada<'a> {
                     self.client.get(&format!("/api/v1{}", url.trim_end_matches("/{itemId}"))).expect(200)
                     ["data"][0]["id"].clone()
                 };
-                // Its account holds what a group may give.
+                // Its account holds what a group may give. A manifest can only name accounts with different names.
                 let directory = || {
-                    let account = self.client.post("/api/v1/service-accounts", &json!({ "name": "Staff" })).expect(201)
-                        ["id"]
-                        .clone();
+                    let body = json!({ "name": format!("Staff {}", fastrand::u64(..)) });
+                    let account = self.client.post("/api/v1/service-accounts", &body).expect(201)["id"].clone();
                     let roles = self.client.get("/api/v1/roles").expect(200)["data"].clone();
                     let administrator =
                         roles.as_array().unwrap().iter().find(|role| role["name"] == "TENANT_ADMIN").unwrap();

@@ -209,7 +209,8 @@ async fn a_provider_is_made_by_a_person_and_its_secret_is_never_shown(app: TestA
     let path = format!("/tenants/{}/apply", ada.tenant);
     let by_key =
         async |manifest: &Value| app.post(&path).bearer(key["key"].as_str().unwrap()).json(manifest).send().await;
-    assert_eq!(by_key(&other).await.ok(), json!({ "changes": [] }));
+    assert_eq!(by_key(&entra(&json!({}))).await.ok(), json!({ "changes": [] }));
+    assert_eq!(by_key(&other).await.fields("forbidden"), ["identityProviders[0]"]);
     assert_eq!(by_key(&manifest).await.fields("forbidden"), ["identityProviders[0]"]);
     let okta = entra(&json!({ "slug": "okta" }));
     assert_eq!(by_key(&okta).await.fields("forbidden"), ["identityProviders[0]"]);
