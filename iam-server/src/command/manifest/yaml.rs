@@ -193,19 +193,7 @@ impl Node {
 
     /// Returns the line of a field, such as `roles[3].name`, or of the deepest part above it that there is.
     pub(super) fn line_of(&self, field: &str) -> usize {
-        let (mut node, mut line) = (self, self.line);
-        for part in field.split('.') {
-            let (name, numbers) = part.split_once('[').unwrap_or((part, ""));
-            let Value::Mapping(entries) = &node.value else { return line };
-            let Some((key, value)) = entries.iter().find(|(key, _)| key.text == name) else { return line };
-            (node, line) = (value, key.line);
-            for number in numbers.split('[').filter_map(|number| number.trim_end_matches(']').parse::<usize>().ok()) {
-                let Value::List(items) = &node.value else { return line };
-                let Some(item) = items.get(number) else { return line };
-                (node, line) = (item, item.line);
-            }
-        }
-        line
+        self.walk(field).0
     }
 
     /// Whether there is an item, such as `roles[3]`, and it is a mapping without a value for this key.
@@ -216,17 +204,24 @@ impl Node {
 
     /// Returns the value of a field, such as `roles[3].name`.
     fn at(&self, field: &str) -> Option<&Self> {
-        let mut node = self;
+        self.walk(field).1
+    }
+
+    /// Follows the parts of a field. Returns the line of the last part that is there, and the value if all of them are.
+    fn walk(&self, field: &str) -> (usize, Option<&Self>) {
+        let (mut node, mut line) = (self, self.line);
         for part in field.split('.') {
             let (name, numbers) = part.split_once('[').unwrap_or((part, ""));
-            let Value::Mapping(entries) = &node.value else { return None };
-            node = entries.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)?;
-            for number in numbers.split('[').filter(|number| !number.is_empty()) {
-                let Value::List(items) = &node.value else { return None };
-                node = items.get(number.trim_end_matches(']').parse::<usize>().ok()?)?;
+            let Value::Mapping(entries) = &node.value else { return (line, None) };
+            let Some((key, value)) = entries.iter().find(|(key, _)| key.text == name) else { return (line, None) };
+            (node, line) = (value, key.line);
+            for number in numbers.split('[').filter_map(|number| number.trim_end_matches(']').parse::<usize>().ok()) {
+                let Value::List(items) = &node.value else { return (line, None) };
+                let Some(item) = items.get(number) else { return (line, None) };
+                (node, line) = (item, item.line);
             }
         }
-        Some(node)
+        (line, Some(node))
     }
 
     /// Writes the document as YAML.
