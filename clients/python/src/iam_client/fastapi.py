@@ -1,0 +1,280 @@
+"""Guards for the routes of a FastAPI application: what `iam_axum` gives the routes of a Rust program, for a service that
+asks the API over the network. Needs the extra `fastapi`."""
+
+import re
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.security import HTTPBearer
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from iam_client import models, operations
+from iam_client._async_client import AsyncClient
+from iam_client._operation import Operation
+from iam_client.errors import InvalidResponse, Problem, Unreachable
+from iam_client.tokens import AsyncTokenVerifier, Claims, InvalidToken
+
+API_KEY = re.compile(r"iamk_[0-9a-f-]{36}_[0-9A-Za-z]{72}")
+PERMISSION = re.compile(r"[a-z][a-z0-9-]*:[a-z][a-z0-9-]*")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+# Shows in the OpenAPI document of the application that a route needs a token.
+_bearer = HTTPBearer(auto_error=False, description="An access token, or an API key if the service accepts them.")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The user who has sent a request."""
+
+    user: UUID
+    tenant: UUID
+    claims: Claims | None
+    """What the access token says. `None` for an API key."""
+    token: str = field(repr=False)
+    """For requests to the API in the name of the caller: `client.send(operation, token=caller.token)`."""
+
+
+class Refusal(Exception):
+    """Ends a request with a problem document. Handlers may raise it, too."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        errors: list[dict[str, str]] | None = None,
+        retry_after: int | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(f"{status} {code}: {detail}")
+        self.status, self.code, self.detail = status, code, detail
+        self.errors, self.retry_after, self.headers = errors, retry_after, dict(headers or {})
+        if retry_after is not None:
+            self.headers["retry-after"] = str(retry_after)
+
+
+def _unauthorized(error: str = "") -> Refusal:
+    challenge = f'Bearer error="{error}"' if error else "Bearer"
+    return Refusal(401, "unauthorized", "Authentication is required.", headers={"www-authenticate": challenge})
+
+
+def _unavailable(retry_after: int | None) -> Refusal:
+    return Refusal(503, "unavailable", "Access cannot be checked at the moment.", retry_after=retry_after or 1)
+
+
+class Guards:
+    """The guards of a service. Use them by `Depends`."""
+
+    def __init__(
+        self,
+        verifier: AsyncTokenVerifier,
+        client: AsyncClient,
+        *,
+        api_keys: bool = False,
+        allow_read_only: Callable[[Request], bool] = lambda request: request.method in SAFE_METHODS,
+        problem_type_base: str = "https://iam.invalid/problems",
+    ) -> None:
+        """`verifier` decides which tokens are accepted, and `client` asks `POST /authz/check` with the token of the
+        caller; it needs no token of its own. With `api_keys`, programs may call the service, too: each of their
+        requests costs a request to the API. A token that may change nothing is accepted where `allow_read_only` is
+        true: without this argument, for GET, HEAD and OPTIONS."""
+        self._verifier, self._client, self._api_keys = verifier, client, api_keys
+        self._allow_read_only, self._problem_type_base = allow_read_only, problem_type_base
+
+    def install(self, app: FastAPI) -> None:
+        """Gives an application problem documents, correlation ids and the headers of the API."""
+        _Problems(self._problem_type_base).install(app)
+        app.add_middleware(_Conventions)
+
+    async def authenticated(self, request: Request, _scheme: Any = Depends(_bearer)) -> Caller:
+        """Requires a caller: an access token of an accepted tenant."""
+        fields = request.headers.getlist("authorization")
+        # With several fields, a proxy in front may have checked another one.
+        scheme, _, token = fields[0].partition(" ") if len(fields) == 1 else ("", "", "")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise _unauthorized()
+        if self._api_keys and API_KEY.fullmatch(token):
+            return await self._holder_of_key(token)
+        try:
+            claims = await self._verifier.verify(token)
+        except InvalidToken:
+            raise _unauthorized("invalid_token") from None
+        except Unreachable:
+            raise _unavailable(None) from None
+        if claims.read_only and not self._allow_read_only(request):
+            raise Refusal(403, "forbidden", "Nothing may be changed by this token.")
+        return Caller(claims.subject, claims.tenant_id, claims, token)
+
+    def permission(self, permission: str, *, organization: str | None = None) -> Callable[..., Awaitable[Caller]]:
+        """Requires a permission, tenant-wide, or in the organization whose id is this parameter of the path.
+
+        The API decides at the moment of the request, so that a role that was taken away counts no more, and a session
+        that has ended is 401. A caller who holds nothing in the organization gets a 404.
+        """
+        if not PERMISSION.fullmatch(permission):
+            raise ValueError("a permission is a resource and an action, such as orders:refund")
+
+        async def guard(request: Request, caller: Caller = Depends(self.authenticated)) -> Caller:
+            question: dict[str, Any] = {"permission": permission}
+            if organization is not None:
+                question["organization_id"] = _identifier(request, organization)
+            decision = await self._ask(operations.check(models.PermissionCheck(**question)), caller.token)
+            if not decision.allowed:
+                raise Refusal(403, "forbidden", f"The permission {permission} is missing.")
+            return caller
+
+        return guard
+
+    def fresh(self, max_age: timedelta) -> Callable[..., Awaitable[Caller]]:
+        """Requires that the user has authenticated within `max_age`, for routes where a stolen token does the most harm.
+
+        Otherwise the answer is 401 `insufficient-authentication`. The client authenticates again by `POST
+        /auth/step-up`, renews its tokens, and repeats the request. Refuses callers who act as another user, and API
+        keys. Stand it after `permission`: a missing permission is told before an old authentication.
+        """
+
+        async def guard(caller: Caller = Depends(self.authenticated)) -> Caller:
+            if caller.claims is None:
+                raise Refusal(403, "forbidden", "An API key cannot do this.")
+            if not caller.claims.is_fresh(max_age):
+                seconds = int(max_age.total_seconds())
+                challenge = f'Bearer error="insufficient_user_authentication", max_age="{seconds}"'
+                headers = {"www-authenticate": challenge}
+                raise Refusal(401, "insufficient-authentication", "Authenticate again.", headers=headers)
+            return caller
+
+        return guard
+
+    async def _holder_of_key(self, token: str) -> Caller:
+        me = await self._ask(operations.get_me(), token)
+        if not self._verifier.accepts(me.tenant.id):
+            raise _unauthorized("invalid_token")
+        return Caller(me.user.id, me.tenant.id, None, token)
+
+    async def _ask(self, operation: Operation[Any], token: str) -> Any:
+        try:
+            return await self._client.send(operation, token=token)
+        except Problem as problem:
+            if problem.status == 401:
+                raise _unauthorized("invalid_token") from None
+            if problem.status == 403:
+                raise Refusal(403, problem.code, problem.detail) from None
+            if problem.status == 404:
+                raise Refusal(404, "not-found", "There is no such resource.") from None
+            if problem.status in (429, 503):
+                raise _unavailable(problem.retry_after) from None
+            raise
+        except (Unreachable, InvalidResponse):
+            # Without an answer, access is refused.
+            raise _unavailable(None) from None
+
+
+def _identifier(request: Request, parameter: str) -> UUID:
+    if parameter not in request.path_params:
+        raise RuntimeError(f"the route has no parameter {parameter}")
+    try:
+        return UUID(str(request.path_params[parameter]))
+    except ValueError:
+        errors = [{"field": parameter, "message": "must be a UUID"}]
+        raise Refusal(400, "validation-error", f"Invalid input: {parameter}.", errors=errors) from None
+
+
+class _Problems:
+    """The problem documents of an application."""
+
+    def __init__(self, type_base: str) -> None:
+        self._type_base = type_base.rstrip("/")
+
+    def install(self, app: FastAPI) -> None:
+        app.add_exception_handler(Refusal, self._refusal)
+        app.add_exception_handler(RequestValidationError, self._invalid)
+        app.add_exception_handler(HTTPException, self._http)
+        app.add_exception_handler(Exception, self._defect)
+
+    def _answer(self, request: Request, refusal: Refusal) -> JSONResponse:
+        document: dict[str, Any] = {
+            "type": f"{self._type_base}/{refusal.code}",
+            "title": refusal.code.replace("-", " ").title(),
+            "status": refusal.status,
+            "detail": refusal.detail,
+            "instance": request.url.path,
+            "correlationId": _correlation_id(request.scope),
+        }
+        if refusal.errors is not None:
+            document["errors"] = refusal.errors
+        if refusal.retry_after is not None:
+            document["retryAfter"] = refusal.retry_after
+        headers = {**refusal.headers, "x-correlation-id": document["correlationId"]}
+        return JSONResponse(document, refusal.status, headers, media_type="application/problem+json")
+
+    async def _refusal(self, request: Request, refusal: Exception) -> JSONResponse:
+        assert isinstance(refusal, Refusal)
+        return self._answer(request, refusal)
+
+    async def _invalid(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        # Without the input, which may be a password.
+        errors = [{"field": _field(one["loc"]), "message": str(one["msg"])[:200]} for one in error.errors()[:50]]
+        names = ", ".join(dict.fromkeys(one["field"] for one in errors))
+        return self._answer(request, Refusal(400, "validation-error", f"Invalid input: {names}."[:500], errors=errors))
+
+    async def _http(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        code = {401: "unauthorized", 403: "forbidden", 404: "not-found", 405: "method-not-allowed", 409: "conflict"}
+        detail = error.detail if isinstance(error.detail, str) else "The request is refused."
+        headers = dict(error.headers or {})
+        refusal = Refusal(error.status_code, code.get(error.status_code, "refused"), detail, headers=headers)
+        return self._answer(request, refusal)
+
+    async def _defect(self, request: Request, _: Exception) -> JSONResponse:
+        return self._answer(request, Refusal(500, "internal", "A defect. The log has its cause."))
+
+
+def _field(location: Any) -> str:
+    # The first part is `body`, `query` or `path`.
+    return ".".join(str(part) for part in location[1:])[:100] or "$"
+
+
+def _correlation_id(scope: Scope) -> str:
+    """Returns the id of a request: that of its sender if it is 1 to 128 visible characters, otherwise a new one."""
+    state = scope.setdefault("state", {})
+    if "correlation_id" not in state:
+        sent = dict(scope.get("headers", [])).get(b"x-correlation-id", b"")
+        is_valid = 0 < len(sent) <= 128 and all(0x21 <= byte <= 0x7E for byte in sent)
+        state["correlation_id"] = sent.decode() if is_valid else str(uuid.uuid4())
+    correlation_id: str = state["correlation_id"]
+    return correlation_id
+
+
+class _Conventions:
+    """Gives answers the headers of those of the API."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        correlation_id = _correlation_id(scope)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["x-correlation-id"] = correlation_id
+                headers["x-content-type-options"] = "nosniff"
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
