@@ -345,6 +345,9 @@ def written() -> dict[Path, str]:
 
 def main() -> None:
     stale = []
+    version = json.loads(DOCUMENT.read_text(encoding="utf-8"))["info"]["version"]
+    if f'version = "{version}"\n' not in (HERE / "pyproject.toml").read_text(encoding="utf-8"):
+        sys.exit(f"pyproject.toml: the version of the API is {version}")
     for file, text in written().items():
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             stale.append(file.name)

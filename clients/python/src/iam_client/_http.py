@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from iam_client._exchange import Answer
 from iam_client._operation import Operation
 from iam_client.errors import InvalidResponse
 
-USER_AGENT = "iam-client-python/0.1.0"
+USER_AGENT = f"iam-client-python/{version('iam-client')}"
 MAX_BODY = 16 * 1024 * 1024
 
 

@@ -28,13 +28,14 @@ LONGEST_TOKEN = 8192
 LONGEST_KEY_SET = 64 * 1024
 MOST_KEYS = 64
 TIMEOUT = 5.0
-# The keys are asked for at most so often, also if a stranger sends tokens of unknown keys.
-SECONDS_BETWEEN_FETCHES = 60.0
+# A stranger who sends tokens of unknown keys causes so few requests.
+SECONDS_BETWEEN_UNKNOWN_KEYS = 60.0
 # Without any key, no token can be verified, so that the next attempt comes sooner.
 SECONDS_AFTER_FAILURE = 5.0
-# A key that the service has removed is accepted for so long, and for an hour if the service does not answer.
-KEYS_AGE = 300.0
-KEYS_AGE_WITHOUT_ANSWER = 3600.0
+# A key that the operator has revoked is accepted for so long: the service allows caches 30 seconds. If it does not
+# answer, the keys are used as long as an access token is valid.
+KEYS_AGE = 30.0
+KEYS_AGE_WITHOUT_ANSWER = 900.0
 # How far ahead the clock of the service may be. An expiry has no leeway.
 CLOCK_SKEW = 60
 
@@ -93,9 +94,10 @@ class _Keys:
         self.fetched = self.tried = float("-inf")
 
     def is_fetch_due(self, kid: str) -> bool:
-        now = time.monotonic()
-        pause = SECONDS_BETWEEN_FETCHES if self.keys else SECONDS_AFTER_FAILURE
-        return now - self.tried >= pause and (kid not in self.keys or now - self.fetched > KEYS_AGE)
+        pause = SECONDS_BETWEEN_UNKNOWN_KEYS if self.keys else SECONDS_AFTER_FAILURE
+        if kid in self.keys:
+            pause = KEYS_AGE
+        return time.monotonic() - self.tried >= pause
 
     def is_known(self, kid: str) -> bool:
         return kid in self.keys and time.monotonic() - self.fetched <= KEYS_AGE_WITHOUT_ANSWER

@@ -43,6 +43,10 @@ fn every_block_of_the_documents_is_checked() {
             }
             "iam-server/README.md" => first_steps(&mut document, &["cargo install "]),
             "iam-axum/src/introduction.md" => introduction(&mut document),
+            // `scripts/check-python-client` runs them.
+            "clients/python/README.md" => {
+                document.take_all(&["python"]);
+            }
             "docs/audit.md" => audit(&mut document),
             "docs/authzen.md" => authzen(&mut document),
             "docs/deploying.md" => deploying(&mut document),
@@ -489,6 +493,7 @@ fn releasing(document: &mut Document) {
     assert!(
         read("deploy/helm/iam-server/Chart.yaml").contains(&format!("\nversion: {VERSION}\nappVersion: {VERSION}\n"))
     );
+    assert!(read("clients/python/pyproject.toml").contains(&format!("\nversion = \"{VERSION}\"\n")));
     assert!(read("README.md").contains("https://example.com/releases/latest/download/"));
 }
 
