@@ -10,8 +10,9 @@ import json
 import re
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE / "../../docs/openapi.json"
@@ -26,8 +27,22 @@ GENERICS = {"Collection": "Page", "List": "Listed", "AuthzenResults": "AuthzenRe
 RENAMED = {"Problem": "ProblemDocument"}
 # Fields that no representation shows. What else is secret has the format `password`.
 SECRETS = {
-    "accessToken", "challenge", "clientSecret", "code", "codeVerifier", "credential", "flow", "key", "logout_token", "qr",
-    "recoveryCode", "recoveryCodes", "refreshToken", "secret", "token", "uri",
+    "accessToken",
+    "challenge",
+    "clientSecret",
+    "code",
+    "codeVerifier",
+    "credential",
+    "flow",
+    "key",
+    "logout_token",
+    "qr",
+    "recoveryCode",
+    "recoveryCodes",
+    "refreshToken",
+    "secret",
+    "token",
+    "uri",
 }
 # Operations for browsers and identity providers, and the export, which is not one JSON value.
 LEFT_OUT = {"returnFromFederation", "logOutByFederation", "exportAuditLogs"}
@@ -111,8 +126,12 @@ class Models:
             options.append("repr=False")
         if camel(attribute) != name:
             options += [f'validation_alias="{name}"', f'serialization_alias="{name}"']
-        value = f" = Field({', '.join(options)})" if options else ""
-        return f"    {attribute}: {annotation}{' = None' if options == ['default=None'] else value}"
+        if options == ["default=None"]:
+            return f"    {attribute}: {annotation} = None"
+        line = f"    {attribute}: {annotation}" + (f" = Field({', '.join(options)})" if options else "")
+        if len(line) > WIDTH and options:
+            return f"    {attribute}: {annotation} = Field(\n        {', '.join(options)}\n    )"
+        return line
 
     def class_of(self, name: str, schema: Schema) -> str:
         parts = schema.get("allOf", [schema])
@@ -136,7 +155,9 @@ class Models:
     def definitions(self) -> Iterator[str]:
         plain = {name: schema for name, schema in self.schemas.items() if "_" not in name and name != "Time"}
         composed = {name for name, schema in plain.items() if "allOf" in schema}
-        aliases = {name for name, schema in plain.items() if "enum" in schema or "oneOf" in schema or name == "PasskeyOptions"}
+        aliases = {
+            name for name, schema in plain.items() if "enum" in schema or "oneOf" in schema or name == "PasskeyOptions"
+        }
         for name in sorted(aliases):
             if "oneOf" not in plain[name]:
                 yield self.alias(name, plain[name])

@@ -13,7 +13,6 @@ from uuid import UUID
 from fastapi import Depends, FastAPI
 from pydantic import BaseModel
 
-from iam_client import AsyncClient
 from iam_client.fastapi import Caller, Guards, Refusal
 from iam_client.tokens import AsyncTokenVerifier
 
@@ -25,7 +24,7 @@ verifier = AsyncTokenVerifier(
     audience=os.environ.get("IAM_AUDIENCE", "iam"),
     tenant=os.environ["IAM_TENANT"],
 )
-guards = Guards(verifier, AsyncClient(IAM), api_keys=True)
+guards = Guards(verifier, IAM, api_keys=True)
 
 app = FastAPI(title="Shop")
 guards.install(app)

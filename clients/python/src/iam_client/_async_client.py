@@ -13,7 +13,19 @@ import httpx
 
 from iam_client import _events, _http, _pages, models, operations
 from iam_client._client import LoggedInT, _is_proving, _present
-from iam_client._exchange import Answer, Prove, Renew, Retry, Send, Session, Step, Wait, exchange, refresh_retry, refreshing
+from iam_client._exchange import (
+    Answer,
+    Prove,
+    Renew,
+    Retry,
+    Send,
+    Session,
+    Step,
+    Wait,
+    exchange,
+    refresh_retry,
+    refreshing,
+)
 from iam_client._operation import Operation
 from iam_client.errors import Problem
 

@@ -13,7 +13,19 @@ from typing import Any, TypeVar, overload
 import httpx
 
 from iam_client import _events, _http, _pages, models, operations
-from iam_client._exchange import Answer, Prove, Renew, Retry, Send, Session, Step, Wait, exchange, refresh_retry, refreshing
+from iam_client._exchange import (
+    Answer,
+    Prove,
+    Renew,
+    Retry,
+    Send,
+    Session,
+    Step,
+    Wait,
+    exchange,
+    refresh_retry,
+    refreshing,
+)
 from iam_client._operation import Operation
 from iam_client.errors import Problem
 
@@ -60,7 +72,9 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:

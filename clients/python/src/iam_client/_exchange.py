@@ -42,7 +42,8 @@ class Retry:
     """Seconds before the second attempt. Each further pause is twice as long, and each has up to a half more, by
     chance."""
     longest: float = 30.0
-    """The longest pause in seconds. If the server asks for a longer one by `Retry-After`, the request fails at once."""
+    """The longest pause in seconds, without the part by chance. If the server asks for a longer one by `Retry-After`,
+    the request fails at once."""
 
     def pause(self, attempt: int, asked: float | None) -> float | None:
         """Returns how many seconds to wait after this attempt, counted from 1, or `None` to give up."""
@@ -210,7 +211,9 @@ def _value(operation: Operation[T], answer: Answer) -> T:
         try:
             value: T = _adapter(operation.result).validate_json(answer.body)
         except ValidationError as error:
-            places = sorted({".".join(str(part) for part in detail["loc"]) for detail in error.errors(include_input=False)})
+            places = sorted(
+                {".".join(str(part) for part in detail["loc"]) for detail in error.errors(include_input=False)}
+            )
             message = f"{name}: the answer has another form: {', '.join(places)[:200]}"
             raise InvalidResponse(message, answer.status) from None
         return value

@@ -1,5 +1,7 @@
-"""Guards for the routes of a FastAPI application: what `iam_axum` gives the routes of a Rust program, for a service that
-asks the API over the network. Needs the extra `fastapi`."""
+"""Guards for the routes of a FastAPI application. Needs the extra `fastapi`.
+
+They are what `iam_axum` gives the routes of a Rust program, for a service that asks the API over the network.
+"""
 
 import re
 import uuid
@@ -19,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from iam_client import models, operations
 from iam_client._async_client import AsyncClient
+from iam_client._exchange import Retry
 from iam_client._operation import Operation
 from iam_client.errors import InvalidResponse, Problem, Unreachable
 from iam_client.tokens import AsyncTokenVerifier, Claims, InvalidToken
@@ -26,6 +29,20 @@ from iam_client.tokens import AsyncTokenVerifier, Claims, InvalidToken
 API_KEY = re.compile(r"iamk_[0-9a-f-]{36}_[0-9A-Za-z]{72}")
 PERMISSION = re.compile(r"[a-z][a-z0-9-]*:[a-z][a-z0-9-]*")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+# A caller waits for the answer about its permission.
+QUICK = Retry(attempts=3, first=0.1, longest=1.0)
+QUICK_TIMEOUT = 5.0
+CODES = {
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not-found",
+    405: "method-not-allowed",
+    409: "conflict",
+    413: "payload-too-large",
+    415: "unsupported-media-type",
+    429: "rate-limited",
+    503: "unavailable",
+}
 
 # Shows in the OpenAPI document of the application that a route needs a token.
 _bearer = HTTPBearer(auto_error=False, description="An access token, or an API key if the service accepts them.")
@@ -78,23 +95,31 @@ class Guards:
     def __init__(
         self,
         verifier: AsyncTokenVerifier,
-        client: AsyncClient,
+        api: str | AsyncClient,
         *,
         api_keys: bool = False,
         allow_read_only: Callable[[Request], bool] = lambda request: request.method in SAFE_METHODS,
         problem_type_base: str = "https://iam.invalid/problems",
     ) -> None:
-        """`verifier` decides which tokens are accepted, and `client` asks `POST /authz/check` with the token of the
-        caller; it needs no token of its own. With `api_keys`, programs may call the service, too: each of their
+        """`verifier` decides which tokens are accepted. `api` is the address of the API, such as
+        `https://iam.example.com/api/v1`, or a client of it: it is asked with the token of the caller, and needs no
+        token of its own. With `api_keys`, programs may call the service, too: each of their
         requests costs a request to the API. A token that may change nothing is accepted where `allow_read_only` is
         true: without this argument, for GET, HEAD and OPTIONS."""
+        client = AsyncClient(api, retry=QUICK, timeout=QUICK_TIMEOUT) if isinstance(api, str) else api
         self._verifier, self._client, self._api_keys = verifier, client, api_keys
         self._allow_read_only, self._problem_type_base = allow_read_only, problem_type_base
 
-    def install(self, app: FastAPI) -> None:
-        """Gives an application problem documents, correlation ids and the headers of the API."""
+    def install(self, app: FastAPI, *, max_body: int = 256 * 1024) -> None:
+        """Gives an application problem documents, correlation ids and the headers of the API. A body that is longer
+        than `max_body` bytes is 413: FastAPI reads it before it asks a guard, also that of a stranger."""
         _Problems(self._problem_type_base).install(app)
-        app.add_middleware(_Conventions)
+        app.add_middleware(_Conventions, max_body=max_body)
+
+    async def close(self) -> None:
+        """Closes the connections to the API."""
+        await self._client.close()
+        await self._verifier.close()
 
     async def authenticated(self, request: Request, _scheme: Any = Depends(_bearer)) -> Caller:
         """Requires a caller: an access token of an accepted tenant."""
@@ -137,8 +162,9 @@ class Guards:
         return guard
 
     def fresh(self, max_age: timedelta) -> Callable[..., Awaitable[Caller]]:
-        """Requires that the user has authenticated within `max_age`, for routes where a stolen token does the most harm.
+        """Requires that the user has authenticated within `max_age`.
 
+        For routes where a stolen token does the most harm, such as a payment.
         Otherwise the answer is 401 `insufficient-authentication`. The client authenticates again by `POST
         /auth/step-up`, renews its tokens, and repeats the request. Refuses callers who act as another user, and API
         keys. Stand it after `permission`: a missing permission is told before an old authentication.
@@ -231,10 +257,9 @@ class _Problems:
 
     async def _http(self, request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        code = {401: "unauthorized", 403: "forbidden", 404: "not-found", 405: "method-not-allowed", 409: "conflict"}
         detail = error.detail if isinstance(error.detail, str) else "The request is refused."
         headers = dict(error.headers or {})
-        refusal = Refusal(error.status_code, code.get(error.status_code, "refused"), detail, headers=headers)
+        refusal = Refusal(error.status_code, CODES.get(error.status_code, "refused"), detail, headers=headers)
         return self._answer(request, refusal)
 
     async def _defect(self, request: Request, _: Exception) -> JSONResponse:
@@ -258,16 +283,25 @@ def _correlation_id(scope: Scope) -> str:
 
 
 class _Conventions:
-    """Gives answers the headers of those of the API."""
+    """Gives answers the headers of those of the API, and bounds the bodies of requests."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, max_body: int) -> None:
+        self._app, self._max_body = app, max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         correlation_id = _correlation_id(scope)
+        received = 0
+
+        async def bounded() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._max_body:
+                raise HTTPException(413, f"The body is longer than {self._max_body} bytes.")
+            return message
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -277,4 +311,4 @@ class _Conventions:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        await self._app(scope, receive, with_headers)
+        await self._app(scope, bounded, with_headers)

@@ -334,12 +334,24 @@ class AuthzenActionSearch(Model):
 class AuthzenConfiguration(Model):
     """Where the operations of AuthZEN are."""
 
-    access_evaluation_endpoint: str = Field(validation_alias="access_evaluation_endpoint", serialization_alias="access_evaluation_endpoint")
-    access_evaluations_endpoint: str = Field(validation_alias="access_evaluations_endpoint", serialization_alias="access_evaluations_endpoint")
-    policy_decision_point: str = Field(validation_alias="policy_decision_point", serialization_alias="policy_decision_point")
-    search_action_endpoint: str = Field(validation_alias="search_action_endpoint", serialization_alias="search_action_endpoint")
-    search_resource_endpoint: str = Field(validation_alias="search_resource_endpoint", serialization_alias="search_resource_endpoint")
-    search_subject_endpoint: str = Field(validation_alias="search_subject_endpoint", serialization_alias="search_subject_endpoint")
+    access_evaluation_endpoint: str = Field(
+        validation_alias="access_evaluation_endpoint", serialization_alias="access_evaluation_endpoint"
+    )
+    access_evaluations_endpoint: str = Field(
+        validation_alias="access_evaluations_endpoint", serialization_alias="access_evaluations_endpoint"
+    )
+    policy_decision_point: str = Field(
+        validation_alias="policy_decision_point", serialization_alias="policy_decision_point"
+    )
+    search_action_endpoint: str = Field(
+        validation_alias="search_action_endpoint", serialization_alias="search_action_endpoint"
+    )
+    search_resource_endpoint: str = Field(
+        validation_alias="search_resource_endpoint", serialization_alias="search_resource_endpoint"
+    )
+    search_subject_endpoint: str = Field(
+        validation_alias="search_subject_endpoint", serialization_alias="search_subject_endpoint"
+    )
 
 
 class AuthzenDecision(Model):
@@ -415,7 +427,9 @@ class AuthzenFoundAction(Model):
 class AuthzenOptions(Model):
     """How several questions are answered."""
 
-    evaluations_semantic: Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"] | str | None = Field(default=None, validation_alias="evaluations_semantic", serialization_alias="evaluations_semantic")
+    evaluations_semantic: Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"] | str | None = Field(
+        default=None, validation_alias="evaluations_semantic", serialization_alias="evaluations_semantic"
+    )
 
 
 class AuthzenPage(Model):
@@ -924,7 +938,9 @@ class IntrospectionRequest(Model):
     """The token to introspect."""
 
     token: str = Field(repr=False)
-    token_type_hint: str | None = Field(default=None, validation_alias="token_type_hint", serialization_alias="token_type_hint")
+    token_type_hint: str | None = Field(
+        default=None, validation_alias="token_type_hint", serialization_alias="token_type_hint"
+    )
 
 
 class Invitation(Model):

@@ -222,7 +222,13 @@ class TokenVerifier:
     """Verifies access tokens by the public keys of the service. Any number of threads may share it."""
 
     def __init__(
-        self, jwks_url: str, *, issuer: str, audience: str, tenant: Tenants, transport: httpx.BaseTransport | None = None
+        self,
+        jwks_url: str,
+        *,
+        issuer: str,
+        audience: str,
+        tenant: Tenants,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         """`jwks_url` is `https://iam.example.com/.well-known/jwks.json`. `issuer` and `audience` are the settings
         `IAM_ISSUER` and `IAM_AUDIENCE` of the service. A token of another tenant than `tenant` is refused."""

@@ -93,4 +93,6 @@ def test_the_shop(tenant: Tenant, url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("example", ["first_steps.py"])
 def test_an_example(example: str, url: str) -> None:
-    subprocess.run([sys.executable, str(PACKAGE / "examples" / example)], env={**os.environ, "IAM_URL": url}, check=True)
+    subprocess.run(
+        [sys.executable, str(PACKAGE / "examples" / example)], env={**os.environ, "IAM_URL": url}, check=True
+    )

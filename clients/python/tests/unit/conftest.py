@@ -15,7 +15,12 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         sleep = staticmethod(made.append)
 
     class Asyncio:
-        Lock, Task, shield, create_task = asyncio.Lock, asyncio.Task, staticmethod(asyncio.shield), staticmethod(asyncio.create_task)
+        Lock, Task, shield, create_task = (
+            asyncio.Lock,
+            asyncio.Task,
+            staticmethod(asyncio.shield),
+            staticmethod(asyncio.create_task),
+        )
 
         @staticmethod
         async def sleep(seconds: float) -> None:

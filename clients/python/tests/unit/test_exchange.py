@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -198,7 +199,9 @@ def test_a_request_that_may_have_had_an_effect_is_sent_once(pauses: list[float])
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("where", ["https://evil.example.com/", "/api/v1/other", "http://iam.example.com/api/v1/health"])
+@pytest.mark.parametrize(
+    "where", ["https://evil.example.com/", "/api/v1/other", "http://iam.example.com/api/v1/health"]
+)
 def test_a_redirect_is_never_followed(status: int, where: str) -> None:
     service = Service(lambda _: httpx.Response(status, headers={"location": where}))
     for operation in (HEALTHY, CREATE):
@@ -293,7 +296,9 @@ def test_later_fields_and_values_are_accepted() -> None:
     assert Client(URL, transport=answering(value(200, health))).send(HEALTHY).status == "PARTLY"
 
 
-@pytest.mark.parametrize("url", ["iam.example.com", "ftp://a", "https://", "https://a:b@c/", "https://a/?b=c", "https://a/#b"])
+@pytest.mark.parametrize(
+    "url", ["iam.example.com", "ftp://a", "https://", "https://a:b@c/", "https://a/?b=c", "https://a/#b"]
+)
 def test_an_address_is_checked(url: str) -> None:
     with pytest.raises((ValueError, httpx.InvalidURL)):
         Client(url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -190,8 +190,9 @@ def test_an_old_authentication_is_told_after_a_missing_permission() -> None:
 def me(tenant: str) -> Callable[[httpx.Request], httpx.Response]:
     at = "2026-01-31T09:15:00.123Z"
     user = {
-        "id": PERSON, "kind": "SERVICE", "name": "Robot", "emailVerifiedAt": None, "externalId": None, "tenantId": tenant,
-        "homeOrganizationId": None, "status": "ACTIVE", "lastLoginAt": None, "createdAt": at, "updatedAt": at,
+        "id": PERSON, "kind": "SERVICE", "name": "Robot", "emailVerifiedAt": None, "externalId": None,
+        "tenantId": tenant, "homeOrganizationId": None, "status": "ACTIVE", "lastLoginAt": None,
+        "createdAt": at, "updatedAt": at,
     }  # fmt: skip
     of_tenant = {
         "id": tenant, "name": "A", "slug": "a", "status": "ACTIVE", "passwordPolicy": "a", "secondFactor": "OPTIONAL",
@@ -235,6 +236,17 @@ def test_problems_of_the_application() -> None:
     assert {error["field"] for error in document["errors"]} == {"amount", "password"}
     assert "secret-input" not in json.dumps(document)
     assert_problem(client.post("/payouts", json=wrong), 401, "unauthorized")
+
+
+def test_a_body_is_bounded() -> None:
+    client, _ = app(decide(ALLOWED))
+
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield b" " * 65536
+
+    for content in (b" " * 262_145, endless()):
+        assert_problem(client.post("/payouts", content=content), 413, "payload-too-large")
 
 
 def test_answers_have_the_headers_of_the_api() -> None:

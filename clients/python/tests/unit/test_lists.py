@@ -23,7 +23,14 @@ def entry(number: int) -> dict[str, Any]:
 def permissions(request: httpx.Request, last: int) -> httpx.Response:
     page = int(request.url.params.get("page", "1"))
     item = {"id": PERSON, "name": f"a:{page}", "description": "", "system": False, "createdAt": "2026-01-31T09:15:00Z"}
-    pagination = {"total": last, "page": page, "limit": 1, "totalPages": last, "hasNext": page < last, "hasPrev": page > 1}
+    pagination = {
+        "total": last,
+        "page": page,
+        "limit": 1,
+        "totalPages": last,
+        "hasNext": page < last,
+        "hasPrev": page > 1,
+    }
     return value(200, {"data": [item] if page <= last else [], "pagination": pagination})
 
 
@@ -105,7 +112,9 @@ def test_events_of_tasks(pauses: list[float]) -> None:
     async def run() -> list[int]:
         seen = []
         with pytest.raises(Problem, match="gone"):
-            async for event in AsyncClient(URL, transport=feed(([4], 4), httpx.ConnectError("no"), ([5], 5), gone())).events(after=3):
+            async for event in AsyncClient(
+                URL, transport=feed(([4], 4), httpx.ConnectError("no"), ([5], 5), gone())
+            ).events(after=3):
                 seen.append(event.sequence)
         return seen
 

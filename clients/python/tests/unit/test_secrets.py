@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from uuid import UUID
 
@@ -45,6 +46,21 @@ def test_representations() -> None:
             assert "secret-" not in text and "access-" not in text and "refresh-" not in text
 
 
+def test_new_fields_for_secrets_are_hidden() -> None:
+    """Fails for a field of a new document that sounds secret: put it into `SECRETS` of generate.py, or here."""
+    known = {
+        "api_key", "api_key_id", "code_challenge", "keys", "next_token", "password_allowed", "password_login",
+        "password_policy", "recovery_codes_left", "token_type", "token_type_hint", "verifier_key",
+    }  # fmt: skip
+    shown = {
+        name
+        for model in vars(models).values()
+        for name, field in getattr(model, "model_fields", {}).items()
+        if field.repr and re.search("token|secret|password|code|key|challenge|credential", name)
+    }
+    assert shown - known == set()
+
+
 def test_logs(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     service = answering(expired(), tokens_answer(1), value(200, HEALTH), problem(401, "unauthorized"))
@@ -60,7 +76,12 @@ def test_logs(caplog: pytest.LogCaptureFixture) -> None:
 def test_errors() -> None:
     wrong = {"accessToken": ["secret-token"], "refreshToken": "secret-refresh"}
     second_factor = problem(401, "second-factor-required", challenge="iamc_secret-challenge", methods=["totp"])
-    for answer in (value(200, wrong), httpx.ReadTimeout("none"), httpx.Response(500, text="secret-page"), second_factor):
+    for answer in (
+        value(200, wrong),
+        httpx.ReadTimeout("none"),
+        httpx.Response(500, text="secret-page"),
+        second_factor,
+    ):
         with pytest.raises(IamError) as raised:
             Client(URL, transport=answering(answer)).login("ada@example.com", "secret-password")
         shown = "".join(traceback.format_exception(raised.value)) + repr(raised.value)

@@ -87,7 +87,9 @@ def test_a_valid_token_is_accepted() -> None:
 
 def test_who_acts_and_read_only_are_visible() -> None:
     claims = verifier().verify(
-        signed(lambda header, claims: claims.update(act={"sub": OTHER_TENANT}, readOnly=True, auth_time=int(time.time())))
+        signed(
+            lambda header, claims: claims.update(act={"sub": OTHER_TENANT}, readOnly=True, auth_time=int(time.time()))
+        )
     )
     assert claims.read_only and claims.actor == UUID(OTHER_TENANT)
     assert not claims.is_fresh(timedelta(days=9999))
