@@ -68,8 +68,9 @@ class Session:
         return self.tokens.access_token if self.tokens else self.bearer
 
     def take(self, tokens: models.Tokens | None) -> None:
-        self.tokens = tokens
+        # In this order: another thread must not take new tokens for expired ones, and renew them again.
         self.expires = time.monotonic() + tokens.expires_in if tokens else 0.0
+        self.tokens = tokens
 
     def is_stale(self) -> bool:
         return self.tokens is not None and time.monotonic() > self.expires - EARLY

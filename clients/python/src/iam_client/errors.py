@@ -79,7 +79,7 @@ def _text(document: dict[str, Any], name: str) -> str:
 
 def _number(document: dict[str, Any], name: str) -> int | None:
     value = document.get(name)
-    return value if type(value) is int and value >= 0 else None
+    return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 def _list(document: dict[str, Any], name: str) -> list[Any]:
