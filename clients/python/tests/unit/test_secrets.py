@@ -89,6 +89,12 @@ def test_errors() -> None:
         assert "secret-" not in shown.replace('"secret-password"', "")
 
 
+def test_a_value_of_the_wrong_type_is_not_shown() -> None:
+    with pytest.raises(ValueError) as raised:
+        models.Login(email="ada@example.com", password=["secret-password"])  # type: ignore[arg-type]
+    assert "secret-password" not in str(raised.value)
+
+
 @pytest.mark.parametrize("token", ["hidden\nx-evil: 1", "hidden\u00fc", "hidden token"])
 def test_a_token_that_no_header_can_have_is_not_shown(token: str) -> None:
     service = answering()
