@@ -130,7 +130,7 @@ impl Import<'_> {
             fields.reject("status", "must be ACTIVE or SUSPENDED");
         }
         let is_trusted = matches!(self.caller.actor(), Actor::System { .. });
-        let password = ("passwordHash", self.iam.passwords.accept(password_hash, is_trusted));
+        let password = ("passwordHash", self.iam.passwords.accept(password_hash, None, is_trusted));
         let profile = NewProfile::validate(&email, password, &first_name, &last_name, fields)?;
         if self.is_dry_run {
             let key = profile.email.key();
