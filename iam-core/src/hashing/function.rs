@@ -141,7 +141,7 @@ impl Function {
                 Output::new(&bytes)
             }
             Self::Firebase { params, signer_key } => {
-                let mut key = Zeroizing::new([0; 32]);
+                let mut key = Zeroizing::new([0_u8; 32]);
                 scrypt::scrypt(password, salt, params, key.as_mut_slice())
                     .map_err(|cause| Error::internal("password hashing", cause))?;
                 Output::new(&encrypted_signer_key(key.as_slice(), signer_key)?)

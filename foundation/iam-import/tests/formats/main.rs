@@ -2,6 +2,8 @@
 #![cfg(test)]
 
 use iam_import::{Auth0Hashes, FirebaseParameters, ForeignPassword, Format, ReadError, Record, Row, Source, read};
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 fn rows(format: Format, text: &str, source: &Source) -> Vec<Row> {
     read(format, text.as_bytes(), source).unwrap().map(Result::unwrap).collect()
@@ -201,6 +203,27 @@ fn no_error_contains_a_value_of_the_file() {
                 Err(error) => format!("{error} {error:?}"),
             };
             assert!(!shown.contains("hunter2"), "{shown}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_to_their_end(bytes in vec(any::<u8>(), 0..200)) {
+        let source = Source::default();
+        for format in [
+            Format::Keycloak,
+            Format::Auth0,
+            Format::Firebase,
+            Format::Django,
+            Format::Devise,
+            Format::Aspnet,
+            Format::Csv,
+            Format::Ndjson,
+        ] {
+            if let Ok(rows) = read(format, &bytes[..], &source) {
+                assert!(rows.count() <= bytes.len() + 1);
+            }
         }
     }
 }
