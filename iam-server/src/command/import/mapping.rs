@@ -362,8 +362,8 @@ mod tests {
         assert!(user.home.is_some() && user.home == user.roles.iter().find_map(|role| role.organization));
     }
 
-    #[tokio::test]
-    async fn without_a_mapping_roles_are_left_out_and_a_password_is_needed() {
+    #[test]
+    fn without_a_mapping_roles_are_left_out_and_a_password_is_needed() {
         let mapping = Mapping::of(&Written::default(), Format::Ndjson);
         assert_eq!(errors(mapping.map(record(""))), ["passwordHash is missing"]);
         let many: Vec<String> = (0..9).map(|number| format!("\"{number}\"")).collect();
