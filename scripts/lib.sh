@@ -133,7 +133,7 @@ PYTHON
 # The published libraries, each after its dependencies.
 # shellcheck disable=SC2034 # for the scripts that source this
 libraries=(
-    iam-model iam-audit-proof iam-webauthn iam-openid iam-scim iam-http-client iam-store-sql iam-store-memory iam-store-postgres
+    iam-model iam-audit-proof iam-webauthn iam-openid iam-scim iam-import iam-http-client iam-store-sql iam-store-memory iam-store-postgres
     iam-store-sqlite iam-mail iam-webhook iam-core iam-conformance iam-axum iam-console
 )
 

@@ -24,11 +24,9 @@ pub(crate) fn read(file: impl AsRef<Path>) -> csv::Result<Vec<Row>> {
 impl Row {
     pub(crate) fn to_user(&self) -> ImportedUser {
         ImportedUser {
-            email: self.email.clone(),
-            first_name: self.first_name.clone(),
-            last_name: self.last_name.clone(),
-            password_hash: self.password.clone(),
+            password_hash: Some(self.password.clone()),
             status: if self.is_active { UserStatus::Active } else { UserStatus::Suspended },
+            ..ImportedUser::new(&self.email, &self.first_name, &self.last_name)
         }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use iam_core::secret::Password;
 use iam_core::session::Login;
 use iam_core::tenant::NewTenant;
-use iam_core::user::{NewUser, User, UserStatus};
+use iam_core::user::{Imported, NewUser, User, UserStatus};
 use iam_core::{Caller, Iam, RequestContext, Store, TenantId};
 use iam_store_sqlite::SqliteStore;
 
@@ -85,9 +85,11 @@ impl Migration {
         let mut users = Vec::new();
         for (number, row) in (1..).zip(rows) {
             match import.add(row.to_user()).await {
-                Ok(user) => {
+                Ok(imported) => {
                     writeln!(out, "  row {number}: {} is fine", row.email)?;
-                    users.extend(user);
+                    if let Imported::Created(user) = imported {
+                        users.push(*user);
+                    }
                 }
                 // The store has failed, so it could not record the next rows either.
                 Err(error @ iam_core::Error::Store(_)) => return Err(error.into()),

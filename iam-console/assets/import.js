@@ -118,13 +118,13 @@ function watch(form) {
     progress.max = records.length;
     progress.value = 0;
     while (sent < records.length) {
-      const token = String(new FormData(form).get("form-token"));
+      const [token, format] = ["form-token", "format"].map((name) => String(new FormData(form).get(name)));
       const first = records[sent];
       let end = sent + 1;
       while (end < records.length && end - sent < MAX_ROWS && records[end].end - first.start < MAX_LENGTH) end += 1;
       // With the empty lines between the rows, so that the server can count lines.
       const text = `${csv.slice(header.start, header.end)}\n${csv.slice(first.start, records[end - 1].end)}`;
-      const answer = await rowsOf({ "form-token": token, run, csv: text, firstLine: String(first.line) });
+      const answer = await rowsOf({ "form-token": token, run, format, csv: text, firstLine: String(first.line) });
       if (answer === null) return;
       table.hidden = false;
       const before = rows.children.length;
@@ -153,7 +153,7 @@ function watch(form) {
   }
 
   part("[data-file]").hidden = false;
-  for (const input of [file, area]) {
+  for (const input of [file, area, part("#format")]) {
     input.addEventListener("input", () => {
       importButton.hidden = table.hidden = true;
       status.textContent = problem.textContent = "";

@@ -26,6 +26,7 @@ use crate::iam::Iam;
 use crate::known_providers::KnownProviders;
 use crate::link_pages::LinkPages;
 use crate::password::PasswordRules;
+use crate::secret_cipher::SecretCipher;
 use crate::settings::Settings;
 use crate::token::{KeyRing, RETIREMENT, VerifiedTokens, first_or_stored, pair};
 
@@ -180,8 +181,13 @@ impl Builder {
         let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
         let keys = Keys::new(tokens, LogKey::new(pair(log_key, master)?, log_key.id))?;
         let mail = mail.map(|(mailer, pages)| Arc::new(OutgoingMail { mailer, pages, queued: Notify::new() }));
-        let passwords =
-            PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer.clone(), Arc::clone(&random))?;
+        let passwords = PasswordHasher::new(
+            settings.hashing_cost,
+            settings.password_wait,
+            observer.clone(),
+            Arc::clone(&random),
+            SecretCipher::new(keys.log.derive("hash secrets"))?,
+        )?;
         Ok(Iam(Arc::new(Engine {
             store,
             after_commit: AfterCommit::immediate(hooks, mail.clone()),

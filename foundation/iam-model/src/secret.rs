@@ -51,6 +51,9 @@ secrets! {
     RefreshToken;
     /// A password hash in PHC string form.
     PasswordHash;
+    /// The secret with which another system made its password hashes: the signer key of a Firebase project in base64, or
+    /// a pepper.
+    HashSecret;
     /// The token of a link in a message, which can be used once.
     LinkToken;
     /// The address of a page with the token of a link.

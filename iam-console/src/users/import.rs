@@ -1,5 +1,5 @@
-//! The import of users from a CSV file: the columns and the rules are those of the command `iam-server user import`. A
-//! row without the hash of a password invites the person.
+//! The import of users from a CSV file: the columns and the rules are those of the command `iam-server import`, for the
+//! formats that are tables. A row without the hash of a password invites the person.
 //!
 //! A request has a limited size, so the script `import.js` sends a long file in parts. Without JavaScript, a form sends
 //! one part.
@@ -11,8 +11,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::invitation::NewInvitation;
-use iam_core::user::{Import, ImportedUser, UserFile, UserRow, UserStatus};
+use iam_core::user::{Import, Imported, ImportedUser, UserStatus};
 use iam_core::{Caller, Conflict, Error, FieldError, Iam, InvitationId, UserId};
+use iam_import::{ForeignPassword, Format, ReadError, Record, Row as FileRow, Source, read};
 
 use crate::assets::ASSETS;
 use crate::english;
@@ -25,6 +26,13 @@ use crate::view::{Frame, page};
 /// How many rows a request can have: it must end within the time limit of requests.
 const MAX_ROWS: usize = 500;
 
+/// The formats that are tables: a script sends such a file in parts. The operator imports the others.
+const FORMATS: [(&str, &str, Format); 3] = [
+    ("csv", english::FORMAT_CSV, Format::Csv),
+    ("devise", english::FORMAT_DEVISE, Format::Devise),
+    ("aspnet", english::FORMAT_ASPNET, Format::Aspnet),
+];
+
 /// A hash of no password, with which the dry run of an import checks the other fields of a row.
 const ANY_HASH: &str = "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I";
 
@@ -33,6 +41,7 @@ const ANY_HASH: &str = "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SU
 struct ImportPage {
     frame: Frame,
     error: String,
+    format: String,
     csv: String,
     csv_error: String,
     sends_mail: bool,
@@ -43,6 +52,11 @@ struct ImportPage {
 impl ImportPage {
     fn template(&self) -> String {
         format!("{}{}", self.frame.base, ASSETS.template.path)
+    }
+
+    /// The formats with their names, and whether each is the chosen one.
+    fn formats(&self) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+        FORMATS.into_iter().map(move |(word, name, _)| (word, name, word == self.format))
     }
 }
 
@@ -69,6 +83,8 @@ struct Row {
     line: u64,
     email: String,
     outcome: Result<Accepted, String>,
+    /// What the record has and the user does not get.
+    left_out: String,
 }
 
 enum Accepted {
@@ -112,6 +128,7 @@ async fn page_of(
     Ok(ImportPage {
         frame: signed_in.frame(console).await?,
         error,
+        format: form.get("format").to_owned(),
         csv: form.get("csv").to_owned(),
         csv_error: file_error(errors),
         sends_mail: console.iam.sends_mail(),
@@ -140,7 +157,7 @@ pub(super) async fn run(
         Ok(rows) => {
             // Each row is as much work as a request.
             console.count_rows(&signed_in.caller, rows.len()).await?;
-            import(&console, &signed_in, is_dry_run, rows).await
+            import(&console, &signed_in, (is_dry_run, format_of(&form)), rows).await
         }
         Err(error) => Err(error),
     };
@@ -164,10 +181,21 @@ pub(super) async fn run(
     }
 }
 
+/// Returns the format that is chosen: CSV, if none is.
+fn format_of(form: &Form) -> Format {
+    let chosen = FORMATS.into_iter().find(|(word, ..)| *word == form.get("format"));
+    chosen.map_or(Format::Csv, |(.., format)| format)
+}
+
 /// Reads the rows of a form.
-fn rows_of(form: &Form) -> Result<Vec<UserRow>, Error> {
-    let file = UserFile::read(form.get("csv").as_bytes()).map_err(|error| Error::field("csv", error.to_string()))?;
-    let mut rows: Vec<UserRow> = file.take(MAX_ROWS + 1).collect();
+fn rows_of(form: &Form) -> Result<Vec<FileRow>, Error> {
+    let unread = |error: ReadError| match error {
+        ReadError::Malformed { message, .. } => Error::field("csv", message),
+        ReadError::Input(error) => Error::field("csv", error.to_string()),
+    };
+    let source = Source::default();
+    let file = read(format_of(form), form.get("csv").as_bytes(), &source).map_err(unread)?;
+    let mut rows = file.take(MAX_ROWS + 1).collect::<Result<Vec<FileRow>, ReadError>>().map_err(unread)?;
     if rows.len() > MAX_ROWS {
         return Err(Error::field("csv", format!("{} {MAX_ROWS}", english::TOO_MANY_ROWS)));
     }
@@ -180,16 +208,22 @@ fn rows_of(form: &Form) -> Result<Vec<UserRow>, Error> {
 }
 
 /// Imports rows, or only checks them.
-async fn import(console: &Console, signed_in: &SignedIn, is_dry_run: bool, file: Vec<UserRow>) -> Result<Done, Error> {
+async fn import(
+    console: &Console,
+    signed_in: &SignedIn,
+    (is_dry_run, format): (bool, Format),
+    file: Vec<FileRow>,
+) -> Result<Done, Error> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let mut import = iam.users().import(caller)?;
     if is_dry_run {
         import = import.dry_run();
     }
     let (mut rows, mut stopped) = (Vec::new(), String::new());
-    for UserRow { line, email, user } in file {
-        let outcome = match user {
-            Ok(user) if !user.password_hash.expose().is_empty() => add(&mut import, user).await,
+    for FileRow { line, email, user, .. } in file {
+        let left_out = user.as_ref().map_or_else(|_| String::new(), |record| record.left_out.join(", "));
+        let outcome = match user.and_then(|record| user_of(format, record)) {
+            Ok(user) if user.password_hash.is_some() => add(&mut import, user).await,
             Ok(user) if user.status != UserStatus::Active => {
                 Ok(Err(text_of(&[FieldError::new("status", english::ROW_ONLY_ACTIVE)])))
             }
@@ -198,11 +232,11 @@ async fn import(console: &Console, signed_in: &SignedIn, is_dry_run: bool, file:
             Err(error) => Ok(Err(text_of(&[error]))),
         };
         match outcome {
-            Ok(outcome) => rows.push(Row { line, email, outcome }),
+            Ok(outcome) => rows.push(Row { line, email, outcome, left_out }),
             Err(Error::Unauthenticated(reason)) => return Err(reason.into()),
             Err(error) => {
                 stopped = error.to_string();
-                rows.push(Row { line, email, outcome: Err(english::ROW_NOT_TRIED.to_owned()) });
+                rows.push(Row { line, email, outcome: Err(english::ROW_NOT_TRIED.to_owned()), left_out });
                 break;
             }
         }
@@ -210,12 +244,39 @@ async fn import(console: &Console, signed_in: &SignedIn, is_dry_run: bool, file:
     Ok(Done { base: console.base().to_owned(), is_dry_run, rows, stopped })
 }
 
+/// Returns the user of a record. Only the operator maps roles and groups, and takes over verified e-mails.
+fn user_of(format: Format, record: Record) -> Result<ImportedUser, FieldError> {
+    let is_own = format == Format::Csv;
+    for (field, names) in [("roles", &record.roles), ("groups", &record.groups)] {
+        if is_own && !names.is_empty() {
+            return Err(FieldError::new(field, english::ROW_OF_OPERATOR));
+        }
+    }
+    let password_hash = match record.password {
+        ForeignPassword::Hash(hash) => Some(hash),
+        ForeignPassword::None => None,
+        ForeignPassword::Unusable(why) => return Err(FieldError::new("passwordHash", why)),
+    };
+    Ok(ImportedUser {
+        password_hash,
+        status: record.status,
+        external_id: record.foreign_id.filter(|_| is_own),
+        is_email_verified: is_own && record.is_email_verified,
+        ..ImportedUser::new(record.email, record.first_name, record.last_name)
+    })
+}
+
 /// The outcome of a row. The inner result says whether this row is refused; an error holds for the rows after it, too.
 type Outcome = Result<Result<Accepted, String>, Error>;
 
 /// Adds a user.
 async fn add(import: &mut Import<'_>, user: ImportedUser) -> Outcome {
-    outcome_of(import.add(user).await.map(|user| user.map_or(Accepted::Valid, |user| Accepted::Created(user.id))))
+    match import.add(user).await {
+        Ok(Imported::Created(user)) => Ok(Ok(Accepted::Created(user.id))),
+        Ok(Imported::Valid) => Ok(Ok(Accepted::Valid)),
+        Ok(Imported::AlreadyThere) => outcome_of(Err(Conflict::EmailTaken.into())),
+        Err(error) => outcome_of(Err(error)),
+    }
 }
 
 /// Checks whether a person can be invited.
@@ -228,8 +289,11 @@ async fn check_invitation(iam: &Iam, caller: &Caller, check: &mut Import<'_>, us
     if let Some(text) = refused {
         return Ok(Err(text));
     }
-    let user = ImportedUser { password_hash: ANY_HASH.into(), ..user };
-    outcome_of(check.add(user).await.map(|_| Accepted::Invitable))
+    let user = ImportedUser { password_hash: Some(ANY_HASH.into()), ..user };
+    match check.add(user).await {
+        Ok(Imported::AlreadyThere) => outcome_of(Err(Conflict::EmailTaken.into())),
+        checked => outcome_of(checked.map(|_| Accepted::Invitable)),
+    }
 }
 
 /// Says why the caller cannot invite the person of a row; `None` for another error.
@@ -261,7 +325,13 @@ fn outcome_of(result: Result<Accepted, Error>) -> Outcome {
         Err(Error::Validation(errors)) => Ok(Err(text_of(&errors))),
         Err(Error::About { error, .. }) => outcome_of(Err(*error)),
         Err(
-            error @ Error::Conflict(Conflict::EmailTaken | Conflict::EmailOfDeletedUser | Conflict::AlreadyInvited),
+            error @ Error::Conflict(
+                Conflict::EmailTaken
+                | Conflict::EmailOfDeletedUser
+                | Conflict::ExternalIdTaken
+                | Conflict::ExternalIdIsEmail
+                | Conflict::AlreadyInvited,
+            ),
         ) => Ok(Err(error.to_string())),
         Err(error) => Err(error),
     }

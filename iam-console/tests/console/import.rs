@@ -335,3 +335,32 @@ async fn only_callers_who_may_invite_import_rows_without_a_hash() {
     }
     assert_eq!(invited(&app, &ada).await, []);
 }
+
+#[tokio::test]
+async fn a_table_of_another_system_is_imported_without_what_only_the_operator_takes_over() {
+    let (app, ada, cookie) = signed().await;
+    // The hash of "Passw0rd!" in the layout of ASP.NET Identity.
+    let hash = "AQAAAAEAACcQAAAAEAABAgMEBQYHCAkKCwwNDg8a3RJST3ZL0eWWP7ZG5qnxmnu+1xsChmurHg4P2C3T8g==";
+    let csv = format!(
+        "Id,Email,EmailConfirmed,PasswordHash,Name,TwoFactorEnabled,Roles\n\
+         1,grace@example.com,1,{hash},Grace Hopper,1,Admin\n2,x@example.com,0,cut,X,0,\n"
+    );
+    for (run, expected) in [("check", "can be created"), ("import", "created")] {
+        let fields = [("format", "aspnet"), ("csv", csv.as_str()), ("run", run)];
+        let answer = app.post_signed(PATH, &cookie, &fields).await;
+        let found = rows(&answer);
+        assert_eq!(found[0][2], format!("{expected} Left out: second factors: 1"), "{}", answer.body);
+        assert!(found[1][2].contains("passwordHash"), "{found:?}");
+        assert!(answer.body.contains(r#"<option value="aspnet" selected>"#), "{}", answer.body);
+    }
+    let filter = UserFilter { search: Some("grace".to_owned()), ..UserFilter::default() };
+    let grace = app.iam.users().list(&ada, &filter, UserSort::default(), Default::default()).await.unwrap();
+    assert_eq!((grace.items[0].email_verified_at, &grace.items[0].external_id), (None, &None));
+    assert!(app.iam.assignments().of_user(&ada, grace.items[0].id).await.unwrap().is_empty());
+
+    // In a file that is written for this service, they are refused.
+    let csv =
+        format!("{HEADER},emailVerified,roles\na@example.com,A,B,{HASH},,true,\nb@example.com,A,B,{HASH},,,Admin\n");
+    let found = rows(&app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", "import")]).await);
+    assert!(found[0][2].contains("emailVerified") && found[1][2].contains("roles"), "{found:?}");
+}

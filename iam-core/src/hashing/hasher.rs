@@ -9,15 +9,18 @@ use iam_model::error::{Error, Result};
 use iam_model::id::TenantId;
 use iam_model::observe::Observer;
 use iam_model::random::Random;
-use iam_model::secret::{Password, PasswordHash};
+use iam_model::secret::{HashSecret, Password, PasswordHash};
 use iam_model::validate::Invalid;
 
 use crate::hashing::Share;
 use crate::hashing::cost::HashingCost;
-use crate::hashing::stored::{Function, ImportLimit, StoredHash, accept_hash, work_of};
+use crate::hashing::function::{Function, work_of};
+use crate::hashing::keyed::{self, HashKey};
+use crate::hashing::stored::{ImportLimit, StoredHash, accept_hash, check_secret};
 use crate::hashing::timing::Timing;
 use crate::hashing::workers::{HashFn, HashResult, Load, Workers};
 use crate::password::AcceptedPassword;
+use crate::secret_cipher::SecretCipher;
 
 /// Hashes and verifies passwords. As many hashes run at a time as the machine has cores.
 pub(crate) struct PasswordHasher {
@@ -26,6 +29,8 @@ pub(crate) struct PasswordHasher {
     timing: Timing,
     observer: Option<Arc<dyn Observer>>,
     random: Arc<dyn Random>,
+    /// Encrypts the secrets of other systems, without which their hashes cannot be verified.
+    secrets: SecretCipher,
 }
 
 /// The result of verifying a password.
@@ -41,6 +46,7 @@ pub(crate) enum Verified {
 
 impl PasswordHasher {
     /// Creates a hasher for hashes of this cost. It refuses a password that would wait for longer than `max_wait`.
+    /// `secrets` encrypts the secrets of other systems.
     ///
     /// # Errors
     ///
@@ -50,11 +56,12 @@ impl PasswordHasher {
         max_wait: Duration,
         observer: Option<Arc<dyn Observer>>,
         random: Arc<dyn Random>,
+        secrets: SecretCipher,
     ) -> Result<Self> {
         let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, None)
             .map_err(|cause| Error::internal("password hashing cost", cause))?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        Ok(Self { argon2, workers: Workers::new(max_wait), timing: Timing::default(), observer, random })
+        Ok(Self { argon2, workers: Workers::new(max_wait), timing: Timing::default(), observer, random, secrets })
     }
 
     /// Refuses a password that would wait for too long. To be called before any other work for that password.
@@ -67,10 +74,28 @@ impl PasswordHasher {
         self.workers.waiting()
     }
 
-    /// Accepts the hash of a password that another system made. What trusted code imports may take a second to verify;
-    /// what a tenant imports, twice as long as a hash of this installation.
-    pub(crate) fn accept(&self, hash: PasswordHash, is_trusted: bool) -> Result<PasswordHash, Invalid> {
-        accept_hash(hash, (!is_trusted).then(|| ImportLimit::of_tenant(self.argon2.params())))
+    /// Accepts the secret with which another system made its hashes, and encrypts it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] which names `hashSecret`.
+    pub(crate) fn hash_key(&self, secret: HashSecret) -> Result<HashKey> {
+        check_secret(&secret).map_err(|invalid| Error::field("hashSecret", invalid.0))?;
+        HashKey::new(secret, &self.secrets, &*self.random)
+    }
+
+    /// Accepts the hash of a password that another system made, with the secret of that system if it has one, and returns
+    /// what is stored. What trusted code imports may take a second to verify; what a tenant imports, twice as long as a
+    /// hash of this installation.
+    pub(crate) fn accept(
+        &self,
+        hash: PasswordHash,
+        key: Option<&HashKey>,
+        is_trusted: bool,
+    ) -> Result<PasswordHash, Invalid> {
+        let limit = (!is_trusted).then(|| ImportLimit::of_tenant(self.argon2.params()));
+        let hash = accept_hash(hash, key.map(HashKey::secret), limit)?;
+        Ok(key.map_or_else(|| hash.clone(), |key| key.stored(&hash)))
     }
 
     /// Hashes a new password, in PHC string format.
@@ -106,8 +131,8 @@ impl PasswordHasher {
         password: &Password,
         hash: Option<&PasswordHash>,
     ) -> Result<(Verified, Duration)> {
-        let stored = hash.filter(|hash| !hash.is_unset()).map(StoredHash::parse).transpose();
-        let stored = stored.map_err(|cause| Error::internal("stored password hash", cause))?;
+        let stored = hash.filter(|hash| !hash.is_unset());
+        let stored = stored.map(|hash| keyed::parse(hash, &self.secrets)).transpose()?;
         let (function, salt, expected) = match stored {
             Some(StoredHash { function, salt, expected }) => (function, salt, Some(expected)),
             None => (self.function(), self.random.bytes::<16>().into(), None),
@@ -156,7 +181,7 @@ impl PasswordHasher {
         let (password, usual, needed) = (password.clone(), self.argon2.params().block_count(), function.blocks());
         let load = Load {
             weight: function.work() as f64 / work_of(self.argon2.params()) as f64,
-            needs_more_memory: needed > usual,
+            needs_more_memory: function.memory_kib() > self.argon2.params().m_cost().into(),
         };
         let hash: HashFn = Arc::new(move |memory| {
             if memory.len() < needed {
@@ -194,14 +219,15 @@ mod tests {
     use argon2::{PasswordHasher as _, PasswordVerifier as _};
 
     use super::*;
-    use crate::hashing::stored::Cost;
+    use crate::hashing::function::Cost;
     use iam_model::random::SystemRandom;
 
     const TENANT: TenantId = TenantId::NONE;
 
     fn hasher(memory_kib: u32) -> PasswordHasher {
         let cost = HashingCost { memory_kib, passes: 1, lanes: 1 };
-        PasswordHasher::new(cost, Duration::from_secs(30), None, Arc::new(SystemRandom)).unwrap()
+        let secrets = SecretCipher::new([1; 32]).unwrap();
+        PasswordHasher::new(cost, Duration::from_secs(30), None, Arc::new(SystemRandom), secrets).unwrap()
     }
 
     #[tokio::test]
@@ -294,6 +320,25 @@ mod tests {
             usual.workers.make(Share::SYSTEM, Load::USUAL, Arc::new(look)).await.unwrap();
             assert_eq!(told.recv().unwrap(), memory);
         }
+    }
+
+    /// The pepper of Devise is appended to the password. The values are of Python's bcrypt.
+    #[cfg(feature = "bcrypt")]
+    #[tokio::test]
+    async fn a_hash_with_a_pepper_is_verified_and_replaced() {
+        let hasher = hasher(64);
+        let key = hasher.hash_key("a pepper of devise".into()).unwrap();
+        let theirs = "$2b$10$9/oL6xk0eBQ4Fx9O4CbTJuJKFg2ctTQbuvxw6HRmiAtjXIqxoziuq";
+        let stored = hasher.accept(theirs.into(), Some(&key), true).unwrap();
+        assert!(!stored.expose().contains("pepper"));
+        for (password, expected) in [("Passw0rd!", Verified::YesButWeak), ("Passw0rd!a pepper of devise", Verified::No)]
+        {
+            let (verified, _) = hasher.verify(Share::SYSTEM, TENANT, &password.into(), Some(&stored)).await.unwrap();
+            assert_eq!(verified, expected, "{password}");
+        }
+        // A tenant cannot import what this service has encrypted.
+        assert!(hasher.accept(stored, None, true).is_err());
+        assert!(hasher.hash_key("".into()).is_err() && hasher.hash_key("x".repeat(257).into()).is_err());
     }
 
     #[tokio::test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use iam_model::id::TenantId;
 
-use crate::hashing::stored::{Cost, MAX_RELATIVE_COST, Work};
+use crate::hashing::function::{Cost, Work};
+use crate::hashing::stored::MAX_RELATIVE_COST;
 
 /// How long hashes take on this machine: moving averages over recent hashes.
 ///

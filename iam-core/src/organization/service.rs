@@ -206,6 +206,24 @@ impl Organizations<'_> {
         Ok(Page { items, total, request })
     }
 
+    /// Returns the organization with this slug that is not INACTIVE. Needs `organizations:read` in it; one that the caller
+    /// may not read counts as absent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`] when the caller has the permission nowhere.
+    pub async fn by_slug(&self, caller: &Caller, slug: &str) -> Result<Option<Organization>> {
+        let rights = self.0.rights(caller);
+        rights.require_anywhere(&permission::ORGANIZATIONS_READ)?;
+        let Ok(slug) = slug.parse::<Slug>() else { return Ok(None) };
+        let Some(found) = self.0.store.organizations_by_slug(caller.tenant(), &[slug]).await?.pop() else {
+            return Ok(None);
+        };
+        let lineage = self.0.lineages(caller.tenant(), [found.id]).await?;
+        let position = lineage.position(found.id).ok_or_else(not_found)?;
+        Ok(require(rights, &permission::ORGANIZATIONS_READ, position).is_ok().then_some(found))
+    }
+
     /// An organization with everything below it that is not INACTIVE. Needs `organizations:read` in it.
     ///
     /// # Errors

@@ -2,17 +2,24 @@ use std::collections::HashSet;
 
 use iam_model::change::UserChange;
 use iam_model::context::Actor;
-use iam_model::credential::Account;
 use iam_model::error::{Conflict, Result};
+use iam_model::id::{OrganizationId, RoleId, TenantId};
 use iam_model::permission;
-use iam_model::secret::PasswordHash;
+use iam_model::secret::{HashSecret, PasswordHash};
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
-use iam_model::validate::{EmailKey, Fields};
+use iam_model::validate::{EmailKey, ExternalId, Fields};
 
+use crate::assignment::{Assignments, NewAssignment};
 use crate::caller::Caller;
 use crate::engine::{Engine, hold_quota};
+use crate::hashing::HashKey;
+use crate::user::rules::check_home;
+use crate::user::service::check_home_under_lock;
 use crate::user::{NewProfile, Users};
+
+/// The maximum number of roles of an imported user.
+const MAX_ROLES: usize = 100;
 
 /// A user of another system; see [`Users::import`].
 #[derive(Clone, Debug)]
@@ -30,13 +37,68 @@ pub struct ImportedUser {
     /// - PBKDF2 with SHA-1, SHA-256 or SHA-512, in PHC string form (`$pbkdf2-sha256$i=600000$…`), passlib's
     ///   (`$pbkdf2-sha256$29000$…`) or Django's (`pbkdf2_sha256$600000$…`), at most 2,000,000 rounds times blocks of
     ///   output;
-    /// - bcrypt (`$2a$…`, `$2b$…`, `$2y$…`), at most cost 14, with the feature `bcrypt`.
+    /// - scrypt in PHC string form (`$scrypt$ln=17,r=8,p=1$…`) or Django's (`scrypt$16384$…`), and Firebase's
+    ///   (`$firebase-scrypt$ln=14,r=8$…`, with its [secret](Import::hash_secret)), at most 256 MiB times lanes, and 16
+    ///   lanes;
+    /// - bcrypt (`$2a$…`, `$2b$…`, `$2y$…`), at most cost 14, with the feature `bcrypt`. With a
+    ///   [secret](Import::hash_secret), that is a pepper at the end of each password;
+    /// - Django's texts of Argon2 and bcrypt (`argon2$argon2id$…`, `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…`).
     ///
     /// These limits are for trusted code. A hash that a user imports may cost at most twice as much to verify as a hash
     /// of this installation, and need at most 64 MiB.
-    pub password_hash: PasswordHash,
+    ///
+    /// `None` for a user without a password, who logs in by an identity provider, or sets a password by a link.
+    pub password_hash: Option<PasswordHash>,
     /// ACTIVE or SUSPENDED.
     pub status: UserStatus,
+    /// The identifier of the user in another system, by which that system may log it in: 1–255 characters, unique in the
+    /// tenant.
+    pub external_id: Option<String>,
+    /// Whether the user receives mail at the address. Only trusted code can say so: the address also counts in logins
+    /// that name no tenant.
+    pub is_email_verified: bool,
+    /// The organization to which the user belongs; `None` for the tenant.
+    pub home: Option<OrganizationId>,
+    /// At most 100 roles, each once. Needs `role-assignments:create` and the permissions of the roles, as
+    /// [`Assignments::create`] does.
+    pub roles: Vec<ImportedRole>,
+}
+
+impl ImportedUser {
+    /// Returns an ACTIVE user without a password and without anything else that is optional.
+    pub fn new(email: impl Into<String>, first_name: impl Into<String>, last_name: impl Into<String>) -> Self {
+        Self {
+            email: email.into(),
+            first_name: first_name.into(),
+            last_name: last_name.into(),
+            password_hash: None,
+            status: UserStatus::Active,
+            external_id: None,
+            is_email_verified: false,
+            home: None,
+            roles: Vec::new(),
+        }
+    }
+}
+
+/// A role of an imported user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImportedRole {
+    /// The role.
+    pub role: RoleId,
+    /// The organization; `None` for tenant-wide.
+    pub organization: Option<OrganizationId>,
+}
+
+/// The result for an imported user that is not refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Imported {
+    /// The user is created.
+    Created(Box<User>),
+    /// A dry run has found no reason to refuse the user.
+    Valid,
+    /// The tenant has the user already, with this e-mail or this external identifier, and nothing of it is changed.
+    AlreadyThere,
 }
 
 /// Imports users of another system, one after the other; see [`Users::import`].
@@ -44,12 +106,17 @@ pub struct Import<'a> {
     iam: &'a Engine,
     caller: &'a Caller,
     is_dry_run: bool,
-    /// The e-mails that a dry run has checked.
+    /// The secret with which the other system made its hashes.
+    key: Option<HashKey>,
+    /// The e-mails that were accepted.
     seen: HashSet<EmailKey>,
 }
 
 impl<'a> Users<'a> {
-    /// Imports users with the password hashes that another system stored. Needs `users:create`.
+    /// Imports users with the password hashes that another system stored. Needs `users:create`. The crate `iam-import`
+    /// reads the files of other systems.
+    ///
+    /// A user that the tenant has already is not changed. So an import that was interrupted can begin again.
     ///
     /// When its user logs in for the first time, a hash is verified unchanged, and then replaced by a hash that is
     /// made here. A refused login takes as long as the most expensive hash that a user can import, and in a tenant
@@ -64,7 +131,7 @@ impl<'a> Users<'a> {
     /// # use iam_core::user::NewUser;
     /// # use iam_core::{Iam, RequestContext};
     /// use iam_core::session::Login;
-    /// use iam_core::user::{ImportedUser, UserStatus};
+    /// use iam_core::user::ImportedUser;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> iam_core::Result<()> {
@@ -78,11 +145,8 @@ impl<'a> Users<'a> {
     /// # let ada = iam.tenants().register(&RequestContext::default(), Registration { user, tenant_name: None }).await?.login;
     /// # let caller = iam.authenticate(ada.tokens.access.expose(), RequestContext::default()).await?;
     /// let users = vec![ImportedUser {
-    ///     email: "grace@example.com".into(),
-    ///     first_name: "Grace".into(),
-    ///     last_name: "Hopper".into(),
-    ///     password_hash: "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I".into(),
-    ///     status: UserStatus::Active,
+    ///     password_hash: Some("$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I".into()),
+    ///     ..ImportedUser::new("grace@example.com", "Grace", "Hopper")
     /// }];
     /// let mut import = iam.users().import(&caller)?.dry_run();
     /// for user in users {
@@ -99,57 +163,170 @@ impl<'a> Users<'a> {
     /// [`Error::Forbidden`](iam_model::error::Error::Forbidden).
     pub fn import(&self, caller: &'a Caller) -> Result<Import<'a>> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
-        Ok(Import { iam: self.0, caller, is_dry_run: false, seen: HashSet::new() })
+        Ok(Import { iam: self.0, caller, is_dry_run: false, key: None, seen: HashSet::new() })
     }
 }
 
 impl Import<'_> {
-    /// Creates no users, and only reports which users would be refused. Remembers the e-mails, to find duplicates.
+    /// Creates no users, and only reports which users would be refused.
     #[must_use]
     pub fn dry_run(mut self) -> Self {
         self.is_dry_run = true;
         self
     }
 
-    /// Creates a user with its audit entry, or neither. A dry run returns `None`. After an error, the next user can
-    /// be added, unless the store has failed. Needs `users:create` for each user, as [`Users::create`] does.
+    /// Sets the secret with which the other system made all hashes: the signer key of a Firebase project in base64, or
+    /// the pepper that Devise appends to each password before bcrypt. It is stored encrypted beside each hash, until the
+    /// first login of the user replaces the hash.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`](iam_model::error::Error::Validation) which names `hashSecret`.
+    pub fn hash_secret(mut self, secret: HashSecret) -> Result<Self> {
+        self.key = Some(self.iam.passwords.hash_key(secret)?);
+        Ok(self)
+    }
+
+    /// Creates a user with its roles and its audit entries, or nothing. After an error, the next user can be added,
+    /// unless the store has failed. Needs `users:create` for each user, as [`Users::create`] does.
+    ///
+    /// The e-mails of accepted users are remembered, and a second user with one of them is refused.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`](iam_model::error::Error::Forbidden),
+    /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation) for a role that the caller could not give,
     /// [`Error::Unauthenticated`](iam_model::error::Error::Unauthenticated) when the session has ended,
     /// [`Error::Validation`](iam_model::error::Error::Validation) which names every invalid field,
-    /// [`Conflict::EmailTaken`].
-    pub async fn add(&mut self, user: ImportedUser) -> Result<Option<User>> {
+    /// [`Conflict::EmailTaken`] when another user has the e-mail, [`Conflict::EmailOfDeletedUser`],
+    /// [`Conflict::ExternalIdTaken`], [`Conflict::ExternalIdIsEmail`];
+    /// [`Error::About`](iam_model::error::Error::About) with the errors of [`Assignments::create_all`], or
+    /// `homeOrganizationId` with [`Error::NotFound`](iam_model::error::Error::NotFound) or
+    /// [`Conflict::OrganizationInactive`].
+    pub async fn add(&mut self, user: ImportedUser) -> Result<Imported> {
         // An import takes long, and its caller can lose the permission in between.
         let caller = &self.iam.renewed(self.caller).await?;
         self.iam.rights(caller).require(&permission::USERS_CREATE)?;
-        let ImportedUser { email, first_name, last_name, password_hash, status } = user;
+        let valid = self.validate(user)?;
+        let key = valid.profile.email.key();
+        if self.seen.contains(&key) {
+            return Err(Conflict::EmailTaken.into());
+        }
+        let imported = match self.is_there(caller, &valid).await? {
+            true => Imported::AlreadyThere,
+            false => self.create(caller, valid).await?,
+        };
+        self.seen.insert(key);
+        Ok(imported)
+    }
+
+    fn validate(&self, user: ImportedUser) -> Result<ValidUser> {
+        let ImportedUser { email, first_name, last_name, password_hash, status, .. } = user;
+        let is_trusted = matches!(self.caller.actor(), Actor::System { .. });
         let mut fields = Fields::default();
         if !matches!(status, UserStatus::Active | UserStatus::Suspended) {
             fields.reject("status", "must be ACTIVE or SUSPENDED");
         }
-        let is_trusted = matches!(self.caller.actor(), Actor::System { .. });
-        let password = ("passwordHash", self.iam.passwords.accept(password_hash, is_trusted));
-        let profile = NewProfile::validate(&email, password, &first_name, &last_name, fields)?;
-        if self.is_dry_run {
-            let key = profile.email.key();
-            let found = self.iam.store.guarded_account(caller.tenant(), &key).await?;
-            if let Some(Account { user, .. }) = found.account {
-                return Err(self.iam.email_taken(caller, &user).await);
-            }
-            return if self.seen.insert(key) { Ok(None) } else { Err(Conflict::EmailTaken.into()) };
+        if user.is_email_verified && !is_trusted {
+            fields.reject("emailVerified", "can be true only in an import by the operator");
+        }
+        if user.roles.len() > MAX_ROLES {
+            fields.reject("roles", format!("must have at most {MAX_ROLES} items"));
+        }
+        let external_id = fields.check_optional("externalId", user.external_id.as_deref());
+        let password = match password_hash {
+            Some(hash) => self.iam.passwords.accept(hash, self.key.as_ref(), is_trusted),
+            None => Ok(PasswordHash::unset()),
+        };
+        let profile = NewProfile::validate(&email, ("passwordHash", password), &first_name, &last_name, fields)?;
+        let (is_email_verified, home, roles) = (user.is_email_verified, user.home, user.roles);
+        Ok(ValidUser { profile, status, external_id, is_email_verified, home, roles })
+    }
+
+    /// Whether the tenant has this user already.
+    async fn is_there(&self, caller: &Caller, valid: &ValidUser) -> Result<bool> {
+        let tenant = caller.tenant();
+        let found = self.iam.store.guarded_account(tenant, &valid.profile.email.key()).await?;
+        let Some(holder) = found.account.map(|account| account.user) else {
+            return match &valid.external_id {
+                Some(external_id) => self.has_external_id(tenant, external_id).await,
+                None => Ok(false),
+            };
+        };
+        let is_same = match (&holder.external_id, &valid.external_id) {
+            (Some(theirs), Some(ours)) => theirs == ours,
+            _ => true,
+        };
+        if is_same && holder.status != UserStatus::Inactive {
+            return Ok(true);
+        }
+        Err(self.iam.email_taken(caller, &holder).await)
+    }
+
+    /// Whether a user has this identifier, and another e-mail than in the other system.
+    async fn has_external_id(&self, tenant: TenantId, external_id: &ExternalId) -> Result<bool> {
+        if let Some(holder) = self.iam.store.user_by_external_id(tenant, external_id).await? {
+            return match holder.status {
+                UserStatus::Active | UserStatus::Suspended => Ok(true),
+                UserStatus::Inactive => Err(Conflict::ExternalIdTaken.into()),
+            };
+        }
+        match self.iam.addressee_of(tenant, Some(external_id)).await? {
+            Some(_) => Err(Conflict::ExternalIdIsEmail.into()),
+            None => Ok(false),
+        }
+    }
+
+    async fn create(&self, caller: &Caller, valid: ValidUser) -> Result<Imported> {
+        let ValidUser { profile, status, external_id, is_email_verified, home, roles } = valid;
+        if self.is_dry_run && roles.is_empty() {
+            let lineage = self.iam.lineages(caller.tenant(), home).await?;
+            check_home(home, |home| lineage.position(home))?;
+            return Ok(Imported::Valid);
         }
         let mut work = self.iam.begin(caller).await?;
+        let grantor = if roles.is_empty() { None } else { Some(work.lock_rights().await?) };
+        check_home_under_lock(&mut work, home).await?;
         hold_quota(&self.iam.settings.quota, &mut work, QuotaKind::Users, 1).await?;
-        let user = User { status, ..profile.user(self.iam.next_id(), caller.tenant(), work.now()) };
+        let now = work.now();
+        let user = User {
+            status,
+            external_id,
+            email_verified_at: is_email_verified.then_some(now),
+            home_organization_id: home,
+            ..profile.user(self.iam.next_id(), caller.tenant(), now)
+        };
         let create = UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None };
         if let Err(error) = work.apply(create).await {
             // A unit of work must not wait for a second connection while it holds one.
             drop(work);
             return Err(self.iam.about_taken_email(caller, &user, error).await);
         }
+        if let Some(grantor) = &grantor {
+            let given = |role: &ImportedRole| NewAssignment {
+                user: user.id,
+                role: role.role,
+                organization: role.organization,
+                expires_at: None,
+            };
+            let given: Vec<NewAssignment> = roles.iter().map(given).collect();
+            Assignments(self.iam).create_all_in(&mut work, grantor, &given).await?;
+        }
+        if self.is_dry_run {
+            // Without a commit, nothing of it stays.
+            return Ok(Imported::Valid);
+        }
         work.commit().await?;
-        Ok(Some(user))
+        Ok(Imported::Created(Box::new(user)))
     }
+}
+
+/// A user whose fields are all valid.
+struct ValidUser {
+    profile: NewProfile<PasswordHash>,
+    status: UserStatus,
+    external_id: Option<ExternalId>,
+    is_email_verified: bool,
+    home: Option<OrganizationId>,
+    roles: Vec<ImportedRole>,
 }

@@ -1,13 +1,11 @@
 //! Users: the people of a tenant (`docs/http-api.md#users`).
 
-mod file;
 mod import;
 mod input;
 mod rules;
 mod service;
 
-pub use crate::user::file::{UserFile, UserRow, imported_status};
-pub use crate::user::import::{Import, ImportedUser};
+pub use crate::user::import::{Import, Imported, ImportedRole, ImportedUser};
 pub use crate::user::input::{NewServiceAccount, NewUser, UserPatch};
 pub use crate::user::service::Users;
 pub use iam_model::change::UserChange;

@@ -580,7 +580,7 @@ impl From<StoreError> for RefusedUpdate {
 }
 
 /// Locks the tenant, if an organization is to become the home of a user, so that it does not become INACTIVE meanwhile.
-async fn check_home_under_lock(work: &mut UnitOfWork<'_>, home: Option<OrganizationId>) -> Result<()> {
+pub(super) async fn check_home_under_lock(work: &mut UnitOfWork<'_>, home: Option<OrganizationId>) -> Result<()> {
     if home.is_some() {
         work.reads().lock_tenant().await?;
     }

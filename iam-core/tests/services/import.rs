@@ -7,8 +7,8 @@ use iam_core::assignment::NewAssignment;
 use iam_core::audit::AuditFilter;
 use iam_core::session::Login;
 use iam_core::tenant::Tenant;
-use iam_core::user::{ImportedUser, User, UserStatus};
-use iam_core::{Caller, Conflict, Error, Iam, RequestContext, permission};
+use iam_core::user::{Imported, ImportedRole, ImportedUser, User, UserStatus};
+use iam_core::{Caller, Conflict, Error, Forbidden, Iam, RequestContext, permission};
 use iam_store_memory::MemoryStore;
 
 /// Hashes with their passwords. Python's hashlib and argon2-cffi made the hashes of "Passw0rd!", and Python's bcrypt
@@ -36,7 +36,10 @@ impl Fixture {
     }
 
     async fn import(&self, user: ImportedUser) -> Result<User, Error> {
-        self.iam.users().import(&self.caller).unwrap().add(user).await.map(Option::unwrap)
+        match self.iam.users().import(&self.caller).unwrap().add(user).await? {
+            Imported::Created(user) => Ok(*user),
+            other => panic!("{other:?}"),
+        }
     }
 
     async fn log_in(&self, email: &str, password: &str) -> Result<User, Error> {
@@ -57,13 +60,7 @@ impl Fixture {
 }
 
 fn person(email: &str, hash: &str) -> ImportedUser {
-    ImportedUser {
-        email: email.to_owned(),
-        first_name: "Grace".to_owned(),
-        last_name: "Hopper".to_owned(),
-        password_hash: hash.into(),
-        status: UserStatus::Active,
-    }
+    ImportedUser { password_hash: Some(hash.into()), ..ImportedUser::new(email, "Grace", "Hopper") }
 }
 
 fn fields(error: &Error) -> Vec<&str> {
@@ -129,8 +126,9 @@ async fn a_dry_run_reports_the_results_of_an_import_and_changes_nothing() {
         for email in emails {
             let result = import.add(person(email, hash)).await;
             results.push(match result {
-                Ok(user) => {
-                    assert_eq!(user.is_none(), is_dry);
+                Ok(Imported::AlreadyThere) => "there",
+                Ok(imported) => {
+                    assert_eq!(imported == Imported::Valid, is_dry);
                     "made"
                 }
                 Err(Error::Conflict(Conflict::EmailTaken | Conflict::EmailOfDeletedUser)) => "taken",
@@ -142,7 +140,7 @@ async fn a_dry_run_reports_the_results_of_an_import_and_changes_nothing() {
         assert_eq!(fixture.entries().await, before + made);
         runs.push(results);
     }
-    assert_eq!(runs[0], ["made", "taken", "taken", "invalid", "made", "taken"]);
+    assert_eq!(runs[0], ["made", "there", "taken", "invalid", "made", "taken"]);
     assert_eq!(runs[0], runs[1]);
 }
 
@@ -179,4 +177,119 @@ async fn each_user_of_an_import_needs_the_permission_at_that_moment() {
     fixture.iam.sessions().logout(&caller).await.unwrap();
     let refused = import.add(person("two@example.com", hash)).await;
     assert!(matches!(refused, Err(Error::Unauthenticated(_))), "{refused:?}");
+}
+
+/// A user who logs in with the caller's rights: the permissions of a role.
+async fn clerk(fixture: &Fixture, permissions: &[&str]) -> Caller {
+    let (hash, password) = FOREIGN[0];
+    let clerk = fixture.import(person("clerk@example.com", hash)).await.unwrap();
+    let role = fixture.world.role(&fixture.tenant, "DESK", permissions).await;
+    let given = NewAssignment { user: clerk.id, role: role.id, organization: None, expires_at: None };
+    fixture.iam.assignments().create(&fixture.caller, given).await.unwrap();
+    let login = Login { email: "clerk@example.com".to_owned(), password: password.into(), tenant: None };
+    let login = fixture.iam.sessions().login(&RequestContext::default(), login).await.unwrap();
+    fixture.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_user_is_imported_with_its_roles_or_not_at_all() {
+    let fixture = Fixture::new().await;
+    let caller = clerk(&fixture, &["users:create", "role-assignments:create", "orders:read"]).await;
+    let (same, more) = (
+        fixture.world.role(&fixture.tenant, "READER", &["orders:read"]).await,
+        fixture.world.role(&fixture.tenant, "WRITER", &["orders:*"]).await,
+    );
+    let user = |email: &str, role| ImportedUser {
+        roles: vec![ImportedRole { role, organization: None }],
+        ..person(email, FOREIGN[0].0)
+    };
+    for is_dry in [true, false] {
+        let import = fixture.iam.users().import(&caller).unwrap();
+        let mut import = if is_dry { import.dry_run() } else { import };
+        let before = fixture.entries().await;
+        let refused = import.add(user("two@example.com", more.id)).await.unwrap_err();
+        let Error::About { error, .. } = &refused else { panic!("{refused:?}") };
+        assert!(matches!(**error, Error::Forbidden(Forbidden::Escalation { .. })), "{refused:?}");
+        assert_eq!(fixture.entries().await, before);
+        let imported = import.add(user("one@example.com", same.id)).await.unwrap();
+        match imported {
+            Imported::Created(made) if !is_dry => {
+                let held = fixture.iam.assignments().of_user(&fixture.caller, made.id).await.unwrap();
+                assert_eq!(held.len(), 1);
+            }
+            Imported::Valid if is_dry => assert_eq!(fixture.entries().await, before),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_user_that_is_there_is_not_changed() {
+    let fixture = Fixture::new().await;
+    let (hash, password) = FOREIGN[0];
+    let role = fixture.world.role(&fixture.tenant, "READER", &["orders:read"]).await;
+    let with_id = |email: &str, id: &str| ImportedUser { external_id: Some(id.to_owned()), ..person(email, hash) };
+    let grace = fixture.import(with_id("grace@example.com", "g")).await.unwrap();
+    fixture.import(person("plain@example.com", hash)).await.unwrap();
+    let before = (fixture.entries().await, fixture.hash_of(&grace).await);
+    for (user, expected) in [
+        (with_id("GRACE@example.com", "g"), "there"),
+        (with_id("other@example.com", "g"), "there"),
+        (with_id("plain@example.com", "p"), "there"),
+        (with_id("Grace@example.com", "another"), "taken"),
+        (with_id("new@example.com", "plain@example.com"), "taken"),
+    ] {
+        let user = ImportedUser {
+            password_hash: Some(FOREIGN[1].0.into()),
+            status: UserStatus::Suspended,
+            is_email_verified: true,
+            roles: vec![ImportedRole { role: role.id, organization: None }],
+            ..user
+        };
+        // An import of its own: a second user with one e-mail is refused in the same one.
+        let mut import = fixture.iam.users().import(&fixture.caller).unwrap();
+        let found = match import.add(user.clone()).await {
+            Ok(Imported::AlreadyThere) => "there",
+            Err(Error::Conflict(Conflict::EmailTaken | Conflict::ExternalIdIsEmail)) => "taken",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found, expected, "{user:?}");
+    }
+    assert_eq!((fixture.entries().await, fixture.hash_of(&grace).await), before);
+    assert_eq!(fixture.log_in("grace@example.com", password).await.unwrap().email_verified_at, None);
+}
+
+#[tokio::test]
+async fn only_trusted_code_imports_verified_emails() {
+    let fixture = Fixture::new().await;
+    let verified = |email| ImportedUser { is_email_verified: true, ..person(email, FOREIGN[0].0) };
+    assert!(fixture.import(verified("grace@example.com")).await.unwrap().email_verified_at.is_some());
+    let caller = clerk(&fixture, &["users:*"]).await;
+    let error = fixture.iam.users().import(&caller).unwrap().add(verified("ada@example.org")).await.unwrap_err();
+    assert_eq!(fields(&error), ["emailVerified"]);
+}
+
+#[tokio::test]
+async fn a_user_without_a_password_is_imported_and_cannot_log_in_by_one() {
+    let fixture = Fixture::new().await;
+    fixture.import(ImportedUser::new("grace@example.com", "Grace", "Hopper")).await.unwrap();
+    for password in ["", "!", "Passw0rd!"] {
+        assert!(fixture.log_in("grace@example.com", password).await.is_err());
+    }
+}
+
+/// The hash and its key are the example that Firebase publishes.
+#[tokio::test]
+async fn a_hash_of_firebase_is_stored_with_its_encrypted_key_and_replaced_at_the_first_login() {
+    let fixture = Fixture::new().await;
+    let key = "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==";
+    let hash = "$firebase-scrypt$ln=14,r=8$42xEC+ixf3L2lwc$\
+                lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ";
+    let mut import = fixture.iam.users().import(&fixture.caller).unwrap().hash_secret(key.into()).unwrap();
+    let Imported::Created(user) = import.add(person("grace@example.com", hash)).await.unwrap() else { panic!() };
+    let stored = fixture.hash_of(&user).await;
+    assert!(stored.ends_with(hash) && !stored.contains("jxspr8"), "{stored}");
+    assert!(fixture.log_in("grace@example.com", "wrong").await.is_err());
+    fixture.log_in("grace@example.com", "user1password").await.unwrap();
+    assert!(fixture.hash_of(&user).await.starts_with("$argon2id$"));
 }

@@ -285,13 +285,7 @@ async fn logins_that_race_to_replace_a_weak_hash_all_succeed() {
     let accounts = Accounts::new(&[]).await;
     let tenant = accounts.world.tenant("acme").await;
     let system = Caller::system(tenant.id, "test");
-    let user = ImportedUser {
-        email: EMAIL.to_owned(),
-        first_name: "Ada".to_owned(),
-        last_name: "Lovelace".to_owned(),
-        password_hash: WEAK_HASH.into(),
-        status: UserStatus::Active,
-    };
+    let user = ImportedUser { password_hash: Some(WEAK_HASH.into()), ..ImportedUser::new(EMAIL, "Ada", "Lovelace") };
     accounts.iam.users().import(&system).unwrap().add(user).await.unwrap();
     let accounts = Accounts { tenants: vec![tenant], ..accounts };
     let login = || accounts.answer(To::Anywhere, RIGHT);

@@ -4,6 +4,7 @@ mod api_key;
 mod audit;
 mod config;
 mod demo;
+mod document;
 mod domain;
 mod healthcheck;
 mod import;
@@ -23,6 +24,7 @@ use iam_core::Schema;
 use crate::command::api_key::ApiKey;
 use crate::command::audit::Audit;
 use crate::command::domain::Domain;
+use crate::command::import::Import;
 use crate::command::keys::Keys;
 use crate::command::mail::Mail;
 use crate::command::manifest::{Apply, Export};
@@ -87,6 +89,12 @@ enum Command {
     Apply(Apply),
     /// Print the manifest of a tenant
     Export(Export),
+    /// Import users of another system, with their password hashes: Keycloak, Auth0, Firebase, Django, Devise, ASP.NET
+    /// Identity, CSV or NDJSON
+    ///
+    /// For each user, the command writes the result as one line of JSON. It changes no user that is there already. So
+    /// you can import the same files again after an interruption.
+    Import(Import),
     /// Manage tenants
     Tenant {
         #[command(subcommand)]
@@ -142,6 +150,7 @@ impl CommandLine {
             Command::Completions { shell } => completions(shell),
             Command::Apply(apply) => manifest::apply(apply, &settings).await,
             Command::Export(export) => manifest::export(export, &settings).await,
+            Command::Import(import) => import::import(import, &settings).await,
             Command::Tenant { action } => tenant::tenant(action, &settings).await,
             Command::Domain { action } => domain::domain(action, &settings).await,
             Command::User { action } => user::user(action, &settings).await,

@@ -1,14 +1,11 @@
 //! The commands of `user`.
 
-use std::path::PathBuf;
-
 use clap::Subcommand;
 use iam_core::assignment::NewAssignment;
 use iam_core::role::{Role, RoleScope};
 use iam_core::user::UserStatus;
 use iam_core::{Caller, Iam, OrganizationId};
 
-use crate::command::import::import;
 use crate::command::output::{print, refused};
 use crate::command::person::{PasswordSource, Person};
 use crate::command::tenant;
@@ -31,23 +28,6 @@ pub(crate) enum User {
         /// The organization that becomes the home of the user, by its id [default: none, the user belongs to the tenant]
         #[arg(long, value_name = "ORGANIZATION")]
         home: Option<OrganizationId>,
-    },
-    /// Import users of another system, with the password hashes of that system
-    ///
-    /// The file has one user in each line: a JSON object with email, firstName, lastName, passwordHash and, if it is
-    /// not ACTIVE, status. If the name of the file ends in .csv, the file has a header with these names and one
-    /// record for each user, with commas, semicolons or tabs between the fields. For each user, the command prints the result as one line of JSON. It refuses a user that
-    /// already exists. So you can import the same file again after an interruption.
-    Import {
-        /// The tenant, by its id or slug
-        #[arg(long, value_name = "TENANT")]
-        tenant: String,
-        /// Create no user, and only report which users would be refused
-        #[arg(long)]
-        dry_run: bool,
-        /// The file
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
     },
     /// Set a new password, end all sessions of the user and lift its lockout after failed logins
     ResetPassword {
@@ -85,7 +65,6 @@ pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failu
     let iam = open(settings).await?;
     let result = match command {
         User::Create { tenant, person, roles, home } => create(&iam, &tenant, &person, roles, home).await,
-        User::Import { tenant, dry_run, file } => import(&iam, &tenant, &file, dry_run).await,
         User::ResetPassword { tenant, email, password } => reset_password(&iam, &tenant, &email, password).await,
         User::ResetFactors { tenant, email } => reset_factors(&iam, &tenant, &email).await,
         User::VerifyEmail { tenant, email } => verify_email(&iam, &tenant, &email).await,

@@ -41,6 +41,7 @@ fn help_explains_every_command() {
         vec!["keys"],
         vec!["config"],
         vec!["healthcheck"],
+        vec!["import"],
         vec!["completions"],
         vec!["tenant"],
         vec!["tenant", "create"],

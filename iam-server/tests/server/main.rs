@@ -25,6 +25,7 @@ mod fault;
 mod federation;
 mod federation_faults;
 mod http;
+mod import;
 mod load;
 mod log;
 mod mail;

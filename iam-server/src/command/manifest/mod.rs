@@ -1,11 +1,8 @@
 //! The commands `apply` and `export`.
 
-mod file;
-mod message;
 mod read;
 mod secret;
 mod shown;
-mod yaml;
 
 use std::env::{self, VarError};
 use std::io::{self, ErrorKind, Write as _};
@@ -14,8 +11,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use iam_core::{Caller, Error, Iam, RequestContext};
 
-use crate::command::manifest::message::{name_of, refused};
-use crate::command::manifest::read::{Lines, is_standard_input, read, text_of};
+use crate::command::document::{Lines, is_standard_input, name_of, parse, refused, text_of};
+use crate::command::manifest::read::{WHAT, read};
 use crate::command::output::print;
 use crate::command::tenant;
 use crate::failure::Failure;
@@ -50,7 +47,7 @@ pub(crate) struct Export {
 
 pub(crate) async fn apply(command: Apply, settings: &Settings) -> Result<(), Failure> {
     // A manifest that cannot be read needs no database.
-    let text = text_of(&command.file)?;
+    let text = text_of(&command.file, WHAT)?;
     let folder = if is_standard_input(&command.file) { None } else { command.file.parent() };
     let read = read(&text, folder.unwrap_or(Path::new("")), command.api_key_env.as_deref());
     let (manifest, lines) = read.map_err(|mistake| refused(&command.file, &[mistake]))?;
@@ -77,8 +74,7 @@ async fn print_manifest(iam: &Iam, named: &str) -> Result<(), Failure> {
     let manifest = manifest.map_err(|error| Failure::new(format!("exporting the tenant {named}"), &error))?;
     // JSON is YAML, and its fields have the order of the types.
     let json = serde_json::to_string(&manifest).map_err(|error| Failure::new("writing the manifest", &error))?;
-    let node =
-        yaml::parse(&json).map_err(|malformed| Failure(format!("writing the manifest: {}", malformed.message)))?;
+    let node = parse(&json).map_err(|malformed| Failure(format!("writing the manifest: {}", malformed.message)))?;
     print(node.write().trim_end())
 }
 

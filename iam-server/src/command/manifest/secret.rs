@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::command::manifest::file::content_of;
+use crate::command::document::content_of;
 
 /// The maximum size of a secret with the end of its line, in bytes: more than the characters that a service accepts.
 const MAX_SECRET: usize = 4 * 1024;

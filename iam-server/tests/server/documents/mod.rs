@@ -54,6 +54,7 @@ fn every_block_of_the_documents_is_checked() {
             "docs/directories.md" => directories(&mut document),
             "docs/federation.md" => federation(&mut document),
             "docs/foresight.md" => foresight(&mut document),
+            "docs/importing.md" => importing(&mut document),
             "docs/install.md" => install(&mut document),
             "docs/integrating.md" => integrating(&mut document),
             "docs/manifests.md" => manifests(&mut document),
@@ -223,14 +224,20 @@ fn operating(document: &mut Document) {
     assert_eq!(passwords.iter().map(|password| log_in(password)).collect::<Vec<_>>(), [401, 200]);
     let output = Shell::new(store.home().path()).run(&document.take("iam-server user reset-factors").text);
     assert!(output.contains("has no second factors"), "{output}");
+}
 
+fn importing(document: &mut Document) {
+    let store = Store::sqlite();
+    let person = "--email ada@example.com --first-name Ada --last-name Lovelace";
+    let create = format!("iam-server tenant create --name 'Analytical Engines' {person}");
+    Shell::new(store.home().path()).run(&create);
     // The hash of "U*U".
     let hash = "$2a$10$CCCCCCCCCCCCCCCCCCCCC.KgQljzbljH4iwhlg3oTf8buusOTZRX6";
     let user = document.take("{\"email\": \"grace@example.com\"").text.replace("$2b$12$…", hash);
     fs::write(store.home().path().join("users.ndjson"), user).unwrap();
-    let results = said(&Shell::new(store.home().path()).run(&document.take("iam-server user import").text));
-    assert_eq!(results[1], json!({ "wouldBeCreated": 1, "refused": 0 }));
-    assert_eq!(results[3], json!({ "created": 1, "refused": 0 }));
+    let results = said(&Shell::new(store.home().path()).run(&document.take("iam-server import --from ndjson").text));
+    assert_eq!(results[1], json!({ "wouldCreate": 1, "alreadyThere": 0, "refused": 0 }));
+    assert_eq!(results[3], json!({ "created": 1, "alreadyThere": 0, "refused": 0 }));
     let login = json!({ "email": "grace@example.com", "password": "U*U" });
     store.serve().client().post("/api/v1/auth/login", &login).expect(200);
 }

@@ -3,7 +3,7 @@
 use iam_benches::{Outcome, email, iam, id};
 use iam_core::RequestContext;
 use iam_core::credential::HashingCost;
-use iam_core::user::{ImportedUser, UserStatus};
+use iam_core::user::ImportedUser;
 use serde_json::{Value, json};
 
 use super::attack::Attack;
@@ -133,11 +133,8 @@ impl<'a> Neighbour<'a> {
             for number in 0..IMPORTED {
                 let email = format!("imported{number}@example.com");
                 let user = ImportedUser {
-                    email: email.clone(),
-                    first_name: "Grace".to_owned(),
-                    last_name: "Hopper".to_owned(),
-                    password_hash: hash(memory, passes).into(),
-                    status: UserStatus::Active,
+                    password_hash: Some(hash(memory, passes).into()),
+                    ..ImportedUser::new(email.as_str(), "Grace", "Hopper")
                 };
                 if import.add(user).await.is_err() {
                     break;

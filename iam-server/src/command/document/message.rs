@@ -1,4 +1,4 @@
-//! Mistakes in manifests, as text for people.
+//! Mistakes in documents, as text for people.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -11,18 +11,18 @@ use crate::failure::Failure;
 const MAX_MESSAGE: usize = 1_000;
 
 /// How many characters of a field or a key are shown.
-pub(super) const MAX_FIELD: usize = 100;
+pub(crate) const MAX_FIELD: usize = 100;
 
-/// A mistake of a manifest, and its line.
+/// A mistake of a document, and its line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mistake {
-    pub(super) line: usize,
+pub(crate) struct Mistake {
+    pub(crate) line: usize,
     /// The field and its error.
-    pub(super) message: String,
+    pub(crate) message: String,
 }
 
 /// The failure of a file with mistakes. Several of them are printed line by line.
-pub(super) fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
+pub(crate) fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
     let file = name_of(file);
     let shown =
         |Mistake { line, message }: &Mistake| format!("{file}:{line}: {}", escaped(&shortened(message, MAX_MESSAGE)));
@@ -37,7 +37,7 @@ pub(super) fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
 }
 
 /// The name of a file in messages.
-pub(super) fn name_of(file: &Path) -> String {
+pub(crate) fn name_of(file: &Path) -> String {
     escaped(&file.display().to_string())
 }
 
@@ -55,7 +55,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// The first characters of a text, and an ellipsis if there are more.
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

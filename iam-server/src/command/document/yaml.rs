@@ -1,6 +1,6 @@
-//! Manifests as YAML 1.2, with the line of each value.
+//! Documents of YAML 1.2, with the line of each value.
 //!
-//! Only what a manifest needs is read: one document of mappings, lists and scalars. Anchors, aliases and tags are
+//! Only what manifests and mappings need are read: one document of mappings, lists and scalars. Anchors, aliases and tags are
 //! refused, so that a small file stays small.
 
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde_json::{Map, Number, Value as Json};
 
-use crate::command::manifest::message::{MAX_FIELD, shortened};
+use crate::command::document::message::{MAX_FIELD, shortened};
 
 /// How deep a document may be. A manifest has six levels.
 const MAX_DEPTH: usize = 16;
@@ -18,7 +18,7 @@ const MAX_VALUES: usize = 100_000;
 
 /// A value, and the line on which it begins.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     line: usize,
     value: Value,
 }
@@ -42,9 +42,9 @@ struct Key {
 
 /// Why a text is no document that can be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Malformed {
-    pub(super) line: usize,
-    pub(super) message: String,
+pub(crate) struct Malformed {
+    pub(crate) line: usize,
+    pub(crate) message: String,
 }
 
 impl Malformed {
@@ -64,7 +64,7 @@ impl From<ScanError> for Malformed {
 /// # Errors
 ///
 /// [`Malformed`] with the line, if the text is not valid YAML or has more than a manifest needs.
-pub(super) fn parse(text: &str) -> Result<Node, Malformed> {
+pub(crate) fn parse(text: &str) -> Result<Node, Malformed> {
     let mut reader = Reader { parser: Parser::new_from_str(text), values: 0 };
     let mut document = None;
     loop {
@@ -172,12 +172,12 @@ fn number(text: &str) -> Option<Number> {
 
 impl Node {
     /// Whether it is a mapping.
-    pub(super) fn is_mapping(&self) -> bool {
+    pub(crate) fn is_mapping(&self) -> bool {
         matches!(self.value, Value::Mapping(_))
     }
 
     /// The value as JSON. An entry that is null is left out.
-    pub(super) fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         match &self.value {
             Value::Null => Json::Null,
             Value::Bool(value) => Json::Bool(*value),
@@ -192,12 +192,12 @@ impl Node {
     }
 
     /// Returns the line of a field, such as `roles[3].name`, or of the deepest part above it that there is.
-    pub(super) fn line_of(&self, field: &str) -> usize {
+    pub(crate) fn line_of(&self, field: &str) -> usize {
         self.walk(field).0
     }
 
     /// Whether there is an item, such as `roles[3]`, and it is a mapping without a value for this key.
-    pub(super) fn lacks(&self, item: &str, name: &str) -> bool {
+    pub(crate) fn lacks(&self, item: &str, name: &str) -> bool {
         let Some(Self { value: Value::Mapping(entries), .. }) = self.at(item) else { return false };
         !entries.iter().any(|(key, node)| key.text == name && !matches!(node.value, Value::Null))
     }
@@ -225,7 +225,7 @@ impl Node {
     }
 
     /// Writes the document as YAML.
-    pub(super) fn write(&self) -> String {
+    pub(crate) fn write(&self) -> String {
         let mut text = String::new();
         match &self.value {
             Value::Mapping(entries) if !entries.is_empty() => write_entries(&mut text, entries, 0, false),

@@ -9,7 +9,7 @@ use std::path::Path;
 /// # Errors
 ///
 /// An error if the file cannot be read, or is not regular: to open a pipe can take for ever.
-pub(super) fn content_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn content_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -17,7 +17,7 @@ pub(super) fn content_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Reads an input, with at most one byte more than these.
-pub(super) fn limited(input: impl Read, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn limited(input: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     input.take(most + 1).read_to_end(&mut content)?;
     Ok(content)

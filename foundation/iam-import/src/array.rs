@@ -1,0 +1,196 @@
+//! The elements of an array inside of a large document of JSON, without the rest of the document.
+//!
+//! Values are skipped by counting brackets, so neither their depth nor their size needs memory. An element of limited
+//! size is parsed as a document of its own.
+
+use std::io::BufRead;
+
+use crate::error::ReadError;
+use crate::limit::MAX_RECORD;
+
+/// The bytes of the longest key that is looked at.
+const MAX_KEY: usize = 1024;
+
+/// Reads the array with this key in the outermost object, or the outermost array.
+pub(crate) struct Elements<R> {
+    input: R,
+    line: u64,
+    key: &'static str,
+    place: Place,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Start,
+    Object,
+    Array { is_outermost: bool },
+    End,
+}
+
+/// An element, and the line on which it begins. Its text is `None` if it is too long.
+pub(crate) type Element = (u64, Option<Vec<u8>>);
+
+impl<R: BufRead> Elements<R> {
+    pub(crate) fn new(input: R, key: &'static str) -> Self {
+        Self { input, line: 1, key, place: Place::Start }
+    }
+
+    /// Returns the next element.
+    pub(crate) fn next(&mut self) -> Result<Option<Element>, ReadError> {
+        loop {
+            if matches!(self.place, Place::End) {
+                return Ok(None);
+            }
+            let byte = self.visible()?;
+            match (self.place, byte) {
+                (Place::End, _) => return Ok(None),
+                (Place::Start, b'[') => self.enter(Place::Array { is_outermost: true })?,
+                (Place::Start, b'{') => self.enter(Place::Object)?,
+                (Place::Start, _) => return Err(self.wrong("is no object and no list of JSON")),
+                (Place::Object | Place::Array { .. }, b',') => self.skip()?,
+                (Place::Object, b'}') | (Place::Array { is_outermost: true }, b']') => self.enter(Place::End)?,
+                (Place::Array { is_outermost: false }, b']') => self.enter(Place::Object)?,
+                (Place::Object, b'"') => self.entry()?,
+                (Place::Object, _) => return Err(self.wrong("a key is missing")),
+                (Place::Array { .. }, b'}' | b':') => return Err(self.wrong("a value is missing")),
+                (Place::Array { .. }, _) => {
+                    let line = self.line;
+                    return Ok(Some((line, self.value(MAX_RECORD)?)));
+                }
+            }
+        }
+    }
+
+    fn enter(&mut self, place: Place) -> Result<(), ReadError> {
+        self.place = place;
+        self.skip()
+    }
+
+    /// Reads a key, and skips its value unless that is the array.
+    fn entry(&mut self) -> Result<(), ReadError> {
+        let key = self.value(MAX_KEY)?;
+        if self.visible()? != b':' {
+            return Err(self.wrong("a colon is missing"));
+        }
+        self.skip()?;
+        let is_array = self.visible()? == b'[';
+        let key: Option<String> = key.and_then(|key| serde_json::from_slice(&key).ok());
+        if is_array && key.as_deref() == Some(self.key) {
+            self.enter(Place::Array { is_outermost: false })
+        } else {
+            self.value(0).map(drop)
+        }
+    }
+
+    /// Reads a value of at most this size; `None` for a larger one, which is skipped.
+    fn value(&mut self, most: usize) -> Result<Option<Vec<u8>>, ReadError> {
+        let (mut text, mut is_too_long, mut depth) = (Vec::new(), false, 0_u64);
+        let (mut is_in_string, mut is_escaped) = (false, false);
+        loop {
+            let byte = self.byte()?;
+            let is_outside = depth == 0 && !is_in_string;
+            // A number or a word ends before what follows it.
+            if is_outside && !text.is_empty() && matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n') {
+                break;
+            }
+            if text.len() < most.max(1) {
+                text.push(byte);
+            } else {
+                is_too_long = true;
+            }
+            self.skip()?;
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' if is_in_string => is_escaped = true,
+                b'"' => is_in_string = !is_in_string,
+                b'{' | b'[' if !is_in_string => depth += 1,
+                b'}' | b']' if !is_in_string => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 && !is_in_string && matches!(byte, b'"' | b'}' | b']') {
+                break;
+            }
+        }
+        Ok((!is_too_long).then_some(text))
+    }
+
+    /// Returns the next byte that is no blank, and leaves it.
+    fn visible(&mut self) -> Result<u8, ReadError> {
+        loop {
+            match self.byte()? {
+                // A byte order mark has no meaning.
+                b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF => self.skip()?,
+                byte => return Ok(byte),
+            }
+        }
+    }
+
+    /// Returns the next byte, and leaves it.
+    fn byte(&mut self) -> Result<u8, ReadError> {
+        let next = self.input.fill_buf()?.first().copied();
+        next.ok_or_else(|| self.wrong("the document ends in the middle"))
+    }
+
+    fn skip(&mut self) -> Result<(), ReadError> {
+        self.line += u64::from(self.byte()? == b'\n');
+        self.input.consume(1);
+        Ok(())
+    }
+
+    fn wrong(&self, message: &str) -> ReadError {
+        ReadError::malformed(self.line, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn elements(text: &str) -> Result<Vec<(u64, String)>, ReadError> {
+        // A small buffer, so that values are in several parts.
+        let mut elements = Elements::new(BufReader::with_capacity(3, text.as_bytes()), "users");
+        let mut found = Vec::new();
+        while let Some((line, text)) = elements.next()? {
+            found.push((line, text.map_or_else(|| "too long".to_owned(), |text| String::from_utf8(text).unwrap())));
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn elements_are_found_inside_of_a_document() {
+        let text = "\u{feff}{\n \"a\": {\"users\": [1]}, \"users\" : 5,\n\"u\\u0073ers\": [\n{\"x\": \"]},\\\\\\\"\"},\n 7,\"b\",[], null]\n, \"z\": [[{}]] }\n";
+        let expected = [(4, r#"{"x": "]},\\\""}"#), (5, "7"), (5, "\"b\""), (5, "[]"), (5, "null")];
+        assert_eq!(elements(text).unwrap(), expected.map(|(line, text)| (line, text.to_owned())));
+        assert_eq!(elements("[ 1 , {} ]").unwrap().len(), 2);
+        assert!(elements("{}").unwrap().is_empty() && elements("[]").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_deep_or_long_value_does_not_hide_the_next_one() {
+        let deep = "[".repeat(600_000) + &"]".repeat(600_000);
+        let text = format!("{{\"a\": {deep}, \"users\": [{deep}, 1, \"{}\", 2]}}", "x".repeat(MAX_RECORD));
+        let found: Vec<String> = elements(&text).unwrap().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(found, ["too long", "1", "too long", "2"]);
+    }
+
+    #[test]
+    fn a_document_that_is_broken_is_an_error_with_its_line() {
+        for (text, line) in
+            [("", 1), ("\n", 2), ("x", 1), ("{\"users\": [\n{}", 2), ("{\n1: 2}", 2), ("{\"a\" 1}", 1), ("[\n\n}", 3)]
+        {
+            let Err(ReadError::Malformed { line: found, .. }) = elements(text) else { panic!("{text}") };
+            assert_eq!(found, line, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_to_its_end(text in "[\\[\\]{}\",:\\\\a1 \n]{0,64}") {
+            let _ = elements(&text);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! What the users of a file become: their roles, organizations and homes, by a mapping that the operator writes.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use iam_core::user::{ImportedRole, ImportedUser};
+use iam_core::{Caller, FieldError, Iam, OrganizationId};
+use iam_import::{ForeignPassword, Format, Record};
+use serde::Deserialize;
+
+use crate::command::document::{Lines, Mistake, refused, text_of};
+use crate::failure::Failure;
+
+/// The name of a mapping in errors.
+const WHAT: &str = "a mapping";
+
+/// The maximum number of rules in a list.
+const MAX_RULES: usize = 1_000;
+
+/// How many names of a kind a report shows, each in part if it is long.
+const MAX_NAMES: usize = 5;
+
+const MAX_NAME: usize = 100;
+
+/// A mapping, as it is written.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+struct Written {
+    external_id: Option<bool>,
+    email_verified: Option<bool>,
+    without_password: WithoutPassword,
+    unmapped: Unmapped,
+    defaults: Vec<Given>,
+    roles: Vec<Rule>,
+    groups: Vec<Rule>,
+}
+
+/// What becomes of a user without a hash, or with one that cannot be taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) enum WithoutPassword {
+    /// The user is refused.
+    #[default]
+    Refuse,
+    /// The user is created without a password.
+    Create,
+}
+
+/// What becomes of a role or a group that no rule names.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Unmapped {
+    #[default]
+    LeaveOut,
+    Refuse,
+}
+
+/// A role that every user gets.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Given {
+    role: String,
+    organization: Option<String>,
+}
+
+/// What a role or a group of the other system is here.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Rule {
+    from: String,
+    role: Option<String>,
+    organization: Option<String>,
+    #[serde(default)]
+    home: bool,
+}
+
+/// A mapping whose roles and organizations exist.
+pub(super) struct Mapping {
+    takes_external_id: bool,
+    takes_email_verified: bool,
+    pub(super) without_password: WithoutPassword,
+    unmapped: Unmapped,
+    defaults: Vec<ImportedRole>,
+    roles: HashMap<String, Vec<Place>>,
+    groups: HashMap<String, Vec<Place>>,
+}
+
+/// What a rule gives.
+struct Place {
+    role: Option<ImportedRole>,
+    home: Option<OrganizationId>,
+}
+
+/// A user as it is imported, and what of its record is left out.
+pub(super) struct Mapped {
+    pub(super) user: ImportedUser,
+    pub(super) left_out: Vec<String>,
+}
+
+impl Mapping {
+    /// Reads the mapping of a file, or makes the one that holds without a file. All roles and organizations that it names
+    /// must exist.
+    pub(super) async fn read(iam: &Iam, caller: &Caller, file: Option<&Path>, format: Format) -> Result<Self, Failure> {
+        let Some(file) = file else { return Ok(Self::of(&Written::default(), format)) };
+        let text = text_of(file, WHAT)?;
+        let read = || {
+            let lines = Lines::read(&text, WHAT)?;
+            let written: Written = lines.decode(lines.to_json())?;
+            Ok((written, lines))
+        };
+        let (written, lines) = read().map_err(|mistake: Mistake| refused(file, &[mistake]))?;
+        let mistakes = check(&written, &lines);
+        if !mistakes.is_empty() {
+            return Err(refused(file, &mistakes));
+        }
+        let mut names = Names { iam, caller, lines: &lines, mistakes: Vec::new() };
+        let mut mapping = Self::of(&written, format);
+        for (number, given) in written.defaults.iter().enumerate() {
+            let field = format!("defaults[{number}]");
+            let organization = names.organization(&field, given.organization.as_deref()).await?;
+            mapping.defaults.extend(names.role(&field, &given.role, organization).await?);
+        }
+        for (list, rules, places) in
+            [("roles", &written.roles, &mut mapping.roles), ("groups", &written.groups, &mut mapping.groups)]
+        {
+            for (number, rule) in rules.iter().enumerate() {
+                let field = format!("{list}[{number}]");
+                let organization = names.organization(&field, rule.organization.as_deref()).await?;
+                let role = match &rule.role {
+                    Some(role) => names.role(&field, role, organization).await?,
+                    None => None,
+                };
+                let home = organization.filter(|_| rule.home);
+                places.entry(rule.from.clone()).or_default().push(Place { role, home });
+            }
+        }
+        if names.mistakes.is_empty() { Ok(mapping) } else { Err(refused(file, &names.mistakes)) }
+    }
+
+    fn of(written: &Written, format: Format) -> Self {
+        // These files are written for this service, so their fields mean what they say.
+        let is_own = matches!(format, Format::Csv | Format::Ndjson);
+        Self {
+            takes_external_id: written.external_id.unwrap_or(is_own),
+            takes_email_verified: written.email_verified.unwrap_or(is_own),
+            without_password: written.without_password,
+            unmapped: written.unmapped,
+            defaults: Vec::new(),
+            roles: HashMap::new(),
+            groups: HashMap::new(),
+        }
+    }
+
+    /// Returns what a record becomes.
+    ///
+    /// # Errors
+    ///
+    /// The reasons for which the user is refused.
+    pub(super) fn map(&self, record: Record) -> Result<Mapped, Vec<FieldError>> {
+        let mut left_out = record.left_out;
+        let mut errors = Vec::new();
+        if record.email.trim().is_empty() {
+            errors.push(FieldError::new("email", "is missing, and a user here has one"));
+        }
+        let (password_hash, problem) = match record.password {
+            ForeignPassword::Hash(hash) => (Some(hash), None),
+            ForeignPassword::None => (None, Some("is missing".to_owned())),
+            ForeignPassword::Unusable(why) => (None, Some(format!("cannot be taken: {why}"))),
+        };
+        if let Some(problem) = problem {
+            match self.without_password {
+                WithoutPassword::Refuse => errors.push(FieldError::new("passwordHash", problem)),
+                WithoutPassword::Create => left_out.push(format!("password: {problem}")),
+            }
+        }
+        let (mut roles, mut homes) = (self.defaults.iter().copied().collect::<BTreeSet<_>>(), BTreeSet::new());
+        for (kind, names, rules) in [("roles", &record.roles, &self.roles), ("groups", &record.groups, &self.groups)] {
+            for place in names.iter().filter_map(|name| rules.get(name)).flatten() {
+                roles.extend(place.role);
+                homes.extend(place.home);
+            }
+            let unmapped: BTreeSet<&str> =
+                names.iter().filter(|name| !rules.contains_key(*name)).map(String::as_str).collect();
+            match self.unmapped {
+                _ if unmapped.is_empty() => {}
+                Unmapped::LeaveOut => left_out.push(format!("{kind}: {}", shown(unmapped))),
+                Unmapped::Refuse => {
+                    errors.push(FieldError::new(kind, format!("are not in the mapping: {}", shown(unmapped))));
+                }
+            }
+        }
+        if homes.len() > 1 {
+            errors.push(FieldError::new("groups", "have more than one home in the mapping"));
+        }
+        if !record.attributes.is_empty() {
+            left_out.push(format!("attributes: {}", shown(record.attributes.keys().map(String::as_str))));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let user = ImportedUser {
+            password_hash,
+            status: record.status,
+            external_id: record.foreign_id.filter(|_| self.takes_external_id),
+            is_email_verified: record.is_email_verified && self.takes_email_verified,
+            home: homes.pop_first(),
+            roles: roles.into_iter().collect(),
+            ..ImportedUser::new(record.email, record.first_name, record.last_name)
+        };
+        Ok(Mapped { user, left_out })
+    }
+}
+
+/// Returns some names of the other system, and how many more there are.
+fn shown<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut names = names.into_iter();
+    let mut text = names.by_ref().take(MAX_NAMES).map(short).collect::<Vec<_>>().join(", ");
+    match names.count() {
+        0 => {}
+        more => text.push_str(&format!(" and {more} more")),
+    }
+    text
+}
+
+fn short(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
+        None => name.to_owned(),
+    }
+}
+
+/// Checks what needs no database.
+fn check(written: &Written, lines: &Lines) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    let lists =
+        [("defaults", written.defaults.len()), ("roles", written.roles.len()), ("groups", written.groups.len())];
+    for (list, length) in lists {
+        if length > MAX_RULES {
+            mistakes.push(lines.mistake(list, &format!("must have at most {MAX_RULES} items")));
+        }
+    }
+    for (list, rules) in [("roles", &written.roles), ("groups", &written.groups)] {
+        for (number, rule) in rules.iter().enumerate() {
+            let field = format!("{list}[{number}]");
+            if rule.role.is_none() && !rule.home {
+                mistakes.push(lines.mistake(&field, "must have a role, or home: true"));
+            }
+            if rule.home && rule.organization.is_none() {
+                mistakes.push(lines.mistake(&field, "must have an organization, which is the home"));
+            }
+        }
+    }
+    mistakes
+}
+
+/// Finds the roles and organizations that a mapping names.
+struct Names<'a> {
+    iam: &'a Iam,
+    caller: &'a Caller,
+    lines: &'a Lines,
+    mistakes: Vec<Mistake>,
+}
+
+impl Names<'_> {
+    async fn organization(&mut self, field: &str, slug: Option<&str>) -> Result<Option<OrganizationId>, Failure> {
+        let Some(slug) = slug else { return Ok(None) };
+        let found = self.iam.organizations().by_slug(self.caller, slug).await;
+        let found = found.map_err(|error| Failure::new("looking for the organizations of the mapping", &error))?;
+        if found.is_none() {
+            self.reject(&format!("{field}.organization"), &format!("there is no organization {}", short(slug)));
+        }
+        Ok(found.map(|organization| organization.id))
+    }
+
+    async fn role(
+        &mut self,
+        field: &str,
+        name: &str,
+        organization: Option<OrganizationId>,
+    ) -> Result<Option<ImportedRole>, Failure> {
+        let found = self.iam.roles().by_name(self.caller, name).await;
+        let found = found.map_err(|error| Failure::new("looking for the roles of the mapping", &error))?;
+        let field = format!("{field}.role");
+        let Some(role) = found else {
+            self.reject(&field, &format!("there is no role {}", short(name)));
+            return Ok(None);
+        };
+        if let Err(rule) = role.scope.check(organization.is_some()) {
+            self.reject(&field, &rule.to_string());
+        }
+        Ok(Some(ImportedRole { role: role.id, organization }))
+    }
+
+    fn reject(&mut self, field: &str, message: &str) {
+        self.mistakes.push(self.lines.mistake(field, message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use iam_core::TenantId;
+    use iam_core::organization::NewOrganization;
+    use iam_core::tenant::NewTenant;
+    use iam_core::user::NewUser;
+    use iam_import::{Source, read};
+    use iam_store_memory::MemoryStore;
+
+    use super::*;
+
+    async fn service() -> (Iam, Caller) {
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
+        let administrator = NewUser {
+            email: "ada@example.com".into(),
+            password: "Passw0rd!".into(),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+        };
+        let new = NewTenant { name: "Acme".into(), slug: None, administrator };
+        let tenant: TenantId = iam.tenants().create("test", new).await.unwrap().tenant.id;
+        let caller = Caller::system(tenant, "test");
+        let north = NewOrganization { name: "North".into(), slug: Some("north".into()), parent: None };
+        iam.organizations().create(&caller, north).await.unwrap();
+        (iam, caller)
+    }
+
+    async fn mapping(text: &str) -> Result<Mapping, Failure> {
+        let (iam, caller) = service().await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mapping.yaml");
+        std::fs::write(&file, text).unwrap();
+        Mapping::read(&iam, &caller, Some(&file), Format::Ndjson).await
+    }
+
+    fn record(fields: &str) -> Record {
+        let text =
+            format!("{{\"email\": \"grace@example.com\", \"firstName\": \"Grace\", \"lastName\": \"Hopper\"{fields}}}");
+        let source = Source::default();
+        let row = read(Format::Ndjson, text.as_bytes(), &source).unwrap().next().unwrap().unwrap();
+        row.user.unwrap()
+    }
+
+    fn errors(result: Result<Mapped, Vec<FieldError>>) -> Vec<String> {
+        let errors = result.map(|mapped| mapped.user).unwrap_err();
+        errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect()
+    }
+
+    #[tokio::test]
+    async fn rules_give_roles_and_a_home() {
+        let mapping = mapping(
+            "withoutPassword: CREATE\nexternalId: false\ndefaults:\n  - role: MEMBER\nroles:\n  - from: admin\n    \
+             role: MEMBER\n    organization: north\ngroups:\n  - from: /north\n    organization: north\n    home: true\n",
+        )
+        .await
+        .unwrap();
+        let user =
+            record(", \"roles\": [\"admin\", \"admin\", \"x\"], \"groups\": [\"/north\"], \"externalId\": \"7\"");
+        let Mapped { user, left_out } = mapping.map(user).unwrap();
+        assert_eq!(left_out, ["password: is missing", "roles: x"]);
+        assert_eq!((user.roles.len(), user.external_id), (2, None));
+        assert!(user.home.is_some() && user.home == user.roles.iter().find_map(|role| role.organization));
+    }
+
+    #[test]
+    fn without_a_mapping_roles_are_left_out_and_a_password_is_needed() {
+        let mapping = Mapping::of(&Written::default(), Format::Ndjson);
+        assert_eq!(errors(mapping.map(record(""))), ["passwordHash is missing"]);
+        let many: Vec<String> = (0..9).map(|number| format!("\"{number}\"")).collect();
+        let user = record(&format!(
+            ", \"passwordHash\": \"x\", \"externalId\": \"7\", \"emailVerified\": true, \"roles\": [{}]",
+            many.join(",")
+        ));
+        let Mapped { user, left_out } = mapping.map(user.clone()).unwrap();
+        assert_eq!(left_out, ["roles: 0, 1, 2, 3, 4 and 4 more"]);
+        assert_eq!((user.external_id.as_deref(), user.is_email_verified), (Some("7"), true));
+        // Another system says nothing about this installation.
+        let foreign = Mapping::of(&Written::default(), Format::Keycloak);
+        let Mapped { user, .. } =
+            foreign.map(record(", \"passwordHash\": \"x\", \"externalId\": \"7\", \"emailVerified\": true")).unwrap();
+        assert_eq!((user.external_id, user.is_email_verified), (None, false));
+    }
+
+    #[tokio::test]
+    async fn a_role_that_no_rule_names_can_refuse_a_user() {
+        let mapping = mapping("unmapped: REFUSE\n").await.unwrap();
+        let user = Record { email: " ".into(), ..record(", \"passwordHash\": \"x\", \"groups\": [\"/a\"]") };
+        assert_eq!(
+            errors(mapping.map(user)),
+            ["email is missing, and a user here has one", "groups are not in the mapping: /a"]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_mistake_has_its_line() {
+        for (text, part) in [
+            ("role: []\n", ":1: role: is not a known field"),
+            ("roles:\n  - from: a\n    role: NO_SUCH\n", ":3: roles[0].role: there is no role NO_SUCH"),
+            (
+                "groups:\n  - from: a\n    role: MEMBER\n    organization: south\n",
+                ":4: groups[0].organization: there is no organization south",
+            ),
+            ("groups:\n  - from: a\n", ":2: groups[0]: must have a role, or home: true"),
+            ("groups:\n  - from: a\n    home: true\n", ":2: groups[0]: must have an organization"),
+            ("roles:\n  - role: MEMBER\n", ":2: roles[0]: missing field `from`"),
+            ("withoutPassword: MAYBE\n", ":1: withoutPassword: "),
+            ("roles:\n  - from: a\n    role: TENANT_ADMIN\n    organization: north\n", ":3: roles[0].role: "),
+        ] {
+            let Err(failure) = mapping(text).await else { panic!("{text}") };
+            assert!(failure.to_string().contains(part), "{text}: {failure}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The result of each record of an import, as one line of JSON, and the counts at the end.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::Path;
+
+use iam_core::text::controls_text;
+use iam_core::{FieldError, UserId};
+use iam_import::Row;
+use serde_json::{Value, json};
+
+use crate::command::document::name_of;
+use crate::failure::Failure;
+
+/// How many characters of a text of the file are shown.
+const MAX_TEXT: usize = 320;
+
+/// After how many records a terminal shows how far the import is.
+const PROGRESS: u64 = 100;
+
+/// Moves to the beginning of the line and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// What became of a record.
+pub(super) enum Outcome {
+    Created(UserId),
+    WouldCreate,
+    AlreadyThere,
+    Refused(Vec<FieldError>),
+}
+
+pub(super) struct Report {
+    output: Box<dyn Write + Send>,
+    is_progress_shown: bool,
+    is_dry_run: bool,
+    created: u64,
+    already_there: u64,
+    refused: u64,
+}
+
+/// Where a record stands, and what the report shows of it.
+pub(super) struct Subject {
+    line: u64,
+    email: String,
+    foreign_id: Option<String>,
+}
+
+impl Subject {
+    pub(super) fn of(row: &Row) -> Self {
+        Self { line: row.line, email: shown(&row.email), foreign_id: row.foreign_id.as_deref().map(shown) }
+    }
+}
+
+impl Report {
+    /// Writes the results to a file, or to the standard output.
+    pub(super) fn new(file: Option<&Path>, is_dry_run: bool) -> Result<Self, Failure> {
+        let output: Box<dyn Write + Send> = match file {
+            Some(file) => {
+                let created = File::create(file);
+                let created = created.map_err(|error| Failure::new(format!("writing {}", name_of(file)), &error))?;
+                Box::new(BufWriter::new(created))
+            }
+            None => Box::new(io::stdout()),
+        };
+        let is_progress_shown = io::stderr().is_terminal() && (file.is_some() || !io::stdout().is_terminal());
+        Ok(Self { output, is_progress_shown, is_dry_run, created: 0, already_there: 0, refused: 0 })
+    }
+
+    /// Writes the result of a record.
+    pub(super) fn add(&mut self, subject: &Subject, outcome: &Outcome, left_out: &[String]) -> Result<(), Failure> {
+        let mut line = json!({ "row": self.rows() + 1, "line": subject.line, "email": subject.email });
+        let mut set = |name: &str, value: Value| {
+            if let Some(line) = line.as_object_mut() {
+                line.insert(name.to_owned(), value);
+            }
+        };
+        if let Some(foreign_id) = &subject.foreign_id {
+            set("foreignId", json!(foreign_id));
+        }
+        match outcome {
+            Outcome::Created(id) => {
+                self.created += 1;
+                set("outcome", json!("CREATED"));
+                set("id", json!(id));
+            }
+            Outcome::WouldCreate => {
+                self.created += 1;
+                set("outcome", json!("WOULD_CREATE"));
+            }
+            Outcome::AlreadyThere => {
+                self.already_there += 1;
+                set("outcome", json!("ALREADY_THERE"));
+            }
+            Outcome::Refused(errors) => {
+                self.refused += 1;
+                set("outcome", json!("REFUSED"));
+                let named =
+                    |error: &FieldError| json!({ "field": shown(&error.field), "message": shown(&error.message) });
+                set("reasons", errors.iter().map(named).collect());
+            }
+        }
+        if !left_out.is_empty() && !matches!(outcome, Outcome::Refused(_)) {
+            set("leftOut", left_out.iter().map(|text| shown(text)).collect());
+        }
+        writeln!(self.output, "{line}").map_err(|error| unwritten(&error))?;
+        self.show_progress();
+        Ok(())
+    }
+
+    fn rows(&self) -> u64 {
+        self.created + self.already_there + self.refused
+    }
+
+    /// A failure to write to the terminal is ignored.
+    fn show_progress(&self) {
+        if self.is_progress_shown && self.rows().is_multiple_of(PROGRESS) {
+            let _ = write!(io::stderr(), "{CLEAR_LINE}{} users, {} refused", self.rows(), self.refused);
+        }
+    }
+
+    /// Writes all results, and returns the counts as one line of JSON with the number of records that were refused.
+    pub(super) fn end(mut self) -> Result<(String, u64), Failure> {
+        if self.is_progress_shown {
+            let _ = write!(io::stderr(), "{CLEAR_LINE}");
+        }
+        self.output.flush().map_err(|error| unwritten(&error))?;
+        let created = if self.is_dry_run { "wouldCreate" } else { "created" };
+        let counts = json!({ created: self.created, "alreadyThere": self.already_there, "refused": self.refused });
+        Ok((counts.to_string(), self.refused))
+    }
+}
+
+fn unwritten(error: &io::Error) -> Failure {
+    Failure::new("writing the results (import the same files again)", error)
+}
+
+/// Returns a text of the file without characters that change what a terminal shows, and not longer than is useful.
+fn shown(text: &str) -> String {
+    text.chars().take(MAX_TEXT).map(|character| if controls_text(character) { '\u{fffd}' } else { character }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_the_file_cannot_change_what_a_terminal_shows() {
+        assert_eq!(shown("a\u{1b}[2J\u{9b}\u{202e}b\n"), "a\u{fffd}[2J\u{fffd}\u{fffd}b\u{fffd}");
+        assert_eq!(shown(&"é".repeat(MAX_TEXT + 1)).chars().count(), MAX_TEXT);
+    }
+}
