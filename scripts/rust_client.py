@@ -100,7 +100,7 @@ def documentation(*texts, indent=""):
     for text in filter(None, texts):
         if lines:
             lines.append("")
-        pieces = re.split(r"(`[^`]*`)", text.strip())
+        pieces = re.split(r"(`[^`]*`|<https://[^>]*>)", text.strip())
         plain = [re.sub(r"([\[\]<>])", r"\\\1", piece) if index % 2 == 0 else piece for index, piece in enumerate(pieces)]
         lines += "".join(plain).split("\n")
     return "".join(f"{indent}///{' ' + line if line else ''}\n" for line in lines)

@@ -67,7 +67,8 @@ pub struct Guard {
 struct Verified(TokenVerifier, Arc<VerifiedToken>);
 
 impl Guard {
-    /// Creates a guard. It uses the connections of the client, and neither its tokens nor its API key.
+    /// Creates a guard. It uses the connections and the [repetitions](crate::Builder::retries) of the client, which should
+    /// be few, because a request waits for them. It uses neither the tokens of the client nor its API key.
     pub fn new(client: &Client, verifier: TokenVerifier) -> Self {
         Self { client: client.clone(), verifier, problem_type_base: None }
     }

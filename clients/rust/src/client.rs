@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::models::{StepUp, Tokens};
 use crate::problem::Problem;
 use crate::retry::{Attempts, Bounds};
-use crate::session::{Credentials, Session};
+use crate::session::{Credentials, Session, TokensCallback};
 use crate::step_up::{StepUpCallback, StepUps};
 use crate::value::Secret;
 
@@ -56,8 +56,6 @@ struct Shared {
     bounds: Bounds,
     timeout: Duration,
 }
-
-type TokensCallback = Arc<dyn Fn(&Tokens) + Send + Sync>;
 
 /// The settings of a [`Client`].
 #[must_use]
@@ -159,9 +157,11 @@ impl Builder {
     /// [`Error::Request`] if the URL is not that of an API, or its scheme is `http` for another host than this machine,
     /// and [`Error::Transport`] if TLS cannot be set up.
     pub fn build(self) -> Result<Client> {
-        let api = check_url(&self.url, self.allow_http)?;
+        let (api, is_local) = check_url(&self.url, self.allow_http)?;
         let root = api.strip_suffix("/api/v1").unwrap_or(&api).to_owned();
         let http = self.http.unwrap_or_default().connect_timeout(CONNECT_TIMEOUT).redirect(redirect::Policy::none());
+        // What goes to this machine must not leave it without TLS.
+        let http = if is_local { http.no_proxy() } else { http };
         let http = http.user_agent(concat!("iam-client-rust/", env!("CARGO_PKG_VERSION"))).build()?;
         let shared = Shared { http, api, root, bounds: self.bounds, timeout: self.timeout };
         Ok(Client {
@@ -178,8 +178,8 @@ impl fmt::Debug for Builder {
     }
 }
 
-/// Returns the URL without a slash at its end.
-fn check_url(text: &str, allow_http: bool) -> Result<String> {
+/// Returns the URL without a slash at its end, and whether it is that of this machine.
+fn check_url(text: &str, allow_http: bool) -> Result<(String, bool)> {
     let invalid = |reason: &str| Error::Request(format!("the URL of the service {reason}"));
     let url = Url::parse(text).map_err(|_| invalid("is not a URL"))?;
     let is_local = url.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
@@ -192,7 +192,7 @@ fn check_url(text: &str, allow_http: bool) -> Result<String> {
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
         return Err(invalid("has a user, a query or a fragment"));
     }
-    Ok(url.as_str().trim_end_matches('/').to_owned())
+    Ok((url.as_str().trim_end_matches('/').to_owned(), is_local))
 }
 
 impl Client {
@@ -214,8 +214,18 @@ impl Client {
     /// service that serves many users makes one for each request.
     #[must_use]
     pub fn with_access_token(&self, token: impl Into<Secret>) -> Self {
-        let session = Session::new(Credentials::Bearer(token.into()), None);
-        Self { shared: Arc::clone(&self.shared), session: Arc::new(session), steps: None }
+        self.with_credentials(Credentials::Bearer(token.into()))
+    }
+
+    /// Returns a client of the same service, with the same connections, that has not logged in. A program that logs
+    /// several users in makes one for each, because a client and its clones have one session.
+    #[must_use]
+    pub fn anonymous(&self) -> Self {
+        self.with_credentials(Credentials::None)
+    }
+
+    fn with_credentials(&self, credentials: Credentials) -> Self {
+        Self { shared: Arc::clone(&self.shared), session: Arc::new(Session::new(credentials, None)), steps: None }
     }
 
     /// The tokens of the session, if there is one.
@@ -240,6 +250,7 @@ impl Client {
         }
         let (mut has_refreshed, mut has_stepped_up) = (false, false);
         loop {
+            let refreshes = self.session.ended();
             let token = if call.is_public { None } else { self.current_token().await? };
             let round = self.steps.as_ref().map(|steps| steps.round());
             let problem = match self.attempts(&call, token.as_ref()).await {
@@ -249,7 +260,7 @@ impl Client {
             };
             if problem.token_refused && !has_refreshed && self.session.can_refresh() {
                 has_refreshed = true;
-                self.renew(token).await?;
+                self.renew(token, refreshes).await?;
             } else if let (Some(steps), Some(round), true, false) =
                 (&self.steps, round, problem.asks_for_step_up(), has_stepped_up)
             {

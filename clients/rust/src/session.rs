@@ -1,6 +1,7 @@
 //! The tokens of a client, and how they are refreshed.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,9 @@ use crate::value::Secret;
 
 /// How long before its expiry a token is refreshed: a request must not expire on its way.
 const MARGIN: Duration = Duration::from_secs(10);
+
+/// What a program does with each new pair of tokens.
+pub(crate) type TokensCallback = Arc<dyn Fn(&Tokens) + Send + Sync>;
 
 /// As whom a client acts.
 #[derive(Clone, Debug)]
@@ -37,15 +41,15 @@ impl Credentials {
 
 pub(crate) struct Session {
     credentials: Mutex<Credentials>,
-    on_tokens: Option<Arc<dyn Fn(&Tokens) + Send + Sync>>,
+    on_tokens: Option<TokensCallback>,
     /// How many refreshes have ended, and how the last one failed.
     refreshes: tokio::sync::Mutex<(u64, Option<Error>)>,
     /// The same number, for those who do not hold the lock.
-    ended: std::sync::atomic::AtomicU64,
+    ended: AtomicU64,
 }
 
 impl Session {
-    pub(crate) fn new(credentials: Credentials, on_tokens: Option<Arc<dyn Fn(&Tokens) + Send + Sync>>) -> Self {
+    pub(crate) fn new(credentials: Credentials, on_tokens: Option<TokensCallback>) -> Self {
         Self {
             credentials: Mutex::new(credentials),
             on_tokens,
@@ -92,8 +96,9 @@ impl Session {
         }
     }
 
-    fn ended(&self) -> u64 {
-        self.ended.load(std::sync::atomic::Ordering::Acquire)
+    /// How many refreshes have ended.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Acquire)
     }
 }
 
@@ -111,23 +116,24 @@ impl Client {
     /// [`Error::NoSession`] without a refresh token, and a problem with the status 401 if the session has ended: log in
     /// again. After any other error, the client still has its tokens.
     pub async fn refresh(&self) -> Result<()> {
-        let (token, _) = self.session.token();
-        self.renew(token).await
+        let (seen, (token, _)) = (self.session.ended(), self.session.token());
+        self.renew(token, seen).await
     }
 
     /// The token for the next request.
     pub(crate) async fn current_token(&self) -> Result<Option<Secret>> {
-        let (token, is_old) = self.session.token();
+        let (seen, (token, is_old)) = (self.session.ended(), self.session.token());
         if !is_old {
             return Ok(token);
         }
-        self.renew(token).await?;
+        self.renew(token, seen).await?;
         Ok(self.session.token().0)
     }
 
-    /// Replaces a token: once for all callers that have used the same one.
-    pub(crate) async fn renew(&self, used: Option<Secret>) -> Result<()> {
-        let (client, seen) = (self.clone(), self.session.ended());
+    /// Replaces a token: once for all callers that have used the same one. `seen` is the number of refreshes that had
+    /// ended before the token was used; a later one counts for this caller, too, if it has failed.
+    pub(crate) async fn renew(&self, used: Option<Secret>, seen: u64) -> Result<()> {
+        let client = self.clone();
         // In a task of its own, so that a caller that gives up does not lose the new refresh token: the former one works
         // no longer.
         let task = tokio::spawn(async move { client.renew_once(used, seen).await });
@@ -167,7 +173,7 @@ impl Client {
             }
         };
         *refreshes = (refreshes.0 + 1, outcome.clone().err());
-        self.session.ended.store(refreshes.0, std::sync::atomic::Ordering::Release);
+        self.session.ended.store(refreshes.0, Ordering::Release);
         outcome
     }
 }

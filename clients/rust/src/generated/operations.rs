@@ -326,7 +326,7 @@ impl Client {
     ///
     /// Every entry becomes a leaf of the tenant's Merkle tree (RFC 6962 §2.1) within about a second. The checkpoint gives
     /// the number of leaves and the root hash of the tree. It is a note with an Ed25519 signature
-    /// (\<https://c2sp.org/signed-note\>) and three lines of text (\<https://c2sp.org/tlog-checkpoint\>): the origin, the
+    /// (<https://c2sp.org/signed-note>) and three lines of text (<https://c2sp.org/tlog-checkpoint>): the origin, the
     /// size, and the root hash in base64. The key's name is the origin. With `Accept: text/plain`, the response is the
     /// note alone.
     ///

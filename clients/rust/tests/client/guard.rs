@@ -32,8 +32,11 @@ async fn serve(guard: Guard) -> String {
     url
 }
 
+/// What the service answers to a check.
+type Check = fn(&Value) -> Reply;
+
 /// The fake answers checks by this function.
-async fn service(check: fn(&Value) -> Reply) -> (Fake, String) {
+async fn service(check: Check) -> (Fake, String) {
     let fake = Fake::start(move |received: Received, _| async move {
         match received.path.as_str() {
             "/.well-known/jwks.json" => Reply::json(200, &json!({ "keys": [FIRST.jwk("k1")] })),
@@ -129,7 +132,7 @@ async fn a_token_that_may_change_nothing_changes_nothing() {
 #[tokio::test]
 async fn a_refusal_of_the_service_is_told_and_a_failure_lets_nothing_pass() {
     let token = FIRST.token("k1", |_, _| {});
-    let cases: [(fn(&Value) -> Reply, u16); 9] = [
+    let cases: [(Check, u16); 9] = [
         (|_| Reply::token_refused(), 401),
         (|_| Reply::problem(403, "second-factor-required", ""), 403),
         (|_| Reply::problem(404, "not-found", ""), 404),

@@ -118,6 +118,9 @@ async fn a_repeated_creation_creates_once_and_a_changed_tag_refuses() {
 
     let preview = client.preview_delete_user(first.value.id).await.unwrap();
     assert!(preview.allowed && preview.problem.is_none());
+    let branch = NewOrganization { name: "Branch".into(), ..NewOrganization::default() };
+    assert!(client.preview_create_organization(&branch).await.unwrap().allowed);
+    assert!(client.list_organizations(&Default::default()).await.unwrap().data.is_empty());
     let invalid = client.create_user(&NewUser { email: "grace".to_owned(), ..new }).await.unwrap_err();
     assert!(invalid.problem().unwrap().field("email").is_some(), "{invalid}");
 }

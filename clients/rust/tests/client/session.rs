@@ -44,13 +44,20 @@ async fn concurrent_calls_refresh_once() {
 #[tokio::test]
 async fn concurrent_calls_share_the_failure_of_a_refresh() {
     for (status, keeps) in [(401, false), (400, true)] {
-        let fake = Fake::start(move |received: Received, _| async move {
-            if received.is("POST", "/auth/refresh") {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                return Reply::problem(status, "unauthorized", "");
+        let refused = Arc::new(AtomicUsize::new(0));
+        let fake = Fake::start(move |received: Received, _| {
+            let refused = Arc::clone(&refused);
+            async move {
+                if received.is("POST", "/auth/refresh") {
+                    // All calls have arrived before the refresh is answered.
+                    while refused.load(Ordering::Acquire) < 20 {
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    }
+                    return Reply::problem(status, "unauthorized", "");
+                }
+                refused.fetch_add(1, Ordering::Release);
+                Reply::token_refused()
             }
-            // All calls are answered before the refresh is.
-            Reply::token_refused()
         })
         .await;
         let client = fake.client();
@@ -59,6 +66,9 @@ async fn concurrent_calls_share_the_failure_of_a_refresh() {
         }
         assert_eq!(fake.seen("POST", "/auth/refresh").len(), 1);
         assert_eq!(client.tokens().is_some(), keeps, "only a refusal ends the session");
+        // The next call tries again.
+        me(&client).await.unwrap_err();
+        assert_eq!(fake.seen("POST", "/auth/refresh").len(), if keeps { 2 } else { 1 });
     }
 }
 

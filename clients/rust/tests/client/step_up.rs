@@ -16,11 +16,13 @@ async fn act(client: &Client) -> iam_client::Result<Value> {
     client.send(Call::new(Method::POST, "/act").keyed()).await
 }
 
-/// A server that needs a step-up by `123456`, a client of it, and how often its callback was called.
-async fn server(code: Option<&'static str>) -> (Fake, Client, Arc<AtomicUsize>) {
-    let proven = Arc::new(AtomicBool::new(false));
+/// A server that needs a step-up by `123456`, a client of it, and how often its callback was called. The callback waits
+/// until this number of requests have arrived.
+async fn server(code: Option<&'static str>, requests: usize) -> (Fake, Client, Arc<AtomicUsize>) {
+    let (proven, arrived) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let counter = Arc::clone(&arrived);
     let fake = Fake::start(move |received: Received, _| {
-        let proven = Arc::clone(&proven);
+        let (proven, counter) = (Arc::clone(&proven), Arc::clone(&counter));
         async move {
             if received.is("POST", "/auth/step-up") {
                 if received.body != r#"{"code":"123456"}"# {
@@ -29,6 +31,7 @@ async fn server(code: Option<&'static str>) -> (Fake, Client, Arc<AtomicUsize>) 
                 proven.store(true, Ordering::Release);
                 return Reply::new(204, "", "");
             }
+            counter.fetch_add(1, Ordering::Release);
             if proven.load(Ordering::Acquire) { Reply::json(200, &json!({})) } else { Reply::step_up() }
         }
     })
@@ -38,9 +41,11 @@ async fn server(code: Option<&'static str>) -> (Fake, Client, Arc<AtomicUsize>) 
     let client = fake.builder().on_step_up(move |_, problem| {
         assert_eq!(problem.code(), Code::InsufficientAuthentication);
         counted.fetch_add(1, Ordering::Relaxed);
+        let arrived = Arc::clone(&arrived);
         async move {
-            // So that all requests are refused before the proof is there.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            while arrived.load(Ordering::Acquire) < requests {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             code.map(|code| StepUp { code: Some(code.into()), ..StepUp::default() })
         }
     });
@@ -49,7 +54,7 @@ async fn server(code: Option<&'static str>) -> (Fake, Client, Arc<AtomicUsize>) 
 
 #[tokio::test]
 async fn concurrent_calls_ask_once() {
-    let (fake, client, calls) = server(Some("123456")).await;
+    let (fake, client, calls) = server(Some("123456"), 10).await;
     for answer in join_all((0..10).map(|_| act(&client))).await {
         answer.unwrap();
     }
@@ -67,7 +72,7 @@ async fn concurrent_calls_ask_once() {
 
 #[tokio::test]
 async fn without_a_proof_the_calls_fail_with_the_problem() {
-    let (fake, client, calls) = server(None).await;
+    let (fake, client, calls) = server(None, 10).await;
     for answer in join_all((0..10).map(|_| act(&client))).await {
         assert_eq!(answer.unwrap_err().code(), Some(Code::InsufficientAuthentication));
     }
@@ -77,7 +82,7 @@ async fn without_a_proof_the_calls_fail_with_the_problem() {
 
 #[tokio::test]
 async fn a_wrong_proof_is_sent_once() {
-    let (fake, client, _) = server(Some("000000")).await;
+    let (fake, client, _) = server(Some("000000"), 1).await;
     assert_eq!(act(&client).await.unwrap_err().code(), Some(Code::Unauthorized));
     assert_eq!(fake.seen("POST", "/auth/step-up").len(), 1);
     assert_eq!(fake.seen("POST", "/act").len(), 1);
