@@ -421,7 +421,7 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Whether the answer has a media type, whatever its parameters.
+/// Whether the answer has a media type, with or without parameters.
 pub(crate) fn has_type(headers: &HeaderMap, expected: &str) -> bool {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().is_some_and(|found| found.trim().eq_ignore_ascii_case(expected))

@@ -33,7 +33,10 @@ pub mod models {
     pub use crate::page::{Collection, List};
 }
 
+// The types of times, methods and identifiers in the interface.
+pub use chrono::{DateTime, Utc};
 pub use reqwest::Method;
+pub use uuid::Uuid;
 
 pub use call::{Call, Request, Response};
 pub use client::{Builder, Client};

@@ -31,7 +31,7 @@ impl StepUps {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Authenticates the session again. Whoever waits meanwhile gets the same result: `seen` is the number of step-ups
+    /// Authenticates the session again. Calls that wait meanwhile get the same result: `seen` is the number of step-ups
     /// that had ended when the request was sent.
     pub(crate) async fn prove(&self, client: &Client, seen: u64, problem: &Problem) -> Result<bool> {
         let mut last = self.last.lock().await;

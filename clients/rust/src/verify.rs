@@ -127,9 +127,9 @@ pub enum TokenError {
 
 /// Verifies access tokens by the public keys of the service. Clones share the keys.
 ///
-/// It accepts Ed25519 (`EdDSA`) only, whatever a token or a key says, and requires the issuer, the audience, the tenant
-/// and the times. Keys are read again every five minutes, and for a token of an unknown key once a minute at most. While
-/// the service does not answer, the keys stay in use for an hour.
+/// It accepts Ed25519 (`EdDSA`) only, and no algorithm that a token names beside it. It requires the issuer, the
+/// audience, the tenant and the times. Keys are read again every five minutes, and for a token of an unknown key once a
+/// minute at most. While the service does not answer, the keys stay in use for an hour.
 ///
 /// ```no_run
 /// use iam_client::{Client, Expected, Tenants, TokenVerifier};

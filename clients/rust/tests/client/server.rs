@@ -187,7 +187,11 @@ async fn tokens_are_verified_with_their_tenant() {
     let grace = client.create_user(&new_user("grace")).await.unwrap();
     let new = NewImpersonation { reason: "Ticket 4711".to_owned(), seconds: 900, ..Default::default() };
     let acting = client.create_impersonation(grace.id, &new).await.unwrap();
-    let acting = verifier.verify(acting.access_token.unwrap().expose()).await.unwrap();
+    let token = acting.access_token.unwrap();
+    // A check is no change.
+    let check = PermissionCheck { permission: "users:read".into(), ..PermissionCheck::default() };
+    assert!(!client.with_access_token(token.clone()).check(&check).await.unwrap().allowed);
+    let acting = verifier.verify(token.expose()).await.unwrap();
     assert_eq!((acting.user, acting.actor, acting.read_only), (grace.id, Some(verified.user), true));
 }
 
