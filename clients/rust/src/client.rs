@@ -145,6 +145,14 @@ impl Builder {
     }
 
     /// Starts from other settings of HTTP, for example with a certificate authority of your own. Redirects stay off.
+    ///
+    /// ```
+    /// use iam_client::{Client, reqwest};
+    ///
+    /// let http = reqwest::Client::builder().pool_max_idle_per_host(2);
+    /// let client = Client::builder("https://iam.example.com/api/v1").http(http).build()?;
+    /// # Ok::<(), iam_client::Error>(())
+    /// ```
     pub fn http(mut self, http: reqwest::ClientBuilder) -> Self {
         self.http = Some(http);
         self

@@ -35,7 +35,7 @@ pub mod models {
 
 // The types of times, methods and identifiers in the interface.
 pub use chrono::{DateTime, Utc};
-pub use reqwest::Method;
+pub use reqwest::{self, Method};
 pub use uuid::Uuid;
 
 pub use call::{Call, Request, Response};

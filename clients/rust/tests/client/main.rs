@@ -5,6 +5,7 @@ mod fake;
 mod guard;
 mod hostile;
 mod pages;
+mod problem;
 mod retry;
 mod server;
 mod session;
