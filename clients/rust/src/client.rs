@@ -260,7 +260,9 @@ impl Client {
         loop {
             let refreshes = self.session.ended();
             let token = if call.is_public { None } else { self.current_token().await? };
-            let round = self.steps.as_ref().map(|steps| steps.round());
+            // An API key never authenticates again.
+            let steps = self.steps.as_ref().filter(|_| token.as_ref().is_some_and(|token| !is_api_key(token)));
+            let round = steps.map(|steps| steps.round());
             let problem = match self.attempts(&call, token.as_ref()).await {
                 Ok(answer) => return self.succeeded(&call, answer),
                 Err(Error::Problem(problem)) if token.is_some() => problem,
@@ -270,7 +272,7 @@ impl Client {
                 has_refreshed = true;
                 self.renew(token, refreshes).await?;
             } else if let (Some(steps), Some(round), true, false) =
-                (&self.steps, round, problem.asks_for_step_up(), has_stepped_up)
+                (steps, round, problem.asks_for_step_up(), has_stepped_up)
             {
                 has_stepped_up = true;
                 if !steps.prove(self, round, &problem).await? {
@@ -372,6 +374,10 @@ impl fmt::Debug for Client {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Client").field("api", &self.shared.api).finish_non_exhaustive()
     }
+}
+
+fn is_api_key(token: &Secret) -> bool {
+    token.expose().starts_with("iamk_")
 }
 
 fn bearer(token: &Secret) -> Result<HeaderValue> {

@@ -103,6 +103,14 @@ async fn a_server_that_is_never_content_is_asked_twice() {
 }
 
 #[tokio::test]
+async fn an_api_key_asks_for_nothing() {
+    let fake = Fake::start(async |_, _| Reply::problem(403, "second-factor-required", "")).await;
+    let refuse = async |_, _| -> Option<StepUp> { unreachable!("a key has no session") };
+    let client = fake.builder().api_key("iamk_x").on_step_up(refuse).build().unwrap();
+    assert_eq!(act(&client).await.unwrap_err().code(), Some(Code::SecondFactorRequired));
+}
+
+#[tokio::test]
 async fn a_callback_may_use_its_client() {
     let fake = Fake::start(async |received: Received, number| match received.path.as_str() {
         // An operation that itself asks for a step-up must not wait for the one that goes on.
