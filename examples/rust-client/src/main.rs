@@ -1,13 +1,10 @@
-//! Registers, logs in, creates a user, lists users, and handles a refusal as a typed error.
-
-// The module `iam`, which build.rs generates.
-include!(concat!(env!("OUT_DIR"), "/module.rs"));
+//! Registers, logs in, creates a user, lists users, handles refusals, and follows the events.
 
 use std::error::Error;
 
+use iam_client::models::{ListUsers, Login, NewUser, Registration, StepUp};
+use iam_client::{Client, Code, EventFilter};
 use uuid::Uuid;
-
-use iam::{ApiOpError, CreateUserApiError, HttpClient, Login, NewUser, Problem, Registration};
 
 const PASSWORD: &str = "Passw0rd!";
 
@@ -16,64 +13,59 @@ fn address_of(name: &str) -> String {
     format!("{name}.{}@example.com", Uuid::new_v4())
 }
 
-/// Prints a refusal, and returns its problem document (RFC 9457).
-fn refused(problem: &Problem) -> &Problem {
-    println!("refused: {} {}: {}", problem.status, problem.title, problem.detail);
-    problem
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("IAM_URL").unwrap_or_else(|_| "http://localhost:8080/api/v1".to_owned());
-    let client = HttpClient::new().with_base_url(url);
-    let no_key = None::<&str>;
+    let client = Client::builder(url)
+        .on_step_up(|_, problem| async move {
+            println!("{}", problem.detail);
+            Some(StepUp { password: Some(PASSWORD.into()), ..StepUp::default() })
+        })
+        .build()?;
 
     let email = address_of("ada");
     let registration = Registration {
         email: email.clone(),
-        password: PASSWORD.to_owned(),
+        password: PASSWORD.into(),
         first_name: "Ada".to_owned(),
         last_name: "Lovelace".to_owned(),
         tenant_name: None,
     };
-    client.register(no_key, registration).await?;
-    let login = Login { email, password: PASSWORD.to_owned(), tenant: None };
-    let client = client.clone().with_api_key(client.login(login).await?.access_token);
+    client.register(&registration).await?;
+    client.login(&Login { email, password: PASSWORD.into(), tenant: None }).await?;
 
-    // A client that got no answer can repeat the request under the same key. The user is created once.
+    // A program that got no answer, for example because it was ended, can repeat the request under the same key. The
+    // user is created once.
     let new = NewUser {
         email: address_of("grace"),
-        password: PASSWORD.to_owned(),
+        password: PASSWORD.into(),
         first_name: "Grace".to_owned(),
         last_name: "Hopper".to_owned(),
-        external_id: None,
-        home_organization_id: None,
+        ..NewUser::default()
     };
     let key = Uuid::new_v4().to_string();
-    let grace = client.create_user(Some(&key), new.clone()).await?;
-    assert_eq!(client.create_user(Some(&key), new.clone()).await?.id, grace.id);
+    let grace = client.create_user(&new).idempotency_key(&key).await?;
+    let again = client.create_user(&new).idempotency_key(&key).response().await?;
+    assert!(again.is_replayed && again.value.id == grace.id);
 
-    let found = client.list_users(None, None, None, None, Some("hopper"), no_key, None, None).await?;
-    assert_eq!(found.data.iter().map(|user| user.id).collect::<Vec<_>>(), [grace.id]);
+    let hoppers = ListUsers { search: Some("hopper".to_owned()), ..ListUsers::default() };
+    let found = client.list_users(&hoppers).items().collect().await?;
+    assert_eq!(found.iter().map(|user| user.id).collect::<Vec<_>>(), [grace.id]);
 
-    match client.create_user(no_key, new.clone()).await {
-        Err(ApiOpError::Api(error)) => match error.typed {
-            Some(CreateUserApiError::Status409(problem)) => assert_eq!(refused(&problem).status, 409),
-            other => return Err(format!("not a conflict: {other:?}").into()),
-        },
-        other => return Err(format!("two users have the same e-mail: {other:?}").into()),
+    let refused = client.create_user(&new).await.err().ok_or("two users have the same e-mail")?;
+    println!("refused: {refused}");
+    assert_eq!(refused.code(), Some(Code::Conflict));
+
+    let refused = client.create_user(&NewUser { email: "grace".to_owned(), ..new }).await;
+    let refused = refused.err().ok_or("the e-mail is not valid")?;
+    println!("refused: {refused}");
+    assert!(refused.problem().is_some_and(|problem| problem.field("email").is_some()));
+
+    let mut events = client.events(EventFilter { types: vec!["USER.CREATE".to_owned()], ..EventFilter::default() });
+    for _ in 0..2 {
+        let event = events.next().await.ok_or("the feed has ended")??;
+        println!("{} {} {:?}", event.sequence, event.r#type, event.entry.resource_id);
     }
-
-    let invalid = NewUser { email: "grace".to_owned(), ..new };
-    match client.create_user(no_key, invalid).await {
-        Err(ApiOpError::Api(error)) => match error.typed {
-            Some(CreateUserApiError::Status400(problem)) => {
-                let errors = refused(&problem).errors.as_deref().unwrap_or_default();
-                assert_eq!(errors.iter().map(|error| error.field.as_str()).collect::<Vec<_>>(), ["email"]);
-            }
-            other => return Err(format!("not a refusal of a field: {other:?}").into()),
-        },
-        other => return Err(format!("the e-mail is not valid: {other:?}").into()),
-    }
+    println!("to go on after a restart: {}", events.position());
     Ok(())
 }
