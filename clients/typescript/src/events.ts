@@ -15,7 +15,7 @@ export interface EventOptions {
   readonly signal?: AbortSignal;
 }
 
-type Open = (init: AnyInit) => Promise<{ data: unknown }>;
+type Open = (init: AnyInit) => Promise<{ data: unknown; response: Response }>;
 
 /** The server sends a comment every 15 seconds. A connection that is silent for longer than this is dead. */
 const SILENCE = 45_000;
@@ -36,8 +36,9 @@ export async function* events(open: Open, environment: Environment, options: Eve
     try {
       const query = { ...(after === undefined ? {} : { after }), ...(types === undefined ? {} : { types: types.join(",") }) };
       const headers = { Accept: "text/event-stream" };
-      const { data } = await open({ params: { query }, headers, parseAs: "stream", signal: controller.signal });
-      for await (const event of eventsIn(data, controller)) {
+      const { data, response } = await open({ params: { query }, headers, parseAs: "stream", signal: controller.signal });
+      const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+      for await (const event of eventsIn(isStream ? data : undefined, controller)) {
         // An event that was seen before the interruption.
         if (after !== undefined && event.sequence <= after) {
           continue;
