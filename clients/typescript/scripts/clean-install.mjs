@@ -10,6 +10,6 @@ const { packages } = read(new URL("../package-lock.json", import.meta.url));
 const program = read(file);
 program.dependencies["iam-client"] = `file:${tarball}`;
 program.overrides = Object.fromEntries(
-    Object.keys(dependencies).map((name) => [name, packages[`node_modules/${name}`].version]),
+  Object.keys(dependencies).map((name) => [name, packages[`node_modules/${name}`].version]),
 );
 writeFileSync(file, JSON.stringify(program, undefined, 2));

@@ -1,10 +1,10 @@
 export {
-    Client,
-    type Answered,
-    type ClientOptions,
-    type SecondFactorProof,
-    type StepUpProof,
-    type StepUpRequest,
+  Client,
+  type Answered,
+  type ClientOptions,
+  type SecondFactorProof,
+  type StepUpProof,
+  type StepUpRequest,
 } from "./client.js";
 export type { Environment } from "./environment.js";
 export type { Event, EventOptions } from "./events.js";

@@ -21,48 +21,48 @@ export type InitOf<P extends keyof paths, M extends Method> = MaybeOptionalInit<
 export type Arguments<Init> = RequiredKeysOf<Init> extends never ? [init?: Init] : [init: Init];
 
 type Body<P extends keyof paths, M extends Method, Init> = FetchResponse<
-    paths[P][M & keyof paths[P]] & Record<string | number, unknown>,
-    Init,
-    "application/json"
+  paths[P][M & keyof paths[P]] & Record<string | number, unknown>,
+  Init,
+  "application/json"
 >["data"];
 
 type IsPreview<Init> = Init extends { params: { query: { preview: true } } } ? true : false;
 type IsConditional<Init> = Init extends { params: { header: { "If-None-Match": string } } } ? true : false;
 
 /**
- * The body of a success. It is a `Preview` only with `preview: true`, and `undefined` for an operation without a body, or
- * for a resource that has not changed (`If-None-Match`).
+ * The body of a success. It is a `Preview` only with `preview: true`, and `undefined` for an operation without a body,
+ * or for a resource that has not changed (`If-None-Match`).
  */
 export type Answer<P extends keyof paths, M extends Method, Init> =
-    | (IsPreview<Init> extends true
-          ? Extract<Exclude<Body<P, M, Init>, undefined>, Preview>
-          : Init extends { parseAs: Exclude<ParseAs, "json"> }
-            ? Exclude<Body<P, M, Init>, undefined>
-            : Exclude<Exclude<Body<P, M, Init>, undefined>, Preview> extends never
-              ? undefined
-              : Exclude<Exclude<Body<P, M, Init>, undefined>, Preview>)
-    | (IsConditional<Init> extends true ? undefined : never);
+  | (IsPreview<Init> extends true
+      ? Extract<Exclude<Body<P, M, Init>, undefined>, Preview>
+      : Init extends { parseAs: Exclude<ParseAs, "json"> }
+        ? Exclude<Body<P, M, Init>, undefined>
+        : Exclude<Exclude<Body<P, M, Init>, undefined>, Preview> extends never
+          ? undefined
+          : Exclude<Exclude<Body<P, M, Init>, undefined>, Preview>)
+  | (IsConditional<Init> extends true ? undefined : never);
 
 /** What `paginate` takes: the paths whose response is a list in `data`. */
 export type ListPath = {
-    [P in Exclude<PathOf<"get">, "/events">]: [SuccessOf<P>] extends [never]
-        ? never
-        : SuccessOf<P> extends { data: readonly unknown[] }
-          ? P
-          : never;
+  [P in Exclude<PathOf<"get">, "/events">]: [SuccessOf<P>] extends [never]
+    ? never
+    : SuccessOf<P> extends { data: readonly unknown[] }
+      ? P
+      : never;
 }[Exclude<PathOf<"get">, "/events">];
 
 type SuccessOf<P extends PathOf<"get">> = paths[P]["get"] extends {
-    responses: { 200: { content: { "application/json": infer Success } } };
+  responses: { 200: { content: { "application/json": infer Success } } };
 }
-    ? Success
-    : never;
+  ? Success
+  : never;
 
 /** An item of such a list. */
 export type ItemOf<P extends ListPath> = SuccessOf<P> extends { data: readonly (infer Item)[] } ? Item : never;
 
 /** Parameters and body, as the compiler does not know the operation. */
 export type AnyInit = Omit<FetchOptions<unknown>, "body" | "params"> & {
-    body?: unknown;
-    params?: { query?: object; header?: object; path?: object };
+  body?: unknown;
+  params?: { query?: object; header?: object; path?: object };
 };

@@ -12,14 +12,14 @@ const person = (name: string) => `${name}.${randomUUID()}@example.com`;
 const email = person("ada");
 const ada = new Client({ url });
 await ada.POST("/auth/register", {
-    body: { email, password, firstName: "Ada", lastName: "Lovelace", tenantName: "Analytical Engines" },
+  body: { email, password, firstName: "Ada", lastName: "Lovelace", tenantName: "Analytical Engines" },
 });
 await ada.login({ email, password });
 
 // A user. The key lets a program that ended without an answer repeat the request: it is made once.
 const newGrace = {
-    params: { header: { "Idempotency-Key": randomUUID() } },
-    body: { email: person("grace"), password, firstName: "Grace", lastName: "Hopper" },
+  params: { header: { "Idempotency-Key": randomUUID() } },
+  body: { email: person("grace"), password, firstName: "Grace", lastName: "Hopper" },
 };
 const grace = await ada.POST("/users", newGrace);
 const repeated = await ada.request("post", "/users", newGrace);
@@ -28,17 +28,17 @@ assert.equal(repeated.response.headers.get("Idempotent-Replayed"), "true");
 
 // What is refused has a reason, and names the fields that it is about.
 await assert.rejects(ada.POST("/users", { body: { ...newGrace.body, email: "grace" } }), (problem) => {
-    assert(problem instanceof Problem);
-    assert.equal(problem.code, "validation-error");
-    console.log(`refused: ${problem.errors.map(({ field, message }) => `${field} ${message}`).join(", ")}`);
-    return true;
+  assert(problem instanceof Problem);
+  assert.equal(problem.code, "validation-error");
+  console.log(`refused: ${problem.errors.map(({ field, message }) => `${field} ${message}`).join(", ")}`);
+  return true;
 });
 
 // A permission of the application, a role that holds it, and the role for Grace in one organization.
 const branch = await ada.POST("/organizations", { body: { name: "Northern branch" } });
 await ada.POST("/permissions", { body: { name: "orders:refund" } });
 const cashier = await ada.POST("/roles", {
-    body: { name: "CASHIER", permissions: ["orders:refund"], scope: "ORGANIZATION" },
+  body: { name: "CASHIER", permissions: ["orders:refund"], scope: "ORGANIZATION" },
 });
 const assignment = { userId: grace.id, roleId: cashier.id, organizationId: branch.id };
 const preview = await ada.POST("/role-assignments", { params: { query: { preview: true } }, body: assignment });
@@ -57,7 +57,7 @@ console.log(`not allowed: ${anywhere.reason}`);
 // Every user, page by page.
 const names: string[] = [];
 for await (const user of ada.paginate("/users", { params: { query: { limit: 1 } } })) {
-    names.push(`${user.firstName} ${user.lastName}`);
+  names.push(`${user.firstName} ${user.lastName}`);
 }
 assert.deepEqual(names.sort(), ["Ada Lovelace", "Grace Hopper"]);
 console.log(`users: ${names.join(", ")}`);
@@ -65,31 +65,31 @@ console.log(`users: ${names.join(", ")}`);
 // Everything that was done stands in the audit log, newest first.
 const recorded: string[] = [];
 for await (const { action, resourceType } of ada.paginate("/audit-logs", { params: { query: { limit: 3 } } })) {
-    recorded.unshift(`${action} ${resourceType}`);
+  recorded.unshift(`${action} ${resourceType}`);
 }
 assert.deepEqual(recorded, [
-    "CREATE TENANT",
-    "CREATE USER",
-    "ROLE_ASSIGNED ROLE_ASSIGNMENT",
-    "LOGIN SESSION",
-    "LOGIN SESSION",
-    "CREATE USER",
-    "CREATE ORGANIZATION",
-    "CREATE PERMISSION",
-    "CREATE ROLE",
-    "ROLE_ASSIGNED ROLE_ASSIGNMENT",
+  "CREATE TENANT",
+  "CREATE USER",
+  "ROLE_ASSIGNED ROLE_ASSIGNMENT",
+  "LOGIN SESSION",
+  "LOGIN SESSION",
+  "CREATE USER",
+  "CREATE ORGANIZATION",
+  "CREATE PERMISSION",
+  "CREATE ROLE",
+  "ROLE_ASSIGNED ROLE_ASSIGNMENT",
 ]);
 console.log(`recorded: ${recorded.join(", ")}`);
 
 // The same as a feed, oldest first. It goes on as things happen: a program that reads it waits here for the next event.
 const followed: string[] = [];
 for await (const { type } of ada.events()) {
-    followed.push(type);
-    if (type === "ROLE.CREATE") {
-        await ada.POST("/permissions", { body: { name: "orders:cancel" } });
-    } else if (followed.filter((type) => type === "PERMISSION.CREATE").length === 2) {
-        break;
-    }
+  followed.push(type);
+  if (type === "ROLE.CREATE") {
+    await ada.POST("/permissions", { body: { name: "orders:cancel" } });
+  } else if (followed.filter((type) => type === "PERMISSION.CREATE").length === 2) {
+    break;
+  }
 }
 console.log(`followed: ${followed.join(", ")}`);
 await ada.logout();

@@ -18,10 +18,10 @@ const { tenant } = ada.useLogin(await ada.POST("/auth/register", { body: registr
 const branch = await ada.POST("/organizations", { body: { name: "Northern branch" } });
 const other = await ada.POST("/organizations", { body: { name: "Southern branch" } });
 for (const name of ["orders:place", "orders:refund"]) {
-    await ada.POST("/permissions", { body: { name } });
+  await ada.POST("/permissions", { body: { name } });
 }
 const cashier = await ada.POST("/roles", {
-    body: { name: "CASHIER", permissions: ["orders:*"], scope: "ORGANIZATION" },
+  body: { name: "CASHIER", permissions: ["orders:*"], scope: "ORGANIZATION" },
 });
 const newGrace = { email: person("grace"), password, firstName: "Grace", lastName: "Hopper" };
 const { id: userId } = await ada.POST("/users", { body: newGrace });
@@ -34,23 +34,23 @@ await new Promise((resolve) => server.once("listening", resolve));
 const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 async function post(client: Client, path: string, body: object = {}) {
-    const headers = { authorization: `Bearer ${await client.accessToken()}`, "content-type": "application/json" };
-    const response = await fetch(address + path, {
-        method: "POST",
-        headers,
-        body: JSON.stringify(body),
-        redirect: "error",
-    });
-    return { status: response.status, body: (await response.json()) as { id?: number; type?: string } };
+  const headers = { authorization: `Bearer ${await client.accessToken()}`, "content-type": "application/json" };
+  const response = await fetch(address + path, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+    redirect: "error",
+  });
+  return { status: response.status, body: (await response.json()) as { id?: number; type?: string } };
 }
 
 const placed = await post(grace, `/branches/${branch.id}/orders`, { cents: 4200 });
 assert.equal(placed.status, 201);
 assert.equal((await post(grace, `/branches/${branch.id}/orders`, { cents: -1 })).status, 400);
 assert.equal(
-    (await post(grace, `/branches/${other.id}/orders`, { cents: 4200 })).status,
-    404,
-    "she holds nothing there",
+  (await post(grace, `/branches/${other.id}/orders`, { cents: 4200 })).status,
+  404,
+  "she holds nothing there",
 );
 assert.equal((await post(grace, `/orders/${placed.body.id}/refund`)).status, 200);
 const again = await post(grace, `/orders/${placed.body.id}/refund`);
