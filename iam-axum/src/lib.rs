@@ -269,6 +269,7 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
             "link",
             "retry-after",
             "sunset",
+            "www-authenticate",
             "x-correlation-id",
             "x-ratelimit-limit",
             "x-ratelimit-remaining",

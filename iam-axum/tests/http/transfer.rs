@@ -131,5 +131,7 @@ async fn web_pages_of_configured_origins_may_use_the_api(app: TestApp) {
     // An error has these headers, too, because the page must be able to read it.
     let error = ask(Method::GET, "https://app.example.com").await;
     assert_eq!(error.status(), 401);
-    assert!(error.header("access-control-expose-headers").unwrap().contains("x-correlation-id"));
+    for header in ["www-authenticate", "x-correlation-id"] {
+        assert!(error.header("access-control-expose-headers").unwrap().contains(header), "{header}");
+    }
 }

@@ -86,6 +86,8 @@ fn by_language(document: &mut Document) {
     document.take_all(&["text"]);
     // `scripts/check-deploy` parses them.
     document.take_all(&["yaml"]);
+    // `scripts/check-typescript-client` compiles them, and runs the first one.
+    document.take_all(&["ts"]);
     // The languages that rustdoc treats as Rust.
     if !document.take_all(&["rust", "rust,no_run", "no_run"]).is_empty() {
         assert_is_doc_test(&document.path);
