@@ -14,6 +14,7 @@ pub use groups::*;
 pub use user_conditions::*;
 pub use users::*;
 
+use iam_model::attribute::Attributes;
 use iam_model::change::{Change, DirectoryChange, DirectoryGroupChange, DirectoryUserChange, UserChange};
 use iam_model::directory::{
     Condition, Directory, DirectoryActivity, DirectoryGroup, DirectoryRefusal, DirectoryUser, GroupSortField,
@@ -33,7 +34,8 @@ use crate::world::World;
 /// Creates a service account in the store.
 async fn account(world: &World, tenant: &Tenant, name: &str) -> User {
     let user = User { kind: UserKind::Service, ..world.new_user(tenant, &format!("{name}@service.invalid")) };
-    let change = UserChange::Create { user: user.clone(), password: None, invitation: None };
+    let change =
+        UserChange::Create { user: user.clone(), password: None, invitation: None, attributes: Attributes::default() };
     world.commit(tenant.id, change).await;
     user
 }

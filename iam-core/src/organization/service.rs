@@ -149,7 +149,7 @@ impl Organizations<'_> {
             version: Version::FIRST,
         };
         hold_quota(&self.0.settings.quota, work, QuotaKind::Organizations, 1).await?;
-        work.apply(OrganizationChange::Create(organization.clone())).await?;
+        work.apply(OrganizationChange::create(organization.clone())).await?;
         Ok(OrganizationWithDepth { organization, depth })
     }
 

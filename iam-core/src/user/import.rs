@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 
+use iam_model::attribute::Attributes;
 use iam_model::change::UserChange;
 use iam_model::context::Actor;
 use iam_model::credential::Account;
@@ -143,7 +144,12 @@ impl Import<'_> {
         let mut work = self.iam.begin(caller).await?;
         hold_quota(&self.iam.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = User { status, ..profile.user(self.iam.next_id(), caller.tenant(), work.now()) };
-        let create = UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None };
+        let create = UserChange::Create {
+            user: user.clone(),
+            password: Some(profile.password),
+            invitation: None,
+            attributes: Attributes::default(),
+        };
         if let Err(error) = work.apply(create).await {
             // A unit of work must not wait for a second connection while it holds one.
             drop(work);

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use iam_model::access::{Coverage, Membership, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
+use iam_model::attribute::Attributes;
 use iam_model::audit::ResourceType;
 use iam_model::change::{ApiKeyChange, ChallengeChange, DirectoryUserChange, UserChange};
 use iam_model::context::Actor;
@@ -127,7 +128,13 @@ impl Users<'_> {
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
         let user = User { home_organization_id: home, external_id, ..user };
-        work.apply(UserChange::Create { user: user.clone(), password: Some(password), invitation: None }).await?;
+        work.apply(UserChange::Create {
+            user: user.clone(),
+            password: Some(password),
+            invitation: None,
+            attributes: Attributes::default(),
+        })
+        .await?;
         once.keep(&mut work, &user).await?;
         self.0.queue_link(&mut work, LinkFor::Address(&user), None).await?;
         work.commit().await?;
@@ -195,7 +202,13 @@ impl Users<'_> {
         hold_quota(&self.0.settings.quota, work, QuotaKind::Users, 1).await?;
         let user = service_account(self.0.next_id(), work.caller().tenant(), name, work.now())?;
         let user = User { home_organization_id: home, ..user };
-        work.apply(UserChange::Create { user: user.clone(), password: None, invitation: None }).await?;
+        work.apply(UserChange::Create {
+            user: user.clone(),
+            password: None,
+            invitation: None,
+            attributes: Attributes::default(),
+        })
+        .await?;
         Ok(user)
     }
 
@@ -423,7 +436,7 @@ impl Users<'_> {
             None => None,
         };
         let former = has_new_email.then(|| before.clone());
-        let change = UserChange::Update { before, after: after.clone(), grants: read };
+        let change = UserChange::Update { before, after: after.clone(), grants: read, attributes: None };
         if let Err(error) = apply_with_consequences(work, change, id, &status_move, grants).await {
             return Err(RefusedUpdate { error, after: Some(Box::new(after)) });
         }

@@ -1,3 +1,4 @@
+use iam_model::attribute::Attributes;
 use iam_model::change::{DirectoryUserChange, UserChange};
 use iam_model::directory::{Directory, ProvisionedUser};
 use iam_model::error::{Conflict, Error, Result};
@@ -103,7 +104,13 @@ impl Provisioning<'_> {
             ..profile.user(self.0.next_id(), directory.tenant_id, now)
         };
         let password = Some(PasswordHash::unset());
-        work.apply(UserChange::Create { user: user.clone(), password, invitation: None }).await?;
+        work.apply(UserChange::Create {
+            user: user.clone(),
+            password,
+            invitation: None,
+            attributes: Attributes::default(),
+        })
+        .await?;
         let entry = wanted.entry(directory.id, &user, now);
         work.apply(DirectoryUserChange::Create(entry.clone())).await?;
         Ok(ProvisionedUser { user, entry })

@@ -36,7 +36,7 @@ pub(super) async fn write_user(work: &mut UnitOfWork<'_>, before: User, after: U
     let status_move = StatusMove::between(before.status, after.status);
     let has_new_email = after.email != before.email;
     let read = Some(with_sleeping(work, after.id, &grants).await?);
-    let change = UserChange::Update { before, after: after.clone(), grants: read };
+    let change = UserChange::Update { before, after: after.clone(), grants: read, attributes: None };
     apply_with_consequences(work, change, after.id, &status_move, grants).await?;
     if has_new_email {
         // They were sent to the former address.
