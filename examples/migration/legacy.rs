@@ -29,6 +29,7 @@ impl Row {
             last_name: self.last_name.clone(),
             password_hash: self.password.clone(),
             status: if self.is_active { UserStatus::Active } else { UserStatus::Suspended },
+            attributes: serde_json::Map::new(),
         }
     }
 }

@@ -193,6 +193,9 @@ async fn import(console: &Console, signed_in: &SignedIn, is_dry_run: bool, file:
             Ok(user) if user.status != UserStatus::Active => {
                 Ok(Err(text_of(&[FieldError::new("status", english::ROW_ONLY_ACTIVE)])))
             }
+            Ok(user) if !user.attributes.is_empty() => {
+                Ok(Err(text_of(&[FieldError::new("attributes", english::ROW_ATTRIBUTES_NEED_HASH)])))
+            }
             Ok(user) if is_dry_run => check_invitation(iam, caller, &mut import, user).await,
             Ok(user) => invite(iam, caller, user).await,
             Err(error) => Ok(Err(text_of(&[error]))),

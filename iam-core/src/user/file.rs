@@ -9,6 +9,9 @@ use crate::user::ImportedUser;
 const REQUIRED: [&str; 3] = ["email", "firstName", "lastName"];
 const OPTIONAL: [&str; 2] = ["passwordHash", "status"];
 
+/// The beginning of the name of a column with an attribute. The key of the attribute follows.
+const ATTRIBUTE: &str = "attributes.";
+
 /// The separator of the fields of a file: Excel writes the separator of the country.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
@@ -17,7 +20,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The users of a CSV file (RFC 4180), one after the other.
 ///
 /// The first line names the columns in any order: `email`, `firstName` and `lastName`, and where the file has them
-/// `passwordHash` and `status`. A comma, a semicolon or a tab separates the fields. A byte order mark, empty lines and
+/// `passwordHash`, `status` and one column for each attribute, such as `attributes.costCentre`. An empty field of such a
+/// column is no attribute. A comma, a semicolon or a tab separates the fields. A byte order mark, empty lines and
 /// blanks around a field have no meaning.
 ///
 /// ```
@@ -52,6 +56,8 @@ pub struct UserRow {
 struct Columns {
     required: [usize; 3],
     optional: [Option<usize>; 2],
+    /// The keys of attributes, with the positions of their columns.
+    attributes: Vec<(String, usize)>,
 }
 
 impl<'a> UserFile<'a> {
@@ -111,7 +117,7 @@ impl Columns {
     fn of(header: &StringRecord) -> Result<Self, Invalid> {
         let names: Vec<&str> = header.iter().map(str::trim).collect();
         let position = |name: &str| names.iter().position(|found| *found == name);
-        let is_known = |name: &&str| REQUIRED.contains(name) || OPTIONAL.contains(name);
+        let is_known = |name: &&str| REQUIRED.contains(name) || OPTIONAL.contains(name) || name.starts_with(ATTRIBUTE);
         if let Some(missing) = REQUIRED.iter().find(|name| position(name).is_none()) {
             return Err(Invalid::new(format!("has no column {missing}")));
         }
@@ -121,7 +127,12 @@ impl Columns {
         if let Some((_, twice)) = names.iter().enumerate().find(|(number, name)| position(name) != Some(*number)) {
             return Err(Invalid::new(format!("has the column {twice} twice")));
         }
-        Ok(Self { required: REQUIRED.map(|name| position(name).unwrap_or_default()), optional: OPTIONAL.map(position) })
+        let key = |(number, name): (usize, &&str)| Some((name.strip_prefix(ATTRIBUTE)?.to_owned(), number));
+        Ok(Self {
+            required: REQUIRED.map(|name| position(name).unwrap_or_default()),
+            optional: OPTIONAL.map(position),
+            attributes: names.iter().enumerate().filter_map(key).collect(),
+        })
     }
 
     fn user(&self, record: &StringRecord) -> (String, Result<ImportedUser, FieldError>) {
@@ -129,12 +140,17 @@ impl Columns {
         let [email, first_name, last_name] = self.required.map(text);
         let [hash, status] = self.optional.map(|position| position.map(text).unwrap_or_default());
         let status = imported_status(&status);
+        let attributes = self.attributes.iter().map(|(key, position)| (key.clone(), text(*position)));
+        let attributes = attributes
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(key, value)| (key, serde_json::Value::String(value)));
         let user = status.map(|status| ImportedUser {
             email: email.clone(),
             first_name,
             last_name,
             password_hash: hash.into(),
             status,
+            attributes: attributes.collect(),
         });
         (email, user)
     }
@@ -198,6 +214,13 @@ mod tests {
     }
 
     #[test]
+    fn a_column_can_have_an_attribute() {
+        let content = b"email;attributes.costCentre;firstName;lastName;attributes.floor\na@example.com; 4711 ;A;B;\n";
+        let user = rows(content).remove(0).user.unwrap();
+        assert_eq!(serde_json::Value::from(user.attributes), serde_json::json!({ "costCentre": "4711" }));
+    }
+
+    #[test]
     fn each_row_has_the_line_in_which_it_begins() {
         let content = "email,firstName,lastName\r\n\r\na@example.com,\"two\r\nlines\",X\r\n,,\r\n\r\nb@example.com,B,X\r\n\
                        few,fields\r\nc@example.com,C,X";
@@ -222,6 +245,8 @@ mod tests {
             ("\n \n", "must begin with a line"),
             ("a@example.com,A,B", "has no column email"),
             ("email;firstName;lastName;role", "has an unknown column role"),
+            ("email;firstName;lastName;attributes", "has an unknown column attributes"),
+            ("email,firstName,lastName,attributes.a,attributes.a", "has the column attributes.a twice"),
             ("email,firstName,lastName,", "has an unknown column "),
             ("email,firstName,lastName,email", "has the column email twice"),
         ] {

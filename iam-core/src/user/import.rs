@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use iam_model::attribute::Attributes;
+use iam_model::attribute::{AttributeDefinitions, Attributes};
 use iam_model::change::UserChange;
 use iam_model::context::Actor;
 use iam_model::credential::Account;
@@ -10,7 +10,9 @@ use iam_model::secret::PasswordHash;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::{EmailKey, Fields};
+use serde_json::{Map, Value};
 
+use crate::attribute::new_attributes;
 use crate::caller::Caller;
 use crate::engine::{Engine, hold_quota};
 use crate::user::{NewProfile, Users};
@@ -38,6 +40,9 @@ pub struct ImportedUser {
     pub password_hash: PasswordHash,
     /// ACTIVE or SUSPENDED.
     pub status: UserStatus,
+    /// The attributes. A text under a key that the tenant has defined with another type is read as JSON of that type,
+    /// because a CSV file has nothing but texts.
+    pub attributes: Map<String, Value>,
 }
 
 /// Imports users of another system, one after the other; see [`Users::import`].
@@ -84,6 +89,7 @@ impl<'a> Users<'a> {
     ///     last_name: "Hopper".into(),
     ///     password_hash: "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I".into(),
     ///     status: UserStatus::Active,
+    ///     attributes: serde_json::Map::new(),
     /// }];
     /// let mut import = iam.users().import(&caller)?.dry_run();
     /// for user in users {
@@ -125,11 +131,18 @@ impl Import<'_> {
         // An import takes long, and its caller can lose the permission in between.
         let caller = &self.iam.renewed(self.caller).await?;
         self.iam.rights(caller).require(&permission::USERS_CREATE)?;
-        let ImportedUser { email, first_name, last_name, password_hash, status } = user;
+        let ImportedUser { email, first_name, last_name, password_hash, status, attributes } = user;
         let mut fields = Fields::default();
         if !matches!(status, UserStatus::Active | UserStatus::Suspended) {
             fields.reject("status", "must be ACTIVE or SUSPENDED");
         }
+        let attributes = match attributes.is_empty() {
+            true => Attributes::default(),
+            false => {
+                let rules = self.iam.attribute_rules(caller.tenant()).await?;
+                new_attributes(&mut fields, &typed(attributes, &rules.users), rules.of_users())
+            }
+        };
         let is_trusted = matches!(self.caller.actor(), Actor::System { .. });
         let password = ("passwordHash", self.iam.passwords.accept(password_hash, is_trusted));
         let profile = NewProfile::validate(&email, password, &first_name, &last_name, fields)?;
@@ -144,12 +157,8 @@ impl Import<'_> {
         let mut work = self.iam.begin(caller).await?;
         hold_quota(&self.iam.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = User { status, ..profile.user(self.iam.next_id(), caller.tenant(), work.now()) };
-        let create = UserChange::Create {
-            user: user.clone(),
-            password: Some(profile.password),
-            invitation: None,
-            attributes: Attributes::default(),
-        };
+        let create =
+            UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None, attributes };
         if let Err(error) = work.apply(create).await {
             // A unit of work must not wait for a second connection while it holds one.
             drop(work);
@@ -158,4 +167,21 @@ impl Import<'_> {
         work.commit().await?;
         Ok(Some(user))
     }
+}
+
+/// Returns attributes of a file with the types that the tenant has defined. A text that is not of the type of its key
+/// stays, and is refused.
+fn typed(attributes: Map<String, Value>, definitions: &AttributeDefinitions) -> Map<String, Value> {
+    let read = |key: &str, value: Value| {
+        let Some(definition) = definitions.get(key).filter(|definition| !definition.kind.admits(&value)) else {
+            return value;
+        };
+        let read: Option<Value> = value.as_str().and_then(|text| serde_json::from_str(text).ok());
+        read.filter(|read| definition.kind.admits(read)).unwrap_or(value)
+    };
+    let typed = |(key, value): (String, Value)| {
+        let value = read(&key, value);
+        (key, value)
+    };
+    attributes.into_iter().map(typed).collect()
 }

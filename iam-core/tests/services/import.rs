@@ -63,6 +63,7 @@ fn person(email: &str, hash: &str) -> ImportedUser {
         last_name: "Hopper".to_owned(),
         password_hash: hash.into(),
         status: UserStatus::Active,
+        attributes: serde_json::Map::new(),
     }
 }
 

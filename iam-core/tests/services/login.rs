@@ -291,6 +291,7 @@ async fn logins_that_race_to_replace_a_weak_hash_all_succeed() {
         last_name: "Lovelace".to_owned(),
         password_hash: WEAK_HASH.into(),
         status: UserStatus::Active,
+        attributes: serde_json::Map::new(),
     };
     accounts.iam.users().import(&system).unwrap().add(user).await.unwrap();
     let accounts = Accounts { tenants: vec![tenant], ..accounts };

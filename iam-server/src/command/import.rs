@@ -6,7 +6,7 @@ use std::path::Path;
 use iam_core::user::{Import, ImportedUser, UserFile, imported_status};
 use iam_core::{Conflict, Error, FieldError, Iam};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::command::output::print;
 use crate::command::tenant;
@@ -21,13 +21,14 @@ struct Row {
     last_name: String,
     password_hash: String,
     status: String,
+    attributes: Map<String, Value>,
 }
 
 impl Row {
     fn into_user(self) -> Result<ImportedUser, FieldError> {
         let status = imported_status(&self.status)?;
-        let Self { email, first_name, last_name, password_hash, .. } = self;
-        Ok(ImportedUser { email, first_name, last_name, password_hash: password_hash.into(), status })
+        let Self { email, first_name, last_name, password_hash, attributes, .. } = self;
+        Ok(ImportedUser { email, first_name, last_name, password_hash: password_hash.into(), status, attributes })
     }
 }
 
@@ -109,6 +110,7 @@ fn parse(line: &[u8]) -> Result<Row, FieldError> {
         }
         match error.path().to_string() {
             path if path == "." => FieldError::new("row", "must be a JSON object with known fields"),
+            path if path == "attributes" => FieldError::new(path, "must be a JSON object"),
             path => FieldError::new(path, "must be a string"),
         }
     })

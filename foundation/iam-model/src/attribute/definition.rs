@@ -223,13 +223,25 @@ pub struct AttributeRules {
 }
 
 impl AttributeRules {
-    /// Returns the definitions for users or for organizations.
+    /// Returns the rules for one kind of owners.
     #[must_use]
-    pub fn of(&self, owner: AttributeOwner) -> &AttributeDefinitions {
+    pub fn of(&self, owner: AttributeOwner) -> OwnerRules<'_> {
         match owner {
-            AttributeOwner::User(_) => &self.users,
-            AttributeOwner::Organization(_) => &self.organizations,
+            AttributeOwner::User(_) => self.of_users(),
+            AttributeOwner::Organization(_) => self.of_organizations(),
         }
+    }
+
+    /// Returns the rules for users.
+    #[must_use]
+    pub fn of_users(&self) -> OwnerRules<'_> {
+        OwnerRules { definitions: &self.users, unregistered: self.unregistered }
+    }
+
+    /// Returns the rules for organizations.
+    #[must_use]
+    pub fn of_organizations(&self) -> OwnerRules<'_> {
+        OwnerRules { definitions: &self.organizations, unregistered: self.unregistered }
     }
 
     /// Whether persons see attributes of their own.
@@ -250,9 +262,28 @@ impl AttributeRules {
         self.users.iter().any(|definition| definition.in_token)
     }
 
+    /// Returns the approximate size in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let definitions = self.users.iter().chain(self.organizations.iter());
+        let of = |definition: &AttributeDefinition| size_of::<AttributeDefinition>() + definition.key.as_str().len();
+        size_of::<Self>() + definitions.map(of).sum::<usize>()
+    }
+}
+
+/// The rules of a tenant for the attributes of users, or of organizations.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnerRules<'a> {
+    /// The definitions.
+    pub definitions: &'a AttributeDefinitions,
+    /// Whether other keys are allowed.
+    pub unregistered: UnregisteredAttributes,
+}
+
+impl OwnerRules<'_> {
     /// Checks the value that a key is to have.
-    pub(super) fn check(&self, owner: AttributeOwner, key: &str, value: &Value) -> Result<(), String> {
-        match (self.of(owner).get(key), self.unregistered) {
+    pub(super) fn check(self, key: &str, value: &Value) -> Result<(), String> {
+        match (self.definitions.get(key), self.unregistered) {
             (Some(definition), _) if !definition.kind.admits(value) => {
                 Err(format!("must be {}", definition.kind.described()))
             }
@@ -261,14 +292,6 @@ impl AttributeRules {
             }
             (Some(_), _) | (None, UnregisteredAttributes::Allowed) => Ok(()),
         }
-    }
-
-    /// Returns the approximate size in bytes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        let definitions = self.users.iter().chain(self.organizations.iter());
-        let of = |definition: &AttributeDefinition| size_of::<AttributeDefinition>() + definition.key.as_str().len();
-        size_of::<Self>() + definitions.map(of).sum::<usize>()
     }
 }
 

@@ -7,7 +7,7 @@ mod search;
 
 pub use claim::AttributeClaims;
 pub use definition::{
-    AttributeDefinition, AttributeDefinitions, AttributeRules, AttributeType, UnregisteredAttributes,
+    AttributeDefinition, AttributeDefinitions, AttributeRules, AttributeType, OwnerRules, UnregisteredAttributes,
 };
 pub use patch::AttributesPatch;
 pub use search::{AttributeFilter, IndexedValue};

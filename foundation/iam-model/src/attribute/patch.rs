@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::attribute::{AttributeOwner, AttributeRules, Attributes};
+use crate::attribute::{Attributes, OwnerRules};
 use crate::validate::{AttributeKey, FieldError, Fields, InvalidFields};
 
 /// A change of attributes, by key, as of RFC 7396: a value replaces that of its key, `null` removes the key, and keys
@@ -56,8 +56,7 @@ impl AttributesPatch {
     pub fn applied_to(
         &self,
         before: &Attributes,
-        owner: AttributeOwner,
-        rules: &AttributeRules,
+        rules: OwnerRules<'_>,
         field: &str,
     ) -> Result<Attributes, InvalidFields> {
         let mut fields = Fields::default();
@@ -70,7 +69,7 @@ impl AttributesPatch {
             if before.get(key) == Some(value) {
                 continue;
             }
-            if let Err(message) = rules.check(owner, key, value) {
+            if let Err(message) = rules.check(key, value) {
                 fields.reject(&format!("{field}.{key}"), message);
             }
             after.insert(key.clone(), value.clone());
@@ -117,14 +116,9 @@ fn refusal(value: &Value, level: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use uuid::Uuid;
 
     use super::*;
-    use crate::attribute::{AttributeDefinitions, UnregisteredAttributes};
-
-    fn owner() -> AttributeOwner {
-        AttributeOwner::User(Uuid::nil().into())
-    }
+    use crate::attribute::{AttributeDefinitions, AttributeRules, UnregisteredAttributes};
 
     fn patch(value: &Value) -> Result<AttributesPatch, Vec<String>> {
         let mut fields = Fields::default();
@@ -133,7 +127,7 @@ mod tests {
     }
 
     fn applied(before: &Attributes, value: &Value, rules: &AttributeRules) -> Result<Attributes, Vec<String>> {
-        let after = patch(value)?.applied_to(before, owner(), rules, "attributes");
+        let after = patch(value)?.applied_to(before, rules.of_users(), "attributes");
         after.map_err(|invalid| invalid.0.into_iter().map(|error| error.field).collect())
     }
 

@@ -138,6 +138,7 @@ impl<'a> Neighbour<'a> {
                     last_name: "Hopper".to_owned(),
                     password_hash: hash(memory, passes).into(),
                     status: UserStatus::Active,
+                    attributes: serde_json::Map::new(),
                 };
                 if import.add(user).await.is_err() {
                     break;

@@ -1,0 +1,60 @@
+use iam_model::attribute::{AttributeFilter, Attributes};
+#[cfg(doc)]
+use iam_model::error::Error;
+use iam_model::error::Result;
+use iam_model::id::OrganizationId;
+use iam_model::organization::OrganizationWithDepth;
+use iam_model::permission;
+use iam_model::validate::Fields;
+use serde::{Deserialize, Serialize};
+
+use crate::attribute::PARAMETER;
+use crate::caller::Caller;
+use crate::organization::Organizations;
+
+/// An organization with its depth and its attributes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct OrganizationWithAttributes {
+    /// The organization.
+    #[serde(flatten)]
+    pub placed: OrganizationWithDepth,
+    /// The attributes of the organization.
+    #[serde(default, skip_serializing_if = "Attributes::is_empty")]
+    pub attributes: Attributes,
+}
+
+impl OrganizationWithAttributes {
+    pub(super) fn new(placed: OrganizationWithDepth, attributes: Attributes) -> Self {
+        Self { placed, attributes }
+    }
+}
+
+impl Organizations<'_> {
+    /// Returns one organization with its attributes, as [`get`](Self::get) does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](Self::get).
+    pub async fn get_with_attributes(&self, caller: &Caller, id: OrganizationId) -> Result<OrganizationWithAttributes> {
+        let placed = self.get(caller, id).await?;
+        // After the organization: with an older version, a client that changes what it has read is refused, and reads
+        // again.
+        let attributes = self.0.store.attributes(caller.tenant(), id.into()).await?;
+        Ok(OrganizationWithAttributes::new(placed, attributes))
+    }
+
+    /// Reads a filter by an attribute, `key:value`, for [`list`](Self::list). Needs `organizations:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`]; [`Error::Validation`] which names `attribute`, if the key is not one that the tenant has
+    /// made searchable, or if the value is not of its type.
+    pub async fn attribute_filter(&self, caller: &Caller, text: &str) -> Result<AttributeFilter> {
+        self.0.rights(caller).visible_scope(&permission::ORGANIZATIONS_READ)?;
+        let rules = self.0.attribute_rules(caller.tenant()).await?;
+        let mut fields = Fields::default();
+        let filter = AttributeFilter::parse(&mut fields, PARAMETER, text, &rules.organizations);
+        filter.ok_or_else(|| fields.into_error().into())
+    }
+}
