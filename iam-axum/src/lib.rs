@@ -9,6 +9,7 @@ mod access_review;
 mod account;
 mod api_key;
 mod assignment;
+mod attribute;
 mod audit;
 mod authzen;
 mod book;
