@@ -85,6 +85,10 @@ pub async fn attributes_are_read_back(store: Arc<dyn Store>) {
     let rename = UserChange::Update { before: user, after: renamed.clone(), grants: None, attributes: None };
     world.commit(acme.id, rename).await;
     assert_eq!(read(&world, &acme, renamed.id).await, second);
+    let plain = world.user(&acme, "grace@example.com").await;
+    let several = [plain.id, renamed.id, world.id()];
+    assert_eq!(world.store.attributes_of(acme.id, &several).await.unwrap(), [(renamed.id, second.clone())]);
+    assert_eq!(world.store.attributes_of(other.id, &several).await.unwrap(), []);
     let user = set(&world, &renamed, &second, &Attributes::default()).await;
     assert_eq!(read(&world, &acme, user.id).await, Attributes::default());
 

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use iam_model::attribute::{AttributeFilter, AttributeOwner, AttributeRules, Attributes};
-use iam_model::id::TenantId;
+use iam_model::id::{TenantId, UserId};
 use iam_model::store::{AttributeStore, AttributeTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
@@ -11,6 +11,12 @@ use crate::state::{MemoryStore, MemoryTransaction, TenantState};
 impl AttributeStore for MemoryStore {
     async fn attributes(&self, tenant: TenantId, owner: AttributeOwner) -> Result<Attributes, StoreError> {
         Ok(self.tenant_state(tenant).attributes_of(owner))
+    }
+
+    async fn attributes_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let of = |user: &UserId| Some((*user, state.attributes.get(&(*user).into())?.clone()));
+        Ok(users.iter().filter_map(of).collect())
     }
 }
 

@@ -1,9 +1,10 @@
 use async_trait::async_trait;
 use iam_model::attribute::{AttributeOwner, AttributeRules, Attributes, IndexedValue};
-use iam_model::id::TenantId;
+use iam_model::id::{TenantId, UserId};
 use iam_model::store::{AttributeStore, AttributeTransaction};
 use iam_model::store_error::StoreError;
-use iam_store_sql::attribute::{AttributeRulesRow, attributes};
+use iam_store_sql::attribute::{AttributeRulesRow, attributes, attributes_of};
+use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::store_error;
@@ -18,6 +19,17 @@ impl AttributeStore for PostgresStore {
             owner.as_uuid()
         );
         attributes(self.answer(text.fetch_optional(&self.reads_of(tenant))).await?)
+    }
+
+    async fn attributes_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {
+        let users: Vec<Uuid> = users.iter().map(|user| user.as_uuid()).collect();
+        let rows = sqlx::query!(
+            "SELECT a.owner_id, a.attributes FROM iam.attributes a WHERE a.tenant_id = $1 AND a.owner_id = ANY($2)",
+            tenant.as_uuid(),
+            &users
+        );
+        let rows = self.answer(rows.fetch_all(&self.reads_of(tenant))).await?;
+        rows.into_iter().map(|row| attributes_of(row.owner_id, row.attributes)).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use iam_model::attribute::{AttributeFilter, AttributeOwner, AttributeRules, Attributes};
-use iam_model::id::TenantId;
+use iam_model::id::{TenantId, UserId};
 use iam_model::store::{AttributeStore, AttributeTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
@@ -30,6 +30,14 @@ impl Row for AttributesRow {
 impl AttributeStore for RedbStore {
     async fn attributes(&self, tenant: TenantId, owner: AttributeOwner) -> Result<Attributes, StoreError> {
         self.read(tenant, |view| view.attributes(owner))
+    }
+
+    async fn attributes_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {
+        self.read(tenant, |view| {
+            let all = users.iter().map(|user| Ok((*user, view.attributes((*user).into())?)));
+            let all = all.collect::<Result<Vec<_>, StoreError>>()?;
+            Ok(all.into_iter().filter(|(_, attributes)| !attributes.is_empty()).collect())
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Attributes of users and organizations.
 
 use iam_model::attribute::{AttributeDefinitions, AttributeFilter, AttributeRules, Attributes};
-use iam_model::id::TenantId;
+use iam_model::id::{TenantId, UserId};
 use iam_model::store_error::StoreError;
 use sqlx::{Encode, QueryBuilder, Type};
 use uuid::Uuid;
@@ -43,6 +43,15 @@ pub(crate) fn definitions(column: &'static str, text: &str) -> Result<AttributeD
 pub fn attributes(text: Option<String>) -> Result<Attributes, StoreError> {
     let Some(text) = text else { return Ok(Attributes::default()) };
     Attributes::stored(&text).map_err(|cause| StoreError::corrupt("attributes.attributes", cause))
+}
+
+/// Converts the attributes of a user.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`] when they are no JSON object.
+pub fn attributes_of(user: Uuid, text: String) -> Result<(UserId, Attributes), StoreError> {
+    Ok((user.into(), attributes(Some(text))?))
 }
 
 /// Adds the condition that a column names an owner with a value of an attribute.

@@ -123,7 +123,7 @@ async fn enter(world: &World, entry: DirectoryUser) -> DirectoryUser {
 async fn provision(world: &World, tenant: &Tenant, directory: &Directory, name: &str) -> ProvisionedUser {
     let user = world.user(tenant, &format!("{name}@example.com")).await;
     let entry = enter(world, new_entry(world, directory, &user, name, &json!({}))).await;
-    ProvisionedUser { user, entry }
+    ProvisionedUser::new(user, entry)
 }
 
 /// The directories of a tenant, read in a unit of work and outside of one.

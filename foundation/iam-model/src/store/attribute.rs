@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use macro_rules_attribute::apply;
 
 use crate::attribute::{AttributeOwner, AttributeRules, Attributes};
-use crate::id::TenantId;
+use crate::id::{TenantId, UserId};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
@@ -12,6 +12,13 @@ use crate::store_error::StoreError;
 pub trait AttributeStore {
     /// Returns the attributes of a user or an organization; none for one that does not exist.
     async fn attributes(&self, tenant: TenantId, owner: AttributeOwner) -> Result<Attributes, StoreError>;
+
+    /// Returns the attributes of these users, in no particular order. Users without attributes are left out.
+    async fn attributes_of(
+        &self,
+        tenant: TenantId,
+        users: &[UserId],
+    ) -> Result<Vec<(UserId, Attributes)>, StoreError>;
 }
 
 /// Reads attributes inside a unit of work.
