@@ -210,6 +210,7 @@ fn patch(form: &Form) -> Result<TenantPatch, Error> {
         password_login: Some(form.get("passwordLogin").parse().map_err(|_| chosen("passwordLogin"))?),
         email_login: Some(form.get("emailLogin").parse().map_err(|_| chosen("emailLogin"))?),
         authzen_identifiers: Some(form.get("authzenIdentifiers").parse().map_err(|_| chosen("authzenIdentifiers"))?),
+        ..TenantPatch::default()
     })
 }
 

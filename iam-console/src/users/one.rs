@@ -194,7 +194,7 @@ pub(super) async fn update(
             name: changed("name", user.first_name.as_str()),
             external_id: new_external_id(&user, &form),
             home: new_home(&console.iam, &signed_in.caller, &user, &form).await?,
-            status: None,
+            ..UserPatch::default()
         };
         console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await
     };

@@ -1,34 +1,14 @@
-use iam_model::attribute::{AttributeFilter, Attributes};
+use iam_model::attribute::AttributeFilter;
 #[cfg(doc)]
 use iam_model::error::Error;
 use iam_model::error::Result;
 use iam_model::id::OrganizationId;
-use iam_model::organization::OrganizationWithDepth;
 use iam_model::permission;
 use iam_model::validate::Fields;
-use serde::{Deserialize, Serialize};
 
 use crate::attribute::PARAMETER;
 use crate::caller::Caller;
-use crate::organization::Organizations;
-
-/// An organization with its depth and its attributes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct OrganizationWithAttributes {
-    /// The organization.
-    #[serde(flatten)]
-    pub placed: OrganizationWithDepth,
-    /// The attributes of the organization.
-    #[serde(default, skip_serializing_if = "Attributes::is_empty")]
-    pub attributes: Attributes,
-}
-
-impl OrganizationWithAttributes {
-    pub(super) fn new(placed: OrganizationWithDepth, attributes: Attributes) -> Self {
-        Self { placed, attributes }
-    }
-}
+use crate::organization::{OrganizationWithAttributes, Organizations};
 
 impl Organizations<'_> {
     /// Returns one organization with its attributes, as [`get`](Self::get) does.

@@ -1,45 +1,15 @@
 use iam_model::attribute::{AttributeFilter, Attributes, AttributesPatch, ChangedAttributes};
 use iam_model::change::UserChange;
 use iam_model::error::{Result, Unauthenticated};
-use iam_model::id::{OrganizationId, UserId};
+use iam_model::id::UserId;
 use iam_model::permission;
-use iam_model::user::{User, UserStatus};
+use iam_model::user::UserStatus;
 use iam_model::validate::Fields;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::attribute::{FIELD, PARAMETER};
 use crate::caller::Caller;
-use crate::user::Users;
-
-/// A user with its attributes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct UserWithAttributes {
-    /// The user.
-    #[serde(flatten)]
-    pub user: User,
-    /// The attributes of the user.
-    #[serde(default, skip_serializing_if = "Attributes::is_empty")]
-    pub attributes: Attributes,
-}
-
-impl UserWithAttributes {
-    pub(super) fn new(user: User, attributes: Attributes) -> Self {
-        Self { user, attributes }
-    }
-}
-
-/// What a new user has beside its profile; see [`Users::create_with`].
-#[derive(Clone, Debug, Default)]
-pub struct NewUserDetails {
-    /// The home; `None` for the tenant.
-    pub home: Option<OrganizationId>,
-    /// The identifier of a person in another system, as typed. A service account has none.
-    pub external_id: Option<String>,
-    /// The attributes, as typed.
-    pub attributes: Map<String, Value>,
-}
+use crate::user::{UserWithAttributes, Users};
 
 impl Users<'_> {
     /// Returns one user with its attributes, as [`get`](Self::get) does.

@@ -1,13 +1,14 @@
 //! Users: the people of a tenant (`docs/http-api.md#users`).
 
 mod attributes;
+mod details;
 mod file;
 mod import;
 mod input;
 mod rules;
 mod service;
 
-pub use crate::user::attributes::{NewUserDetails, UserWithAttributes};
+pub use crate::user::details::{NewUserDetails, UserWithAttributes};
 pub use crate::user::file::{UserFile, UserRow, imported_status};
 pub use crate::user::import::{Import, ImportedUser};
 pub use crate::user::input::{NewServiceAccount, NewUser, UserPatch};

@@ -1,9 +1,9 @@
 use serde_json::Value;
 
-use crate::custom;
 use crate::error::ScimError;
 use crate::operation::{Kind, Operation, Write, operations};
 use crate::urn;
+use crate::user::custom;
 use crate::user::resource::UserResource;
 use crate::user::target::Path;
 use crate::value::object;

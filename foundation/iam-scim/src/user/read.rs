@@ -1,8 +1,8 @@
 use serde_json::{Map, Value};
 
-use crate::custom;
 use crate::error::ScimError;
 use crate::operation::Write;
+use crate::user::custom;
 use crate::user::resource::UserResource;
 use crate::user::target::Path;
 use crate::value;
