@@ -1,7 +1,7 @@
 //! Attributes of users and organizations (`docs/http-api.md#attributes`).
 
 use iam_core::attribute::{AttributeDefinition, AttributeType, Attributes, UnregisteredAttributes};
-use iam_core::{AttributeKey, StoredText as _};
+use iam_core::{AttributeKey, Error, StoredText as _};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -27,20 +27,29 @@ impl SentAttributes {
 
     /// Returns the keys with their values.
     pub(crate) fn read(&self) -> Result<Map<String, Value>, Problem> {
-        let refused = |message: &str| Problem::invalid_field(FIELD, message);
-        let json = self.0.get();
-        if json.len() > 2 * Attributes::MAX_BYTES {
-            // Blanks and escapes may take some room.
-            return Err(refused("must be at most 16384 bytes of JSON"));
-        }
-        if !has_exact_numbers(json) {
-            return Err(refused("has a number that cannot be kept exactly: send it as a text"));
-        }
-        if check_unique_names(json.as_bytes()).is_err_and(|error| error.is_data()) {
-            return Err(refused("has an object with two fields of the same name"));
-        }
-        serde_json::from_str(json).map_err(|_| refused("must be an object"))
+        Ok(attributes_of_json(self.0.get())?)
     }
+}
+
+/// Reads attributes from JSON, in which no name and no number may be lost: no object has two fields of the same name,
+/// and each number can be kept exactly. The services check all else.
+///
+/// # Errors
+///
+/// [`Error::Validation`] which names `attributes`.
+pub fn attributes_of_json(json: &str) -> Result<Map<String, Value>, Error> {
+    let refused = |message: &str| Error::field(FIELD, message);
+    if json.len() > 2 * Attributes::MAX_BYTES {
+        // Blanks and escapes may take some room.
+        return Err(refused("must be at most 16384 bytes of JSON"));
+    }
+    if !has_exact_numbers(json) {
+        return Err(refused("has a number that cannot be kept exactly: send it as a text"));
+    }
+    if check_unique_names(json.as_bytes()).is_err_and(|error| error.is_data()) {
+        return Err(refused("has an object with two fields of the same name"));
+    }
+    serde_json::from_str(json).map_err(|_| refused("must be an object"))
 }
 
 /// The type of the values of an attribute.

@@ -1,4 +1,4 @@
-use iam_model::attribute::AttributeFilter;
+use iam_model::attribute::{AttributeDefinitions, AttributeFilter};
 #[cfg(doc)]
 use iam_model::error::Error;
 use iam_model::error::Result;
@@ -22,6 +22,17 @@ impl Organizations<'_> {
         // again.
         let attributes = self.0.store.attributes(caller.tenant(), id.into()).await?;
         Ok(OrganizationWithAttributes::new(placed, attributes))
+    }
+
+    /// Returns the attributes that the tenant has defined for organizations. Needs `organizations:read`, as their values
+    /// do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn attribute_definitions(&self, caller: &Caller) -> Result<AttributeDefinitions> {
+        self.0.rights(caller).require_anywhere(&permission::ORGANIZATIONS_READ)?;
+        Ok(self.0.attribute_rules(caller.tenant()).await?.organizations.clone())
     }
 
     /// Reads a filter by an attribute, `key:value`, for [`list`](Self::list). Needs `organizations:read`.

@@ -1,4 +1,4 @@
-use iam_model::attribute::{AttributeFilter, Attributes, AttributesPatch, ChangedAttributes};
+use iam_model::attribute::{AttributeDefinitions, AttributeFilter, Attributes, AttributesPatch, ChangedAttributes};
 use iam_model::change::UserChange;
 use iam_model::error::{Result, Unauthenticated};
 use iam_model::id::UserId;
@@ -22,6 +22,16 @@ impl Users<'_> {
         // After the user: with an older version, a client that changes what it has read is refused, and reads again.
         let attributes = self.0.store.attributes(caller.tenant(), id.into()).await?;
         Ok(UserWithAttributes::new(user, attributes))
+    }
+
+    /// Returns the attributes that the tenant has defined for users. Needs `users:read`, as their values do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`](iam_model::error::Error::Forbidden).
+    pub async fn attribute_definitions(&self, caller: &Caller) -> Result<AttributeDefinitions> {
+        self.0.rights(caller).require_anywhere(&permission::USERS_READ)?;
+        Ok(self.0.attribute_rules(caller.tenant()).await?.users.clone())
     }
 
     /// Reads a filter by an attribute, `key:value`, for [`list`](Self::list). Needs `users:read`.
