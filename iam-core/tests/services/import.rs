@@ -194,10 +194,8 @@ async fn attributes_are_read_by_their_definitions() {
         { "key": "tags", "type": "STRINGS" },
         { "key": "centre", "type": "STRING" },
     ]);
-    let patch = TenantPatch {
-        user_attributes: Some(serde_json::from_value(definitions).unwrap()),
-        ..TenantPatch::default()
-    };
+    let patch =
+        TenantPatch { user_attributes: Some(serde_json::from_value(definitions).unwrap()), ..TenantPatch::default() };
     fixture.iam.tenants().update(&fixture.caller, fixture.tenant.id, patch).await.unwrap();
     let texts = json!({ "floor": "3", "remote": "true", "tags": "[\"a\"]", "centre": "4711", "other": "7" });
     let grace = ImportedUser { attributes: object(texts), ..person("grace@example.com", FOREIGN[0].0) };
