@@ -85,8 +85,8 @@ pub use iam_model::store::{
 };
 pub use iam_model::store_error::{BoxError, Constraint, StoreError};
 pub use iam_model::validate::{
-    AttributeKey, Description, Email, EmailKey, ExternalId, FieldError, Invalid, InvalidFields, Name, PersonName, Reason, RoleName,
-    Slug, StoredText,
+    AttributeKey, Description, Email, EmailKey, ExternalId, FieldError, Invalid, InvalidFields, Name, PersonName,
+    Reason, RoleName, Slug, StoredText,
 };
 pub use iam_model::{clock, observe, page, preview, random, search, secret, store, text, version};
 pub use introspection::{IntrospectedToken, Introspection};

@@ -14,11 +14,7 @@ pub trait AttributeStore {
     async fn attributes(&self, tenant: TenantId, owner: AttributeOwner) -> Result<Attributes, StoreError>;
 
     /// Returns the attributes of these users, in no particular order. Users without attributes are left out.
-    async fn attributes_of(
-        &self,
-        tenant: TenantId,
-        users: &[UserId],
-    ) -> Result<Vec<(UserId, Attributes)>, StoreError>;
+    async fn attributes_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError>;
 }
 
 /// Reads attributes inside a unit of work.
