@@ -506,6 +506,8 @@ BEGIN
         'directory_group_members',
         'directory_withheld',
         'manifest_items',
+        'attributes',
+        'attribute_values',
         'unchecked_permissions'
     ]
     LOOP

@@ -51,7 +51,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.identities,
     iam.directories,
     iam.directory_users,
-    iam.directory_groups
+    iam.directory_groups,
+    iam.attributes
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON
@@ -62,7 +63,8 @@ GRANT SELECT, INSERT, DELETE ON
     iam.role_permissions,
     iam.recovery_codes,
     iam.directory_group_members,
-    iam.manifest_items
+    iam.manifest_items,
+    iam.attribute_values
 TO iam_server;
 
 -- A row ends with the membership.

@@ -12,6 +12,7 @@ use iam_core::permission::NewPermission;
 use iam_core::role::{NewRole, Role, RoleScope};
 use iam_core::user::{User, UserChange};
 use iam_core::{Caller, Iam, Store, UserId};
+use iam_model::attribute::Attributes;
 use iam_model::clock::testing::FixedClock;
 use sqlx::query;
 use uuid::Uuid;
@@ -125,7 +126,7 @@ async fn create_teams(store: &dyn Store, division: &Organization, count: usize) 
     }
     let teams = all.split_off(1);
     for teams in teams.chunks(1_000) {
-        let created = teams.iter().cloned().map(|team| OrganizationChange::Create(team).into());
+        let created = teams.iter().cloned().map(|team| OrganizationChange::create(team).into());
         write_all(store, division.tenant_id, created).await?;
     }
     Ok(teams)
@@ -139,7 +140,9 @@ async fn create_users(store: &dyn Store, like: &User, count: usize) -> Outcome<V
             let email = email(number as u64 + 1).parse()?;
             let user = User { id: Uuid::now_v7().into(), email, last_login_at: None, ..like.clone() };
             ids.push(user.id);
-            created.push(UserChange::Create { user, password: None, invitation: None }.into());
+            created.push(
+                UserChange::Create { user, password: None, invitation: None, attributes: Attributes::default() }.into(),
+            );
         }
         write_all(store, like.tenant_id, created).await?;
     }

@@ -1,11 +1,13 @@
 //! `POST /auth/introspect` (RFC 7662, `docs/http-api.md#introspection`).
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
 use iam_core::{Iam, IntrospectedToken, Introspection};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -86,6 +88,14 @@ pub(crate) struct IntrospectionDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     read_only: Option<bool>,
+    /// The attributes of the user in an access token. Absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
+    attributes: Option<Map<String, Value>>,
+    /// True if attributes are left out of the access token because they do not fit. Otherwise absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    attributes_truncated: Option<bool>,
     /// Identifies an API key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -120,6 +130,8 @@ impl From<Introspection> for IntrospectionDto {
                 authenticated_at,
                 impersonator,
                 is_read_only,
+                attributes,
+                attributes_truncated,
                 ..
             } => Self {
                 aud: Some(audience),
@@ -129,6 +141,8 @@ impl From<Introspection> for IntrospectionDto {
                 auth_time: Some(authenticated_at.timestamp()),
                 act: impersonator.map(|user| ActingParty { sub: user.as_uuid() }),
                 read_only: impersonator.map(|_| is_read_only),
+                attributes,
+                attributes_truncated: attributes_truncated.then_some(true),
                 ..common
             },
             IntrospectedToken::ApiKey { id, .. } => Self { api_key_id: Some(id.as_uuid()), ..common },

@@ -9,6 +9,7 @@ mod access_review;
 mod account;
 mod api_key;
 mod assignment;
+mod attribute;
 mod audit;
 mod authzen;
 mod book;
@@ -102,6 +103,7 @@ use crate::state::ApiState;
 use crate::sync_middleware::{SyncMiddlewareLayer, sync_middleware};
 
 pub use access_review::access_review_file;
+pub use attribute::attributes_of_json;
 pub use context::TraceId;
 pub use extract::{Authenticated, Body, Call, Context, PathId, Query};
 pub use metrics::Metrics;

@@ -38,7 +38,7 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(session::logout),
             routes!(session::logout_all),
             routes!(credential::change_password),
-            routes!(session::me),
+            routes!(session::me, session::update_me),
             routes!(introspection::introspect),
             routes!(factor::step_up),
         ],

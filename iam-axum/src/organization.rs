@@ -1,18 +1,23 @@
 //! `/organizations` (`docs/http-api.md#organizations`).
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use iam_core::attribute::Attributes;
 use iam_core::organization::{
     NewOrganization, Organization, OrganizationFilter, OrganizationPatch, OrganizationSort, OrganizationSortKey,
-    OrganizationStatus, OrganizationTree, OrganizationWithDepth, ParentFilter,
+    OrganizationStatus, OrganizationTree, OrganizationWithAttributes, OrganizationWithDepth, ParentFilter,
 };
 use iam_core::{Iam, OrganizationId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::attribute::SentAttributes;
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{ORGANIZATIONS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
@@ -38,6 +43,11 @@ pub(crate) struct OrganizationDto {
     parent_id: Option<Uuid>,
     /// How many organizations are above it.
     depth: u32,
+    /// What the tenant keeps of the organization beside the other fields. Absent if there is nothing, in lists, and in
+    /// the response to a change.
+    #[serde(skip_serializing_if = "Attributes::is_empty")]
+    #[schema(required = false, value_type = BTreeMap<String, Value>)]
+    attributes: Attributes,
     created_at: Time,
     updated_at: Time,
 }
@@ -80,9 +90,16 @@ impl From<OrganizationWithDepth> for OrganizationDto {
             status: organization.status.into(),
             parent_id: organization.parent_id.map(OrganizationId::as_uuid),
             depth,
+            attributes: Attributes::default(),
             created_at: Time(organization.created_at),
             updated_at: Time(organization.updated_at),
         }
+    }
+}
+
+impl From<OrganizationWithAttributes> for OrganizationDto {
+    fn from(OrganizationWithAttributes { placed, attributes, .. }: OrganizationWithAttributes) -> Self {
+        Self { attributes, ..placed.into() }
     }
 }
 
@@ -153,6 +170,9 @@ pub(crate) struct NewOrganizationDto {
     /// The organization above. If it is absent or null, the new organization is a root.
     #[schema(value_type = Option<Uuid>)]
     parent_id: Option<String>,
+    /// At most 16 KiB, 32 keys and 5 levels. Those that the tenant has defined have their type.
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
+    attributes: Option<SentAttributes>,
 }
 
 /// The changes to an organization. Fields that are absent stay unchanged. Fields that are null stay unchanged, too,
@@ -172,6 +192,9 @@ pub(crate) struct OrganizationPatchDto {
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Uuid>)]
     parent_id: Option<Option<String>>,
+    /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396).
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
+    attributes: Option<SentAttributes>,
 }
 
 impl OrganizationPatchDto {
@@ -184,6 +207,7 @@ impl OrganizationPatchDto {
             slug: self.slug,
             status: self.status.map(OrganizationStatus::from),
             parent,
+            attributes: self.attributes.map(|sent| sent.read()).transpose()?,
         })
     }
 }
@@ -205,6 +229,9 @@ pub(crate) struct OrganizationQuery {
     /// Organizations with all of these words (at most 8), each as a part of the name or the slug. Compared by NFKC and
     /// full case folding.
     search: Option<String>,
+    /// Organizations with exactly this value of an attribute, as `key:value`. The tenant has made the key searchable.
+    #[param(max_length = 265, pattern = "^[A-Za-z][A-Za-z0-9_.-]*:")]
+    attribute: Option<String>,
     /// The field to sort by.
     #[param(value_type = Option<OrganizationSortByDto>, inline)]
     sort_by: Option<String>,
@@ -264,7 +291,11 @@ pub(crate) async fn list(
     let by = params.parse::<OrganizationSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
     let order = params.parse_with("sortOrder", query.sort_order.as_deref(), sort_order).unwrap_or_default();
     params.finish()?;
-    let filter = OrganizationFilter { parent, status, search: query.search };
+    let attribute = match &query.attribute {
+        Some(text) => Some(iam.organizations().attribute_filter(&caller, text).await?),
+        None => None,
+    };
+    let filter = OrganizationFilter { parent, status, search: query.search, attribute };
     let sort = OrganizationSort { by, order };
     let page = iam.organizations().list(&caller, &filter, sort, page).await?;
     Ok(Json(Collection::of(page)))
@@ -293,8 +324,10 @@ pub(crate) async fn create(
     let parent = params.parse("parentId", body.parent_id.as_deref());
     params.finish()?;
     let new = NewOrganization { name: body.name, slug: body.slug, parent };
-    let outcome = target.organizations().create_once(&caller, new, target.key(&key)).await;
-    let created = |organization| (StatusCode::CREATED, Json(OrganizationDto::from(organization)));
+    let attributes = SentAttributes::of_new(body.attributes)?;
+    let outcome = target.organizations().create_with(&caller, new, &attributes, target.key(&key)).await;
+    let created =
+        |organization: OrganizationWithAttributes| (StatusCode::CREATED, Json(OrganizationDto::from(organization)));
     target.respond(&caller, outcome, created).await
 }
 
@@ -315,8 +348,8 @@ pub(crate) async fn get(
     Authenticated(caller): Authenticated,
     PathId(id): PathId<OrganizationId>,
 ) -> Result<Tagged<OrganizationDto>, Problem> {
-    let organization = iam.organizations().get(&caller, id).await?;
-    Ok(Tagged(organization.version(), organization.into()))
+    let found = iam.organizations().get_with_attributes(&caller, id).await?;
+    Ok(Tagged(found.placed.version(), found.into()))
 }
 
 /// Change or move an organization

@@ -1,22 +1,26 @@
 //! `/auth/*` and sessions (`docs/http-api.md#authentication`).
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use iam_core::attribute::Attributes;
 use iam_core::secret::RefreshToken;
 use iam_core::session::{self, AuthenticatedBy, Login, Me, Session, Tokens};
 use iam_core::tenant::{self, Registration};
 use iam_core::user::{NewUser, User};
 use iam_core::{Iam, SessionId, UserId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::assignment::{HeldPermissions, HeldRole};
+use crate::attribute::SentAttributes;
 use crate::description::{AUTHENTICATION, Problems, SESSIONS};
-use crate::extract::{Authenticated, Body, Context, PathId, WithoutFactor};
+use crate::extract::{Authenticated, Body, Call, Context, PathId, WithoutFactor};
 use crate::idempotency::RequestKey;
 use crate::impersonation::ActorDto;
 use crate::page::List;
@@ -157,8 +161,32 @@ pub(crate) struct MeDto {
     /// Absent if it need not.
     #[serde(skip_serializing_if = "Option::is_none")]
     enrol_by: Option<Time>,
+    /// The attributes of the user that the tenant shows to the person. Absent if it shows none, and for an API key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
+    attributes: Option<Attributes>,
     roles: Vec<HeldRole>,
     permissions: HeldPermissions,
+}
+
+/// What the caller changes of itself.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = MePatch)]
+pub(crate) struct MePatchDto {
+    /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396). Only keys that the
+    /// tenant lets persons change.
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
+    attributes: Option<SentAttributes>,
+}
+
+/// What the caller sees of itself after a change.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OwnAttributes)]
+pub(crate) struct OwnAttributesDto {
+    /// All attributes of the user that the tenant shows to the person.
+    #[schema(value_type = BTreeMap<String, Value>)]
+    attributes: Attributes,
 }
 
 /// The API key that a request was authenticated by.
@@ -343,7 +371,8 @@ pub(crate) async fn logout_all(
     extensions(("x-required-permission" = json!("session"))),
 )]
 pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFactor) -> Result<Json<MeDto>, Problem> {
-    let Me { user, tenant, by, impersonator, grants, permissions, enrol_by, .. } = iam.sessions().me(&caller).await?;
+    let me = iam.sessions().me(&caller).await?;
+    let Me { user, attributes, tenant, by, impersonator, grants, permissions, enrol_by, .. } = me;
     let (session, api_key) = match by {
         AuthenticatedBy::Session(session) => (Some(session), None),
         AuthenticatedBy::ApiKey(key) => (None, Some(key)),
@@ -365,9 +394,32 @@ pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFac
             name: key.name.into(),
             expires_at: Time(key.expires_at),
         }),
+        attributes,
         permissions: permissions.into(),
         roles: grants.into_iter().map(HeldRole::from).collect(),
     }))
+}
+
+/// Change the caller
+///
+/// Changes attributes that the tenant lets persons change themselves. The user and its version change as by
+/// `PATCH /users/{id}`. An API key of the user cannot do it.
+#[utoipa::path(
+    patch,
+    path = "/auth/me",
+    operation_id = "updateMe",
+    tag = AUTHENTICATION,
+    request_body = MePatchDto,
+    responses((status = 200, description = "What the caller sees of itself", body = OwnAttributesDto), Problems),
+    extensions(("x-required-permission" = json!("session"))),
+)]
+pub(crate) async fn update_me(
+    State(iam): State<Iam>,
+    Call(caller, body): Call<MePatchDto>,
+) -> Result<Json<OwnAttributesDto>, Problem> {
+    let given = SentAttributes::of_new(body.attributes)?;
+    let attributes = iam.users().update_own_attributes(&caller, &given).await?;
+    Ok(Json(OwnAttributesDto { attributes }))
 }
 
 /// List a user's sessions

@@ -1,6 +1,9 @@
 //! `/tenants` (`docs/http-api.md#the-tenant`).
 
+use std::mem;
+
 use axum::extract::State;
+use iam_core::attribute::{AttributeDefinition, UnregisteredAttributes};
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 use iam_core::{Iam, TenantId};
@@ -8,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::attribute::{OrganizationAttributeDto, UnregisteredAttributesDto, UserAttributeDto};
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, TENANTS};
 use crate::extract::{Authenticated, Call, PathId, Whole};
@@ -35,6 +39,18 @@ pub(crate) struct TenantDto {
     email_login: EmailLoginDto,
     #[schema(inline)]
     authzen_identifiers: AuthzenIdentifiersDto,
+    /// The attributes that are defined for users. Absent in responses to the registration and about the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    user_attributes: Option<Vec<UserAttributeDto>>,
+    /// The attributes that are defined for organizations. Absent where `userAttributes` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    organization_attributes: Option<Vec<OrganizationAttributeDto>>,
+    /// Whether users and organizations can have other attributes. Absent where `userAttributes` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(inline, nullable = false)]
+    unregistered_attributes: Option<UnregisteredAttributesDto>,
     created_at: Time,
     updated_at: Time,
 }
@@ -52,8 +68,25 @@ impl From<Tenant> for TenantDto {
             password_login: tenant.password_login.into(),
             email_login: tenant.email_login.into(),
             authzen_identifiers: tenant.authzen_identifiers.into(),
+            user_attributes: None,
+            organization_attributes: None,
+            unregistered_attributes: None,
             created_at: Time(tenant.created_at),
             updated_at: Time(tenant.updated_at),
+        }
+    }
+}
+
+impl TenantDto {
+    /// With the rules for attributes, for callers that may read the tenant.
+    fn whole(mut tenant: Tenant) -> Self {
+        let users: Vec<AttributeDefinition> = mem::take(&mut tenant.user_attributes).into();
+        let organizations: Vec<AttributeDefinition> = mem::take(&mut tenant.organization_attributes).into();
+        Self {
+            user_attributes: Some(users.into_iter().map(UserAttributeDto::from).collect()),
+            organization_attributes: Some(organizations.into_iter().map(OrganizationAttributeDto::from).collect()),
+            unregistered_attributes: Some(tenant.unregistered_attributes.into()),
+            ..tenant.into()
         }
     }
 }
@@ -229,6 +262,17 @@ pub(crate) struct TenantPatchDto {
     /// organizations by their slug.
     #[schema(inline)]
     authzen_identifiers: Option<AuthzenIdentifiersDto>,
+    /// All attributes that are defined for users, in the place of the former ones, each key once. Values that do not
+    /// have the type of a new definition stay until they are changed.
+    #[schema(max_items = 32)]
+    user_attributes: Option<Vec<UserAttributeDto>>,
+    /// All attributes that are defined for organizations, in the place of the former ones, each key once.
+    #[schema(max_items = 32)]
+    organization_attributes: Option<Vec<OrganizationAttributeDto>>,
+    /// `REFUSED`: no user and no organization gets an attribute that is not defined. Those that exist stay until they are
+    /// removed.
+    #[schema(inline)]
+    unregistered_attributes: Option<UnregisteredAttributesDto>,
 }
 
 impl From<TenantPatchDto> for TenantPatch {
@@ -242,8 +286,15 @@ impl From<TenantPatchDto> for TenantPatch {
             password_login: patch.password_login.map(PasswordLogin::from),
             email_login: patch.email_login.map(EmailLogin::from),
             authzen_identifiers: patch.authzen_identifiers.map(AuthzenIdentifiers::from),
+            user_attributes: patch.user_attributes.map(definitions),
+            organization_attributes: patch.organization_attributes.map(definitions),
+            unregistered_attributes: patch.unregistered_attributes.map(UnregisteredAttributes::from),
         }
     }
+}
+
+fn definitions<T: Into<AttributeDefinition>>(given: Vec<T>) -> Vec<AttributeDefinition> {
+    given.into_iter().map(Into::into).collect()
 }
 
 /// Get the tenant
@@ -264,7 +315,7 @@ pub(crate) async fn get(
     PathId(id): PathId<TenantId>,
 ) -> Result<Tagged<TenantDto>, Problem> {
     let tenant = iam.tenants().get(&caller, id).await?;
-    Ok(Tagged(tenant.version, tenant.into()))
+    Ok(Tagged(tenant.version, TenantDto::whole(tenant)))
 }
 
 /// Change the tenant
@@ -292,5 +343,5 @@ pub(crate) async fn update(
     Call(caller, body): Call<TenantPatchDto>,
 ) -> Result<Tagged<TenantDto>, Problem> {
     let tenant = iam.tenants().update_if(&caller, id, body.into(), &precondition).await?;
-    Ok(Tagged(tenant.version, tenant.into()))
+    Ok(Tagged(tenant.version, TenantDto::whole(tenant)))
 }

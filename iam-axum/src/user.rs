@@ -1,17 +1,23 @@
 //! `/users` (`docs/http-api.md#users`).
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use iam_core::attribute::Attributes;
 use iam_core::user::{
-    NewServiceAccount, NewUser, User, UserFilter, UserKind, UserPatch, UserSort, UserSortKey, UserStatus,
+    NewServiceAccount, NewUser, NewUserDetails, User, UserFilter, UserKind, UserPatch, UserSort, UserSortKey,
+    UserStatus, UserWithAttributes,
 };
 use iam_core::{Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::attribute::SentAttributes;
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
@@ -61,6 +67,11 @@ pub(crate) struct UserDto {
     /// When the user last logged in. Null means never.
     #[schema(required)]
     last_login_at: Option<Time>,
+    /// What the tenant keeps of the user beside the other fields. Absent if there is nothing, and in responses about the
+    /// caller itself.
+    #[serde(skip_serializing_if = "Attributes::is_empty")]
+    #[schema(required = false, value_type = BTreeMap<String, Value>)]
+    attributes: Attributes,
     created_at: Time,
     updated_at: Time,
 }
@@ -208,9 +219,16 @@ impl From<User> for UserDto {
             home_organization_id: user.home_organization_id.map(OrganizationId::as_uuid),
             status: user.status.into(),
             last_login_at: user.last_login_at.map(Time),
+            attributes: Attributes::default(),
             created_at: Time(user.created_at),
             updated_at: Time(user.updated_at),
         }
+    }
+}
+
+impl From<UserWithAttributes> for UserDto {
+    fn from(UserWithAttributes { user, attributes, .. }: UserWithAttributes) -> Self {
+        Self { attributes, ..user.into() }
     }
 }
 
@@ -275,6 +293,9 @@ pub(crate) struct NewUserDto {
     /// The organization to which the user belongs. If it is absent or null, the user belongs to the tenant.
     #[schema(value_type = Option<Uuid>, example = json!(null))]
     home_organization_id: Option<String>,
+    /// At most 16 KiB, 32 keys and 5 levels. Those that the tenant has defined have their type.
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
+    attributes: Option<SentAttributes>,
 }
 
 /// The service account to create.
@@ -288,6 +309,9 @@ pub(crate) struct NewServiceAccountDto {
     /// The organization to which the account belongs. If it is absent or null, the account belongs to the tenant.
     #[schema(value_type = Option<Uuid>, example = json!(null))]
     home_organization_id: Option<String>,
+    /// At most 16 KiB, 32 keys and 5 levels. Those that the tenant has defined have their type.
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
+    attributes: Option<SentAttributes>,
 }
 
 /// The changes to a user. Fields that are absent stay unchanged. Fields that are null stay unchanged, too, except for
@@ -318,16 +342,20 @@ pub(crate) struct UserPatchDto {
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Uuid>)]
     home_organization_id: Option<Option<String>>,
+    /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396).
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
+    attributes: Option<SentAttributes>,
 }
 
 impl UserPatchDto {
     fn into_patch(self) -> Result<UserPatch, Problem> {
-        let Self { email, first_name, last_name, name, external_id, status, home_organization_id } = self;
+        let Self { email, first_name, last_name, name, external_id, status, home_organization_id, attributes } = self;
         let mut params = Params::default();
         let home = home_organization_id.map(|id| params.parse(HOME, id.as_deref()));
         params.finish()?;
         let status = status.map(UserStatus::from);
-        Ok(UserPatch { email, first_name, last_name, name, external_id, home, status })
+        let attributes = attributes.map(|sent| sent.read()).transpose()?;
+        Ok(UserPatch { email, first_name, last_name, name, external_id, home, status, attributes })
     }
 }
 
@@ -358,6 +386,9 @@ pub(crate) struct UserQuery {
     /// Users with an unexpired role in exactly this organization.
     #[param(value_type = Option<Uuid>)]
     organization_id: Option<String>,
+    /// Users with exactly this value of an attribute, as `key:value`. The tenant has made the key searchable.
+    #[param(max_length = 265, pattern = "^[A-Za-z][A-Za-z0-9_.-]*:")]
+    attribute: Option<String>,
     /// The field to sort by.
     #[param(value_type = Option<SortByDto>, inline)]
     sort_by: Option<String>,
@@ -405,10 +436,16 @@ pub(crate) async fn list(
         kind: params.parse("kind", query.kind.as_deref()),
         search: query.search,
         organization: params.parse("organizationId", query.organization_id.as_deref()),
+        attribute: None,
     };
     let by = params.parse::<UserSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
     let order = params.parse_with("sortOrder", query.sort_order.as_deref(), sort_order).unwrap_or_default();
     params.finish()?;
+    let attribute = match &query.attribute {
+        Some(text) => Some(iam.users().attribute_filter(&caller, text).await?),
+        None => None,
+    };
+    let filter = UserFilter { attribute, ..filter };
     let page = iam.users().list(&caller, &filter, UserSort { by, order }, page).await?;
     Ok(Json(Collection::of(page)))
 }
@@ -431,10 +468,12 @@ pub(crate) async fn create(
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewUserDto>,
 ) -> Result<(StatusCode, Json<UserDto>), Problem> {
-    let NewUserDto { email, password, first_name, last_name, external_id, home_organization_id } = body;
+    let NewUserDto { email, password, first_name, last_name, external_id, home_organization_id, attributes } = body;
     let home = home(home_organization_id.as_deref())?;
+    let attributes = SentAttributes::of_new(attributes)?;
     let new = NewUser { email, password: password.into(), first_name, last_name };
-    let user = iam.users().create_once(&caller, new, home, external_id.as_deref(), key.as_ref()).await?;
+    let details = NewUserDetails { home, external_id, attributes };
+    let user = iam.users().create_with(&caller, new, details, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(user.into())))
 }
 
@@ -456,9 +495,12 @@ pub(crate) async fn create_service_account(
     RequestKey(key): RequestKey,
     Call(caller, body): Call<NewServiceAccountDto>,
 ) -> Result<(StatusCode, Json<UserDto>), Problem> {
-    let home = home(body.home_organization_id.as_deref())?;
-    let new = NewServiceAccount { name: body.name };
-    let account = iam.users().create_service_account_once(&caller, new, home, key.as_ref()).await?;
+    let NewServiceAccountDto { name, home_organization_id, attributes } = body;
+    let home = home(home_organization_id.as_deref())?;
+    let attributes = SentAttributes::of_new(attributes)?;
+    let details = NewUserDetails { home, external_id: None, attributes };
+    let new = NewServiceAccount { name };
+    let account = iam.users().create_service_account_with(&caller, new, details, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(account.into())))
 }
 
@@ -480,8 +522,8 @@ pub(crate) async fn get(
     Authenticated(caller): Authenticated,
     PathId(id): PathId<UserId>,
 ) -> Result<Tagged<UserDto>, Problem> {
-    let user = iam.users().get(&caller, id).await?;
-    Ok(Tagged(user.version, user.into()))
+    let found = iam.users().get_with_attributes(&caller, id).await?;
+    Ok(Tagged(found.user.version, found.into()))
 }
 
 /// Change a user

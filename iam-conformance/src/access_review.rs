@@ -384,7 +384,8 @@ pub async fn items_do_not_change_later(store: Arc<dyn Store>) {
     world.commit(tenant.id, iam_model::change::RoleChange::Delete(role)).await;
     world.reorganize(&root, Organization { name: "Renamed".parse().unwrap(), ..root.clone() }).await;
     let renamed = User { email: "ada@example.net".parse().unwrap(), ..user.clone() }.changed(world.now());
-    let update = iam_model::change::UserChange::Update { before: user, after: renamed.clone(), grants: None };
+    let update =
+        iam_model::change::UserChange::Update { before: user, after: renamed.clone(), grants: None, attributes: None };
     world.commit(tenant.id, update).await;
     let after = items(&world, &review).await;
     assert_eq!(after, [ListedReviewItem { user: Some(renamed.summary()), ..before[0].clone() }]);

@@ -7,6 +7,7 @@ use iam_core::RequestContext;
 use iam_core::api_key::{IssuedApiKey, NewApiKey};
 use iam_model::api_key::{ApiKey, ApiKeySecret, FormerSecret};
 use iam_model::assignment::Assignment;
+use iam_model::attribute::Attributes;
 use iam_model::change::{ApiKeyChange, FactorChange, TenantChange, UserChange};
 use iam_model::error::{Conflict, Error};
 use iam_model::factor::Factor;
@@ -231,7 +232,8 @@ pub async fn service_accounts_are_listed(store: Arc<dyn Store>) {
     let tenant = world.tenant("acme").await;
     let person = world.user(&tenant, "ada@example.com").await;
     let robot = User { kind: UserKind::Service, ..world.new_user(&tenant, "robot@service.invalid") };
-    let create = UserChange::Create { user: robot.clone(), password: None, invitation: None };
+    let create =
+        UserChange::Create { user: robot.clone(), password: None, invitation: None, attributes: Attributes::default() };
     world.commit(tenant.id, create).await;
     assert_eq!(world.store.user(tenant.id, robot.id).await.unwrap(), Some(robot.clone()));
     let guarded = world.store.guarded_account(tenant.id, &robot.email.key()).await.unwrap();

@@ -374,7 +374,7 @@ fn person(world: &World, tenant: &Tenant, email: &str, first: &str, last: &str) 
 }
 
 fn update(before: &User, after: &User) -> Change {
-    UserChange::Update { before: before.clone(), after: after.clone(), grants: None }.into()
+    UserChange::Update { before: before.clone(), after: after.clone(), grants: None, attributes: None }.into()
 }
 
 async fn commit_by(world: &World, author: &Author, change: Change) {

@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_model::access::Until;
 use iam_model::assignment::Assignment;
+use iam_model::attribute::UnregisteredAttributes;
 use iam_model::audit::log_id;
 use iam_model::challenge::{Challenge, ChallengePurpose};
 use iam_model::change::{
@@ -131,7 +132,8 @@ pub async fn methods_of_sessions_are_reported(store: Arc<dyn Store>) {
     assert!(told(&mut *feed).await.contains(&after.id.as_uuid()));
 }
 
-/// The feed reports a tenant when it begins or ceases to require second factors, and when the grace changes.
+/// The feed reports a tenant when it begins or ceases to require second factors, when the grace changes, and when the
+/// rules for attributes do.
 pub async fn changed_demands_of_factors_are_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
@@ -144,6 +146,10 @@ pub async fn changed_demands_of_factors_are_reported(store: Arc<dyn Store>) {
         world.commit(before.id, TenantChange::Update { before, after }).await;
         assert!(told(&mut *feed).await.contains(&optional.id.as_uuid()), "{shown}");
     }
+    let after = Tenant { unregistered_attributes: UnregisteredAttributes::Refused, ..optional.clone() };
+    let change = TenantChange::Update { before: optional.clone(), after };
+    world.commit(optional.id, change).await;
+    assert!(told(&mut *feed).await.contains(&optional.id.as_uuid()), "the rules for attributes");
 }
 
 /// The feed reports an API key when it changes and when it is revoked, and not when it is used.
@@ -285,7 +291,7 @@ pub async fn changes_without_effect_on_rights_are_not_reported(store: Arc<dyn St
     let session = Session { authenticated_at: world.now(), ..session };
     world.commit(tenant.id, SessionChange::StepUp { session, method: AuthenticationMethod::Password }).await;
     let renamed = User { first_name: "Augusta".parse().unwrap(), ..user.clone() };
-    let rename = UserChange::Update { before: user, after: renamed.clone(), grants: None };
+    let rename = UserChange::Update { before: user, after: renamed.clone(), grants: None, attributes: None };
     world.commit(tenant.id, rename).await;
     let request = new_request(&world, &renamed, None);
     world.commit(tenant.id, AccessRequestChange::Create(Box::new(request))).await;

@@ -411,5 +411,5 @@ fn change_role(before: &Role, after: &Role) -> RoleChange {
 }
 
 fn change_user(before: &User, after: &User) -> UserChange {
-    UserChange::Update { before: before.clone(), after: after.clone(), grants: None }
+    UserChange::Update { before: before.clone(), after: after.clone(), grants: None, attributes: None }
 }

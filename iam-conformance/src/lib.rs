@@ -22,6 +22,7 @@ pub mod account;
 pub mod activation;
 pub mod api_key;
 pub mod assignment;
+pub mod attribute;
 pub mod audit;
 pub mod credential;
 pub mod directory;
@@ -208,6 +209,8 @@ macro_rules! conformance_cases {
                 search_ignores_case_and_has_no_wildcards, list_sorts_by_every_key, list_pages_and_counts,
                 list_stays_within_the_visible_scope, rows_of_another_tenant_are_not_found,
                 a_unit_of_work_reads_its_own_changes;
+            attribute: attributes_are_read_back, attributes_are_forgotten, lists_filter_by_attributes,
+                rules_are_read_back;
             assignment: grants_show_role_and_organization, a_lineage_goes_up_to_the_root,
                 a_lineage_is_active_with_all_ancestors, a_user_holds_a_role_once_in_a_context,
                 one_change_creates_many_assignments, one_refused_assignment_refuses_all_of_a_change,

@@ -220,7 +220,7 @@ pub async fn a_parent_must_be_in_the_same_tenant(store: Arc<dyn Store>) {
     for parent in [world.id(), foreign.id] {
         let orphan = Organization { parent_id: Some(parent), ..world.new_organization(tenant.id, "orphan") };
         let moved = Organization { parent_id: Some(parent), ..own.clone() };
-        for change in [OrganizationChange::Create(orphan), update(&own, &moved)] {
+        for change in [OrganizationChange::create(orphan), update(&own, &moved)] {
             assert_conflict(&world.try_commit(tenant.id, [change.into()]).await, Constraint::Reference);
         }
     }
@@ -239,7 +239,7 @@ pub async fn slug_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     for holder_is in [OrganizationStatus::Active, OrganizationStatus::Suspended] {
         world.set_status(&holder, holder_is).await;
         assert!(is_taken(&world, tenant.id, "taken").await);
-        let create = OrganizationChange::Create(world.new_organization(tenant.id, "taken"));
+        let create = OrganizationChange::create(world.new_organization(tenant.id, "taken"));
         let rename = update(&renamed, &Organization { slug: holder.slug.clone(), ..renamed.clone() });
         for change in [create, rename] {
             assert_conflict(&world.try_commit(tenant.id, [change.into()]).await, Constraint::OrganizationSlug);
@@ -494,7 +494,7 @@ pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
     let caller = Caller::system(tenant.id, "conformance");
     let mut work = world.begin(caller.author()).await;
     let fresh = Organization { parent_id: Some(leaf.id), ..world.new_organization(tenant.id, "fresh") };
-    work.apply(OrganizationChange::Create(fresh.clone())).await.unwrap();
+    work.apply(OrganizationChange::create(fresh.clone())).await.unwrap();
     let moved = Organization { parent_id: None, ..left.clone() };
     work.apply(update(&left, &moved)).await.unwrap();
     let found = work.reads().lineages(&[fresh.id]).await.unwrap();

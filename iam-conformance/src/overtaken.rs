@@ -207,7 +207,7 @@ pub async fn a_deleted_organization_gets_no_child(store: Arc<dyn Store>) {
     );
 
     let child = fixture.world.new_organization(fixture.tenant.id, "child");
-    let child = OrganizationChange::Create(Organization { parent_id: Some(another.id), ..child });
+    let child = OrganizationChange::create(Organization { parent_id: Some(another.id), ..child });
     let (iam, system, id) = (fixture.iam.clone(), fixture.system.clone(), another.id);
     let delete = async move { iam.organizations().delete(&system, id).await };
     let refused = overtake(&fixture, [child.into()], delete).await;

@@ -65,7 +65,7 @@ pub async fn nothing_is_created_in_a_missing_tenant(store: Arc<dyn Store>) {
         create(&world.new_user(&nowhere, "ada@example.com")),
         register(&world.new_permission(&nowhere, "orders:read")).into(),
         RoleChange::CreateBuiltIn(vec![world.new_role(&nowhere, "BUYER", &[])]).into(),
-        OrganizationChange::Create(world.new_organization(nowhere.id, "branch")).into(),
+        OrganizationChange::create(world.new_organization(nowhere.id, "branch")).into(),
     ];
     for change in changes {
         assert_conflict(&world.try_commit(nowhere.id, [change]).await, Constraint::Reference);
@@ -238,7 +238,7 @@ pub async fn usage_is_counted(store: Arc<dyn Store>) {
     assert_eq!(usage(&other).await, Usage { users: 1, ..Usage::default() });
     let caller = Caller::system(tenant.id, "conformance");
     let mut work = world.begin(caller.author()).await;
-    work.apply(OrganizationChange::Create(world.new_organization(tenant.id, "more"))).await.unwrap();
+    work.apply(OrganizationChange::create(world.new_organization(tenant.id, "more"))).await.unwrap();
     assert_eq!(work.reads().usage().await.unwrap(), Usage { organizations: 4, ..expected });
     drop(work);
     let unused = world.role(&tenant, "UNUSED", &[]).await;

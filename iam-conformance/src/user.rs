@@ -103,8 +103,12 @@ pub async fn email_verification_is_read_back(store: Arc<dyn Store>) {
     let elsewhere = User { email: "other@example.com".parse().unwrap(), email_verified_at: None, ..verified.clone() }
         .changed(world.now());
     let again = User { version: elsewhere.version.next(), ..verified.clone() };
-    let update =
-        |before: &User, after: &User| UserChange::Update { before: before.clone(), after: after.clone(), grants: None };
+    let update = |before: &User, after: &User| UserChange::Update {
+        before: before.clone(),
+        after: after.clone(),
+        grants: None,
+        attributes: None,
+    };
     for (change, expected) in [
         (None, &verified),
         (Some(update(&verified, &elsewhere)), &elsewhere),
@@ -866,7 +870,7 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
 }
 
 fn update(before: &User, after: &User) -> UserChange {
-    UserChange::Update { before: before.clone(), after: after.clone(), grants: None }
+    UserChange::Update { before: before.clone(), after: after.clone(), grants: None, attributes: None }
 }
 
 /// The number of users, and the number in each status, from the total of a page that does not hold all of them.

@@ -96,7 +96,7 @@ pub async fn the_tenants_lock_has_one_holder_at_a_time(store: Arc<dyn Store>) {
             assert_eq!(work.reads().grants(GrantQuery::OfUser(user.id)).await.unwrap().len(), number);
             let organization = world.new_organization(tenant.id, &format!("organization-{number}"));
             let organization = Organization { parent_id: Some(root.id), ..organization };
-            work.apply(OrganizationChange::Create(organization.clone())).await.unwrap();
+            work.apply(OrganizationChange::create(organization.clone())).await.unwrap();
             work.apply(register(&world.new_permission(&tenant, &format!("orders:act-{number}")))).await.unwrap();
             let assignment = world.new_assignment(&user, &roles[number], Some(organization.id));
             work.apply(assigning([assignment], &roles[number])).await.unwrap();

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use iam_model::access::{Until, VisibleScope};
 use iam_model::api_key::{ApiKey, ApiKeySecret};
 use iam_model::assignment::{Assignment, Grant};
+use iam_model::attribute::{AttributeDefinitions, Attributes, UnregisteredAttributes};
 use iam_model::change::{
     AssignmentChange, AuditBatch, Change, ChangedAssignment, OrganizationChange, PermissionChange, RoleChange,
     TenantChange, UserChange,
@@ -123,6 +124,9 @@ impl World {
             password_login: PasswordLogin::default(),
             email_login: EmailLogin::default(),
             authzen_identifiers: AuthzenIdentifiers::default(),
+            user_attributes: AttributeDefinitions::default(),
+            organization_attributes: AttributeDefinitions::default(),
+            unregistered_attributes: UnregisteredAttributes::default(),
             created_at: self.now(),
             updated_at: self.now(),
             version: Version::FIRST,
@@ -237,7 +241,7 @@ impl World {
 
     /// Puts an organization into the store.
     pub async fn add_organization(&self, organization: Organization) -> Organization {
-        self.commit(organization.tenant_id, OrganizationChange::Create(organization.clone())).await;
+        self.commit(organization.tenant_id, OrganizationChange::create(organization.clone())).await;
         organization
     }
 
@@ -261,7 +265,7 @@ impl World {
             let parent_id = chain.last().map(|parent| parent.id);
             chain.push(Organization { parent_id, ..organization });
         }
-        let changes = chain.iter().cloned().map(OrganizationChange::Create).map(Change::from);
+        let changes = chain.iter().cloned().map(OrganizationChange::create).map(Change::from);
         self.try_commit(tenant.id, changes).await.unwrap();
         chain
     }
@@ -388,7 +392,13 @@ impl Work<'_> {
 /// The change that creates a user.
 pub(super) fn create(user: &User) -> Change {
     let password = PasswordHash::from(format!("hash of {}", user.email));
-    UserChange::Create { user: user.clone(), password: Some(password), invitation: None }.into()
+    UserChange::Create {
+        user: user.clone(),
+        password: Some(password),
+        invitation: None,
+        attributes: Attributes::default(),
+    }
+    .into()
 }
 
 /// A TOTP generator of a user that is not confirmed.
@@ -486,7 +496,7 @@ fn granting(assignment: Assignment, role: &Role) -> Grant {
 
 /// The change of an organization's fields.
 pub(super) fn update(before: &Organization, after: &Organization) -> OrganizationChange {
-    OrganizationChange::Update { before: before.clone(), after: after.clone(), activated: None }
+    OrganizationChange::Update { before: before.clone(), after: after.clone(), activated: None, attributes: None }
 }
 
 /// The visible scope of these organizations, with everything below them.

@@ -13,7 +13,7 @@ use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial};
 
 use crate::effects::Effects;
 use crate::english;
-use crate::form::Form;
+use crate::form::{ATTRIBUTE, Form};
 use crate::names::Names;
 use crate::problem::refused_in_place;
 use crate::session::SignedIn;
@@ -225,6 +225,7 @@ fn name_of(field: &str) -> &str {
     match field {
         "expiresAt" => "until",
         "asOf" => "at",
+        attribute if attribute.starts_with(ATTRIBUTE) => attribute,
         other => other.strip_suffix("Id").unwrap_or(other),
     }
 }

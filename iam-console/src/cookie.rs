@@ -68,17 +68,28 @@ impl SessionCookie {
     pub(crate) fn read(headers: &HeaderMap, kind: CookieKind) -> Option<Self> {
         let mut parts = value_of(headers, &kind.name())?.split(SEPARATOR);
         let (seed, access, refresh) = (parts.next()?, parts.next()?, parts.next()?);
-        let acting = parts.next();
-        let is_valid = ![Some(seed), Some(access), Some(refresh), acting].contains(&Some("")) && parts.next().is_none();
-        let (access, acting) = (access.into(), acting.map(AccessToken::from));
-        is_valid.then(|| Self { seed: seed.to_owned(), access, refresh: refresh.into(), acting })
+        if [seed, access, refresh].contains(&"") || parts.next().is_some() {
+            return None;
+        }
+        // One that is left from earlier has another seed.
+        let acting = value_of(headers, &kind.acting_name())
+            .and_then(|value| value.strip_prefix(seed)?.strip_prefix(SEPARATOR))
+            .filter(|token| !token.is_empty())
+            .map(AccessToken::from);
+        Some(Self { seed: seed.to_owned(), access: access.into(), refresh: refresh.into(), acting })
     }
 
-    /// Returns the header that gives the cookie to the browser. The browser forgets it when it is closed.
-    pub(crate) fn header(&self, kind: CookieKind) -> Option<HeaderValue> {
-        let tokens = [self.access.expose(), self.refresh.expose()];
-        let tokens = tokens.into_iter().chain(self.acting().map(AccessToken::expose));
-        kind.set(&kind.name(), &tokens.fold(self.seed.clone(), |value, token| format!("{value}{SEPARATOR}{token}")), "")
+    /// Returns the headers that give the cookie to the browser. The browser forgets it when it is closed.
+    ///
+    /// The token by which the person acts as another user is in a cookie of its own: a browser keeps none of more than
+    /// 4096 bytes, and tokens with attributes can be half as large.
+    pub(crate) fn headers(&self, kind: CookieKind) -> Vec<HeaderValue> {
+        let (seed, access, refresh) = (&self.seed, self.access.expose(), self.refresh.expose());
+        let own = kind.set(&kind.name(), &format!("{seed}{SEPARATOR}{access}{SEPARATOR}{refresh}"), "");
+        let acting = self
+            .acting()
+            .and_then(|acting| kind.set(&kind.acting_name(), &format!("{seed}{SEPARATOR}{}", acting.expose()), ""));
+        own.into_iter().chain(acting).collect()
     }
 
     /// Returns a token for forms. Each one is masked with other random bytes: pages are compressed, and the length of a
@@ -137,11 +148,17 @@ impl CookieKind {
         let port = self.port.map_or_else(String::new, |port| format!("-{port}"));
         format!("{prefix}iam-console{port}")
     }
+
+    /// The name of the cookie with the token by which a person acts as another user.
+    fn acting_name(self) -> String {
+        format!("{}-acting", self.name())
+    }
 }
 
-/// Adds the header of a cookie to a response.
-pub(crate) fn with_cookie(cookie: Option<HeaderValue>, response: impl IntoResponse) -> Response {
-    (AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie))), response).into_response()
+/// Adds the headers of cookies to a response.
+pub(crate) fn with_cookie(cookies: impl IntoIterator<Item = HeaderValue>, response: impl IntoResponse) -> Response {
+    let headers = cookies.into_iter().map(|cookie| (header::SET_COOKIE, cookie));
+    (AppendHeaders(headers), response).into_response()
 }
 
 /// A value that the browser keeps for a short time, in a cookie as safe as that of a session: no address contains it,

@@ -1,22 +1,26 @@
-use iam_core::Error;
 use iam_core::user::NewUser;
+use iam_core::{AttributeKey, Error};
 
 use crate::query;
 
 /// The field with a form that waits for a session.
 pub(crate) const KEPT: &str = "kept";
 
+/// Begins the name of a field with an attribute that the tenant has defined. Its key follows.
+pub(crate) const ATTRIBUTE: &str = "attributes.";
+
 /// The fields that a form can have several times, see [`Form::all`].
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 97] = [
+const KNOWN: [&str; 101] = [
     "account",
     "action",
     "adopt",
     "again",
     "approvals",
     "approverRole",
+    "attributes",
     "authzenIdentifiers",
     "clientId",
     "clientSecret",
@@ -59,6 +63,7 @@ const KNOWN: [&str; 97] = [
     "newPassword",
     "next",
     "organization",
+    "organizationAttributes",
     "organizationId",
     "page",
     "parent",
@@ -103,9 +108,11 @@ const KNOWN: [&str; 97] = [
     "token",
     "trustsEmail",
     "types",
+    "unregisteredAttributes",
     "until",
     "url",
     "user",
+    "userAttributes",
     "users",
     "version",
 ];
@@ -121,12 +128,14 @@ impl Form {
     }
 
     /// Fails if the form has a field that no form of the console has, or one twice that is no list. The rows of a form
-    /// have numbered fields, such as `role-1`.
+    /// have numbered fields, such as `role-1`, and attributes that the tenant has defined have fields such as
+    /// `attributes.costCentre`.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let is_known = |name: &str| {
             let row = name.rsplit_once('-').filter(|(_, number)| is_number(number));
-            KNOWN.contains(&row.map_or(name, |(field, _)| field))
+            let attribute = name.strip_prefix(ATTRIBUTE).map(str::parse::<AttributeKey>);
+            KNOWN.contains(&row.map_or(name, |(field, _)| field)) || attribute.is_some_and(|key| key.is_ok())
         };
         query::refuse(&self.0, is_known, |name| LISTS.contains(&name))
     }

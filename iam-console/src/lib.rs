@@ -7,6 +7,7 @@ mod account;
 mod activity;
 mod assets;
 mod assignments;
+mod attributes;
 mod audit;
 mod catalogue;
 mod confirm;

@@ -51,11 +51,10 @@ pub(crate) async fn with_session(
     if had_cookie && session.is_none() {
         parts.extensions.insert(Ended);
     }
-    let set_cookie = match &session {
-        Some(session) if is_new => session.header(kind),
-        Some(_) => None,
-        None if had_cookie => kind.forgotten(),
-        None => None,
+    let set_cookies = match &session {
+        Some(session) if is_new => session.headers(kind),
+        None if had_cookie => kind.forgotten().into_iter().collect(),
+        Some(_) | None => Vec::new(),
     };
     let kept = session.clone();
     if let Some(session) = session
@@ -67,10 +66,10 @@ pub(crate) async fn with_session(
     }
     let mut response = next.run(Request::from_parts(parts, body)).await;
     // A handler that begins or ends a session has set the cookie itself.
-    if let Some(set_cookie) = set_cookie
-        && !kind.is_set(response.headers())
-    {
-        response.headers_mut().append(header::SET_COOKIE, set_cookie);
+    if !kind.is_set(response.headers()) {
+        for set_cookie in set_cookies {
+            response.headers_mut().append(header::SET_COOKIE, set_cookie);
+        }
     }
     if let Some(session) = kept {
         // For the page of an error: the person must be able to sign out there.

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Router, routing::get, routing::post};
 use iam_axum::Problem;
+use iam_core::attribute::{AttributeDefinition, AttributeDefinitions, UnregisteredAttributes};
 use iam_core::audit::Retention;
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
@@ -28,6 +29,10 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/tenant/retention", post(set_retention))
         .route("/tenant/retention/apply", post(apply_retention))
 }
+
+const USER_ATTRIBUTES: &str = "userAttributes";
+const ORGANIZATION_ATTRIBUTES: &str = "organizationAttributes";
+const UNREGISTERED_ATTRIBUTES: &str = "unregisteredAttributes";
 
 #[derive(Template)]
 #[template(path = "tenant.html")]
@@ -58,6 +63,10 @@ struct TenantForm {
     email_login_error: String,
     authzen_identifiers: String,
     authzen_identifiers_error: String,
+    user_attributes: Field,
+    organization_attributes: Field,
+    unregistered_attributes: String,
+    unregistered_attributes_error: String,
 }
 
 struct RetentionForm {
@@ -106,6 +115,10 @@ impl TenantForm {
             field.filled(&value).with_errors(errors)
         };
         let error_of = |name, label| Field::text(name, label).with_errors(errors).error;
+        let definitions = |name: &'static str, label: &'static str, hint: &str, stored: &AttributeDefinitions| Field {
+            error: errors_of_definitions(name, label, errors),
+            ..field(Field::text(name, label).optional().with_hint(hint), &text_of(stored))
+        };
         let grace = Field { kind: "number", ..Field::text("secondFactorGraceDays", english::GRACE_DAYS) };
         Self {
             version: value("version", &tenant.version.to_string()),
@@ -127,6 +140,20 @@ impl TenantForm {
             email_login_error: error_of("emailLogin", english::EMAIL_LOGIN),
             authzen_identifiers: value("authzenIdentifiers", tenant.authzen_identifiers.as_str()),
             authzen_identifiers_error: error_of("authzenIdentifiers", english::AUTHZEN_IDENTIFIERS),
+            user_attributes: definitions(
+                USER_ATTRIBUTES,
+                english::USER_ATTRIBUTES,
+                english::USER_ATTRIBUTES_HINT,
+                &tenant.user_attributes,
+            ),
+            organization_attributes: definitions(
+                ORGANIZATION_ATTRIBUTES,
+                english::ORGANIZATION_ATTRIBUTES,
+                english::ORGANIZATION_ATTRIBUTES_HINT,
+                &tenant.organization_attributes,
+            ),
+            unregistered_attributes: value(UNREGISTERED_ATTRIBUTES, tenant.unregistered_attributes.as_str()),
+            unregistered_attributes_error: error_of(UNREGISTERED_ATTRIBUTES, english::UNREGISTERED_ATTRIBUTES),
             tenant,
         }
     }
@@ -210,7 +237,43 @@ fn patch(form: &Form) -> Result<TenantPatch, Error> {
         password_login: Some(form.get("passwordLogin").parse().map_err(|_| chosen("passwordLogin"))?),
         email_login: Some(form.get("emailLogin").parse().map_err(|_| chosen("emailLogin"))?),
         authzen_identifiers: Some(form.get("authzenIdentifiers").parse().map_err(|_| chosen("authzenIdentifiers"))?),
+        user_attributes: definitions(form, USER_ATTRIBUTES)?,
+        organization_attributes: definitions(form, ORGANIZATION_ATTRIBUTES)?,
+        unregistered_attributes: match form.given(UNREGISTERED_ATTRIBUTES) {
+            Some(typed) => Some(typed.parse().map_err(|_| chosen(UNREGISTERED_ATTRIBUTES))?),
+            None => None,
+        },
     })
+}
+
+/// Reads the definitions of attributes that a person has typed. `None` if the form has no field for them.
+fn definitions(form: &Form, name: &str) -> Result<Option<Vec<AttributeDefinition>>, Error> {
+    if !form.has(name) {
+        return Ok(None);
+    }
+    let Some(text) = form.given(name) else { return Ok(Some(Vec::new())) };
+    let read = serde_json::from_str(&text);
+    read.map(Some).map_err(|error| Error::field(name, format!("{} ({error})", english::MUST_BE_DEFINITIONS)))
+}
+
+/// Returns definitions as a person reads them, one in a line; empty if there is none.
+fn text_of(definitions: &AttributeDefinitions) -> String {
+    let lines = definitions.iter().filter_map(|definition| serde_json::to_string(definition).ok());
+    let lines: Vec<String> = lines.map(|line| format!("  {line}")).collect();
+    if lines.is_empty() { String::new() } else { format!("[\n{}\n]", lines.join(",\n")) }
+}
+
+/// Returns the errors of a list of definitions. An error about one of them says which one it is.
+fn errors_of_definitions(name: &str, label: &str, errors: &[FieldError]) -> String {
+    let texts = errors.iter().filter_map(|error| {
+        let place = error.field.strip_prefix(name)?;
+        let Some((number, field)) = place.strip_prefix('[').and_then(|place| place.split_once(']')) else {
+            return place.is_empty().then(|| format!("{label} {}.", error.message));
+        };
+        let number = number.parse::<usize>().ok()?;
+        Some(format!("{} {} {}.", english::definition(number + 1), field.trim_start_matches('.'), error.message))
+    });
+    texts.collect::<Vec<_>>().join(" ")
 }
 
 fn number<N: std::str::FromStr>(form: &Form, name: &str) -> Result<N, Error> {

@@ -164,7 +164,7 @@ pub(crate) fn query(fields: &[(&str, &str)]) -> String {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field {
     pub(crate) name: Cow<'static, str>,
-    pub(crate) label: &'static str,
+    pub(crate) label: Cow<'static, str>,
     pub(crate) kind: &'static str,
     pub(crate) autocomplete: &'static str,
     pub(crate) hint: String,
@@ -179,8 +179,9 @@ pub(crate) struct Field {
 
 impl Field {
     /// Returns a required field for a text.
-    pub(crate) fn text(name: impl Into<Cow<'static, str>>, label: &'static str) -> Self {
-        Self { name: name.into(), label, kind: "text", autocomplete: "off", is_required: true, ..Self::default() }
+    pub(crate) fn text(name: impl Into<Cow<'static, str>>, label: impl Into<Cow<'static, str>>) -> Self {
+        let (name, label) = (name.into(), label.into());
+        Self { name, label, kind: "text", autocomplete: "off", is_required: true, ..Self::default() }
     }
 
     /// Returns a field for an e-mail. Its type is text: in a field of the type `email`, browsers refuse most scripts.

@@ -9,10 +9,11 @@ use iam_model::context::RequestContext;
 use iam_model::error::{Error, Result};
 use iam_model::id::{ApiKeyId, SessionId, TenantId, TokenId, UserId};
 use iam_model::permission;
+use serde_json::{Map, Value};
 
 use crate::caller::Caller;
 use crate::iam::Iam;
-use crate::token::TokenKind;
+use crate::token::{IssuedAttributes, TokenKind};
 
 /// The facts of a live bearer token of the caller's tenant; see [`Iam::introspect`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,10 @@ pub enum IntrospectedToken {
         impersonator: Option<UserId>,
         /// Whether nothing may be changed by the token: its `readOnly` claim.
         is_read_only: bool,
+        /// The attributes of the user in the token: its `attributes` claim. `None` if it has none.
+        attributes: Option<Map<String, Value>>,
+        /// Whether attributes are left out because they did not fit: its `attributesTruncated` claim.
+        attributes_truncated: bool,
     },
     /// An API key that was not revoked.
     #[non_exhaustive]
@@ -95,8 +100,9 @@ impl Iam {
     async fn introspect_in(&self, tenant: TenantId, token: &str) -> Result<Option<Introspection>> {
         let verified = self.verify(token).await?;
         let introspection = match verified.kind() {
-            TokenKind::Access(token) if token.claims.tenant_id == tenant => {
-                let claims = &token.claims;
+            TokenKind::Access(signed) if signed.claims.tenant_id == tenant => {
+                let claims = &signed.claims;
+                let IssuedAttributes { attributes, attributes_truncated } = IssuedAttributes::of(token);
                 let access = IntrospectedToken::Access {
                     id: claims.jti,
                     session: claims.sid,
@@ -105,6 +111,8 @@ impl Iam {
                     authenticated_at: from_seconds(claims.auth_time),
                     impersonator: verified.impersonator(),
                     is_read_only: claims.read_only,
+                    attributes,
+                    attributes_truncated,
                 };
                 (from_seconds(claims.iat), from_seconds(claims.exp), access)
             }

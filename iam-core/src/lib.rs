@@ -9,6 +9,7 @@ pub mod access_request;
 pub mod access_review;
 pub mod api_key;
 pub mod assignment;
+pub mod attribute;
 pub mod audit;
 mod authentication;
 pub mod authzen;
@@ -84,8 +85,8 @@ pub use iam_model::store::{
 };
 pub use iam_model::store_error::{BoxError, Constraint, StoreError};
 pub use iam_model::validate::{
-    Description, Email, EmailKey, ExternalId, FieldError, Invalid, InvalidFields, Name, PersonName, Reason, RoleName,
-    Slug,
+    AttributeKey, Description, Email, EmailKey, ExternalId, FieldError, Invalid, InvalidFields, Name, PersonName,
+    Reason, RoleName, Slug, StoredText,
 };
 pub use iam_model::{clock, observe, page, preview, random, search, secret, store, text, version};
 pub use introspection::{IntrospectedToken, Introspection};

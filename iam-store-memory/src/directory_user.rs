@@ -84,7 +84,7 @@ impl TenantState {
     fn provisioned_users(&self, directory: DirectoryId) -> impl Iterator<Item = ProvisionedUser> {
         self.entries_of(directory).filter_map(move |entry| {
             let user = self.users.get(&entry.user_id)?.clone();
-            Some(ProvisionedUser { user, entry: entry.clone() })
+            Some(ProvisionedUser::new(user, entry.clone()))
         })
     }
 

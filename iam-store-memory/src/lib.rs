@@ -8,6 +8,7 @@ mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
+mod attribute;
 mod audit;
 mod credential;
 mod directory;

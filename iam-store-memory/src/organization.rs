@@ -49,7 +49,11 @@ impl OrganizationStore for MemoryStore {
         request: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {
         let state = self.tenant_state(tenant);
-        let passes = |found: &&Organization| filter.matches(found) && state.is_visible(visible_scope, Some(found.id));
+        let passes = |found: &&Organization| {
+            filter.matches(found)
+                && state.has_attribute(found.id.into(), filter.attribute.as_ref())
+                && state.is_visible(visible_scope, Some(found.id))
+        };
         let mut found: Vec<&Organization> = state.organizations.values().filter(passes).collect();
         found.sort_by(|a, b| sort.compare(a, b));
         Ok(page(&found, request))
@@ -111,11 +115,11 @@ impl TenantState {
     }
 
     pub(super) fn write_organization(&mut self, change: &OrganizationChange) -> Result<(), StoreError> {
-        let (OrganizationChange::Create(after)
+        let (OrganizationChange::Create { organization: after, .. }
         | OrganizationChange::Update { after, .. }
         | OrganizationChange::Delete { after, .. }) = change;
         let version = match (change, self.organizations.get(&after.id)) {
-            (OrganizationChange::Create(_), _) => after.version,
+            (OrganizationChange::Create { .. }, _) => after.version,
             (_, Some(stored)) => stored.version.next(),
             (_, None) => return Err(StoreError::Missing("organization")),
         };
@@ -125,6 +129,13 @@ impl TenantState {
             |other: &Organization| other.id != after.id && other.slug == after.slug && is_kept(other) && is_kept(after);
         hold(Constraint::OrganizationSlug, !self.organizations.values().any(has_slug))?;
         self.organizations.insert(after.id, Organization { version, ..after.clone() });
+        match change {
+            OrganizationChange::Create { attributes, .. } => self.write_attributes(after.id.into(), attributes),
+            OrganizationChange::Update { attributes: Some(attributes), .. } => {
+                self.write_attributes(after.id.into(), &attributes.after);
+            }
+            OrganizationChange::Update { attributes: None, .. } | OrganizationChange::Delete { .. } => {}
+        }
         Ok(())
     }
 }

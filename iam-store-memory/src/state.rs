@@ -6,6 +6,7 @@ use iam_model::access_request::AccessRequest;
 use iam_model::access_review::{AccessReview, AccessReviewItem};
 use iam_model::api_key::ApiKey;
 use iam_model::assignment::Assignment;
+use iam_model::attribute::{AttributeOwner, Attributes};
 use iam_model::audit::AuditEntry;
 use iam_model::challenge::Challenge;
 use iam_model::change::{AuditChange, MailChange};
@@ -112,6 +113,7 @@ pub(super) struct TenantState {
     pub(super) directory_groups: BTreeMap<DirectoryGroupId, DirectoryGroup>,
     pub(super) group_members: GroupMembers,
     pub(super) manifest_items: BTreeSet<Uuid>,
+    pub(super) attributes: BTreeMap<AttributeOwner, Attributes>,
     pub(super) past: PastVersions,
 }
 

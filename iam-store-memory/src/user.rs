@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use iam_model::access::VisibleScope;
+use iam_model::attribute::Attributes;
 use iam_model::change::UserChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId, UserId};
@@ -99,7 +100,7 @@ impl TenantState {
         self.users.values().filter(|user| ids.contains(&user.id)).cloned().collect()
     }
 
-    /// Whether the assignments of a user match the filter, and the user belongs to the visible scope.
+    /// Whether the attributes and the assignments of a user match the filter, and the user belongs to the visible scope.
     fn is_listed(&self, user: &User, filter: &UserFilter, visible_scope: &VisibleScope, now: Timestamp) -> bool {
         let held = || self.assignments.values().filter(|found| found.user_id == user.id && found.is_live(now));
         let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
@@ -108,30 +109,35 @@ impl TenantState {
                 || self.is_visible(visible_scope, user.home_organization_id)
                 || held().any(|found| self.is_visible(visible_scope, found.organization_id))
         };
-        filter.organization.is_none_or(is_member) && is_within()
+        let has_attribute = self.has_attribute(user.id.into(), filter.attribute.as_ref());
+        has_attribute && filter.organization.is_none_or(is_member) && is_within()
     }
 
     pub(super) fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
         match change {
-            UserChange::Create { user, password, .. } => {
+            UserChange::Create { user, password, attributes, .. } => {
                 hold(Constraint::Reference, self.tenant.is_some())?;
                 self.hold_email_unique(user)?;
                 self.hold_external_id_unique(user)?;
                 self.hold_home(user.home_organization_id)?;
                 self.users.insert(user.id, user.clone());
                 self.passwords.extend(password.clone().map(|password| (user.id, password)));
+                self.write_attributes(user.id.into(), attributes);
             }
-            UserChange::Update { after, .. }
-            | UserChange::ChangeStatus { after, .. }
+            UserChange::Update { after, attributes, .. } => {
+                self.update_user(after)?;
+                if let Some(attributes) = attributes {
+                    self.write_attributes(after.id.into(), &attributes.after);
+                }
+            }
+            UserChange::ForgetAttributes { after } => {
+                self.update_user(after)?;
+                self.write_attributes(after.id.into(), &Attributes::default());
+            }
+            UserChange::ChangeStatus { after, .. }
             | UserChange::VerifyEmail { after, .. }
             | UserChange::ConfirmEmail { after, .. }
-            | UserChange::Delete { after, .. } => {
-                self.hold_email_unique(after)?;
-                self.hold_external_id_unique(after)?;
-                self.hold_home(after.home_organization_id)?;
-                let stored = self.user_mut(after.id)?;
-                *stored = User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() };
-            }
+            | UserChange::Delete { after, .. } => self.update_user(after)?,
             UserChange::MoveHomes { before, home, at } => {
                 self.hold_home(*home)?;
                 for user in before {
@@ -140,6 +146,15 @@ impl TenantState {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn update_user(&mut self, after: &User) -> Result<(), StoreError> {
+        self.hold_email_unique(after)?;
+        self.hold_external_id_unique(after)?;
+        self.hold_home(after.home_organization_id)?;
+        let stored = self.user_mut(after.id)?;
+        *stored = User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() };
         Ok(())
     }
 

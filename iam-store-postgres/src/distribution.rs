@@ -292,8 +292,8 @@ impl PostgresTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
-                t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.user_attributes,
+                t.organization_attributes, t.unregistered_attributes, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             FOR NO KEY UPDATE
@@ -316,8 +316,8 @@ impl PostgresTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
-                t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.user_attributes,
+                t.organization_attributes, t.unregistered_attributes, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             "#,

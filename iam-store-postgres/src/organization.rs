@@ -239,10 +239,21 @@ impl OrganizationTransaction for PostgresTransaction {
 impl PostgresTransaction {
     pub(crate) async fn write_organization(&mut self, change: &OrganizationChange) -> Result<(), StoreError> {
         match change {
-            OrganizationChange::Create(organization) => self.insert_organization(organization).await,
-            OrganizationChange::Update { after, .. } | OrganizationChange::Delete { after, .. } => {
-                self.update_organization(after).await
+            OrganizationChange::Create { organization, attributes } => {
+                self.insert_organization(organization).await?;
+                match attributes.is_empty() {
+                    true => Ok(()),
+                    false => self.write_attributes(organization.id.into(), attributes).await,
+                }
             }
+            OrganizationChange::Update { after, attributes, .. } => {
+                self.update_organization(after).await?;
+                match attributes {
+                    Some(attributes) => self.write_attributes(after.id.into(), &attributes.after).await,
+                    None => Ok(()),
+                }
+            }
+            OrganizationChange::Delete { after, .. } => self.update_organization(after).await,
         }
     }
 

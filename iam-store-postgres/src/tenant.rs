@@ -26,8 +26,8 @@ impl Directory for PostgresStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
-                t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.user_attributes,
+                t.organization_attributes, t.unregistered_attributes, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.slug = $1
             "#,
@@ -73,8 +73,8 @@ impl TenantStore for PostgresStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
-                t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.user_attributes,
+                t.organization_attributes, t.unregistered_attributes, t.created_at, t.updated_at, t.version
             FROM iam.tenants t
             WHERE t.id = $1
             "#,
@@ -130,9 +130,9 @@ impl PostgresTransaction {
             INSERT INTO iam.tenants (
                 id, name, slug, status, created_at, updated_at, password_policy, second_factor,
                 second_factor_grace_days, second_factor_required_at, password_login, email_login,
-                authzen_identifiers
+                authzen_identifiers, user_attributes, organization_attributes, unregistered_attributes
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
             "#,
             self.tenant(),
             tenant.name.as_str(),
@@ -146,7 +146,10 @@ impl PostgresTransaction {
             tenant.second_factor_required_at.map(in_range),
             tenant.password_login.as_str(),
             tenant.email_login.as_str(),
-            tenant.authzen_identifiers.as_str()
+            tenant.authzen_identifiers.as_str(),
+            tenant.user_attributes.to_text(),
+            tenant.organization_attributes.to_text(),
+            tenant.unregistered_attributes.as_str()
         );
         self.execute(insert).await.map(drop)
     }
@@ -167,6 +170,9 @@ impl PostgresTransaction {
                 password_login = $10,
                 email_login = $11,
                 authzen_identifiers = $12,
+                user_attributes = $13,
+                organization_attributes = $14,
+                unregistered_attributes = $15,
                 version = version + 1
             WHERE id = $1
             "#,
@@ -181,7 +187,10 @@ impl PostgresTransaction {
             tenant.second_factor_required_at.map(in_range),
             tenant.password_login.as_str(),
             tenant.email_login.as_str(),
-            tenant.authzen_identifiers.as_str()
+            tenant.authzen_identifiers.as_str(),
+            tenant.user_attributes.to_text(),
+            tenant.organization_attributes.to_text(),
+            tenant.unregistered_attributes.as_str()
         );
         expect_row(self.execute(update).await?, "tenant")
     }

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use iam_model::access::VisibleScope;
+use iam_model::attribute::Attributes;
 use iam_model::change::UserChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId, UserId};
@@ -125,7 +126,7 @@ impl UserStore for PostgresStore {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
         let scope = self.scope(tenant, visible_scope).await?;
-        let is_steady = filter.search.is_none() && Self::is_everywhere(&scope);
+        let is_steady = filter.search.is_none() && filter.attribute.is_none() && Self::is_everywhere(&scope);
         let list = |page| list::<Self>(tenant, filter, sort, page, now, &scope);
         self.page::<User, Row>(tenant, page, is_steady, list).await
     }
@@ -225,9 +226,25 @@ impl UserTransaction for PostgresTransaction {
 impl PostgresTransaction {
     pub(crate) async fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
         match change {
-            UserChange::Create { user, password, .. } => self.insert_user(user, password.as_ref()).await,
-            UserChange::Update { after, .. }
-            | UserChange::ChangeStatus { after, .. }
+            UserChange::Create { user, password, attributes, .. } => {
+                self.insert_user(user, password.as_ref()).await?;
+                match attributes.is_empty() {
+                    true => Ok(()),
+                    false => self.write_attributes(user.id.into(), attributes).await,
+                }
+            }
+            UserChange::Update { after, attributes, .. } => {
+                self.update_user(after).await?;
+                match attributes {
+                    Some(attributes) => self.write_attributes(after.id.into(), &attributes.after).await,
+                    None => Ok(()),
+                }
+            }
+            UserChange::ForgetAttributes { after } => {
+                self.update_user(after).await?;
+                self.write_attributes(after.id.into(), &Attributes::default()).await
+            }
+            UserChange::ChangeStatus { after, .. }
             | UserChange::VerifyEmail { after, .. }
             | UserChange::ConfirmEmail { after, .. }
             | UserChange::Delete { after, .. } => self.update_user(after).await,

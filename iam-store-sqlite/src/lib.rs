@@ -4,6 +4,7 @@ mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
+mod attribute;
 mod audit;
 mod bulk;
 mod column;

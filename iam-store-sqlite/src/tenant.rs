@@ -25,8 +25,8 @@ impl Directory for SqliteStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
-                t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.user_attributes,
+                t.organization_attributes, t.unregistered_attributes, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.slug = ?1
             "#,
@@ -72,8 +72,8 @@ impl TenantStore for SqliteStore {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
-                t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.user_attributes,
+                t.organization_attributes, t.unregistered_attributes, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.id = ?1
             "#,
@@ -91,8 +91,8 @@ impl TenantTransaction for SqliteTransaction {
             r#"
             SELECT
                 t.id, t.name, t.slug, t.status, t.password_policy, t.second_factor, t.second_factor_grace_days,
-                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.created_at,
-                t.updated_at, t.version
+                t.second_factor_required_at, t.password_login, t.email_login, t.authzen_identifiers, t.user_attributes,
+                t.organization_attributes, t.unregistered_attributes, t.created_at, t.updated_at, t.version
             FROM tenants t
             WHERE t.id = ?1
             "#,
@@ -141,9 +141,9 @@ impl SqliteTransaction {
             INSERT INTO tenants (
                 id, name, slug, status, created_at, updated_at, password_policy, second_factor,
                 second_factor_grace_days, second_factor_required_at, password_login, email_login,
-                authzen_identifiers
+                authzen_identifiers, user_attributes, organization_attributes, unregistered_attributes
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
             "#,
             self.tenant(),
             tenant.name.as_str(),
@@ -157,7 +157,10 @@ impl SqliteTransaction {
             tenant.second_factor_required_at.map(millis),
             tenant.password_login.as_str(),
             tenant.email_login.as_str(),
-            tenant.authzen_identifiers.as_str()
+            tenant.authzen_identifiers.as_str(),
+            tenant.user_attributes.to_text(),
+            tenant.organization_attributes.to_text(),
+            tenant.unregistered_attributes.as_str()
         );
         self.execute(insert).await.map(drop)
     }
@@ -178,6 +181,9 @@ impl SqliteTransaction {
                 password_login = ?10,
                 email_login = ?11,
                 authzen_identifiers = ?12,
+                user_attributes = ?13,
+                organization_attributes = ?14,
+                unregistered_attributes = ?15,
                 version = version + 1
             WHERE id = ?1
             "#,
@@ -192,7 +198,10 @@ impl SqliteTransaction {
             tenant.second_factor_required_at.map(millis),
             tenant.password_login.as_str(),
             tenant.email_login.as_str(),
-            tenant.authzen_identifiers.as_str()
+            tenant.authzen_identifiers.as_str(),
+            tenant.user_attributes.to_text(),
+            tenant.organization_attributes.to_text(),
+            tenant.unregistered_attributes.as_str()
         );
         expect_row(self.execute(update).await?, "tenant")
     }

@@ -1,5 +1,6 @@
 //! Tests for both stores on a real database, in addition to the conformance suite.
 
+use iam_model::attribute::Attributes;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,11 +109,17 @@ fn slug(text: &str) -> iam_core::Slug {
 }
 
 fn create(user: &User) -> Change {
-    UserChange::Create { user: user.clone(), password: Some(PasswordHash::from("hash")), invitation: None }.into()
+    UserChange::Create {
+        user: user.clone(),
+        password: Some(PasswordHash::from("hash")),
+        invitation: None,
+        attributes: Attributes::default(),
+    }
+    .into()
 }
 
 fn update_user(after: User) -> Change {
-    UserChange::Update { before: after.clone(), after, grants: None }.into()
+    UserChange::Update { before: after.clone(), after, grants: None, attributes: None }.into()
 }
 
 fn register(permission: RegisteredPermission) -> Change {
@@ -133,11 +140,11 @@ fn assign(assignments: Vec<Assignment>, role: &Role) -> Change {
 }
 
 fn reorganize(after: Organization) -> Change {
-    OrganizationChange::Update { before: after.clone(), after, activated: None }.into()
+    OrganizationChange::Update { before: after.clone(), after, activated: None, attributes: None }.into()
 }
 
 fn organize(organization: Organization) -> Change {
-    OrganizationChange::Create(organization).into()
+    OrganizationChange::create(organization).into()
 }
 
 fn signing_key(world: &World, generation: i64) -> SigningKey {

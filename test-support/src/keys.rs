@@ -232,6 +232,6 @@ where
         let before = self.world.store.user(tenant.id, id).await.expect("it reads").expect("the user is there");
         self.world.tick();
         let after = change(before.clone()).changed(self.world.now());
-        self.world.commit(tenant.id, UserChange::Update { before, after, grants: None }).await;
+        self.world.commit(tenant.id, UserChange::Update { before, after, grants: None, attributes: None }).await;
     }
 }

@@ -109,7 +109,7 @@ impl View<'_> {
     fn provisioned(self, entry: DirectoryUser) -> Result<ProvisionedUser, StoreError> {
         let user: Option<User> = self.get(&key(entry.user_id))?;
         let user = user.ok_or_else(|| StoreError::corrupt("directory_users", "the user is missing"))?;
-        Ok(ProvisionedUser { user, entry })
+        Ok(ProvisionedUser::new(user, entry))
     }
 }
 

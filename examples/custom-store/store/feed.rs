@@ -122,7 +122,9 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             vec![session.id.into()]
         }
         Change::Tenant(TenantChange::ChangeStatus { after, .. }) => vec![after.id.into()],
-        Change::Tenant(TenantChange::Update { before, after }) if before.factor_demand() != after.factor_demand() => {
+        Change::Tenant(TenantChange::Update { before, after })
+            if before.factor_demand() != after.factor_demand() || !before.has_attribute_rules_of(after) =>
+        {
             vec![after.id.into()]
         }
         Change::Factor(FactorChange::Confirm(factor) | FactorChange::Register(factor)) => vec![factor.user_id.into()],
@@ -139,10 +141,11 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             | UserChange::VerifyEmail { .. }
             | UserChange::ConfirmEmail { .. }
             | UserChange::MoveHomes { .. }
+            | UserChange::ForgetAttributes { .. }
             | UserChange::Delete { .. },
         )
         | Change::Organization(
-            OrganizationChange::Create(_) | OrganizationChange::Update { .. } | OrganizationChange::Delete { .. },
+            OrganizationChange::Create { .. } | OrganizationChange::Update { .. } | OrganizationChange::Delete { .. },
         )
         | Change::Role(RoleChange::CreateBuiltIn(_) | RoleChange::Create(_))
         | Change::Session(

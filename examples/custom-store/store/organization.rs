@@ -107,8 +107,12 @@ impl OrganizationStore for RedbStore {
         request: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {
         let organizations = self.read(tenant, |view| view.organizations())?;
-        let mut found =
-            organizations.sorted(|found| filter.matches(found) && organizations.is_visible(scope, Some(found.id)));
+        let having = self.read(tenant, |view| view.having(filter.attribute.as_ref()))?;
+        let mut found = organizations.sorted(|found| {
+            filter.matches(found)
+                && having.as_ref().is_none_or(|having| having.contains(&found.id.as_uuid()))
+                && organizations.is_visible(scope, Some(found.id))
+        });
         found.sort_by(|a, b| sort.compare(a, b));
         Ok(page(found, request))
     }
@@ -142,12 +146,12 @@ impl View<'_> {
 
 impl Draft<'_> {
     pub(super) fn write_organization(self, change: &OrganizationChange) -> Result<(), StoreError> {
-        let (OrganizationChange::Create(after)
+        let (OrganizationChange::Create { organization: after, .. }
         | OrganizationChange::Update { after, .. }
         | OrganizationChange::Delete { after, .. }) = change;
         let stored: Option<Organization> = self.view().get(&key(after.id))?;
         let version = match (change, stored) {
-            (OrganizationChange::Create(_), _) => after.version,
+            (OrganizationChange::Create { .. }, _) => after.version,
             (_, Some(stored)) => stored.version.next(),
             (_, None) => return Err(StoreError::Missing("organization")),
         };
@@ -157,7 +161,14 @@ impl Draft<'_> {
         }
         let has_slug = |other: &Organization| other.id != after.id && other.slug == after.slug && is_kept(other);
         hold(Constraint::OrganizationSlug, !is_kept(after) || !self.view().any(has_slug)?)?;
-        self.put(Organization { version, ..after.clone() })
+        self.put(Organization { version, ..after.clone() })?;
+        match change {
+            OrganizationChange::Create { attributes, .. } => self.write_attributes(after.id.into(), attributes),
+            OrganizationChange::Update { attributes: Some(attributes), .. } => {
+                self.write_attributes(after.id.into(), &attributes.after)
+            }
+            OrganizationChange::Update { attributes: None, .. } | OrganizationChange::Delete { .. } => Ok(()),
+        }
     }
 }
 

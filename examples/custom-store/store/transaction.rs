@@ -23,6 +23,7 @@ use uuid::Uuid;
 
 use super::Writing;
 use super::api_key::ApiKeyRow;
+use super::attribute::AttributesRow;
 use super::audit::EntryRow;
 use super::credential::{AttemptsRow, PasswordRow};
 use super::directory::ActivityRow;
@@ -160,5 +161,6 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<PastRow>(rows)?;
     create::<HistoryStartRow>(rows)?;
     create::<ManifestItemRow>(rows)?;
+    create::<AttributesRow>(rows)?;
     create::<KeyRow>(rows)
 }

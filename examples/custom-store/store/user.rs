@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::assignment::Assignment;
+use iam_model::attribute::Attributes;
 use iam_model::change::UserChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId, UserId};
@@ -117,6 +118,7 @@ impl View<'_> {
     fn users(self, filter: &UserFilter, scope: &VisibleScope, now: Timestamp) -> Result<Vec<User>, StoreError> {
         let organizations = self.organizations()?;
         let live = self.select(|found: &Assignment| found.is_live(now))?;
+        let having = self.having(filter.attribute.as_ref())?;
         self.select(|user: &User| {
             let held = || live.iter().filter(|found| found.user_id == user.id);
             let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
@@ -125,6 +127,7 @@ impl View<'_> {
                 places.into_iter().any(|place| organizations.is_visible(scope, place))
             };
             filter.matches(user)
+                && having.as_ref().is_none_or(|having| having.contains(&user.id.as_uuid()))
                 && filter.organization.is_none_or(is_member)
                 && (*scope == VisibleScope::Tenant || is_within())
         })
@@ -134,29 +137,33 @@ impl View<'_> {
 impl Draft<'_> {
     pub(super) fn write_user(self, change: &UserChange) -> Result<(), StoreError> {
         match change {
-            UserChange::Create { user, password, .. } => {
+            UserChange::Create { user, password, attributes, .. } => {
                 self.hold_tenant()?;
                 self.hold_email(user)?;
                 self.hold_external_id(user)?;
                 self.hold_home(user.home_organization_id)?;
                 self.put(user.clone())?;
+                self.write_attributes(user.id.into(), attributes)?;
                 match password {
                     Some(password) => self.put(PasswordRow::new(user.id, password)),
                     None => Ok(()),
                 }
             }
-            UserChange::Update { after, .. }
-            | UserChange::ChangeStatus { after, .. }
+            UserChange::Update { after, attributes, .. } => {
+                self.update_user(after)?;
+                match attributes {
+                    Some(attributes) => self.write_attributes(after.id.into(), &attributes.after),
+                    None => Ok(()),
+                }
+            }
+            UserChange::ForgetAttributes { after } => {
+                self.update_user(after)?;
+                self.write_attributes(after.id.into(), &Attributes::default())
+            }
+            UserChange::ChangeStatus { after, .. }
             | UserChange::VerifyEmail { after, .. }
             | UserChange::ConfirmEmail { after, .. }
-            | UserChange::Delete { after, .. } => {
-                self.hold_email(after)?;
-                self.hold_external_id(after)?;
-                self.hold_home(after.home_organization_id)?;
-                let stored: User = self.view().get(&key(after.id))?.ok_or(StoreError::Missing("user"))?;
-                // A login may have changed the row after the service read the user. The change must not undo that.
-                self.put(User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() })
-            }
+            | UserChange::Delete { after, .. } => self.update_user(after),
             UserChange::MoveHomes { before, home, at } => {
                 self.hold_home(*home)?;
                 for user in before {
@@ -166,6 +173,15 @@ impl Draft<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn update_user(self, after: &User) -> Result<(), StoreError> {
+        self.hold_email(after)?;
+        self.hold_external_id(after)?;
+        self.hold_home(after.home_organization_id)?;
+        let stored: User = self.view().get(&key(after.id))?.ok_or(StoreError::Missing("user"))?;
+        // A login may have changed the row after the service read the user. The change must not undo that.
+        self.put(User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() })
     }
 
     fn hold_home(self, home: Option<OrganizationId>) -> Result<(), StoreError> {

@@ -30,6 +30,17 @@ impl Columns {
         position.and_then(|position| record.get(position)).unwrap_or_default().trim()
     }
 
+    /// Returns the values of the columns whose names begin so, without empty ones, by the rest of their names.
+    pub(crate) fn beginning<'r>(
+        &'r self,
+        record: &'r StringRecord,
+        begin: &'r str,
+    ) -> impl Iterator<Item = (&'r str, &'r str)> {
+        let named =
+            self.0.iter().zip(record).filter_map(move |(name, text)| Some((name.strip_prefix(begin)?, text.trim())));
+        named.filter(|(_, text)| !text.is_empty())
+    }
+
     /// Returns the value of a column of a database; empty for NULL, as databases write it.
     pub(crate) fn value<'r>(&self, record: &'r StringRecord, name: &str) -> &'r str {
         match self.text(record, name) {

@@ -1,9 +1,11 @@
 //! Files of one JSON object in each line, with the fields of this service.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use iam_model::validate::FieldError;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::error::ReadError;
 use crate::json;
@@ -25,6 +27,7 @@ struct User {
     email_verified: bool,
     roles: Vec<String>,
     groups: Vec<String>,
+    attributes: BTreeMap<String, Value>,
 }
 
 pub(crate) struct Ndjson<R>(Lines<R>);
@@ -69,6 +72,7 @@ fn record(user: User) -> Result<Record, FieldError> {
         password: plain::hash(&user.password_hash),
         roles: user.roles,
         groups: user.groups,
+        attributes: user.attributes,
         ..Record::new(user.email)
     })
 }

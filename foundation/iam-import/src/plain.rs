@@ -13,6 +13,9 @@ use crate::row::Row;
 use crate::table::Table;
 
 const REQUIRED: [&str; 3] = ["email", "firstName", "lastName"];
+/// The beginning of the name of a column with an attribute. The key of the attribute follows.
+const ATTRIBUTE: &str = "attributes.";
+
 const OPTIONAL: [&str; 6] = ["passwordHash", "status", "externalId", "emailVerified", "roles", "groups"];
 
 pub(crate) struct Plain<R> {
@@ -51,7 +54,7 @@ impl<R: BufRead> Iterator for Plain<R> {
 /// Checks the names of the columns.
 fn check(names: &[String]) -> Result<(), ReadError> {
     let wrong = |message: String| Err(ReadError::malformed(1, message));
-    let is_known = |name: &str| REQUIRED.contains(&name) || OPTIONAL.contains(&name);
+    let is_known = |name: &str| REQUIRED.contains(&name) || OPTIONAL.contains(&name) || name.starts_with(ATTRIBUTE);
     if let Some(missing) = REQUIRED.iter().find(|name| !names.iter().any(|found| found == *name)) {
         return wrong(format!("has no column {missing}"));
     }
@@ -81,6 +84,7 @@ fn user(columns: &Columns, record: &StringRecord) -> Result<Record, FieldError> 
         password: hash(text("passwordHash")),
         roles: columns.list(record, "roles"),
         groups: columns.list(record, "groups"),
+        attributes: columns.beginning(record, ATTRIBUTE).map(|(key, text)| (key.to_owned(), text.into())).collect(),
         ..Record::new(text("email"))
     })
 }
@@ -146,6 +150,13 @@ mod tests {
     }
 
     #[test]
+    fn a_column_can_have_an_attribute() {
+        let content = b"email;attributes.costCentre;firstName;lastName;attributes.floor\na@example.com; 4711 ;A;B;\n";
+        let user = rows(content).remove(0).user.unwrap();
+        assert_eq!(user.attributes.into_iter().collect::<Vec<_>>(), [("costCentre".to_owned(), "4711".into())]);
+    }
+
+    #[test]
     fn each_row_has_the_line_in_which_it_begins() {
         let content = "email,firstName,lastName\r\n\r\na@example.com,\"two\r\nlines\",X\r\n,,\r\n\r\nb@example.com,B,X\r\n\
                        few,fields\r\nc@example.com,C,X";
@@ -170,6 +181,8 @@ mod tests {
             ("\n \n", "must begin with a line"),
             ("a@example.com,A,B", "has no column email"),
             ("email;firstName;lastName;role", "has an unknown column role"),
+            ("email;firstName;lastName;attributes", "has an unknown column attributes"),
+            ("email,firstName,lastName,attributes.a,attributes.a", "has the column attributes.a twice"),
             ("email,firstName,lastName,", "has an unknown column "),
             ("email,firstName,lastName,email", "has the column email twice"),
         ] {

@@ -9,6 +9,7 @@ pub mod access_request;
 pub mod access_review;
 pub mod api_key;
 pub mod assignment;
+pub mod attribute;
 pub mod audit;
 pub mod challenge;
 pub mod change;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::attribute::{AttributeDefinitions, AttributeRules, UnregisteredAttributes};
 use crate::clock::Timestamp;
 use crate::factor::{FactorDemand, GraceDays, SecondFactorPolicy};
 use crate::id::TenantId;
@@ -44,6 +45,15 @@ pub struct Tenant {
     /// How requests of AuthZEN name its users and organizations.
     #[serde(default)]
     pub authzen_identifiers: AuthzenIdentifiers,
+    /// The attributes that are defined for its users.
+    #[serde(default, skip_serializing_if = "AttributeDefinitions::is_empty")]
+    pub user_attributes: AttributeDefinitions,
+    /// The attributes that are defined for its organizations.
+    #[serde(default, skip_serializing_if = "AttributeDefinitions::is_empty")]
+    pub organization_attributes: AttributeDefinitions,
+    /// Whether its users and organizations can have other attributes.
+    #[serde(default, skip_serializing_if = "UnregisteredAttributes::is_allowed")]
+    pub unregistered_attributes: UnregisteredAttributes,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -174,6 +184,24 @@ impl Tenant {
         rules(self) == rules(other)
     }
 
+    /// Returns the rules for attributes.
+    #[must_use]
+    pub fn attribute_rules(&self) -> AttributeRules {
+        AttributeRules {
+            users: self.user_attributes.clone(),
+            organizations: self.organization_attributes.clone(),
+            unregistered: self.unregistered_attributes,
+        }
+    }
+
+    /// Whether another state of the tenant has the same rules for attributes.
+    #[must_use]
+    pub fn has_attribute_rules_of(&self, other: &Self) -> bool {
+        let rules =
+            |tenant: &Self| (&tenant.user_attributes, &tenant.organization_attributes, tenant.unregistered_attributes);
+        rules(self) == rules(other)
+    }
+
     /// Returns the minimum number of characters (code points) of a new password.
     #[must_use]
     pub fn min_password_length(&self) -> usize {
@@ -197,6 +225,9 @@ impl Tenant {
             "passwordLogin": self.password_login.as_str(),
             "emailLogin": self.email_login.as_str(),
             "authzenIdentifiers": self.authzen_identifiers.as_str(),
+            "userAttributes": self.user_attributes,
+            "organizationAttributes": self.organization_attributes,
+            "unregisteredAttributes": self.unregistered_attributes.as_str(),
         })
     }
 }

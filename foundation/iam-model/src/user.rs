@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::attribute::AttributeFilter;
 use crate::clock::{Timestamp, shown};
 use crate::id::{OrganizationId, TenantId, UserId};
 use crate::page::SortOrder;
@@ -163,10 +164,12 @@ pub struct UserFilter {
     pub search: Option<String>,
     /// Users who hold an unexpired assignment in exactly this organization.
     pub organization: Option<OrganizationId>,
+    /// Users with exactly this value of an attribute.
+    pub attribute: Option<AttributeFilter>,
 }
 
 impl UserFilter {
-    /// Whether a user passes the filter, apart from the organization. For stores that filter in memory.
+    /// Whether a user passes the filter, apart from the organization and the attribute. For stores that filter in memory.
     #[must_use]
     pub fn matches(&self, user: &User) -> bool {
         let key = user.email.key();

@@ -204,6 +204,8 @@ texts! {
     /// The identifier of a user in another system: 1–255 characters, kept as typed. None is a control character, ends a
     /// line or changes the direction of text, and no blank stands at either end.
     ExternalId = parse_external_id;
+    /// The key of an attribute: `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
+    AttributeKey = parse_attribute_key;
 }
 
 const MAX_SLUG: usize = 63;
@@ -246,6 +248,18 @@ fn parse_external_id(text: &str) -> Result<String, Invalid> {
         return Err(Invalid::new("must not begin or end with a blank"));
     }
     Ok(text.to_owned())
+}
+
+const MAX_ATTRIBUTE_KEY: usize = 64;
+
+fn parse_attribute_key(text: &str) -> Result<String, Invalid> {
+    let is_of_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    let starts_with_letter = text.starts_with(|first: char| first.is_ascii_alphabetic());
+    if text.len() <= MAX_ATTRIBUTE_KEY && starts_with_letter && text.bytes().all(is_of_key) {
+        return Ok(text.to_owned());
+    }
+    let message = "must begin with a letter, and have at most";
+    Err(Invalid::new(format!("{message} {MAX_ATTRIBUTE_KEY} letters, digits, and characters of \"_.-\"")))
 }
 
 const CONTROLS_TEXT: &str = "must not contain control characters, nor any that ends a line or turns text around";
@@ -359,6 +373,16 @@ mod tests {
         }
         for bad in ["", " ", " a", "a\u{a0}", "a\nb", "a\0", "a\u{202e}b", "a\u{2028}b", &"ü".repeat(256)] {
             assert!(bad.parse::<ExternalId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn keys_of_attributes_are_short_and_ascii() {
+        for good in ["a", "costCentre", "Cost.centre_1-a", &"a".repeat(64)] {
+            assert!(good.parse::<AttributeKey>().is_ok(), "{good}");
+        }
+        for bad in ["", "1", "_a", "-a", ".a", "a b", "a:b", "ä", "a\0", "<a>", &"a".repeat(65)] {
+            assert!(bad.parse::<AttributeKey>().is_err(), "{bad}");
         }
     }
 

@@ -2,6 +2,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod attribute;
+mod custom;
 pub mod discovery;
 mod error;
 pub mod filter;
@@ -16,6 +17,7 @@ pub mod urn;
 pub mod user;
 mod value;
 
+pub use custom::CustomSchema;
 pub use error::{ScimError, ScimType};
 pub use list::list_response;
 pub use meta::Meta;

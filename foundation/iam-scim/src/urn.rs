@@ -4,6 +4,8 @@
 pub const USER: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
 /// The extension of users with what a company says of its people.
 pub const ENTERPRISE_USER: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+/// The extension of users with the attributes that a tenant has defined. Its form is the one that Entra ID asks for.
+pub const CUSTOM_USER: &str = "urn:ietf:params:scim:schemas:extension:iam:2.0:User";
 /// The schema of groups.
 pub const GROUP: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 /// The schema of schemas.

@@ -8,6 +8,7 @@ use iam_model::store_error::StoreError;
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
+use crate::attribute::push_has;
 use crate::column::{StoredMoment, moment, parse, text};
 use crate::store::SqlStore;
 
@@ -77,6 +78,9 @@ where
     query.push(sort_column(sort.by)).push(" AS key FROM ").push(S::SCHEMA).push("organizations o WHERE o.tenant_id = ");
     query.push_bind(tenant.as_uuid());
     push_filter::<S>(&mut query, filter);
+    if let Some(attribute) = &filter.attribute {
+        push_has::<S>(&mut query, "o.id", tenant, attribute);
+    }
     S::push_scope(&mut query, "o.id", tenant, scope);
     query.push(") SELECT (SELECT count(*) FROM found) AS total,").push(LIST_COLUMNS);
     S::push_page(&mut query, direction, page);

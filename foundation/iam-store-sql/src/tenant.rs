@@ -4,6 +4,7 @@ use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
 use uuid::Uuid;
 
+use crate::attribute::definitions;
 use crate::column::{StoredMoment, grace_days, moment, moment_optional, parse, text};
 
 /// A tenant as the stores read it: the columns of its table.
@@ -21,6 +22,9 @@ pub struct TenantRow<T> {
     pub password_login: String,
     pub email_login: String,
     pub authzen_identifiers: String,
+    pub user_attributes: String,
+    pub organization_attributes: String,
+    pub unregistered_attributes: String,
     pub created_at: T,
     pub updated_at: T,
     pub version: i64,
@@ -43,6 +47,9 @@ impl<T: StoredMoment> TryFrom<TenantRow<T>> for Tenant {
             password_login: parse("tenants.password_login", row.password_login)?,
             email_login: parse("tenants.email_login", row.email_login)?,
             authzen_identifiers: parse("tenants.authzen_identifiers", row.authzen_identifiers)?,
+            user_attributes: definitions("tenants.user_attributes", &row.user_attributes)?,
+            organization_attributes: definitions("tenants.organization_attributes", &row.organization_attributes)?,
+            unregistered_attributes: parse("tenants.unregistered_attributes", row.unregistered_attributes)?,
             created_at: moment("tenants.created_at", row.created_at)?,
             updated_at: moment("tenants.updated_at", row.updated_at)?,
             version: row.version.into(),

@@ -9,6 +9,7 @@ use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus, UserS
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
+use crate::attribute::push_has;
 use crate::column::{StoredMoment, moment, moment_optional, parse, text};
 use crate::store::SqlStore;
 
@@ -128,6 +129,7 @@ pub fn list<S>(
 where
     S: UserSearch,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+    String: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
     let stored_count = stored_count(filter, S::is_everywhere(scope));
     let direction = S::direction(sort.order, sort.by == UserSortKey::LastLoginAt);
@@ -157,6 +159,7 @@ fn push_filter<S>(
 ) where
     S: UserSearch,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+    String: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
     let search = SearchWord::all(filter.search.as_deref().unwrap_or_default());
     S::push_candidates(query, tenant, &search);
@@ -177,6 +180,9 @@ fn push_filter<S>(
         S::push_live(query, now);
         query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
     }
+    if let Some(attribute) = &filter.attribute {
+        push_has::<S>(query, "u.id", tenant, attribute);
+    }
     if !S::is_everywhere(scope) {
         S::push_belongs(query, tenant, now, scope);
     }
@@ -184,7 +190,8 @@ fn push_filter<S>(
 
 /// Returns the expression for the stored count of exactly these users, if there is one.
 fn stored_count(filter: &UserFilter, is_everywhere: bool) -> Option<&'static str> {
-    if filter.kind.is_some() || filter.search.is_some() || filter.organization.is_some() || !is_everywhere {
+    let UserFilter { status: _, kind, search, organization, attribute } = filter;
+    if kind.is_some() || search.is_some() || organization.is_some() || attribute.is_some() || !is_everywhere {
         return None;
     }
     Some(match filter.status {

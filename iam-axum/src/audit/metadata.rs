@@ -41,7 +41,7 @@ impl Metadata {
 }
 
 /// Whether every number in a JSON text stays the same as an `f64` (RFC 7493 §2.2).
-fn has_exact_numbers(json: &str) -> bool {
+pub(crate) fn has_exact_numbers(json: &str) -> bool {
     let (mut is_text, mut is_escaped) = (false, false);
     let mut number = String::new();
     for character in json.chars() {

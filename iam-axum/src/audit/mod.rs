@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 pub(crate) use crate::audit::format::EventFormatDto;
 use crate::audit::metadata::Metadata;
+pub(crate) use crate::audit::metadata::has_exact_numbers;
 use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query};
 use crate::idempotency::RequestKey;

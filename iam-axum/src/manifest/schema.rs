@@ -8,6 +8,7 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use crate::attribute::{OrganizationAttributeDto, UnregisteredAttributesDto, UserAttributeDto};
 use crate::audit::EventFormatDto;
 use crate::event::EventPatternDto;
 use crate::identity_provider::{ProvisioningDto, SubjectClaimDto};
@@ -76,6 +77,14 @@ struct ManifestSettingsDto {
     email_login: Option<EmailLoginDto>,
     #[schema(inline)]
     authzen_identifiers: Option<AuthzenIdentifiersDto>,
+    /// All attributes that are defined for users, each key once.
+    #[schema(max_items = 32)]
+    user_attributes: Option<Vec<UserAttributeDto>>,
+    /// All attributes that are defined for organizations, each key once.
+    #[schema(max_items = 32)]
+    organization_attributes: Option<Vec<OrganizationAttributeDto>>,
+    #[schema(inline)]
+    unregistered_attributes: Option<UnregisteredAttributesDto>,
 }
 
 /// A permission of the application.

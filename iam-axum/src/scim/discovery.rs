@@ -1,12 +1,19 @@
-//! What the service can do. It is public, and says nothing of a tenant.
+//! What the service can do. It is public. A directory that sends its key also sees the attributes that its tenant has
+//! defined.
 
-use axum::extract::Path;
+use axum::extract::{FromRef as _, FromRequestParts, Path};
+use axum::http::request::Parts;
+use iam_core::Iam;
+use iam_core::directory::CustomSchema;
 use iam_scim::{discovery, list_response};
 use serde_json::Value;
 
+use crate::extract::{Authenticated, bearer_token};
 use crate::problem::{Kind, Problem};
 use crate::scim::answer::Scim;
+use crate::scim::error::Refusal;
 use crate::scim_url::ScimUrl;
+use crate::state::ApiState;
 
 /// `GET /ServiceProviderConfig`
 pub(super) async fn config(ScimUrl(base): ScimUrl) -> Scim {
@@ -14,23 +21,49 @@ pub(super) async fn config(ScimUrl(base): ScimUrl) -> Scim {
 }
 
 /// `GET /ResourceTypes`
-pub(super) async fn resource_types(ScimUrl(base): ScimUrl) -> Scim {
-    all(discovery::resource_types(&base))
+pub(super) async fn resource_types(Custom(custom): Custom, ScimUrl(base): ScimUrl) -> Scim {
+    all(discovery::resource_types(&base, &custom))
 }
 
 /// `GET /ResourceTypes/{id}`
-pub(super) async fn resource_type(ScimUrl(base): ScimUrl, Path(id): Path<String>) -> Result<Scim, Problem> {
-    one(discovery::resource_types(&base), &id)
+pub(super) async fn resource_type(
+    Custom(custom): Custom,
+    ScimUrl(base): ScimUrl,
+    Path(id): Path<String>,
+) -> Result<Scim, Problem> {
+    one(discovery::resource_types(&base, &custom), &id)
 }
 
 /// `GET /Schemas`
-pub(super) async fn schemas(ScimUrl(base): ScimUrl) -> Scim {
-    all(discovery::schemas(&base))
+pub(super) async fn schemas(Custom(custom): Custom, ScimUrl(base): ScimUrl) -> Scim {
+    all(discovery::schemas(&base, &custom))
 }
 
 /// `GET /Schemas/{id}`
-pub(super) async fn schema(ScimUrl(base): ScimUrl, Path(id): Path<String>) -> Result<Scim, Problem> {
-    one(discovery::schemas(&base), &id)
+pub(super) async fn schema(
+    Custom(custom): Custom,
+    ScimUrl(base): ScimUrl,
+    Path(id): Path<String>,
+) -> Result<Scim, Problem> {
+    one(discovery::schemas(&base, &custom), &id)
+}
+
+/// The attributes that the tenant of the sender has defined. Empty for a sender without the key of a directory: the
+/// answer is public.
+pub(super) struct Custom(CustomSchema);
+
+impl FromRequestParts<ApiState> for Custom {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Refusal> {
+        if bearer_token(&parts.headers).is_none() {
+            return Ok(Self(CustomSchema::default()));
+        }
+        let Ok(Authenticated(caller)) = Authenticated::from_request_parts(parts, state).await else {
+            return Ok(Self(CustomSchema::default()));
+        };
+        Ok(Self(Iam::from_ref(state).provisioning().custom_schema(&caller).await?))
+    }
 }
 
 fn all(documents: Vec<Value>) -> Scim {

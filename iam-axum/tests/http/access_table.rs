@@ -58,6 +58,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /auth/logout-all", NONE),
     ("POST /auth/password", NONE),
     ("GET /auth/me", NONE),
+    ("PATCH /auth/me", NONE),
     ("POST /auth/email/verification", NONE),
     ("POST /auth/email/verify", NONE),
     ("POST /auth/email", NONE),
@@ -555,6 +556,7 @@ impl<'a> World<'a> {
                 return None;
             }
             "PATCH /auth/factors/{id}" => json!({ "name": fresh("Phone ") }),
+            "PATCH /auth/me" => json!({ "attributes": {} }),
             "POST /auth/refresh" => json!({ "refreshToken": by.refresh }),
             "POST /auth/password" => json!({ "currentPassword": PASSWORD, "newPassword": PASSWORD }),
             "POST /auth/email/verify" => {

@@ -77,6 +77,7 @@ mod app;
 mod as_of;
 mod assignment;
 mod attack;
+mod attributes;
 mod audit;
 mod audit_coverage;
 mod authenticator;

@@ -195,6 +195,7 @@ fn every_operation_of_the_contract_is_described() {
         "POST /access-requests/{id}/cancel",
         "POST /access-requests/{id}/end",
         "GET /auth/me",
+        "PATCH /auth/me",
         "GET /users",
         "POST /users",
         "GET /users/{id}",

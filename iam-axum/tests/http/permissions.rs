@@ -76,6 +76,9 @@ pub(crate) struct Fixture {
     credential: Value,
 }
 
+/// An attribute that persons can change themselves.
+const OWN: &str = "floor";
+
 impl Fixture {
     pub(crate) async fn set(app: &TestApp, operation: &Operation) -> Self {
         // E-mail addresses must differ, because the public operations find the account only by its address.
@@ -133,6 +136,10 @@ impl Fixture {
             "/access-requests" => {
                 let administrator = fixture.administrator.user.clone();
                 fixture.token = fixture.eligibility_of(app, &administrator, 1).await;
+            }
+            "/auth/me" => {
+                let definitions = json!([{ "key": OWN, "type": "STRING", "personWrites": true }]);
+                app.define(&fixture.administrator, &definitions).await;
             }
             "/auth/introspect" => fixture.token = fixture.other.access.clone(),
             "/directories" => fixture.token = app.robot(&fixture.administrator, &[]).await,
@@ -321,6 +328,7 @@ impl Fixture {
             ("name", json!("Changed")),
             ("expiresAt", json!(self.tomorrow)),
             ("decision", json!("KEEP")),
+            ("attributes", json!({ OWN: "changed" })),
         ];
         let (name, value) = changes.into_iter().find(|(name, _)| schema["properties"].get(name).is_some()).unwrap();
         json!({ name: value })

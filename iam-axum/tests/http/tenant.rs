@@ -37,13 +37,16 @@ async fn get_shows_the_callers_tenant(app: TestApp) {
             "emailLogin",
             "id",
             "name",
+            "organizationAttributes",
             "passwordLogin",
             "passwordPolicy",
             "secondFactor",
             "secondFactorGraceDays",
             "slug",
             "status",
-            "updatedAt"
+            "unregisteredAttributes",
+            "updatedAt",
+            "userAttributes"
         ]
     );
     assert_eq!((&tenant["id"], &tenant["status"]), (&json!(ada.tenant), &json!("ACTIVE")));

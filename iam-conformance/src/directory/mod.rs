@@ -14,6 +14,7 @@ pub use groups::*;
 pub use user_conditions::*;
 pub use users::*;
 
+use iam_model::attribute::Attributes;
 use iam_model::change::{Change, DirectoryChange, DirectoryGroupChange, DirectoryUserChange, UserChange};
 use iam_model::directory::{
     Condition, Directory, DirectoryActivity, DirectoryGroup, DirectoryRefusal, DirectoryUser, GroupSortField,
@@ -33,7 +34,8 @@ use crate::world::World;
 /// Creates a service account in the store.
 async fn account(world: &World, tenant: &Tenant, name: &str) -> User {
     let user = User { kind: UserKind::Service, ..world.new_user(tenant, &format!("{name}@service.invalid")) };
-    let change = UserChange::Create { user: user.clone(), password: None, invitation: None };
+    let change =
+        UserChange::Create { user: user.clone(), password: None, invitation: None, attributes: Attributes::default() };
     world.commit(tenant.id, change).await;
     user
 }
@@ -121,7 +123,7 @@ async fn enter(world: &World, entry: DirectoryUser) -> DirectoryUser {
 async fn provision(world: &World, tenant: &Tenant, directory: &Directory, name: &str) -> ProvisionedUser {
     let user = world.user(tenant, &format!("{name}@example.com")).await;
     let entry = enter(world, new_entry(world, directory, &user, name, &json!({}))).await;
-    ProvisionedUser { user, entry }
+    ProvisionedUser::new(user, entry)
 }
 
 /// The directories of a tenant, read in a unit of work and outside of one.

@@ -77,7 +77,7 @@ impl People {
                 _ => {}
             }
             let user = world.add(user).await;
-            people.push(ProvisionedUser { user, entry: enter(&world, entry).await });
+            people.push(ProvisionedUser::new(user, enter(&world, entry).await));
             world.tick();
         }
         for (directory, email, is_deleted) in [(&here, "c@example.com", true), (&there, "d@example.com", false)] {
@@ -346,7 +346,7 @@ pub async fn users_are_sorted_by_every_field(store: Arc<dyn Store>) {
         let attributes = json!({ "displayName": "BOB", "name": { "formatted": "" } });
         let entry = new_entry(&world, &directory, &user, user.email.as_str(), &attributes);
         let user = world.add(user).await;
-        people.push(ProvisionedUser { user, entry: enter(&world, entry).await });
+        people.push(ProvisionedUser::new(user, enter(&world, entry).await));
     }
     for (field, ascending, descending) in [
         (Created, "abezfg", "fgzeba"),

@@ -53,6 +53,7 @@ pub(crate) const ROW_INVITABLE: &str = "can be invited";
 pub(crate) const ROW_INVITED: &str = "invited";
 pub(crate) const ROW_NEEDS_MAIL: &str = "A row without passwordHash invites the person by e-mail, and this installation sends no mail. The operator can set \
      IAM_SMTP_URL or IAM_MAIL_DIR.";
+pub(crate) const ROW_ATTRIBUTES_NEED_HASH: &str = "must be empty in a row without passwordHash";
 pub(crate) const ROW_ONLY_ACTIVE: &str = "must be empty or ACTIVE in a row without passwordHash";
 pub(crate) const ROW_NOT_TRIED: &str = "not imported";
 pub(crate) const ROW_REPEATED: &str = "A row before it has the same e-mail address.";

@@ -7,13 +7,16 @@ use iam_axum::{PathId, Problem};
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::audit::{AuditEntry, AuditFilter};
 use iam_core::clock::Timestamp;
-use iam_core::organization::{OrganizationPatch, OrganizationStatus, OrganizationWithDepth};
+use iam_core::organization::{
+    OrganizationPatch, OrganizationStatus, OrganizationWithAttributes, OrganizationWithDepth,
+};
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_DELETE, ORGANIZATIONS_UPDATE};
 use iam_core::version::Precondition;
 use iam_core::{Caller, Error, FieldError, Iam, OrganizationId};
 use serde::Deserialize;
 
+use crate::attributes::{self, AttributeFields};
 use crate::audit::sentence::{names_of, sentence};
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::english;
@@ -42,6 +45,7 @@ struct OrganizationPage {
     version: String,
     above: Vec<OrganizationWithDepth>,
     fields: Vec<Field>,
+    attributes: AttributeFields,
     below: Vec<OrganizationWithDepth>,
     pages: Pages,
     /// `None` if the caller may not see them.
@@ -76,11 +80,13 @@ impl Params {
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
-    organization: OrganizationWithDepth,
+    organization: OrganizationWithAttributes,
     number: Option<u64>,
     (form, errors): (Option<&Form>, &[FieldError]),
 ) -> Result<OrganizationPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
+    let OrganizationWithAttributes { placed: organization, attributes, .. } = organization;
+    let defined = iam.organizations().attribute_definitions(caller).await?;
     let id = organization.organization.id;
     let field = |field: Field, value: &str| {
         let typed = form.map_or(value, |form| form.get(&field.name)).to_owned();
@@ -108,6 +114,7 @@ async fn page_of(
                 organization.organization.slug.as_str(),
             ),
         ],
+        attributes: AttributeFields::of(&defined, &attributes, (form, errors)),
         below: children.items,
         pages,
         members: if_allowed(iam.assignments().list(caller, &in_it, request).await)?,
@@ -134,7 +141,7 @@ pub(super) async fn show(
     PathId(id): PathId<OrganizationId>,
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    let organization = console.iam.organizations().get(&signed_in.caller, id).await?;
+    let organization = console.iam.organizations().get_with_attributes(&signed_in.caller, id).await?;
     let shown = page_of(&console, &signed_in, organization, params.page, (None, &[])).await?;
     page(StatusCode::OK, &OrganizationPage { notice: params.notice(), ..shown })
 }
@@ -146,13 +153,18 @@ pub(super) async fn update(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let (organizations, caller) = (console.iam.organizations(), &signed_in.caller);
-    let before = organizations.get(caller, id).await?;
-    let patch = OrganizationPatch {
-        name: Some(form.get("name").trim().to_owned()),
-        slug: Some(form.get("slug").trim().to_owned()),
-        ..OrganizationPatch::default()
+    let before = organizations.get_with_attributes(caller, id).await?;
+    let attempt = async {
+        let defined = organizations.attribute_definitions(caller).await?;
+        let patch = OrganizationPatch {
+            name: Some(form.get("name").trim().to_owned()),
+            slug: Some(form.get("slug").trim().to_owned()),
+            attributes: attributes::changes(&defined, &before.attributes, &form)?,
+            ..OrganizationPatch::default()
+        };
+        organizations.update_if(caller, id, patch, &seen(&form)).await
     };
-    match organizations.update_if(caller, id, patch, &seen(&form)).await {
+    match attempt.await {
         Ok(_) => Ok(back(&console, id, "saved")),
         Err(error) => {
             let typed = (Some(&form), &*at_fields(&error));

@@ -175,7 +175,8 @@ async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWithDepth>, E
 async fn search(console: &Console, caller: &Caller, params: &Params) -> Result<(Found, String), Error> {
     let organizations = console.iam.organizations();
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
-    let filter = OrganizationFilter { search, status: filter("status", &params.status)?, parent: None };
+    let filter =
+        OrganizationFilter { search, status: filter("status", &params.status)?, ..OrganizationFilter::default() };
     let found = organizations.list(caller, &filter, by_name(), paging::request(params.page)?).await?;
     let base = console.base().to_owned();
     let pages = Pages::of(&found, |page| {

@@ -481,8 +481,8 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         let frame = Frame { base: console.base().to_owned(), session };
         resume(StatusCode::OK, frame, (next, kept), english::SEND_AGAIN_WHY)?
     };
-    let cookie = session.header(console.settings.cookie(parts));
-    Ok(with_cookie(cookie, shown))
+    let cookies = session.headers(console.settings.cookie(parts));
+    Ok(with_cookie(cookies, shown))
 }
 
 /// Ends the session, also one that can only be used to set up a second factor.

@@ -31,8 +31,8 @@ pub(super) async fn begin(
     };
     match console.iam.sessions().impersonate(&signed_in.caller, id, new).await {
         Ok((_, token)) => {
-            let cookie = session.acting_by(Some(token)).header(console.settings.cookie(&parts));
-            Ok(with_cookie(cookie, Redirect::to(console.home())))
+            let cookies = session.acting_by(Some(token)).headers(console.settings.cookie(&parts));
+            Ok(with_cookie(cookies, Redirect::to(console.home())))
         }
         Err(error) => {
             refused_form(error, async |errors: Vec<FieldError>, error| {
@@ -58,6 +58,6 @@ pub(super) async fn stop(
         return Ok(Redirect::to(console.home()).into_response());
     };
     console.iam.sessions().logout(caller).await?;
-    let cookie = session.acting_by(None).header(console.settings.cookie(&parts));
-    Ok(with_cookie(cookie, Redirect::to(&format!("{}/users/{user}", console.base()))))
+    let cookies = session.acting_by(None).headers(console.settings.cookie(&parts));
+    Ok(with_cookie(cookies, Redirect::to(&format!("{}/users/{user}", console.base()))))
 }

@@ -227,6 +227,9 @@ async fn import(
             Ok(user) if user.status != UserStatus::Active => {
                 Ok(Err(text_of(&[FieldError::new("status", english::ROW_ONLY_ACTIVE)])))
             }
+            Ok(user) if !user.attributes.is_empty() => {
+                Ok(Err(text_of(&[FieldError::new("attributes", english::ROW_ATTRIBUTES_NEED_HASH)])))
+            }
             Ok(user) if is_dry_run => check_invitation(iam, caller, &mut import, user).await,
             Ok(user) => invite(iam, caller, user).await,
             Err(error) => Ok(Err(text_of(&[error]))),
@@ -262,6 +265,7 @@ fn user_of(format: Format, record: Record) -> Result<ImportedUser, FieldError> {
         status: record.status,
         external_id: record.foreign_id.filter(|_| is_own),
         is_email_verified: is_own && record.is_email_verified,
+        attributes: record.attributes.into_iter().filter(|_| is_own).collect(),
         ..ImportedUser::new(record.email, record.first_name, record.last_name)
     })
 }

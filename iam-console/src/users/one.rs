@@ -10,11 +10,12 @@ use iam_core::access::Permission;
 use iam_core::assignment::Grant;
 use iam_core::permission;
 use iam_core::session::Session;
-use iam_core::user::{User, UserPatch, UserStatus};
+use iam_core::user::{User, UserPatch, UserStatus, UserWithAttributes};
 use iam_core::version::Precondition;
 use iam_core::{Caller, Error, ExternalId, FieldError, Iam, OrganizationId, SessionId, UserId};
 use serde::Deserialize;
 
+use crate::attributes::{self, AttributeFields};
 use crate::english;
 use crate::form::Form;
 use crate::group_names::GroupNames;
@@ -41,6 +42,7 @@ pub(super) struct UserPage {
     /// The short name of the home; `None` for the tenant.
     home: Option<String>,
     fields: Vec<Field>,
+    attributes: AttributeFields,
     /// `None` if the caller may not see them.
     roles: Option<Vec<Grant>>,
     /// The groups that give some of them.
@@ -107,7 +109,8 @@ pub(super) async fn page_of(
     (form, errors): (Option<&Form>, &[FieldError]),
 ) -> Result<UserPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let user = iam.users().get(caller, id).await?;
+    let UserWithAttributes { user, attributes, .. } = iam.users().get_with_attributes(caller, id).await?;
+    let defined = iam.users().attribute_definitions(caller).await?;
     let field = |field: Field, value: &str| {
         let typed = form.map_or(value, |form| form.get(&field.name)).to_owned();
         field.filled(&typed).with_errors(errors)
@@ -145,6 +148,7 @@ pub(super) async fn page_of(
         error: String::new(),
         home: Some(home).filter(|home| !home.is_empty()),
         fields,
+        attributes: AttributeFields::of(&defined, &attributes, (form, errors)),
         roles,
         groups,
         sessions: if_allowed(iam.sessions().list_with_actors(caller, id).await)?,
@@ -181,7 +185,8 @@ pub(super) async fn update(
     PathId(id): PathId<UserId>,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let user = console.iam.users().get(&signed_in.caller, id).await?;
+    let (users, caller) = (console.iam.users(), &signed_in.caller);
+    let UserWithAttributes { user, attributes, .. } = users.get_with_attributes(caller, id).await?;
     // Only what differs: a call that names the e-mail needs more rights.
     let changed =
         |name: &str, value: &str| form.given(name).filter(|typed| typed != value).or_else(|| emptied(&form, name));
@@ -193,10 +198,11 @@ pub(super) async fn update(
             last_name: changed("lastName", user.last_name.as_str()),
             name: changed("name", user.first_name.as_str()),
             external_id: new_external_id(&user, &form),
-            home: new_home(&console.iam, &signed_in.caller, &user, &form).await?,
-            status: None,
+            home: new_home(&console.iam, caller, &user, &form).await?,
+            attributes: attributes::changes(&users.attribute_definitions(caller).await?, &attributes, &form)?,
+            ..UserPatch::default()
         };
-        console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await
+        users.update_if(caller, id, patch, &precondition).await
     };
     match attempt.await {
         Ok(_) => Ok(back(&console, id, "saved")),

@@ -500,7 +500,7 @@ async fn a_person_who_acts_as_another_is_told_that_it_cannot_ask_or_decide() {
     let signed = signed().await;
     let Signed { app, ada, cookie, grace, eligibility, .. } = &signed;
     let act = format!("/console/users/{grace}/act");
-    let acting = app.post_signed(&act, cookie, &[("reason", "A question"), ("seconds", "900")]).await.cookie();
+    let acting = app.post_signed(&act, cookie, &[("reason", "A question"), ("seconds", "900")]).await.cookies("");
     let choice = app.get(NEW, &acting).await.body;
     assert!(
         choice.contains("You act as another user, and cannot ask") && !choice.contains("?eligibility="),
@@ -515,7 +515,7 @@ async fn a_person_who_acts_as_another_is_told_that_it_cannot_ask_or_decide() {
     let asked = signed.ask().await.id;
     let version = app.iam.access_requests().get(&alan, asked).await.unwrap().version.to_string();
     let act = format!("/console/users/{}/act", alan.user().unwrap());
-    let acting = app.post_signed(&act, cookie, &[("reason", "A question"), ("seconds", "900")]).await.cookie();
+    let acting = app.post_signed(&act, cookie, &[("reason", "A question"), ("seconds", "900")]).await.cookies("");
     let page = app.get(&signed.path(asked, ""), &acting).await;
     assert!(page.status == StatusCode::OK && !page.body.contains("/approve"), "{}", page.body);
     let refused = app.post_signed(&signed.path(asked, "/approve"), &acting, &[("version", &version)]).await;

@@ -9,6 +9,7 @@ mod account;
 mod acting;
 mod app;
 mod attack;
+mod attributes;
 mod audit;
 mod directories;
 mod domains;

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use chrono::TimeDelta;
 use iam_core::Caller;
+use iam_core::attribute::UnregisteredAttributes;
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
 
@@ -44,6 +45,9 @@ impl Signed {
             ("passwordLogin", "ALLOWED"),
             ("emailLogin", "OFF"),
             ("authzenIdentifiers", "ID"),
+            ("userAttributes", ""),
+            ("organizationAttributes", ""),
+            ("unregisteredAttributes", "ALLOWED"),
             ("version", version),
         ];
         let fields = stored.map(|(name, value)| {
@@ -66,6 +70,9 @@ async fn every_setting_is_shown_and_changed() {
         ("passwordLogin", "FEDERATED"),
         ("emailLogin", "ON"),
         ("authzenIdentifiers", "NAME"),
+        ("userAttributes", r#"[{"key": "floor", "type": "NUMBER", "personReads": true}]"#),
+        ("organizationAttributes", r#"[{"key": "region", "type": "STRING", "searchable": true}]"#),
+        ("unregisteredAttributes", "REFUSED"),
     ];
     let answer = signed.save(&version, &changed).await;
     assert_eq!(answer.location(), "/console/tenant?done=saved");
@@ -75,6 +82,9 @@ async fn every_setting_is_shown_and_changed() {
     assert_eq!((stored.second_factor, stored.second_factor_grace_days.days()), (SecondFactorPolicy::Required, 30));
     assert_eq!((stored.password_login, stored.email_login), (PasswordLogin::Federated, EmailLogin::On));
     assert_eq!(stored.authzen_identifiers, AuthzenIdentifiers::Name);
+    assert_eq!(stored.user_attributes.to_text(), r#"[{"key":"floor","type":"NUMBER","personReads":true}]"#);
+    assert!(stored.organization_attributes.get("region").unwrap().searchable);
+    assert_eq!(stored.unregistered_attributes, UnregisteredAttributes::Refused);
     let page = signed.app.get(answer.location(), &signed.cookie).await.body;
     for shown in [
         r#"value="Engines""#,
@@ -83,6 +93,8 @@ async fn every_setting_is_shown_and_changed() {
         r#"value="30""#,
         r#"value="ON" selected"#,
         r#"value="NAME" selected"#,
+        r#"value="REFUSED" selected"#,
+        "&#34;key&#34;:&#34;region&#34;",
     ] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
@@ -103,6 +115,11 @@ async fn a_mistake_is_shown_at_its_field_and_loses_nothing_that_was_typed() {
         ("passwordLogin", "x"),
         ("emailLogin", "x"),
         ("authzenIdentifiers", "x"),
+        ("userAttributes", "x"),
+        ("userAttributes", r#"[{"key": "a", "type": "STRING", "more": 1}]"#),
+        ("userAttributes", r#"[{"key": "<script>", "type": "STRING"}]"#),
+        ("organizationAttributes", r#"[{"key": "a", "type": "STRING", "inToken": true}]"#),
+        ("unregisteredAttributes", "x"),
     ] {
         // The first value of a field counts.
         let answer = signed.save(&version, &[(field, wrong), ("name", "<b>Kept")]).await;

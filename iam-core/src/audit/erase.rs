@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, ERASED, ResourceType, action};
-use iam_model::change::{AccessRequestChange, DirectoryUserChange, ErasedDetails, ErasedOrigin, IdentityChange};
+use iam_model::change::{
+    AccessRequestChange, DirectoryUserChange, ErasedDetails, ErasedOrigin, IdentityChange, UserChange,
+};
 use iam_model::clock::Timestamp;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::UserId;
@@ -36,8 +38,8 @@ impl Audit<'_> {
     ///
     /// Entries of the user's actions, also of those in which it acted as another user, and its failed logins, lose the
     /// client's address and user agent. All other data
-    /// stays. The identities and the access requests of the user are removed, and what a directory says of it. The user
-    /// itself does not change: data that the tenant must not keep has to be changed separately.
+    /// stays. The identities, the attributes and the access requests of the user are removed, and what a directory says of
+    /// it. The user itself does not change otherwise: data that the tenant must not keep has to be changed separately.
     ///
     /// Reads the whole log, so it takes long with millions of entries. It may be interrupted and called again.
     ///
@@ -80,15 +82,17 @@ impl Audit<'_> {
         Ok(erased)
     }
 
-    /// Removes the identities of a deleted user and what a directory says of it, which name the person, and its access
-    /// requests, which have texts by it.
+    /// Removes the attributes and the identities of a deleted user and what a directory says of it, which name the person,
+    /// and its access requests, which have texts by it.
     async fn forget(&self, caller: &Caller, user: UserId) -> Result<()> {
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::AUDIT_LOGS_DELETE)?;
-        let locked = work.reads().lock_user(user).await?;
-        if locked.is_none_or(|user| user.status != UserStatus::Inactive) {
-            return Err(Conflict::UserNotInactive.into());
+        let locked = work.reads().lock_user(user).await?.filter(|user| user.status == UserStatus::Inactive);
+        let locked = locked.ok_or(Conflict::UserNotInactive)?;
+        if !work.reads().attributes(user.into()).await?.is_empty() {
+            let after = locked.changed(work.now());
+            work.apply(UserChange::ForgetAttributes { after }).await?;
         }
         for identity in work.reads().identities(user).await? {
             // A deleted user may do nothing, so that no one gains from it.

@@ -1,4 +1,5 @@
-//! The cache of sessions, API keys and positions of organizations. It avoids a query for each request.
+//! The cache of sessions, API keys, positions of organizations and rules for attributes. It avoids a query for each
+//! request.
 
 mod ended;
 mod log_watches;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 use iam_model::access::{Authority, Until};
 use iam_model::api_key::{ApiKey, ApiKeySecret};
 use iam_model::assignment::{Grant, GrantOrganization};
+use iam_model::attribute::AttributeRules;
 use iam_model::clock::Timestamp;
 use iam_model::context::Impersonator;
 use iam_model::error::Forbidden;
@@ -57,8 +59,8 @@ const ITEMS: usize = 1 << 14;
 /// is larger than a shard is never cached, and users with hundreds of roles are the most expensive to query.
 const SHARDS: usize = 8;
 
-/// The cache of sessions, API keys and positions of organizations. It returns an entry only while the entry is known to be
-/// current.
+/// The cache of sessions, API keys, positions of organizations and rules for attributes. It returns an entry only while
+/// the entry is known to be current.
 ///
 /// This process [invalidates](Self::invalidate) the entries that it changes itself. A change feed notifies it of the
 /// changes of other replicas. While no feed is [followed](Self::follow), or its notifications are late, the cache
@@ -68,6 +70,8 @@ pub(crate) struct SessionCache {
     api_keys: Entries<ApiKeyId, CachedApiKey>,
     /// Each organization with its ancestors.
     lineages: Entries<OrganizationId, Ancestry>,
+    /// The rules of each tenant. They are no attributes: these are never cached.
+    attribute_rules: Entries<(), AttributeRules>,
     log_watches: LogWatches,
     versions: Versions,
     lease: RwLock<Option<Lease>>,
@@ -141,6 +145,7 @@ impl Default for SessionCache {
             sessions: entries(),
             api_keys: entries(),
             lineages: entries(),
+            attribute_rules: entries(),
             log_watches: LogWatches::default(),
             versions: Versions::default(),
             lease: RwLock::default(),
@@ -170,6 +175,11 @@ impl SessionCache {
     /// Returns an organization with its ancestors from the cache, if the entry is current at `at`.
     pub(crate) fn lineage(&self, tenant: TenantId, id: OrganizationId, at: Instant) -> Option<Arc<Ancestry>> {
         self.get(&self.lineages, (tenant, id), at)
+    }
+
+    /// Returns the rules of a tenant for attributes from the cache, if the entry is current at `at`.
+    pub(crate) fn attribute_rules(&self, tenant: TenantId, at: Instant) -> Option<Arc<AttributeRules>> {
+        self.get(&self.attribute_rules, (tenant, ()), at)
     }
 
     fn get<K: Eq + Hash, T>(&self, cache: &Entries<K, T>, key: (TenantId, K), at: Instant) -> Option<Arc<T>> {
@@ -245,6 +255,19 @@ impl SessionCache {
         let size = lineage.size();
         let entry = Entry::new(lineage, depends_on, as_of, asked, size);
         self.keep(&self.lineages, (tenant, position.id()), entry)
+    }
+
+    /// Caches the rules of a tenant for attributes that were read after the read version `as_of` was taken.
+    pub(crate) fn keep_attribute_rules(
+        &self,
+        tenant: TenantId,
+        rules: AttributeRules,
+        as_of: ReadVersion,
+        asked: Instant,
+    ) -> Arc<AttributeRules> {
+        let size = rules.size();
+        let entry = Entry::new(rules, vec![tenant.as_uuid()], as_of, asked, size);
+        self.keep(&self.attribute_rules, (tenant, ()), entry)
     }
 
     fn keep<K: Eq + Hash, T>(&self, cache: &Entries<K, T>, key: (TenantId, K), entry: Entry<T>) -> Arc<T> {

@@ -21,4 +21,4 @@ pub use iam_model::store::{
 };
 pub use iam_scim::group::GroupResource;
 pub use iam_scim::user::UserResource;
-pub use iam_scim::{ScimError, ScimType};
+pub use iam_scim::{CustomSchema, ScimError, ScimType};

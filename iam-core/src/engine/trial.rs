@@ -44,7 +44,7 @@ async fn violated(change: &Change, reads: &mut dyn TransactionReads) -> Result<O
     let (role, organization) = match change {
         Change::Role(RoleChange::Create(after)) => (Some((None, after)), None),
         Change::Role(RoleChange::Update { before, after, .. }) => (Some((Some(before), after)), None),
-        Change::Organization(OrganizationChange::Create(after)) => (None, Some((None, after))),
+        Change::Organization(OrganizationChange::Create { organization: after, .. }) => (None, Some((None, after))),
         Change::Organization(OrganizationChange::Update { before, after, .. }) => (None, Some((Some(before), after))),
         _ => (None, None),
     };

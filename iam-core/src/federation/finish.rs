@@ -1,6 +1,7 @@
 use chrono::TimeDelta;
 use iam_model::access::VisibleScope;
 use iam_model::assignment::{Grant, OfferedRole};
+use iam_model::attribute::Attributes;
 use iam_model::challenge::ChallengePurpose;
 use iam_model::change::{
     AssignmentChange, CredentialChange, IdentityChange, InvitationChange, LinkChange, SessionChange, UserChange,
@@ -266,8 +267,12 @@ impl Federation<'_> {
         let is_proven = !provider.domain_ids.is_empty();
         let user = User { email_verified_at: is_proven.then_some(now), home_organization_id, ..user };
         let accepted = invitation.as_ref().map(|invitation| invitation.id);
-        let create =
-            UserChange::Create { user: user.clone(), password: Some(PasswordHash::unset()), invitation: accepted };
+        let create = UserChange::Create {
+            user: user.clone(),
+            password: Some(PasswordHash::unset()),
+            invitation: accepted,
+            attributes: Attributes::default(),
+        };
         match work.apply(create).await {
             Err(Error::Conflict(Conflict::EmailTaken)) => return Ok(None),
             applied => applied?,

@@ -1,5 +1,6 @@
 use iam_model::access::Until;
 use iam_model::assignment::{Grant, OfferedRole};
+use iam_model::attribute::Attributes;
 use iam_model::change::{AssignmentChange, InvitationChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Result, Shortfall};
@@ -135,8 +136,12 @@ async fn create_user(
     hold_user_quota(&iam.settings.quota, work, &grants, |_, error| error).await?;
     link::spend(work, link).await?;
     let user = User { email_verified_at: Some(now), home_organization_id, ..profile.user(user_id, tenant.id, now) };
-    let create =
-        UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: Some(before.id) };
+    let create = UserChange::Create {
+        user: user.clone(),
+        password: Some(profile.password),
+        invitation: Some(before.id),
+        attributes: Attributes::default(),
+    };
     work.apply(create).await.map_err(|error| error.about_what_it_names("email"))?;
     if !grants.is_empty() {
         work.apply(AssignmentChange::Create(grants)).await?;

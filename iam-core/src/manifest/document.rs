@@ -1,6 +1,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use iam_model::attribute::{AttributeDefinition, UnregisteredAttributes};
 use iam_model::audit::EventFormat;
 use iam_model::clock::{Timestamp, shown};
 use iam_model::factor::SecondFactorPolicy;
@@ -109,6 +110,15 @@ pub struct ManifestSettings {
     /// How requests of AuthZEN name users and organizations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authzen_identifiers: Option<AuthzenIdentifiers>,
+    /// All attributes that are defined for users, at most 32.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_attributes: Option<Vec<AttributeDefinition>>,
+    /// All attributes that are defined for organizations, at most 32.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization_attributes: Option<Vec<AttributeDefinition>>,
+    /// Whether users and organizations can have other attributes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unregistered_attributes: Option<UnregisteredAttributes>,
 }
 
 impl ManifestSettings {

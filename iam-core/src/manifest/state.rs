@@ -170,6 +170,9 @@ impl State {
             password_login: Some(tenant.password_login),
             email_login: Some(tenant.email_login),
             authzen_identifiers: Some(tenant.authzen_identifiers),
+            user_attributes: Some(tenant.user_attributes.clone().into()),
+            organization_attributes: Some(tenant.organization_attributes.clone().into()),
+            unregistered_attributes: Some(tenant.unregistered_attributes),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use iam_model::access::testing::{at, id, organization};
 use iam_model::assignment::{Assignment, Grant, GrantOrganization};
+use iam_model::attribute::{AttributeDefinitions, UnregisteredAttributes};
 use iam_model::audit::EventFormat;
 use iam_model::directory::Directory;
 use iam_model::error::Error;
@@ -37,6 +38,9 @@ fn tenant() -> Tenant {
         password_login: PasswordLogin::default(),
         email_login: EmailLogin::default(),
         authzen_identifiers: AuthzenIdentifiers::default(),
+        user_attributes: AttributeDefinitions::default(),
+        organization_attributes: AttributeDefinitions::default(),
+        unregistered_attributes: UnregisteredAttributes::default(),
         created_at: at(0),
         updated_at: at(0),
         version: Version::FIRST,

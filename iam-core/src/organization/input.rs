@@ -1,9 +1,11 @@
+use iam_model::attribute::AttributesPatch;
 use iam_model::error::Result;
 use iam_model::id::OrganizationId;
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::validate::{Fields, Name, Slug};
+use serde_json::{Map, Value};
 
-use crate::patch::{patch, text, value};
+use crate::patch::{attributes, patch, text, value};
 
 /// The unchecked input for a new organization; see
 /// [`Organizations::create`](crate::organization::Organizations::create).
@@ -39,7 +41,10 @@ impl NewOrganization {
 
 patch! {
     /// Changes of an organization. A field that is `None` stays unchanged.
-    OrganizationPatch of Organization {
+    OrganizationPatch of Organization with {
+        /// Attributes by key: a value replaces that of its key, `null` removes the key, and other keys stay.
+        attributes: Map<String, Value> => AttributesPatch = attributes("attributes"),
+    } {
         /// 1–120 characters.
         name: String => name: Name = text("name"),
         /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters, unique in the tenant.

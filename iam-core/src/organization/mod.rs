@@ -1,9 +1,12 @@
 //! Organizations: the parts of a tenant in which roles can apply. They form a tree (`docs/http-api.md#organizations`).
 
+mod attributes;
+mod details;
 mod input;
 mod rules;
 mod service;
 
+pub use crate::organization::details::OrganizationWithAttributes;
 pub use crate::organization::input::{NewOrganization, OrganizationPatch};
 pub use crate::organization::service::Organizations;
 pub use iam_model::change::OrganizationChange;

@@ -12,6 +12,7 @@ use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::version::Precondition;
 
+use crate::attribute::AttributeFacts;
 use crate::engine::require_version;
 use crate::organization::input::ValidPatch;
 
@@ -22,7 +23,9 @@ pub(super) struct Update {
     hierarchy: Hierarchy,
     /// The organization after the patch; `None` if there is no such organization.
     after: Option<Organization>,
+    attributes: Option<AttributeFacts>,
     tree: Option<TreeFacts>,
+    now: Timestamp,
 }
 
 /// The facts for the decision if the parent or the status changes.
@@ -44,7 +47,11 @@ pub(super) struct Decided {
 impl Update {
     pub(super) fn new(id: OrganizationId, patch: ValidPatch, hierarchy: Hierarchy, now: Timestamp) -> Self {
         let after = hierarchy.node(id).map(|node| patch.apply(node.organization, now));
-        Self { id, hierarchy, after, tree: None }
+        Self { id, hierarchy, after, attributes: None, tree: None, now }
+    }
+
+    pub(super) fn with_attributes(self, attributes: Option<AttributeFacts>) -> Self {
+        Self { attributes, ..self }
     }
 
     /// The organizations above, and the organization after the update, if the update changes its parent or its status.
@@ -65,7 +72,11 @@ impl Update {
         let node = permitted(&self.hierarchy, rights, &permission::ORGANIZATIONS_UPDATE, self.id)?;
         let found = OrganizationWithDepth::from(node);
         require_version(precondition, found.version())?;
-        let (before, after) = (node.organization.clone(), self.after.ok_or_else(not_found)?);
+        let (before, mut after) = (node.organization.clone(), self.after.ok_or_else(not_found)?);
+        let attributes = self.attributes.map(AttributeFacts::decide).transpose()?.flatten();
+        if before == after && attributes.is_some() {
+            after = after.changed(self.now);
+        }
         let is_moved = before.parent_id != after.parent_id;
         if is_moved {
             check_parent(&self.hierarchy, rights, node, after.parent_id)?;
@@ -91,7 +102,7 @@ impl Update {
         }
         let organization = OrganizationWithDepth { organization: after.clone(), depth };
         let activated = self.tree.map(|tree| tree.activated);
-        Ok(Decided { organization, change: Some(OrganizationChange::Update { before, after, activated }) })
+        Ok(Decided { organization, change: Some(OrganizationChange::Update { before, after, activated, attributes }) })
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{AssignmentFilter, RevokeReason};
+use iam_model::attribute::Attributes;
 use iam_model::audit::ResourceType;
 use iam_model::change::{ActivatedRoles, OrganizationChange, UserChange};
 use iam_model::error::{Conflict, Result};
@@ -22,10 +23,12 @@ use iam_model::search::SearchWord;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::User;
-use iam_model::validate::{Name, Slug};
+use iam_model::validate::{Fields, Name, Slug};
 use iam_model::version::{Precondition, Version};
+use serde_json::{Map, Value};
 
 use crate::assignment::{of_groups, revoke};
+use crate::attribute::{AttributeFacts, new_attributes};
 use crate::caller::Caller;
 use crate::eligibility;
 use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
@@ -35,7 +38,7 @@ use crate::organization::rules::{
     Decided, TreeFacts, Update, about_parent, check_childless, check_new_depth, not_found, permitted, permitted_parent,
     require,
 };
-use crate::organization::{NewOrganization, OrganizationPatch};
+use crate::organization::{NewOrganization, OrganizationPatch, OrganizationWithAttributes};
 
 /// So many children of an organization are read without a turn for a long read.
 const FEW_CHILDREN: u32 = 100;
@@ -88,6 +91,21 @@ impl Organizations<'_> {
         new: NewOrganization,
         idempotency: Option<&Idempotency>,
     ) -> Result<OrganizationWithDepth> {
+        Ok(self.create_with(caller, new, &Map::new(), idempotency).await?.placed)
+    }
+
+    /// Makes an organization as [`create_once`](Self::create_once) does, also with attributes, as typed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create_once`](Self::create_once); [`Error::Validation`] also names attributes.
+    pub async fn create_with(
+        &self,
+        caller: &Caller,
+        new: NewOrganization,
+        attributes: &Map<String, Value>,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<OrganizationWithAttributes> {
         let needed = &permission::ORGANIZATIONS_CREATE;
         match new.parent {
             None => self.0.rights(caller).require(needed)?,
@@ -96,14 +114,25 @@ impl Organizations<'_> {
         let new = new.validate()?;
         let once = self.0.once(caller, idempotency, &ResourceType::ORGANIZATION);
         let mut work = self.0.begin(caller).await?;
-        if let Some(placed) = once.find(&mut work).await? {
-            return Ok(placed);
+        if let Some(created) = once.find(&mut work).await? {
+            return Ok(created);
         }
         let grantor = work.lock_rights().await?;
-        let placed = self.create_valid(&mut work, &grantor, new).await?;
-        once.keep(&mut work, &placed).await?;
+        let attributes = match attributes.is_empty() {
+            true => Attributes::default(),
+            false => {
+                let rules = work.reads().attribute_rules().await?;
+                let mut fields = Fields::default();
+                let attributes = new_attributes(&mut fields, attributes, rules.of_organizations());
+                fields.finish()?;
+                attributes
+            }
+        };
+        let placed = self.create_valid(&mut work, &grantor, new, attributes.clone()).await?;
+        let created = OrganizationWithAttributes::new(placed, attributes);
+        once.keep(&mut work, &created).await?;
         work.commit().await?;
-        Ok(placed)
+        Ok(created)
     }
 
     /// Makes an organization in a unit of work that has read the rights of its caller.
@@ -113,7 +142,7 @@ impl Organizations<'_> {
         grantor: &LockedRights,
         new: &NewOrganization,
     ) -> Result<OrganizationWithDepth> {
-        self.create_valid(work, grantor, new.validate()?).await
+        self.create_valid(work, grantor, new.validate()?, Attributes::default()).await
     }
 
     async fn create_valid(
@@ -121,6 +150,7 @@ impl Organizations<'_> {
         work: &mut UnitOfWork<'_>,
         grantor: &LockedRights,
         new: ValidOrganization,
+        attributes: Attributes,
     ) -> Result<OrganizationWithDepth> {
         let needed = &permission::ORGANIZATIONS_CREATE;
         let hierarchy = work.hierarchy_of(new.parent.as_slice()).await?;
@@ -149,7 +179,7 @@ impl Organizations<'_> {
             version: Version::FIRST,
         };
         hold_quota(&self.0.settings.quota, work, QuotaKind::Organizations, 1).await?;
-        work.apply(OrganizationChange::Create(organization.clone())).await?;
+        work.apply(OrganizationChange::Create { organization: organization.clone(), attributes }).await?;
         Ok(OrganizationWithDepth { organization, depth })
     }
 
@@ -195,7 +225,7 @@ impl Organizations<'_> {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
         let tenant = caller.tenant();
-        let is_filtered = filter.search.is_some() || filter.parent.is_some();
+        let is_filtered = filter.search.is_some() || filter.parent.is_some() || filter.attribute.is_some();
         let _turn = self.0.long_list(caller, is_filtered, &visible_scope, page).await?;
         let Page { items, total, request } =
             self.0.store.organizations(tenant, filter, &visible_scope, sort, page).await?;
@@ -431,11 +461,12 @@ impl Organizations<'_> {
 
 /// Reads the facts for the decision about a patch. The subtree and the roles are read only if the parent or the status
 /// changes.
-async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, patch: ValidPatch) -> Result<Update> {
+async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, mut patch: ValidPatch) -> Result<Update> {
     let now = work.now();
+    let attributes = AttributeFacts::read(work, id, patch.attributes.take()).await?;
     let ids: Vec<OrganizationId> = [Some(id), patch.parent.flatten()].into_iter().flatten().collect();
     let hierarchy = work.hierarchy_of(&ids).await?;
-    let update = Update::new(id, patch, hierarchy, now);
+    let update = Update::new(id, patch, hierarchy, now).with_attributes(attributes);
     let Some((hierarchy, after)) = update.needs_tree() else { return Ok(update) };
     let subtree = work.reads().subtree(id).await?;
     let tree = AffectedTree::new(hierarchy, &subtree);

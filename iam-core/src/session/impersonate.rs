@@ -181,7 +181,8 @@ impl Sessions<'_> {
             created_at: session.created_at,
             expires_at: session.expires_at,
         };
-        let (token, _) = access_token(iam, &session, session.expires_at, now)?;
+        let attributes = iam.attribute_claims(&mut work, user.id).await?;
+        let (token, _) = access_token(iam, &session, session.expires_at, attributes.as_ref(), now)?;
         let acting = others.into_iter().filter(|session| session.impersonator().is_some_and(|by| by.user == actor));
         let surplus = surplus(acting.collect(), iam.settings.max_sessions_of_user);
         end_sessions(&mut work, surplus, EndReason::Terminated).await?;

@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use iam_model::api_key::ApiKey;
 use iam_model::assignment::{EffectivePermissions, Grant};
+use iam_model::attribute::Attributes;
 use iam_model::clock::Timestamp;
 use iam_model::secret::{AccessToken, RefreshToken};
 use iam_model::tenant::Tenant;
@@ -77,6 +78,8 @@ pub struct LoggedIn {
 pub struct Me {
     /// The caller.
     pub user: User,
+    /// The attributes of the caller that it sees itself. `None` if the tenant shows none to persons, and for an API key.
+    pub attributes: Option<Attributes>,
     /// The caller's tenant.
     pub tenant: Tenant,
     /// The caller's session or API key.

@@ -57,7 +57,8 @@ pub(crate) async fn open_session(
         provider,
         impersonation: None,
     };
-    let tokens = tokens_for(iam, &session, &secret, now)?;
+    let attributes = iam.attribute_claims(work, user.id).await?;
+    let tokens = tokens_for(iam, &session, &secret, attributes.as_ref(), now)?;
     let sessions = work.reads().lock_sessions_of(user.id).await?;
     // Another user who acts as this one must not end the sessions of the person.
     let logins = sessions.iter().filter(|session| session.impersonation.is_none()).cloned().collect();

@@ -101,7 +101,8 @@ impl Sessions<'_> {
                 return Err(Unauthenticated::RefreshToken.into());
             }
         };
-        let tokens = tokens_for(iam, &session, &secret, now)?;
+        let attributes = iam.attribute_claims(&mut work, session.user_id).await?;
+        let tokens = tokens_for(iam, &session, &secret, attributes.as_ref(), now)?;
         work.apply(change).await?;
         work.commit().await?;
         Ok(tokens)
@@ -294,8 +295,13 @@ impl Sessions<'_> {
             Some(by) => Some(self.0.store.user(tenant.id, by.user).await?.ok_or_else(gone)?),
             None => None,
         };
+        let rules = tenant.attribute_rules();
+        let attributes = match rules.are_seen_by_persons() {
+            true => Some(rules.seen_by_person(&self.0.store.attributes(tenant.id, user.id.into()).await?)),
+            false => None,
+        };
         let (by, enrol_by) = (AuthenticatedBy::Session(session), snapshot.enrol_by);
-        Ok(Me { user, tenant, by, impersonator, grants, permissions, enrol_by })
+        Ok(Me { user, attributes, tenant, by, impersonator, grants, permissions, enrol_by })
     }
 
     async fn me_by_key(&self, caller: &Caller, id: ApiKeyId) -> Result<Me> {
@@ -307,7 +313,8 @@ impl Sessions<'_> {
         let tenant = iam.store.tenant(tenant).await?.ok_or_else(gone)?;
         let (grants, permissions) = self.held(tenant.id, &snapshot.grants, now).await?;
         let by = AuthenticatedBy::ApiKey(snapshot.key.clone());
-        Ok(Me { user, tenant, by, impersonator: None, grants, permissions, enrol_by: None })
+        // A key of the user may not do what the user may do to itself.
+        Ok(Me { user, attributes: None, tenant, by, impersonator: None, grants, permissions, enrol_by: None })
     }
 
     /// Returns the assignments that have not expired, with their permissions. Many are put together beside the async

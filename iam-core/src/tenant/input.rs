@@ -1,3 +1,4 @@
+use iam_model::attribute::{AttributeDefinition, AttributeDefinitions, UnregisteredAttributes};
 use iam_model::factor::{GraceDays, SecondFactorPolicy};
 use iam_model::id::TenantId;
 use iam_model::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant};
@@ -24,7 +25,23 @@ patch! {
         email_login: EmailLogin => email_login: EmailLogin = value("emailLogin"),
         /// How requests of AuthZEN name users and organizations.
         authzen_identifiers: AuthzenIdentifiers => authzen_identifiers: AuthzenIdentifiers = value("authzenIdentifiers"),
+        /// The attributes that are defined for users, in the place of the former ones: at most 32.
+        user_attributes: Vec<AttributeDefinition> => user_attributes: AttributeDefinitions = of_users("userAttributes"),
+        /// The attributes that are defined for organizations, in the place of the former ones: at most 32.
+        organization_attributes: Vec<AttributeDefinition> => organization_attributes: AttributeDefinitions
+            = of_organizations("organizationAttributes"),
+        /// Whether users and organizations can have other attributes.
+        unregistered_attributes: UnregisteredAttributes => unregistered_attributes: UnregisteredAttributes
+            = value("unregisteredAttributes"),
     }
+}
+
+fn of_users(fields: &mut Fields, name: &str, given: &[AttributeDefinition]) -> Option<AttributeDefinitions> {
+    AttributeDefinitions::for_users(fields, name, given)
+}
+
+fn of_organizations(fields: &mut Fields, name: &str, given: &[AttributeDefinition]) -> Option<AttributeDefinitions> {
+    AttributeDefinitions::for_organizations(fields, name, given)
 }
 
 /// Parses the slug of a tenant. A login names its tenant by the identifier or by the slug, so no slug may look like the

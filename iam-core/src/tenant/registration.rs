@@ -3,6 +3,7 @@ use std::iter;
 use std::sync::Arc;
 
 use iam_model::assignment::{Assignment, Grant};
+use iam_model::attribute::{AttributeDefinitions, Attributes, UnregisteredAttributes};
 use iam_model::change::{AssignmentChange, PermissionChange, RoleChange, TenantChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
@@ -254,14 +255,22 @@ impl Creation<'_> {
             password_login: PasswordLogin::default(),
             email_login: EmailLogin::default(),
             authzen_identifiers: AuthzenIdentifiers::default(),
+            user_attributes: AttributeDefinitions::default(),
+            organization_attributes: AttributeDefinitions::default(),
+            unregistered_attributes: UnregisteredAttributes::default(),
             created_at: now,
             updated_at: now,
             version: Version::FIRST,
         };
         let user = self.profile.user(user_id, id, now);
         work.apply(TenantChange::Create(tenant.clone())).await?;
-        work.apply(UserChange::Create { user: user.clone(), password: Some(self.password.clone()), invitation: None })
-            .await?;
+        work.apply(UserChange::Create {
+            user: user.clone(),
+            password: Some(self.password.clone()),
+            invitation: None,
+            attributes: Attributes::default(),
+        })
+        .await?;
         self.make_administrator(work, id, user_id).await?;
         Ok(TenantWithUser { tenant, user })
     }

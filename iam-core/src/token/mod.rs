@@ -27,7 +27,10 @@ pub(crate) use crate::token::webhook::WebhookKey;
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
+use iam_model::attribute::AttributeClaims;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result, Unauthenticated};
 use iam_model::id::{KeyId, SessionId, TenantId, TokenId, UserId};
@@ -35,6 +38,7 @@ use iam_model::secret::AccessToken;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The claims of an access token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,11 +89,48 @@ impl Claims {
     }
 }
 
+/// The claims of an access token with those that the service itself never needs. So a verified token does not keep them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IssuedClaims<'a> {
+    #[serde(flatten)]
+    claims: &'a Claims,
+    /// The attributes of the subject. An object of its own, so that no attribute takes the place of another claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<&'a AttributeClaims>,
+    /// Whether attributes are left out because they do not fit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    attributes_truncated: bool,
+}
+
+/// The attributes of the subject in a token, as [`IssuedClaims`] has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct IssuedAttributes {
+    pub(crate) attributes: Option<Map<String, Value>>,
+    pub(crate) attributes_truncated: bool,
+}
+
+impl IssuedAttributes {
+    /// Reads them from a token that is verified. Without them, there are none.
+    pub(crate) fn of(token: &str) -> Self {
+        let payload = token.split('.').nth(1).and_then(|payload| URL_SAFE_NO_PAD.decode(payload).ok());
+        payload.and_then(|payload| serde_json::from_slice(&payload).ok()).unwrap_or_default()
+    }
+}
+
 /// Signs claims with the current signing key.
-pub(crate) fn sign(claims: &Claims, ring: &KeyRing, now: Timestamp) -> Result<AccessToken> {
+pub(crate) fn sign(
+    claims: &Claims,
+    attributes: Option<&AttributeClaims>,
+    ring: &KeyRing,
+    now: Timestamp,
+) -> Result<AccessToken> {
     let (kid, key) = ring.signing_key(now)?;
     let header = Header { kid: Some(kid.to_string()), ..Header::new(Algorithm::EdDSA) };
-    let token = encode(&header, claims, &key).map_err(|cause| Error::internal("signing an access token", cause))?;
+    let attributes_truncated = attributes.is_some_and(AttributeClaims::is_truncated);
+    let claims = IssuedClaims { claims, attributes, attributes_truncated };
+    let token = encode(&header, &claims, &key).map_err(|cause| Error::internal("signing an access token", cause))?;
     Ok(AccessToken::from(token))
 }
 
@@ -127,7 +168,7 @@ pub(crate) fn verify(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
     use uuid::Uuid;
 
     use super::*;

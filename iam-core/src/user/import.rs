@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 
+use iam_model::attribute::{AttributeDefinitions, Attributes};
 use iam_model::change::UserChange;
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Result};
@@ -9,8 +10,10 @@ use iam_model::secret::{HashSecret, PasswordHash};
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::{EmailKey, ExternalId, Fields};
+use serde_json::{Map, Value};
 
 use crate::assignment::{Assignments, NewAssignment};
+use crate::attribute::new_attributes;
 use crate::caller::Caller;
 use crate::engine::{Engine, hold_quota};
 use crate::hashing::HashKey;
@@ -62,6 +65,9 @@ pub struct ImportedUser {
     /// At most 100 roles, each once. Needs `role-assignments:create` and the permissions of the roles, as
     /// [`Assignments::create`] does.
     pub roles: Vec<ImportedRole>,
+    /// The attributes. Under a key that the tenant has defined with another type, a text is read as JSON of that type,
+    /// and a list with one text as that text: files have few types.
+    pub attributes: Map<String, Value>,
 }
 
 impl ImportedUser {
@@ -77,6 +83,7 @@ impl ImportedUser {
             is_email_verified: false,
             home: None,
             roles: Vec::new(),
+            attributes: Map::new(),
         }
     }
 }
@@ -207,7 +214,7 @@ impl Import<'_> {
         // An import takes long, and its caller can lose the permission in between.
         let caller = &self.iam.renewed(self.caller).await?;
         self.iam.rights(caller).require(&permission::USERS_CREATE)?;
-        let valid = self.validate(user)?;
+        let valid = self.validate(caller, user).await?;
         let key = valid.profile.email.key();
         if self.seen.contains(&key) {
             return Err(Conflict::EmailTaken.into());
@@ -220,7 +227,7 @@ impl Import<'_> {
         Ok(imported)
     }
 
-    fn validate(&self, user: ImportedUser) -> Result<ValidUser> {
+    async fn validate(&self, caller: &Caller, user: ImportedUser) -> Result<ValidUser> {
         let ImportedUser { email, first_name, last_name, password_hash, status, .. } = user;
         let is_trusted = matches!(self.caller.actor(), Actor::System { .. });
         let mut fields = Fields::default();
@@ -234,13 +241,20 @@ impl Import<'_> {
             fields.reject("roles", format!("must have at most {MAX_ROLES} items"));
         }
         let external_id = fields.check_optional("externalId", user.external_id.as_deref());
+        let attributes = match user.attributes.is_empty() {
+            true => Attributes::default(),
+            false => {
+                let rules = self.iam.attribute_rules(caller.tenant()).await?;
+                new_attributes(&mut fields, &typed(user.attributes, &rules.users), rules.of_users())
+            }
+        };
         let password = match password_hash {
             Some(hash) => self.iam.passwords.accept(hash, self.key.as_ref(), is_trusted),
             None => Ok(PasswordHash::unset()),
         };
         let profile = NewProfile::validate(&email, ("passwordHash", password), &first_name, &last_name, fields)?;
         let (is_email_verified, home, roles) = (user.is_email_verified, user.home, user.roles);
-        Ok(ValidUser { profile, status, external_id, is_email_verified, home, roles })
+        Ok(ValidUser { profile, status, external_id, is_email_verified, home, roles, attributes })
     }
 
     /// Whether the tenant has this user already.
@@ -278,7 +292,7 @@ impl Import<'_> {
     }
 
     async fn create(&self, caller: &Caller, valid: ValidUser) -> Result<Imported> {
-        let ValidUser { profile, status, external_id, is_email_verified, home, roles } = valid;
+        let ValidUser { profile, status, external_id, is_email_verified, home, roles, attributes } = valid;
         if self.is_dry_run && roles.is_empty() {
             let lineage = self.iam.lineages(caller.tenant(), home).await?;
             check_home(home, |home| lineage.position(home))?;
@@ -296,7 +310,8 @@ impl Import<'_> {
             home_organization_id: home,
             ..profile.user(self.iam.next_id(), caller.tenant(), now)
         };
-        let create = UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None };
+        let create =
+            UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None, attributes };
         if let Err(error) = work.apply(create).await {
             // A unit of work must not wait for a second connection while it holds one.
             drop(work);
@@ -329,4 +344,28 @@ struct ValidUser {
     is_email_verified: bool,
     home: Option<OrganizationId>,
     roles: Vec<ImportedRole>,
+    attributes: Attributes,
+}
+
+/// Returns attributes of a file with the types that the tenant has defined. A value that cannot be read as the type of
+/// its key stays, and is refused.
+fn typed(attributes: Map<String, Value>, definitions: &AttributeDefinitions) -> Map<String, Value> {
+    let read = |key: &str, value: Value| {
+        let Some(definition) = definitions.get(key).filter(|definition| !definition.kind.admits(&value)) else {
+            return value;
+        };
+        // Keycloak has a list for each name.
+        let single = match &value {
+            Value::Array(items) => items.first().filter(|_| items.len() == 1).cloned(),
+            _ => None,
+        };
+        let text = single.as_ref().unwrap_or(&value).as_str();
+        let read: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok());
+        [single, read].into_iter().flatten().find(|read| definition.kind.admits(read)).unwrap_or(value)
+    };
+    let typed = |(key, value): (String, Value)| {
+        let value = read(&key, value);
+        (key, value)
+    };
+    attributes.into_iter().map(typed).collect()
 }

@@ -1,3 +1,4 @@
+use iam_model::attribute::AttributesPatch;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
 use iam_model::id::{OrganizationId, TenantId, UserId};
@@ -5,9 +6,10 @@ use iam_model::secret::Password;
 use iam_model::user::{User, UserKind, UserStatus};
 use iam_model::validate::{Email, ExternalId, Fields, Invalid, PersonName};
 use iam_model::version::Version;
+use serde_json::{Map, Value};
 
 use crate::password::{CheckedPassword, Owner, TenantRules};
-use crate::patch::{patch, text, text_or_none, value};
+use crate::patch::{attributes, patch, text, text_or_none, value};
 
 /// The input for a new user, as typed; see [`Users::create`](crate::user::Users::create).
 #[derive(Clone, Debug)]
@@ -132,7 +134,10 @@ fn placeholder<T>(parsed: Result<T, Invalid>) -> Result<T> {
 
 patch! {
     /// Changes of a user. A field that is `None` stays unchanged.
-    UserPatch of User {
+    UserPatch of User with {
+        /// Attributes by key: a value replaces that of its key, `null` removes the key, and other keys stay.
+        attributes: Map<String, Value> => AttributesPatch = attributes("attributes"),
+    } {
         /// At most 254 characters, unique in the tenant. A new address is not verified. Only for a person, as both
         /// names.
         email: String => email: Email = text("email"),

@@ -1,10 +1,13 @@
 //! Users: the people of a tenant (`docs/http-api.md#users`).
 
+mod attributes;
+mod details;
 mod import;
 mod input;
 mod rules;
 mod service;
 
+pub use crate::user::details::{NewUserDetails, UserWithAttributes};
 pub use crate::user::import::{Import, Imported, ImportedRole, ImportedUser};
 pub use crate::user::input::{NewServiceAccount, NewUser, UserPatch};
 pub use crate::user::service::Users;

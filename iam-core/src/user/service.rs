@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use iam_model::access::{Coverage, Membership, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
+use iam_model::attribute::Attributes;
 use iam_model::audit::ResourceType;
 use iam_model::change::{ApiKeyChange, ChallengeChange, DirectoryUserChange, UserChange};
 use iam_model::context::Actor;
@@ -22,6 +23,7 @@ use iam_model::version::Precondition;
 use crate::access::{Subject, require_for_user};
 use crate::access_request::end_of_user;
 use crate::assignment::{keep_an_administrator, of_groups, revoke};
+use crate::attribute::{AttributeFacts, new_attributes};
 use crate::caller::Caller;
 use crate::eligibility::{removed_of, with_sleeping};
 use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
@@ -31,7 +33,7 @@ use crate::link::{LinkFor, end_links};
 use crate::session::end_sessions_of;
 use crate::user::input::{ValidPatch, service_account};
 use crate::user::rules::{StatusMove, check_home};
-use crate::user::{NewServiceAccount, NewUser, UserPatch};
+use crate::user::{NewServiceAccount, NewUser, NewUserDetails, UserPatch, UserWithAttributes};
 
 /// Creates, reads, changes and deletes users; see [`Iam::users`](crate::iam::Iam::users).
 ///
@@ -87,11 +89,30 @@ impl Users<'_> {
         external_id: Option<&str>,
         idempotency: Option<&Idempotency>,
     ) -> Result<User> {
+        let external_id = external_id.map(str::to_owned);
+        let details = NewUserDetails { home, external_id, ..NewUserDetails::default() };
+        Ok(self.create_with(caller, new, details, idempotency).await?.user)
+    }
+
+    /// Creates a user as [`create_once`](Self::create_once) does, also with attributes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create_once`](Self::create_once); [`Error::Validation`] also names attributes.
+    pub async fn create_with(
+        &self,
+        caller: &Caller,
+        new: NewUser,
+        details: NewUserDetails,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<UserWithAttributes> {
+        let NewUserDetails { home, external_id, attributes } = details;
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let tenant = self.0.store.tenant(caller.tenant()).await?.ok_or(Error::NotFound(ResourceType::TENANT))?;
         let rules = &self.0.password_rules;
         let mut fields = Fields::default();
-        let external_id: Option<ExternalId> = fields.check_optional("externalId", external_id);
+        let external_id: Option<ExternalId> = fields.check_optional("externalId", external_id.as_deref());
+        let attributes = new_attributes(&mut fields, &attributes, tenant.attribute_rules().of_users());
         let profile = new.validate(fields, rules.of(&tenant))?;
         let once = self.0.once(caller, idempotency, &ResourceType::USER);
         // Refusals that need no hash come before the hash, because hashing takes by far the longest. What is taken is
@@ -103,8 +124,8 @@ impl Users<'_> {
         };
         if once.has_key() {
             let mut work = self.0.begin(caller).await?;
-            if let Some(user) = once.find(&mut work).await? {
-                return Ok(user);
+            if let Some(created) = once.find(&mut work).await? {
+                return Ok(created);
             }
         }
         if let Some(Account { user, .. }) = taken {
@@ -120,18 +141,22 @@ impl Users<'_> {
         // The hash may have waited for a long time: the caller may have lost the permission meanwhile.
         self.0.rights(&self.0.renewed(caller).await?).require(&permission::USERS_CREATE)?;
         let mut work = self.0.begin(caller).await?;
-        if let Some(user) = once.find(&mut work).await? {
-            return Ok(user);
+        if let Some(created) = once.find(&mut work).await? {
+            return Ok(created);
         }
         check_home_under_lock(&mut work, home).await?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
         let user = User { home_organization_id: home, external_id, ..user };
-        work.apply(UserChange::Create { user: user.clone(), password: Some(password), invitation: None }).await?;
-        once.keep(&mut work, &user).await?;
-        self.0.queue_link(&mut work, LinkFor::Address(&user), None).await?;
+        let password = Some(password);
+        let create =
+            UserChange::Create { user: user.clone(), password, invitation: None, attributes: attributes.clone() };
+        work.apply(create).await?;
+        let created = UserWithAttributes::new(user, attributes);
+        once.keep(&mut work, &created).await?;
+        self.0.queue_link(&mut work, LinkFor::Address(&created.user), None).await?;
         work.commit().await?;
-        Ok(user)
+        Ok(created)
     }
 
     /// Creates a service account, ACTIVE, without roles and keys, and with the tenant as its home. Needs `users:create`.
@@ -160,17 +185,49 @@ impl Users<'_> {
         home: Option<OrganizationId>,
         idempotency: Option<&Idempotency>,
     ) -> Result<User> {
+        let details = NewUserDetails { home, ..NewUserDetails::default() };
+        Ok(self.create_service_account_with(caller, new, details, idempotency).await?.user)
+    }
+
+    /// Creates a service account as [`create_service_account_once`](Self::create_service_account_once) does, also with
+    /// attributes. It has no external identifier.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create_service_account_once`](Self::create_service_account_once); [`Error::Validation`] also names
+    /// `externalId` and attributes.
+    pub async fn create_service_account_with(
+        &self,
+        caller: &Caller,
+        new: NewServiceAccount,
+        details: NewUserDetails,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<UserWithAttributes> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let name = new.validate()?;
+        if details.external_id.is_some() {
+            return Err(Error::field("externalId", "a service account has no such field"));
+        }
         let once = self.0.once(caller, idempotency, &ResourceType::USER);
         let mut work = self.0.begin(caller).await?;
-        if let Some(user) = once.find(&mut work).await? {
-            return Ok(user);
+        if let Some(created) = once.find(&mut work).await? {
+            return Ok(created);
         }
-        let user = self.add_service_account(&mut work, name, home).await?;
-        once.keep(&mut work, &user).await?;
+        let attributes = match details.attributes.is_empty() {
+            true => Attributes::default(),
+            false => {
+                let rules = work.reads().attribute_rules().await?;
+                let mut fields = Fields::default();
+                let attributes = new_attributes(&mut fields, &details.attributes, rules.of_users());
+                fields.finish()?;
+                attributes
+            }
+        };
+        let user = self.add_service_account(&mut work, name, details.home, attributes.clone()).await?;
+        let created = UserWithAttributes::new(user, attributes);
+        once.keep(&mut work, &created).await?;
         work.commit().await?;
-        Ok(user)
+        Ok(created)
     }
 
     /// Creates a service account in a unit of work that has read the rights of its caller.
@@ -182,7 +239,7 @@ impl Users<'_> {
         home: Option<OrganizationId>,
     ) -> Result<User> {
         grantor.rights().require(&permission::USERS_CREATE)?;
-        self.add_service_account(work, new.validate()?, home).await
+        self.add_service_account(work, new.validate()?, home, Attributes::default()).await
     }
 
     async fn add_service_account(
@@ -190,12 +247,13 @@ impl Users<'_> {
         work: &mut UnitOfWork<'_>,
         name: PersonName,
         home: Option<OrganizationId>,
+        attributes: Attributes,
     ) -> Result<User> {
         check_home_under_lock(work, home).await?;
         hold_quota(&self.0.settings.quota, work, QuotaKind::Users, 1).await?;
         let user = service_account(self.0.next_id(), work.caller().tenant(), name, work.now())?;
         let user = User { home_organization_id: home, ..user };
-        work.apply(UserChange::Create { user: user.clone(), password: None, invitation: None }).await?;
+        work.apply(UserChange::Create { user: user.clone(), password: None, invitation: None, attributes }).await?;
         Ok(user)
     }
 
@@ -268,7 +326,7 @@ impl Users<'_> {
                 return Ok(Page { items: Vec::new(), total: 0, request: page });
             }
         }
-        let is_filtered = filter.search.is_some() || filter.organization.is_some();
+        let is_filtered = filter.search.is_some() || filter.organization.is_some() || filter.attribute.is_some();
         let _turn = self.0.long_list(caller, is_filtered, &visible_scope, page).await?;
         Ok(self.0.store.users(caller.tenant(), filter, &visible_scope, sort, page, self.0.now()).await?)
     }
@@ -359,7 +417,7 @@ impl Users<'_> {
         &self,
         work: &mut UnitOfWork<'_>,
         id: UserId,
-        CheckedPatch { patch, precondition, freshness, is_email_of_another }: CheckedPatch<'_>,
+        CheckedPatch { mut patch, precondition, freshness, is_email_of_another }: CheckedPatch<'_>,
     ) -> Result<User, RefusedUpdate> {
         let caller = work.caller();
         let subject = match patch.takes_over() {
@@ -374,7 +432,14 @@ impl Users<'_> {
         let before = subject.user.clone();
         patch.check_kind(before.kind)?;
         require_version(precondition, before.version)?;
+        let attributes = match AttributeFacts::read(work, id, patch.attributes.take()).await? {
+            Some(facts) => facts.decide()?,
+            None => None,
+        };
         let mut after = patch.apply(&before, work.now());
+        if after == before && attributes.is_some() {
+            after = after.changed(work.now());
+        }
         if after == before {
             return Ok(before);
         }
@@ -423,7 +488,7 @@ impl Users<'_> {
             None => None,
         };
         let former = has_new_email.then(|| before.clone());
-        let change = UserChange::Update { before, after: after.clone(), grants: read };
+        let change = UserChange::Update { before, after: after.clone(), grants: read, attributes };
         if let Err(error) = apply_with_consequences(work, change, id, &status_move, grants).await {
             return Err(RefusedUpdate { error, after: Some(Box::new(after)) });
         }

@@ -6,10 +6,11 @@ use iam_conformance::World;
 use iam_core::assignment::NewAssignment;
 use iam_core::audit::AuditFilter;
 use iam_core::session::Login;
-use iam_core::tenant::Tenant;
+use iam_core::tenant::{Tenant, TenantPatch};
 use iam_core::user::{Imported, ImportedRole, ImportedUser, User, UserStatus};
 use iam_core::{Caller, Conflict, Error, Forbidden, Iam, RequestContext, permission};
 use iam_store_memory::MemoryStore;
+use serde_json::{Map, Value, json};
 
 /// Hashes with their passwords. Python's hashlib and argon2-cffi made the hashes of "Passw0rd!", and Python's bcrypt
 /// made the hash of "U*U".
@@ -292,4 +293,30 @@ async fn a_hash_of_firebase_is_stored_with_its_encrypted_key_and_replaced_at_the
     assert!(fixture.log_in("grace@example.com", "wrong").await.is_err());
     fixture.log_in("grace@example.com", "user1password").await.unwrap();
     assert!(fixture.hash_of(&user).await.starts_with("$argon2id$"));
+}
+
+/// A text of a CSV file becomes what the tenant has defined for its key.
+#[tokio::test]
+async fn attributes_are_read_by_their_definitions() {
+    let fixture = Fixture::new().await;
+    let object = |value: Value| serde_json::from_value::<Map<String, Value>>(value).unwrap();
+    let definitions = json!([
+        { "key": "floor", "type": "NUMBER" },
+        { "key": "remote", "type": "BOOLEAN" },
+        { "key": "tags", "type": "STRINGS" },
+        { "key": "centre", "type": "STRING" },
+    ]);
+    let patch =
+        TenantPatch { user_attributes: Some(serde_json::from_value(definitions).unwrap()), ..TenantPatch::default() };
+    fixture.iam.tenants().update(&fixture.caller, fixture.tenant.id, patch).await.unwrap();
+    let texts = json!({ "floor": "3", "remote": "true", "tags": "[\"a\"]", "centre": ["4711"], "other": "7" });
+    let grace = ImportedUser { attributes: object(texts), ..person("grace@example.com", FOREIGN[0].0) };
+    let grace = fixture.import(grace).await.unwrap();
+    let found = fixture.iam.users().get_with_attributes(&fixture.caller, grace.id).await.unwrap();
+    let expected = json!({ "floor": 3, "remote": true, "tags": ["a"], "centre": "4711", "other": "7" });
+    assert_eq!(Value::Object(found.attributes.into()), expected);
+    let wrong = json!({ "floor": "third", "remote": "yes", "not a key": "x" });
+    let alan = ImportedUser { attributes: object(wrong), ..person("alan@example.com", FOREIGN[0].0) };
+    let refused = fixture.import(alan).await.unwrap_err();
+    assert!(fields(&refused).iter().all(|field| field.starts_with("attributes")), "{refused:?}");
 }

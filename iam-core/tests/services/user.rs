@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use iam_conformance::World;
 use iam_core::api_key::NewApiKey;
+use iam_core::attribute::Attributes;
 use iam_core::audit::AuditFilter;
 use iam_core::session::Login;
 use iam_core::tenant::Tenant;
@@ -144,7 +145,10 @@ async fn an_organization_that_is_the_home_of_too_many_users_is_not_deleted() {
         User { home_organization_id: Some(north.id), ..user }
     };
     let users: Vec<User> = (0..=MOST).map(at_home).collect();
-    let create = |user: &User| UserChange::Create { user: user.clone(), password: None, invitation: None }.into();
+    let create = |user: &User| {
+        UserChange::Create { user: user.clone(), password: None, invitation: None, attributes: Attributes::default() }
+            .into()
+    };
     office.world.try_commit(office.tenant.id, users.iter().map(create)).await.unwrap();
     let delete = async || office.iam.organizations().delete(&office.system, north.id).await;
     let refused = delete().await;

@@ -70,6 +70,9 @@ impl PostgresStore {
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
                 t.authzen_identifiers AS "tenant_authzen_identifiers?",
+                t.user_attributes AS "tenant_user_attributes?",
+                t.organization_attributes AS "tenant_organization_attributes?",
+                t.unregistered_attributes AS "tenant_unregistered_attributes?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -134,6 +137,9 @@ impl PostgresStore {
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
                 t.authzen_identifiers AS "tenant_authzen_identifiers?",
+                t.user_attributes AS "tenant_user_attributes?",
+                t.organization_attributes AS "tenant_organization_attributes?",
+                t.unregistered_attributes AS "tenant_unregistered_attributes?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"
@@ -207,6 +213,9 @@ impl PostgresTransaction {
                 t.password_login AS "tenant_password_login?",
                 t.email_login AS "tenant_email_login?",
                 t.authzen_identifiers AS "tenant_authzen_identifiers?",
+                t.user_attributes AS "tenant_user_attributes?",
+                t.organization_attributes AS "tenant_organization_attributes?",
+                t.unregistered_attributes AS "tenant_unregistered_attributes?",
                 t.created_at AS "tenant_created_at?",
                 t.updated_at AS "tenant_updated_at?",
                 t.version AS "tenant_version?"

@@ -98,6 +98,9 @@ async fn statements_of_other_programs_send_notifications() {
         ("UPDATE iam.tenants SET second_factor_grace_days = 0, name = 'Other'", None),
         ("UPDATE iam.tenants SET authzen_identifiers = 'NAME'", Some(tenant)),
         ("UPDATE iam.tenants SET authzen_identifiers = 'NAME', name = 'Another'", None),
+        ("UPDATE iam.tenants SET user_attributes = '[{\"key\":\"a\",\"type\":\"STRING\"}]'", Some(tenant)),
+        ("UPDATE iam.tenants SET user_attributes = user_attributes, name = 'Other'", None),
+        ("UPDATE iam.tenants SET unregistered_attributes = 'REFUSED'", Some(tenant)),
         (
             "INSERT INTO iam.factors SELECT tenant_id, id, id, 'totp', 'Phone', '', NULL, 0, now(), NULL, NULL \
              FROM iam.users",

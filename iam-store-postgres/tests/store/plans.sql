@@ -69,6 +69,10 @@ FROM generate_series(0, 2099) n;
 
 INSERT INTO iam.manifest_items SELECT tenant_id, id FROM iam.permissions UNION ALL SELECT tenant_id, id FROM iam.roles;
 
+INSERT INTO iam.attributes SELECT tenant_id, id, '{"costCentre":"4711"}' FROM iam.organizations;
+
+INSERT INTO iam.attribute_values SELECT tenant_id, id, 'costCentre', 's:' || id FROM iam.organizations;
+
 INSERT INTO iam.role_permissions
 SELECT r.tenant_id, r.id, 'orders:act-' || n
 FROM iam.roles r

@@ -34,7 +34,7 @@ const PERSONAL_OF_FACTORS_AND_KEYS: &str = "name";
 const PERSONAL_OF_IDENTITIES: &str = "subject";
 
 /// Further personal fields in the values of entries about a user: another system knows the person by the first two, and
-/// the third one is all that a directory says of the person.
+/// the third one is what the tenant keeps of the person, or all that a directory says of it.
 const PERSONAL_OF_USERS: [&str; 3] = ["externalId", "userName", "attributes"];
 
 /// Further personal fields in entries about a tenant: a tenant is often named after the person who registered it.

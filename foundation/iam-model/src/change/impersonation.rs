@@ -88,6 +88,7 @@ fn of_user(change: &UserChange) -> Rule {
         UserChange::Create { .. }
         | UserChange::Update { .. }
         | UserChange::ChangeStatus { .. }
+        | UserChange::ForgetAttributes { .. }
         | UserChange::Delete { .. }
         | UserChange::MoveHomes { .. } => Rule::UnlessReadOnly,
         UserChange::VerifyEmail { .. } | UserChange::ConfirmEmail { .. } => Rule::Never,

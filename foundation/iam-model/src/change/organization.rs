@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use crate::access::{CoveredBy, GrantedRights, HeldRole, ResourceScope};
+use crate::attribute::{self, Attributes, ChangedAttributes};
 use crate::audit::{Record, ResourceType, action};
 use crate::id::OrganizationId;
 use crate::organization::{AffectedTree, Organization, Position};
@@ -12,7 +13,12 @@ use crate::organization::{AffectedTree, Organization, Position};
 #[derive(Clone, Debug)]
 pub enum OrganizationChange {
     /// A new organization.
-    Create(Organization),
+    Create {
+        /// The organization.
+        organization: Organization,
+        /// The attributes of the organization.
+        attributes: Attributes,
+    },
     /// Fields of an organization change. A new `parent_id` moves it, with everything below it.
     Update {
         /// The organization before the change.
@@ -22,6 +28,8 @@ pub enum OrganizationChange {
         /// The roles that may begin to count, on which the granted rights depend if the parent or the status changes;
         /// `None` if they were not read.
         activated: Option<ActivatedRoles>,
+        /// The attributes, if they change.
+        attributes: Option<Box<ChangedAttributes>>,
     },
     /// An organization becomes INACTIVE. Its record stays, and its slug becomes free.
     Delete {
@@ -86,14 +94,30 @@ impl ActivatedRoles {
 }
 
 impl OrganizationChange {
+    /// Returns the change that makes an organization without attributes.
+    #[must_use]
+    pub fn create(organization: Organization) -> Self {
+        Self::Create { organization, attributes: Attributes::default() }
+    }
+
     pub(crate) fn records(&self) -> Vec<Record> {
         let of = |organization: &Organization, action| {
             Record::new(action, ResourceType::ORGANIZATION, organization.id).in_organization(Some(organization.id))
         };
         vec![match self {
-            Self::Create(organization) => of(organization, action::CREATE).creating(&organization.audited()),
-            Self::Update { before, after, .. } => {
-                of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields()
+            Self::Create { organization, attributes } => {
+                let mut fields = organization.audited();
+                if !attributes.is_empty() {
+                    attribute::insert(&mut fields, attributes);
+                }
+                of(organization, action::CREATE).creating(&fields)
+            }
+            Self::Update { before, after, attributes, .. } => {
+                let (mut old, mut new) = (before.audited(), after.audited());
+                if let Some(attributes) = attributes {
+                    attributes.record_in(&mut old, &mut new);
+                }
+                of(after, action::UPDATE).changing(&old, &new).listing_changed_fields()
             }
             Self::Delete { before, after } => of(after, action::DELETE).deleting(&before.audited()),
         }]
@@ -101,7 +125,7 @@ impl OrganizationChange {
 
     pub(crate) fn ended_version(&self) -> Option<&Organization> {
         match self {
-            Self::Create(_) => None,
+            Self::Create { .. } => None,
             Self::Update { before, .. } | Self::Delete { before, .. } => Some(before),
         }
     }
@@ -109,8 +133,8 @@ impl OrganizationChange {
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         let (before, after, activated) = match self {
             // No user holds a role in it yet, and no organization is below it.
-            Self::Create(_) => return Vec::new(),
-            Self::Update { before, after, activated } => (before, after, activated.as_ref()),
+            Self::Create { .. } => return Vec::new(),
+            Self::Update { before, after, activated, .. } => (before, after, activated.as_ref()),
             Self::Delete { before, after } => (before, after, None),
         };
         // In a deleted organization, no roles count.
@@ -125,7 +149,7 @@ impl OrganizationChange {
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             // No user holds a role in it yet, and no organization is below it.
-            Self::Create(_) => Vec::new(),
+            Self::Create { .. } => Vec::new(),
             Self::Update { after, .. } | Self::Delete { after, .. } => vec![after.id.into()],
         }
     }

@@ -50,10 +50,12 @@ impl TenantChange {
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             Self::Create(_) => Vec::new(),
-            // What is cached with sessions and API keys: who must set up a second factor, and how AuthZEN names.
+            // What is cached: with sessions and API keys who must set up a second factor and how AuthZEN names, and the
+            // rules for attributes.
             Self::Update { before, after }
                 if before.factor_demand() == after.factor_demand()
-                    && before.authzen_identifiers == after.authzen_identifiers =>
+                    && before.authzen_identifiers == after.authzen_identifiers
+                    && before.has_attribute_rules_of(after) =>
             {
                 Vec::new()
             }

@@ -3,6 +3,7 @@ mod impersonation;
 use crate::access::testing::{TestTree, at, id, organization};
 use crate::access::{HeldRole, ResourceScope, Until};
 use crate::assignment::{Assignment, Grant, OfferedRole};
+use crate::attribute::{AttributeDefinitions, Attributes, UnregisteredAttributes};
 use crate::audit::testing::author;
 use crate::audit::{AuditFilter, Export, NewEvent, Retention};
 use crate::challenge::{Challenge, ChallengePurpose};
@@ -118,7 +119,7 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
         let row = format!("{} {} → {} {}", before.status, before.email, after.status, after.email);
         for (grants, expected) in [(Some(grants()), expected), (None, unread)] {
             let ((before, after), read) = (facts(), grants.clone());
-            let update = UserChange::Update { before, after, grants: read };
+            let update = UserChange::Update { before, after, grants: read, attributes: None };
             assert_eq!(granted_to(&author, update), expected, "{row}");
             let (before, after) = facts();
             assert_eq!(granted_to(&author, UserChange::ChangeStatus { before, after, grants }), expected, "{row}");
@@ -144,7 +145,7 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
         let author = Author { actor, ..author(TenantId::NONE) };
         for (grants, expected) in [(Some(grants()), expected), (None, unread)] {
             let (before, after) = (before.clone(), after.clone());
-            assert_eq!(granted_to(&author, UserChange::Update { before, after, grants }), expected);
+            assert_eq!(granted_to(&author, UserChange::Update { before, after, grants, attributes: None }), expected);
         }
     }
     // Only the token of a link identifies the user.
@@ -153,7 +154,12 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
     assert_eq!(granted_to(&anonymous, UserChange::ConfirmEmail { before, after }), NOTHING);
     let password = PasswordHash::from("hash");
     assert_eq!(
-        granted(UserChange::Create { user: user(Active, ada), password: Some(password), invitation: None }),
+        granted(UserChange::Create {
+            user: user(Active, ada),
+            password: Some(password),
+            invitation: None,
+            attributes: Attributes::default()
+        }),
         NOTHING
     );
     assert_eq!(granted(UserChange::MoveHomes { before: vec![user(Active, ada)], home: None, at: at(NOW) }), NOTHING);
@@ -419,7 +425,12 @@ fn a_change_of_an_organization_gives_the_roles_that_begin_to_count() {
     let team = organization("team", Some("branch"), Active);
     let moved = organization("team", Some("other"), Active);
     let update = |before: &Organization, after: &Organization, activated| {
-        granted(OrganizationChange::Update { before: before.clone(), after: after.clone(), activated })
+        granted(OrganizationChange::Update {
+            before: before.clone(),
+            after: after.clone(),
+            activated,
+            attributes: None,
+        })
     };
     let renamed = Organization { name: "Renamed".parse().unwrap(), ..team.clone() };
     assert_eq!(update(&team, &renamed, None), NOTHING);
@@ -440,7 +451,7 @@ fn a_change_of_an_organization_gives_the_roles_that_begin_to_count() {
     let elsewhere = organization("team", Some("unknown"), Active);
     assert_eq!(update(&team, &elsewhere, Some(activated(&moved, &all))), EVERYTHING);
 
-    assert_eq!(granted(OrganizationChange::Create(moved.clone())), NOTHING);
+    assert_eq!(granted(OrganizationChange::create(moved.clone())), NOTHING);
     assert_eq!(granted(OrganizationChange::Delete { before: restored, after: gone }), NOTHING);
     assert_eq!(granted(OrganizationChange::Delete { before: team, after: moved }), EVERYTHING);
 }
@@ -477,6 +488,9 @@ fn other_changes_give_no_rights() {
         password_login: PasswordLogin::default(),
         email_login: EmailLogin::default(),
         authzen_identifiers: AuthzenIdentifiers::default(),
+        user_attributes: AttributeDefinitions::default(),
+        organization_attributes: AttributeDefinitions::default(),
+        unregistered_attributes: UnregisteredAttributes::default(),
         created_at: at(0),
         updated_at: at(0),
         version: Version::FIRST,

@@ -3,6 +3,7 @@ use uuid::Uuid;
 
 use crate::access::GrantedRights;
 use crate::assignment::Grant;
+use crate::attribute::{self, Attributes, ChangedAttributes};
 use crate::audit::{Attribution, Record, ResourceType, action};
 use crate::clock::Timestamp;
 use crate::context::Author;
@@ -21,6 +22,8 @@ pub enum UserChange {
         password: Option<PasswordHash>,
         /// The invitation that the user accepted, if it was invited.
         invitation: Option<InvitationId>,
+        /// The attributes of the user.
+        attributes: Attributes,
     },
     /// Fields of a user change.
     Update {
@@ -31,6 +34,13 @@ pub enum UserChange {
         /// The user's role assignments, on which the granted rights depend if the status, the e-mail or the external
         /// identifier changes; `None` if they were not read.
         grants: Option<Vec<Grant>>,
+        /// The attributes, if they change.
+        attributes: Option<Box<ChangedAttributes>>,
+    },
+    /// The attributes of a deleted user are removed, because the person is erased in the audit log.
+    ForgetAttributes {
+        /// The user after the change.
+        after: User,
     },
     /// A user is suspended or reactivated, and no other field changes.
     ChangeStatus {
@@ -77,8 +87,11 @@ pub enum UserChange {
 impl UserChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Create { user, password, invitation } => {
-                let fields = user.audited();
+            Self::Create { user, password, invitation, attributes } => {
+                let mut fields = user.audited();
+                if !attributes.is_empty() {
+                    attribute::insert(&mut fields, attributes);
+                }
                 let fields = if password.is_some() { with_password(fields) } else { fields };
                 let record = of(user, action::CREATE).creating(&fields);
                 vec![match invitation {
@@ -86,11 +99,16 @@ impl UserChange {
                     None => record,
                 }]
             }
-            Self::Update { before, after, .. } => {
-                let update =
-                    of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields();
+            Self::Update { before, after, attributes, .. } => {
+                let (mut old, mut new) = (before.audited(), after.audited());
+                if let Some(attributes) = attributes {
+                    attributes.record_in(&mut old, &mut new);
+                }
+                let update = of(after, action::UPDATE).changing(&old, &new).listing_changed_fields();
                 [update].into_iter().chain(status_record(before, after)).collect()
             }
+            // The erasure is recorded, and must not name what it erases.
+            Self::ForgetAttributes { .. } => Vec::new(),
             Self::ChangeStatus { before, after, .. } => status_record(before, after).into_iter().collect(),
             Self::VerifyEmail { before, after } => {
                 vec![of(after, action::EMAIL_VERIFIED).changing(&before.audited(), &after.audited())]
@@ -117,7 +135,7 @@ impl UserChange {
     /// Returns the user before and after the change, if its status changes.
     pub fn status_change(&self) -> Option<(&User, &User)> {
         let (before, after) = match self {
-            Self::Create { .. } | Self::MoveHomes { .. } => return None,
+            Self::Create { .. } | Self::MoveHomes { .. } | Self::ForgetAttributes { .. } => return None,
             Self::Update { before, after, .. }
             | Self::ChangeStatus { before, after, .. }
             | Self::VerifyEmail { before, after }
@@ -133,10 +151,12 @@ impl UserChange {
             Self::Create { .. } => return Vec::new(),
             // The administrators of the organization above could change these users before, too.
             Self::MoveHomes { .. } => return Vec::new(),
+            // No right depends on attributes.
+            Self::ForgetAttributes { .. } => return Vec::new(),
             // Only the token identifies the user, who asked for the link itself, with its password if the address is
             // new.
             Self::ConfirmEmail { .. } if author.user().is_none() => return Vec::new(),
-            Self::Update { before, after, grants } | Self::ChangeStatus { before, after, grants } => {
+            Self::Update { before, after, grants, .. } | Self::ChangeStatus { before, after, grants } => {
                 (before, after, grants.as_deref())
             }
             Self::VerifyEmail { before, after }
@@ -166,6 +186,7 @@ impl UserChange {
             Self::VerifyEmail { .. } | Self::ConfirmEmail { .. } => Vec::new(),
             // No right of the user depends on its home.
             Self::MoveHomes { .. } => Vec::new(),
+            Self::ForgetAttributes { .. } => Vec::new(),
             Self::Update { after, .. } | Self::ChangeStatus { after, .. } | Self::Delete { after, .. } => {
                 vec![after.id.into()]
             }

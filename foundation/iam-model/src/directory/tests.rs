@@ -88,7 +88,7 @@ fn provisioned() -> ProvisionedUser {
         updated_at: at(30),
         version: Version::FIRST,
     };
-    ProvisionedUser { user, entry: entry() }
+    ProvisionedUser::new(user, entry())
 }
 
 fn passes(test: UserTest) -> bool {
@@ -138,7 +138,7 @@ fn texts_are_compared_in_their_form() {
 fn a_status_and_moments_are_compared() {
     assert!(passes(UserTest::Active(true)) && !passes(UserTest::Active(false)));
     let suspended = User { status: UserStatus::Suspended, ..provisioned().user };
-    let suspended = ProvisionedUser { user: suspended, entry: entry() };
+    let suspended = ProvisionedUser::new(suspended, entry());
     assert!(UserTest::Active(false).passes(&suspended) && !UserTest::Active(true).passes(&suspended));
     let holds = |field, order, value: Timestamp| passes(UserTest::Moment { field, order, value });
     for (order, expected) in [

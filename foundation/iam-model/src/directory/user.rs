@@ -4,6 +4,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::attribute::Attributes;
 use crate::clock::Timestamp;
 use crate::id::{DirectoryId, TenantId, UserId};
 use crate::text::{controls_text, folded};
@@ -59,9 +60,18 @@ pub struct ProvisionedUser {
     pub user: User,
     /// What the directory says of it.
     pub entry: DirectoryUser,
+    /// The attributes of the user that the directory sees. Stores leave them out: the service reads them if the tenant
+    /// has such attributes.
+    pub attributes: Attributes,
 }
 
 impl ProvisionedUser {
+    /// Returns a user of a directory without attributes.
+    #[must_use]
+    pub fn new(user: User, entry: DirectoryUser) -> Self {
+        Self { user, entry, attributes: Attributes::default() }
+    }
+
     /// When the user was changed last, by the directory or by another caller.
     #[must_use]
     pub fn last_modified(&self) -> Timestamp {

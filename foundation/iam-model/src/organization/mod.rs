@@ -15,6 +15,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::attribute::AttributeFilter;
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
 use crate::page::SortOrder;
@@ -106,6 +107,8 @@ pub struct OrganizationFilter {
     /// Only organizations with all words of this text, each as a part of the name or the slug; see [`SearchWord`]. A
     /// service accepts [at most 8](crate::search::MAX_WORDS).
     pub search: Option<String>,
+    /// Only organizations with exactly this value of an attribute.
+    pub attribute: Option<AttributeFilter>,
 }
 
 /// Selects organizations by their parent.
@@ -118,7 +121,7 @@ pub enum ParentFilter {
 }
 
 impl OrganizationFilter {
-    /// Whether an organization passes; for stores that filter in memory.
+    /// Whether an organization passes, apart from the attribute; for stores that filter in memory.
     #[must_use]
     pub fn matches(&self, organization: &Organization) -> bool {
         let name = folded(organization.name.as_str());

@@ -85,7 +85,7 @@ impl Effects {
                 Change::Role(RoleChange::Update { before, after, .. }) if before.permissions != after.permissions => {
                     effects.roles.insert(after.id, Arc::new(after.clone()));
                 }
-                Change::Organization(OrganizationChange::Create(new)) => {
+                Change::Organization(OrganizationChange::Create { organization: new, .. }) => {
                     effects.new_organizations.insert(new.id, new.clone());
                 }
                 Change::Organization(

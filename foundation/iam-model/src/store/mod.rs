@@ -9,6 +9,7 @@ mod access_request;
 mod access_review;
 mod api_key;
 mod assignment;
+mod attribute;
 mod audit;
 mod credential;
 mod directory;
@@ -42,6 +43,7 @@ pub use access_request::{AccessRequestStore, AccessRequestTransaction};
 pub use access_review::{AccessReviewStore, AccessReviewTransaction};
 pub use api_key::{ApiKeySnapshot, ApiKeyStore, ApiKeyTransaction};
 pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
+pub use attribute::{AttributeStore, AttributeTransaction};
 pub use audit::{AuditStore, AuditTransaction, SequenceStore};
 pub use credential::{CredentialStore, CredentialTransaction};
 pub use directory::{DirectoryStore, DirectoryTransaction};
@@ -116,6 +118,7 @@ pub trait Store:
     + DirectoryGroupStore
     + EligibilityStore
     + AccessRequestStore
+    + AttributeStore
     + Send
     + Sync
     + 'static
@@ -202,6 +205,7 @@ pub trait TransactionReads:
     + EligibilityTransaction
     + AccessRequestTransaction
     + ManifestTransaction
+    + AttributeTransaction
     + Send
 {
 }
@@ -233,6 +237,7 @@ impl<T> TransactionReads for T where
         + EligibilityTransaction
         + AccessRequestTransaction
         + ManifestTransaction
+        + AttributeTransaction
         + Send
 {
 }

@@ -7,6 +7,7 @@ pub use schema::schemas;
 
 use serde_json::{Value, json};
 
+use crate::custom::CustomSchema;
 use crate::query::MAX_COUNT;
 use crate::urn;
 
@@ -34,13 +35,18 @@ pub fn service_provider_config(base: &str) -> Value {
     })
 }
 
-/// Returns the types of resources (RFC 7643, section 6): users and groups. The `id` of each is the last segment of its
+/// Returns the types of resources (RFC 7643, section 6): users and groups. Users have the extension of the tenant if it is
+/// not empty. The `id` of each is the last segment of its
 /// URL.
 #[must_use]
-pub fn resource_types(base: &str) -> Vec<Value> {
-    let extensions = json!([{ "schema": urn::ENTERPRISE_USER, "required": false }]);
+pub fn resource_types(base: &str, custom: &CustomSchema) -> Vec<Value> {
+    let extension = |urn: &str| json!({ "schema": urn, "required": false });
+    let mut extensions = vec![extension(urn::ENTERPRISE_USER)];
+    if !custom.is_empty() {
+        extensions.push(extension(urn::CUSTOM_USER));
+    }
     vec![
-        resource_type(base, "User", ("/Users", "A person"), urn::USER, extensions),
+        resource_type(base, "User", ("/Users", "A person"), urn::USER, json!(extensions)),
         resource_type(base, "Group", ("/Groups", "A group of users"), urn::GROUP, json!([])),
     ]
 }

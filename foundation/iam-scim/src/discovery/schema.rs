@@ -1,11 +1,14 @@
+use iam_model::attribute::AttributeType;
 use serde_json::{Map, Value, json};
 
+use crate::custom::{CustomAttribute, CustomSchema};
 use crate::urn;
 
-/// Returns the schemas (RFC 7643, section 7): what is kept, and nothing else. The `id` of each, which is its URN, is
+/// Returns the schemas (RFC 7643, section 7): what is kept, and nothing else, with the extension of the tenant if it is
+/// not empty. The `id` of each, which is its URN, is
 /// the last segment of its URL.
 #[must_use]
-pub fn schemas(base: &str) -> Vec<Value> {
+pub fn schemas(base: &str, custom: &CustomSchema) -> Vec<Value> {
     let user = Schema { urn: urn::USER, name: "User", description: "A person", attributes: user_attributes() };
     let enterprise = Schema {
         urn: urn::ENTERPRISE_USER,
@@ -15,7 +18,24 @@ pub fn schemas(base: &str) -> Vec<Value> {
     };
     let group =
         Schema { urn: urn::GROUP, name: "Group", description: "A group of users", attributes: group_attributes() };
-    [user, group, enterprise].map(|schema| schema.render(base)).into()
+    let mut schemas = vec![user, group, enterprise];
+    if !custom.is_empty() {
+        let attributes = custom.attributes().iter().map(custom_attribute).collect();
+        let description = "What the tenant says of a person";
+        schemas.push(Schema { urn: urn::CUSTOM_USER, name: "TenantUser", description, attributes });
+    }
+    schemas.into_iter().map(|schema| schema.render(base)).collect()
+}
+
+fn custom_attribute(attribute: &CustomAttribute) -> Attribute {
+    let name = attribute.name.as_str();
+    let exact = |attribute: Attribute| attribute.with("caseExact", true).with("uniqueness", "none");
+    match attribute.kind {
+        AttributeType::Number => Attribute::new(name, "decimal", "A number").with("uniqueness", "none"),
+        AttributeType::Boolean => Attribute::new(name, "boolean", "True or false"),
+        AttributeType::Strings => exact(Attribute::new(name, "string", "A list of texts").with("multiValued", true)),
+        AttributeType::String | AttributeType::Object => exact(Attribute::new(name, "string", "A text")),
+    }
 }
 
 struct Schema {

@@ -1,5 +1,6 @@
 //! Users (RFC 7643, sections 4.1 and 4.3).
 
+mod custom;
 mod element;
 mod part;
 mod patch;

@@ -3,6 +3,7 @@ use serde_json::Value;
 use crate::error::ScimError;
 use crate::operation::{Kind, Operation, Write, operations};
 use crate::urn;
+use crate::user::custom;
 use crate::user::resource::UserResource;
 use crate::user::target::Path;
 use crate::value::object;
@@ -33,13 +34,16 @@ impl UserResource {
 
     fn apply(&mut self, operation: Operation<'_>) -> Result<(), ScimError> {
         let path = operation.path.filter(|path| !path.eq_ignore_ascii_case(urn::USER));
+        if let Some(key) = path.and_then(custom::key) {
+            return match operation.kind {
+                Kind::Remove => self.remove_custom(key),
+                Kind::Write(write) => self.write_custom(key, write, required(operation.value)?),
+            };
+        }
         match (operation.kind, path) {
             (Kind::Remove, None) => Err(ScimError::no_target("path is required to remove a value")),
             (Kind::Remove, Some(path)) => self.remove(&Path::parse(path)?, operation.value),
-            (Kind::Write(write), Some(path)) => {
-                let value = operation.value.ok_or_else(|| ScimError::invalid_value("value is required"))?;
-                self.write(&Path::parse(path)?, write, value)
-            }
+            (Kind::Write(write), Some(path)) => self.write(&Path::parse(path)?, write, required(operation.value)?),
             (Kind::Write(write), None) => self.write_members(write, operation.value.unwrap_or(&Value::Null)),
         }
     }
@@ -48,6 +52,10 @@ impl UserResource {
     /// because Okta sends `id` with every change.
     fn write_members(&mut self, write: Write, value: &Value) -> Result<(), ScimError> {
         for (name, value) in object("value", value)? {
+            if let Some(key) = custom::key(name) {
+                self.write_custom(key, write, value)?;
+                continue;
+            }
             match Path::parse(name) {
                 Ok(path) if path.is_read_only() => {}
                 Ok(path) => self.write(&path, write, value)?,
@@ -57,4 +65,8 @@ impl UserResource {
         }
         Ok(())
     }
+}
+
+fn required(value: Option<&Value>) -> Result<&Value, ScimError> {
+    value.ok_or_else(|| ScimError::invalid_value("value is required"))
 }

@@ -2,6 +2,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ScimError;
 use crate::operation::Write;
+use crate::user::custom;
 use crate::user::resource::UserResource;
 use crate::user::target::Path;
 use crate::value;
@@ -15,8 +16,13 @@ impl UserResource {
     /// 400 `invalidSyntax` if the body is no object; 400 `invalidValue` if `userName` is missing, if an attribute has
     /// the wrong type, which the text of the error names, and if the attributes are too large.
     pub fn parse(body: &Value) -> Result<Self, ScimError> {
-        let mut user = Self { user_name: String::new(), external_id: None, active: None, attributes: Map::new() };
+        let mut user =
+            Self { user_name: String::new(), external_id: None, active: None, attributes: Map::new(), custom: None };
         for (name, value) in value::body(body)? {
+            if let Some(key) = custom::key(name) {
+                user.write_custom(key, Write::Replace, value)?;
+                continue;
+            }
             let path = Path::of_member(name);
             if !path.is_read_only() {
                 user.write(&path, Write::Replace, value)?;

@@ -21,6 +21,9 @@ pub struct UserResource {
     /// The other attributes that are kept, as they were sent: `name`, `displayName`, `title`, `preferredLanguage`,
     /// `locale`, `timezone`, `emails`, `phoneNumbers`, and the extension for companies under its URN.
     pub attributes: Map<String, Value>,
+    /// The extension with the attributes that the tenant has defined, as it was sent; `None` if the directory does not
+    /// say.
+    pub custom: Option<Map<String, Value>>,
 }
 
 impl UserResource {
@@ -32,6 +35,10 @@ impl UserResource {
         if self.attributes.contains_key(urn::ENTERPRISE_USER) {
             schemas.push(urn::ENTERPRISE_USER);
         }
+        let custom = self.custom.as_ref().filter(|custom| !custom.is_empty());
+        if custom.is_some() {
+            schemas.push(urn::CUSTOM_USER);
+        }
         let mut user = self.attributes.clone();
         let mut put = |name: &str, value: Value| drop(user.insert(name.to_owned(), value));
         put("schemas", json!(schemas));
@@ -42,6 +49,9 @@ impl UserResource {
         }
         if let Some(active) = self.active {
             put("active", json!(active));
+        }
+        if let Some(custom) = custom {
+            put(urn::CUSTOM_USER, Value::Object(custom.clone()));
         }
         put("meta", meta.render("User"));
         Value::Object(user)

@@ -183,7 +183,7 @@ impl<T: StoredMoment> TryFrom<ProvisionedUserRow<T>> for ProvisionedUser {
             updated_at: row.updated_at,
             version: row.version,
         };
-        Ok(Self { user: user.try_into()?, entry: entry.try_into()? })
+        Ok(Self::new(user.try_into()?, entry.try_into()?))
     }
 }
 

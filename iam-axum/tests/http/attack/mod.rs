@@ -2,6 +2,7 @@
 //! Kubernetes RBAC (escalate, bind), AWS IAM (chains of roles and policies). Each must be refused and change nothing.
 
 mod assignment;
+mod attribute;
 mod impersonation;
 mod insider;
 mod organization;

@@ -100,6 +100,7 @@ async fn check_entries(fixture: &Fixture<'_>) {
         // An introspection is a POST only to keep the token out of the URI. It changes nothing.
         "POST /auth/introspect" => api_key::introspect(fixture).await,
         "POST /users" => user::create(fixture).await,
+        "PATCH /auth/me" => user::update_own(fixture).await,
         "PATCH /users/{id}" => user::update(fixture).await,
         "DELETE /users/{id}" => user::delete(fixture).await,
         "POST /users/{id}/suspend" => user::suspend(fixture).await,

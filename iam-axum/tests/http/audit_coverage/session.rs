@@ -35,6 +35,7 @@ pub(super) async fn register(fixture: &Fixture<'_>) {
         "secondFactor": "OPTIONAL", "secondFactorGraceDays": 7, "passwordLogin": "ALLOWED",
         "emailLogin": "OFF",
         "authzenIdentifiers": "ID",
+        "userAttributes": [], "organizationAttributes": [], "unregisteredAttributes": "ALLOWED",
     });
     let user = json!({
         "email": email, "firstName": "Ada", "lastName": "Lovelace", "homeOrganizationId": null, "status": "ACTIVE", "password": "[REDACTED]",

@@ -68,6 +68,25 @@ pub(super) async fn update(fixture: &Fixture<'_>) {
     fixture.records(update(ada, active.clone()), 200, [updated(inactive, active)]).await;
 }
 
+pub(super) async fn update_own(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
+    app.define(ada, &json!([{ "key": "floor", "type": "STRING", "personWrites": true }])).await;
+    let update = |attributes: Value| app.patch("/auth/me").by(bob).json(&json!({ "attributes": attributes }));
+    let updated = |before, after| {
+        let [before, after] = [before, after].map(|attributes: Value| json!({ "attributes": attributes }));
+        entry("UPDATE", "USER", bob.user.clone(), bob.user.clone()).updating(before, after)
+    };
+    fixture.refuses(update(json!({ "other": "x" })), "validation-error").await;
+    fixture.refuses(update(json!({ "floor": 3 })), "validation-error").await;
+    fixture.records(update(json!({})), 200, []).await;
+    fixture.records(update(json!({ "floor": null })), 200, []).await;
+    fixture.records(update(json!({ "floor": "3" })), 200, [updated(json!({}), json!({ "floor": "3" }))]).await;
+    fixture.records(update(json!({ "floor": "3" })), 200, []).await;
+    let changed = updated(json!({ "floor": "3" }), json!({ "floor": "4" }));
+    fixture.records(update(json!({ "floor": "4" })), 200, [changed]).await;
+    fixture.records(update(json!({ "floor": null })), 200, [updated(json!({ "floor": "4" }), json!({}))]).await;
+}
+
 /// Assigns Bob the role MEMBER. Returns the ids of the assignment and of the role.
 async fn member(fixture: &Fixture<'_>) -> (String, String) {
     let Fixture { app, ada, bob, .. } = fixture;

@@ -47,6 +47,12 @@ fn shops() -> Value {
             "passwordLogin": "ALLOWED",
             "emailLogin": "ON",
             "authzenIdentifiers": "NAME",
+            "userAttributes": [{
+                "key": "costCentre", "type": "STRING", "searchable": true, "personReads": true, "personWrites": true,
+                "inToken": true,
+            }],
+            "organizationAttributes": [{ "key": "region", "type": "NUMBER", "searchable": true }],
+            "unregisteredAttributes": "REFUSED",
         },
         "permissions": [{ "name": "orders:refund", "description": "Give money back" }],
         "roles": [{

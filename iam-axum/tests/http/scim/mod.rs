@@ -1,6 +1,7 @@
 //! What directories write (`docs/directories.md#the-protocol`). The tests of each rule of the services are those of
 //! `iam-core`; these ones send what directories send.
 
+mod attributes;
 mod discovery;
 mod groups;
 mod patch;

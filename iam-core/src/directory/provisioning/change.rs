@@ -11,6 +11,7 @@ use iam_scim::user::UserResource;
 use serde_json::Value;
 
 use crate::caller::Caller;
+use crate::directory::provisioning::attributes::CustomFacts;
 use crate::directory::provisioning::entity_tag::{entity_tag, require_tag};
 use crate::directory::provisioning::wanted::{Wanted, resource_of};
 use crate::directory::provisioning::write::{is_domain_verified, write};
@@ -104,13 +105,16 @@ impl Provisioning<'_> {
     ) -> Result<Option<ProvisionedUser>, ProvisioningError> {
         let mut work = self.0.begin(caller).await?;
         lock_directory(&mut work, directory, &permission::USERS_UPDATE).await?;
-        let before = lock_provisioned(&mut work, directory, id).await?;
+        let mut before = lock_provisioned(&mut work, directory, id).await?;
         require_tag(&entity_tag(&before), if_match)?;
+        let custom = CustomFacts::read(&mut work, Some(id)).await?;
+        before.attributes = custom.visible(None);
         let wanted = Wanted::of(after(&before)?)?;
+        let attributes = custom.decide(wanted.custom.as_ref())?;
         let status = wanted.status(before.user.status);
         let has_other_attributes = wanted.differs_from(&before.entry);
         let has_other_id = wanted.external_id != before.user.external_id;
-        if !has_other_attributes && !has_other_id && status == before.user.status {
+        if !has_other_attributes && !has_other_id && status == before.user.status && attributes.is_none() {
             return Ok(Some(before));
         }
         if before.user.status == UserStatus::Inactive {
@@ -138,8 +142,9 @@ impl Provisioning<'_> {
         };
         let user = User { status, external_id: wanted.external_id.clone(), ..profiled };
         let entry = wanted.applied_to(&before.entry);
-        let changed = write(&mut work, before, user, entry).await?;
+        let visible = custom.visible(attributes.as_deref());
+        let changed = write(&mut work, before, user, entry, attributes).await?;
         work.commit().await?;
-        Ok(Some(changed))
+        Ok(Some(ProvisionedUser { attributes: visible, ..changed }))
     }
 }

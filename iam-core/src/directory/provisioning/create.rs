@@ -10,6 +10,7 @@ use iam_model::user::{User, UserStatus};
 use iam_scim::user::UserResource;
 
 use crate::caller::Caller;
+use crate::directory::provisioning::attributes::CustomFacts;
 use crate::directory::provisioning::matching::{Candidates, Known, Match};
 use crate::directory::provisioning::wanted::Wanted;
 use crate::directory::provisioning::write::{is_domain_verified, write, write_user};
@@ -83,12 +84,16 @@ impl Provisioning<'_> {
         Ok(made)
     }
 
-    async fn make(&self, work: &mut UnitOfWork<'_>, case: Case) -> Result<ProvisionedUser> {
+    async fn make(&self, work: &mut UnitOfWork<'_>, case: Case) -> Result<ProvisionedUser, ProvisioningError> {
         let Case { directory, wanted, is_domain_verified, addressee, .. } = case;
         if addressee.is_some() {
             return Err(Conflict::ExternalIdIsEmail.into());
         }
         hold_quota(&self.0.settings.quota, work, QuotaKind::Users, 1).await?;
+        let custom = CustomFacts::read(work, None).await?;
+        let attributes = custom.decide(wanted.custom.as_ref())?;
+        let visible = custom.visible(attributes.as_deref());
+        let attributes = attributes.map(|changed| changed.after).unwrap_or_default();
         let now = work.now();
         let profile = NewProfile {
             email: wanted.email.clone(),
@@ -103,31 +108,39 @@ impl Provisioning<'_> {
             ..profile.user(self.0.next_id(), directory.tenant_id, now)
         };
         let password = Some(PasswordHash::unset());
-        work.apply(UserChange::Create { user: user.clone(), password, invitation: None }).await?;
+        work.apply(UserChange::Create { user: user.clone(), password, invitation: None, attributes }).await?;
         let entry = wanted.entry(directory.id, &user, now);
         work.apply(DirectoryUserChange::Create(entry.clone())).await?;
-        Ok(ProvisionedUser { user, entry })
+        Ok(ProvisionedUser { user, entry, attributes: visible })
     }
 }
 
 impl Case {
     /// Lets a user come back whom the directory has suspended or deleted.
-    async fn restore(self, work: &mut UnitOfWork<'_>, former: ProvisionedUser) -> Result<ProvisionedUser> {
+    async fn restore(
+        self,
+        work: &mut UnitOfWork<'_>,
+        former: ProvisionedUser,
+    ) -> Result<ProvisionedUser, ProvisioningError> {
         // The same needs this without a directory, too.
         self.grantor.rights().require(&permission::USERS_UPDATE)?;
         let before = ProvisionedUser { user: lock_user(work, former.user.id).await?, ..former };
         self.check_addressee(&before.user)?;
         let Self { wanted, is_domain_verified, .. } = self;
+        let custom = CustomFacts::read(work, Some(before.user.id)).await?;
+        let attributes = custom.decide(wanted.custom.as_ref())?;
+        let visible = custom.visible(attributes.as_deref());
         let status = if wanted.active == Some(false) { UserStatus::Suspended } else { UserStatus::Active };
         let profiled = wanted.profiled(&before.user, is_domain_verified, work.now());
         let user = User { status, external_id: wanted.external_id.clone(), ..profiled };
         let entry = wanted.applied_to(&before.entry);
-        write(work, before, user, entry).await
+        let written = write(work, before, user, entry, attributes).await?;
+        Ok(ProvisionedUser { attributes: visible, ..written })
     }
 
     /// Takes over a user of the tenant. A caller that may not do it gets the answer of a directory that does not adopt, and
     /// learns no more of the user.
-    async fn adopt(self, work: &mut UnitOfWork<'_>, adoptable: User) -> Result<ProvisionedUser> {
+    async fn adopt(self, work: &mut UnitOfWork<'_>, adoptable: User) -> Result<ProvisionedUser, ProvisioningError> {
         let before = lock_user(work, adoptable.id).await?;
         let is_same = before.status != UserStatus::Inactive && before.email == adoptable.email;
         let may_change = self.grantor.rights().require(&permission::USERS_UPDATE).is_ok();
@@ -138,10 +151,13 @@ impl Case {
         let Self { wanted, directory, .. } = self;
         let status = wanted.status(before.status);
         let user = User { status, external_id: wanted.external_id.clone(), ..wanted.named(&before) };
-        let user = write_user(work, before, user).await?;
+        let custom = CustomFacts::read(work, Some(before.id)).await?;
+        let attributes = custom.decide(wanted.custom.as_ref())?;
+        let visible = custom.visible(attributes.as_deref());
+        let user = write_user(work, before, user, attributes).await?;
         let entry = wanted.entry(directory.id, &user, work.now());
         work.apply(DirectoryUserChange::Create(entry.clone())).await?;
-        Ok(ProvisionedUser { user, entry })
+        Ok(ProvisionedUser { user, entry, attributes: visible })
     }
 
     fn check_addressee(&self, user: &User) -> Result<()> {
@@ -159,7 +175,7 @@ async fn candidates(
     addressed: Option<User>,
 ) -> Result<Candidates> {
     let named = match work.reads().directory_user_named(directory.id, &wanted.user_name).await? {
-        Some(entry) => Some(ProvisionedUser { user: lock_user(work, entry.user_id).await?, entry }),
+        Some(entry) => Some(ProvisionedUser::new(lock_user(work, entry.user_id).await?, entry)),
         None => None,
     };
     let identified = match &wanted.external_id {

@@ -43,7 +43,7 @@ impl Candidates {
         let taken = if named.is_some() { Conflict::DirectoryUserNameTaken } else { Conflict::ExternalIdTaken };
         let of_directory = |(user, entry): &Known| {
             let entry = entry.as_ref().filter(|entry| entry.directory_id == directory.id)?;
-            Some(ProvisionedUser { user: user.clone(), entry: entry.clone() })
+            Some(ProvisionedUser::new(user.clone(), entry.clone()))
         };
         if let Some(former) = named.or_else(|| identified.as_ref().and_then(of_directory)) {
             if !can_come_back(&former) {

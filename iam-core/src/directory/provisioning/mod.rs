@@ -1,6 +1,7 @@
 //! What a directory writes: the users of its tenant that it has made or adopted, and its groups of them, as resources
 //! of SCIM 2.0.
 
+mod attributes;
 mod change;
 mod create;
 mod delete;
@@ -110,7 +111,7 @@ async fn lock_directory(
 async fn lock_provisioned(work: &mut UnitOfWork<'_>, directory: DirectoryId, id: UserId) -> Result<ProvisionedUser> {
     let is_there = |entry: &DirectoryUser| entry.directory_id == directory && entry.deleted_at.is_none();
     let entry = work.reads().directory_user(id).await?.filter(is_there).ok_or_else(not_found)?;
-    Ok(ProvisionedUser { user: lock_user(work, id).await?, entry })
+    Ok(ProvisionedUser::new(lock_user(work, id).await?, entry))
 }
 
 async fn lock_user(work: &mut UnitOfWork<'_>, id: UserId) -> Result<User> {

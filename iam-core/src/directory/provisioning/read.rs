@@ -1,3 +1,5 @@
+use std::slice;
+
 use iam_model::directory::{
     Condition, Directory, DirectoryRefusal, ProvisionedUser, TextOperator, UserSortField, UserTest, UserText,
 };
@@ -36,7 +38,9 @@ impl Provisioning<'_> {
         let (caller, directory) = self.acting(caller).await?;
         self.0.rights(&caller).require(&permission::USERS_READ)?;
         let found = self.0.store.provisioned_user(caller.tenant(), directory.id, id).await?;
-        Ok(found.ok_or_else(not_found)?)
+        let mut found = found.ok_or_else(not_found)?;
+        self.add_attributes(&caller, slice::from_mut(&mut found)).await?;
+        Ok(found)
     }
 
     /// Returns the users of the directory that meet a condition, but not those whom it has deleted: `first` of them are
@@ -62,7 +66,10 @@ impl Provisioning<'_> {
         let is_short =
             names_one(condition) || (is_always(condition) && sort.0 == UserSortField::Created && first < FAR);
         let _turn = if is_short { None } else { Some(iam.long_read(&caller).await?) };
-        Ok(iam.store.provisioned_users(caller.tenant(), directory.id, condition, sort, first, limit).await?)
+        let (mut found, total) =
+            iam.store.provisioned_users(caller.tenant(), directory.id, condition, sort, first, limit).await?;
+        self.add_attributes(&caller, &mut found).await?;
+        Ok((found, total))
     }
 
     /// Keeps when a request of the directory arrived: its method and its path, for instance `POST /Users`. If it was

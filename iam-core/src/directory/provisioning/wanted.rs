@@ -20,9 +20,12 @@ pub(super) struct Wanted {
     pub(super) email: Email,
     pub(super) first_name: PersonName,
     pub(super) last_name: PersonName,
+    /// The attributes that the tenant has defined; `None` if it says nothing of them.
+    pub(super) custom: Option<Map<String, Value>>,
 }
 
-/// Returns the resource of a user: what the directory has said of it, and whether it is ACTIVE.
+/// Returns the resource of a user: what the directory has said of it, the attributes that the directory sees, and whether
+/// it is ACTIVE.
 #[must_use]
 pub fn resource_of(found: &ProvisionedUser) -> UserResource {
     UserResource {
@@ -30,13 +33,14 @@ pub fn resource_of(found: &ProvisionedUser) -> UserResource {
         external_id: found.user.external_id.as_ref().map(|id| id.as_str().to_owned()),
         active: Some(found.user.status == UserStatus::Active),
         attributes: found.entry.attributes.clone(),
+        custom: (!found.attributes.is_empty()).then(|| found.attributes.clone().into()),
     }
 }
 
 impl Wanted {
     pub(super) fn of(resource: UserResource) -> Result<Self, ScimError> {
         let profile = resource.profile()?;
-        let UserResource { user_name, external_id, active, attributes } = resource;
+        let UserResource { user_name, external_id, active, attributes, custom } = resource;
         Ok(Self {
             user_name: valid("userName", &user_name)?,
             external_id: external_id.map(|text| valid("externalId", &text)).transpose()?,
@@ -45,6 +49,7 @@ impl Wanted {
             email: valid("emails", &profile.email)?,
             first_name: valid("name", &profile.first_name)?,
             last_name: valid("name", &profile.last_name)?,
+            custom,
         })
     }
 

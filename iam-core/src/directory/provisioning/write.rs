@@ -1,3 +1,4 @@
+use iam_model::attribute::ChangedAttributes;
 use iam_model::change::{ChallengeChange, DirectoryUserChange, UserChange};
 use iam_model::directory::{DirectoryUser, ProvisionedUser};
 use iam_model::domain::DomainStatus;
@@ -18,17 +19,23 @@ pub(super) async fn write(
     before: ProvisionedUser,
     user: User,
     entry: DirectoryUser,
+    attributes: Option<Box<ChangedAttributes>>,
 ) -> Result<ProvisionedUser> {
-    let user = write_user(work, before.user, user).await?;
+    let user = write_user(work, before.user, user, attributes).await?;
     let entry = entry.changed(work.now());
     let before = Box::new(before.entry);
     work.apply(DirectoryUserChange::Update { before, after: entry.clone() }).await?;
-    Ok(ProvisionedUser { user, entry })
+    Ok(ProvisionedUser::new(user, entry))
 }
 
 /// Writes what changes of a user, with the consequences. Returns it as it is then.
-pub(super) async fn write_user(work: &mut UnitOfWork<'_>, before: User, after: User) -> Result<User> {
-    if after == before {
+pub(super) async fn write_user(
+    work: &mut UnitOfWork<'_>,
+    before: User,
+    after: User,
+    attributes: Option<Box<ChangedAttributes>>,
+) -> Result<User> {
+    if after == before && attributes.is_none() {
         return Ok(after);
     }
     let after = after.changed(work.now());
@@ -36,7 +43,7 @@ pub(super) async fn write_user(work: &mut UnitOfWork<'_>, before: User, after: U
     let status_move = StatusMove::between(before.status, after.status);
     let has_new_email = after.email != before.email;
     let read = Some(with_sleeping(work, after.id, &grants).await?);
-    let change = UserChange::Update { before, after: after.clone(), grants: read };
+    let change = UserChange::Update { before, after: after.clone(), grants: read, attributes };
     apply_with_consequences(work, change, after.id, &status_move, grants).await?;
     if has_new_email {
         // They were sent to the former address.

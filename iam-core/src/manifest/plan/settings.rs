@@ -1,3 +1,4 @@
+use iam_model::attribute::AttributeDefinitions;
 use iam_model::factor::GraceDays;
 use iam_model::manifest::{ManifestAction, ManifestItemKind};
 use iam_model::validate::Name;
@@ -14,6 +15,13 @@ impl Planner<'_> {
         let days = wanted
             .second_factor_grace_days
             .and_then(|days| self.fields.check("settings.secondFactorGraceDays", GraceDays::try_from(days)));
+        let users = wanted
+            .user_attributes
+            .as_deref()
+            .and_then(|given| AttributeDefinitions::for_users(&mut self.fields, "settings.userAttributes", given));
+        let organizations = wanted.organization_attributes.as_deref().and_then(|given| {
+            AttributeDefinitions::for_organizations(&mut self.fields, "settings.organizationAttributes", given)
+        });
         let patch = TenantPatch {
             name: name.filter(|name| *name != tenant.name).map(|name| name.to_string()),
             slug: None,
@@ -23,6 +31,11 @@ impl Planner<'_> {
             password_login: differing(wanted.password_login, tenant.password_login),
             email_login: differing(wanted.email_login, tenant.email_login),
             authzen_identifiers: differing(wanted.authzen_identifiers, tenant.authzen_identifiers),
+            user_attributes: users.filter(|users| *users != tenant.user_attributes).map(Vec::from),
+            organization_attributes: organizations
+                .filter(|organizations| *organizations != tenant.organization_attributes)
+                .map(Vec::from),
+            unregistered_attributes: differing(wanted.unregistered_attributes, tenant.unregistered_attributes),
         };
         let after = ManifestSettings {
             name: patch.name.clone(),
@@ -32,6 +45,9 @@ impl Planner<'_> {
             password_login: patch.password_login,
             email_login: patch.email_login,
             authzen_identifiers: patch.authzen_identifiers,
+            user_attributes: patch.user_attributes.clone(),
+            organization_attributes: patch.organization_attributes.clone(),
+            unregistered_attributes: patch.unregistered_attributes,
         };
         if after.is_empty() {
             return;

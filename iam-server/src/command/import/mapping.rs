@@ -1,12 +1,13 @@
 //! What the users of a file become: their roles, organizations and homes, by a mapping that the operator writes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use iam_core::user::{ImportedRole, ImportedUser};
 use iam_core::{Caller, FieldError, Iam, OrganizationId};
 use iam_import::{ForeignPassword, Format, Record};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::command::document::{Lines, Mistake, refused, text_of};
 use crate::failure::Failure;
@@ -33,6 +34,7 @@ struct Written {
     defaults: Vec<Given>,
     roles: Vec<Rule>,
     groups: Vec<Rule>,
+    attributes: Vec<Named>,
 }
 
 /// What becomes of a user without a hash, or with one that cannot be taken.
@@ -74,6 +76,15 @@ struct Rule {
     home: bool,
 }
 
+/// The key of an attribute of the other system.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Named {
+    from: String,
+    /// The same as there, if there is none.
+    key: Option<String>,
+}
+
 /// A mapping whose roles and organizations exist.
 pub(super) struct Mapping {
     takes_external_id: bool,
@@ -83,6 +94,8 @@ pub(super) struct Mapping {
     defaults: Vec<ImportedRole>,
     roles: HashMap<String, Vec<Place>>,
     groups: HashMap<String, Vec<Place>>,
+    /// The keys here, by those of the other system. `None` takes every attribute under its own key.
+    attributes: Option<HashMap<String, String>>,
 }
 
 /// What a rule gives.
@@ -148,6 +161,11 @@ impl Mapping {
             defaults: Vec::new(),
             roles: HashMap::new(),
             groups: HashMap::new(),
+            attributes: (!is_own || !written.attributes.is_empty()).then(|| {
+                let named =
+                    |named: &Named| (named.from.clone(), named.key.clone().unwrap_or_else(|| named.from.clone()));
+                written.attributes.iter().map(named).collect()
+            }),
         }
     }
 
@@ -192,8 +210,9 @@ impl Mapping {
         if homes.len() > 1 {
             errors.push(FieldError::new("groups", "have more than one home in the mapping"));
         }
-        if !record.attributes.is_empty() {
-            left_out.push(format!("attributes: {}", shown(record.attributes.keys().map(String::as_str))));
+        let (attributes, unnamed) = self.attributes_of(record.attributes);
+        if !unnamed.is_empty() {
+            left_out.push(format!("attributes: {}", shown(unnamed.iter().map(String::as_str))));
         }
         if !errors.is_empty() {
             return Err(errors);
@@ -205,9 +224,23 @@ impl Mapping {
             is_email_verified: record.is_email_verified && self.takes_email_verified,
             home: homes.pop_first(),
             roles: roles.into_iter().collect(),
+            attributes,
             ..ImportedUser::new(record.email, record.first_name, record.last_name)
         };
         Ok(Mapped { user, left_out })
+    }
+
+    /// Returns the attributes of a user, and the names of those that are left out.
+    fn attributes_of(&self, foreign: BTreeMap<String, Value>) -> (Map<String, Value>, Vec<String>) {
+        let Some(keys) = &self.attributes else { return (foreign.into_iter().collect(), Vec::new()) };
+        let (mut attributes, mut unnamed) = (Map::new(), Vec::new());
+        for (name, value) in foreign {
+            match keys.get(&name) {
+                Some(key) => drop(attributes.insert(key.clone(), value)),
+                None => unnamed.push(name),
+            }
+        }
+        (attributes, unnamed)
     }
 }
 
@@ -232,8 +265,12 @@ fn short(name: &str) -> String {
 /// Checks what needs no database.
 fn check(written: &Written, lines: &Lines) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
-    let lists =
-        [("defaults", written.defaults.len()), ("roles", written.roles.len()), ("groups", written.groups.len())];
+    let lists = [
+        ("defaults", written.defaults.len()),
+        ("roles", written.roles.len()),
+        ("groups", written.groups.len()),
+        ("attributes", written.attributes.len()),
+    ];
     for (list, length) in lists {
         if length > MAX_RULES {
             mistakes.push(lines.mistake(list, &format!("must have at most {MAX_RULES} items")));
@@ -360,6 +397,23 @@ mod tests {
         assert_eq!(left_out, ["password: is missing", "roles: x"]);
         assert_eq!((user.roles.len(), user.external_id), (2, None));
         assert!(user.home.is_some() && user.home == user.roles.iter().find_map(|role| role.organization));
+    }
+
+    #[tokio::test]
+    async fn attributes_come_under_the_keys_of_the_mapping() {
+        let named =
+            mapping("withoutPassword: CREATE\nattributes:\n  - from: dept\n    key: costCentre\n  - from: floor\n")
+                .await
+                .unwrap();
+        let user = || record(", \"attributes\": {\"dept\": \"4711\", \"floor\": 3, \"shoe\": 44}");
+        let Mapped { user: mapped, left_out } = named.map(user()).unwrap();
+        assert_eq!(Value::Object(mapped.attributes), serde_json::json!({ "costCentre": "4711", "floor": 3 }));
+        assert_eq!(left_out, ["password: is missing", "attributes: shoe"]);
+        for (format, taken) in [(Format::Ndjson, 3), (Format::Keycloak, 0)] {
+            let written = Written { without_password: WithoutPassword::Create, ..Written::default() };
+            let Mapped { user: mapped, .. } = Mapping::of(&written, format).map(user()).unwrap();
+            assert_eq!(mapped.attributes.len(), taken);
+        }
     }
 
     #[test]

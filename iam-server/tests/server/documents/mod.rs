@@ -270,7 +270,13 @@ fn http_api(document: &mut Document) {
     let login = said(&shell.run(&document.take("curl -X POST \"$API/auth/email-login\"").text));
     assert!(login[0]["flow"].is_string() && login[1]["status"] == 400, "{login:?}");
 
-    let shell = shell.with("GRACE", text(&grace["id"]));
+    let tenant = text(&ada.get("/api/v1/auth/me").expect(200)["tenant"]["id"]);
+    let shell = shell.with("GRACE", text(&grace["id"])).with("TENANT", tenant);
+    for beginning in ["curl -X PATCH \"$API/users/$GRACE\"", "curl -X PATCH \"$API/tenants/$TENANT\""] {
+        assert_no_problem(&said(&shell.run(&document.take(beginning).text)));
+    }
+    let patched = ada.get(&format!("/api/v1/users/{}", text(&grace["id"]))).expect(200);
+    assert_eq!(patched["attributes"], json!({ "costCentre": "4711" }));
     let acting = document.take("curl -X POST \"$API/users/$GRACE/impersonations\"");
     let begun = said(&shell.run(&acting.text)).pop().unwrap();
     assert_shown(&document.take("{\"sessionId\":"), &begun);

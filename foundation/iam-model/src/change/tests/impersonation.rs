@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::access_request::tests::request;
+use crate::attribute::Attributes;
 use crate::audit::AuditEntry;
 use crate::context::Impersonator;
 use crate::error::Forbidden;
@@ -34,10 +35,17 @@ fn a_user_who_acts_as_another_changes_nothing_of_who_that_one_is_and_gives_no_ri
     };
     let update = |after: User, grants: Vec<Grant>, status| {
         let before = user(status, "ada@example.com");
-        UserChange::Update { before, after, grants: Some(grants) }.into()
+        UserChange::Update { before, after, grants: Some(grants), attributes: None }.into()
     };
-    let create =
-        |password| UserChange::Create { user: user(Active, "ada@example.com"), password, invitation: None }.into();
+    let create = |password| {
+        UserChange::Create {
+            user: user(Active, "ada@example.com"),
+            password,
+            invitation: None,
+            attributes: Attributes::default(),
+        }
+        .into()
+    };
     let issue = |purpose| LinkChange::Issue { link: link(purpose), grants: Some(Vec::new()) }.into();
     let role = |held_until| {
         let before = Role::clone(&TestTree::new().grant("users:read", None, None).role);

@@ -1,0 +1,94 @@
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::attribute::{AttributeRules, Attributes};
+
+/// The attributes of a user that its access tokens have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttributeClaims {
+    /// In the order of the tenant's definitions.
+    values: Vec<(String, Value)>,
+    /// Whether some are left out because they do not fit.
+    is_truncated: bool,
+}
+
+impl AttributeClaims {
+    /// The maximum size of the object in a token, in bytes of JSON: 1 KiB. A request carries its token in a header.
+    pub const MAX_BYTES: usize = 1024;
+
+    /// Chooses the attributes that the definitions name for tokens, in their order, as far as they fit. `None` if the
+    /// user has none of them.
+    #[must_use]
+    pub fn of(rules: &AttributeRules, attributes: &Attributes) -> Option<Self> {
+        let wanted = rules.users.iter().filter(|definition| definition.in_token);
+        let wanted = wanted.filter_map(|definition| {
+            let key = definition.key.as_str();
+            attributes.get(key).map(|value| (key, value))
+        });
+        let (mut values, mut is_truncated) = (Vec::new(), false);
+        // The two braces.
+        let mut size = 2;
+        for (key, value) in wanted {
+            // A key needs no escape. The comma of the first one is not written.
+            let added = key.len() + value.to_string().len() + "\"\":,".len();
+            if size + added > Self::MAX_BYTES {
+                is_truncated = true;
+            } else {
+                size += added;
+                values.push((key.to_owned(), value.clone()));
+            }
+        }
+        (is_truncated || !values.is_empty()).then_some(Self { values, is_truncated })
+    }
+
+    /// Whether some are left out because they do not fit.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated
+    }
+}
+
+/// An object with the values.
+impl Serialize for AttributeClaims {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.values.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::attribute::AttributeDefinitions;
+
+    fn claims(attributes: Value) -> Option<AttributeClaims> {
+        let definitions = r#"[
+            {"key":"b","type":"STRING","inToken":true},
+            {"key":"hidden","type":"STRING"},
+            {"key":"a","type":"STRING","inToken":true}
+        ]"#;
+        let users = AttributeDefinitions::stored(definitions).unwrap();
+        let rules = AttributeRules { users, ..AttributeRules::default() };
+        AttributeClaims::of(&rules, &serde_json::from_value(attributes).unwrap())
+    }
+
+    #[test]
+    fn a_token_has_the_chosen_values_in_the_order_of_the_definitions() {
+        let found = claims(json!({ "a": "1", "b": "2", "hidden": "3", "other": 4 })).unwrap();
+        assert_eq!(serde_json::to_string(&found).unwrap(), r#"{"b":"2","a":"1"}"#);
+        assert!(!found.is_truncated());
+        assert_eq!(claims(json!({ "hidden": "3" })), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        for length in [0, 1, 900, 1_000, 1_015, 1_016, 1_024, 5_000] {
+            let found = claims(json!({ "b": "x".repeat(length), "a": "short" })).unwrap();
+            let text = serde_json::to_string(&found).unwrap();
+            assert!(text.len() <= AttributeClaims::MAX_BYTES, "{length}");
+            assert!(text.contains("short") || length < 1_016, "a later value that fits stays: {length}");
+            assert_eq!(found.is_truncated(), !(text.contains("\"b\"") && text.contains("\"a\"")), "{length}");
+        }
+    }
+}

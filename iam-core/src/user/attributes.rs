@@ -1,0 +1,90 @@
+use iam_model::attribute::{AttributeDefinitions, AttributeFilter, Attributes, AttributesPatch, ChangedAttributes};
+use iam_model::change::UserChange;
+use iam_model::error::{Result, Unauthenticated};
+use iam_model::id::UserId;
+use iam_model::permission;
+use iam_model::user::UserStatus;
+use iam_model::validate::Fields;
+use serde_json::{Map, Value};
+
+use crate::attribute::{FIELD, PARAMETER};
+use crate::caller::Caller;
+use crate::user::{UserWithAttributes, Users};
+
+impl Users<'_> {
+    /// Returns one user with its attributes, as [`get`](Self::get) does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](Self::get).
+    pub async fn get_with_attributes(&self, caller: &Caller, id: UserId) -> Result<UserWithAttributes> {
+        let user = self.get(caller, id).await?;
+        // After the user: with an older version, a client that changes what it has read is refused, and reads again.
+        let attributes = self.0.store.attributes(caller.tenant(), id.into()).await?;
+        Ok(UserWithAttributes::new(user, attributes))
+    }
+
+    /// Returns the attributes that the tenant has defined for users. Needs `users:read`, as their values do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`](iam_model::error::Error::Forbidden).
+    pub async fn attribute_definitions(&self, caller: &Caller) -> Result<AttributeDefinitions> {
+        self.0.rights(caller).require_anywhere(&permission::USERS_READ)?;
+        Ok(self.0.attribute_rules(caller.tenant()).await?.users.clone())
+    }
+
+    /// Reads a filter by an attribute, `key:value`, for [`list`](Self::list). Needs `users:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`](iam_model::error::Error::Forbidden);
+    /// [`Error::Validation`](iam_model::error::Error::Validation) which names `attribute`, if the key is not one that
+    /// the tenant has made searchable, or if the value is not of its type.
+    pub async fn attribute_filter(&self, caller: &Caller, text: &str) -> Result<AttributeFilter> {
+        self.0.rights(caller).visible_scope(&permission::USERS_READ)?;
+        let rules = self.0.attribute_rules(caller.tenant()).await?;
+        let mut fields = Fields::default();
+        let filter = AttributeFilter::parse(&mut fields, PARAMETER, text, &rules.users);
+        filter.ok_or_else(|| fields.into_error().into())
+    }
+
+    /// Changes attributes of the caller itself: those that the tenant lets persons change. Needs no permission, but a
+    /// session: an API key cannot do it. A value of `null` removes a key. Returns all attributes that the caller sees of
+    /// itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) and
+    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for other callers,
+    /// [`Error::Validation`](iam_model::error::Error::Validation) which names the keys,
+    /// [`Forbidden::ReadOnly`](iam_model::error::Forbidden::ReadOnly).
+    pub async fn update_own_attributes(&self, caller: &Caller, given: &Map<String, Value>) -> Result<Attributes> {
+        let (id, _) = caller.require_user()?;
+        let mut fields = Fields::default();
+        let Some(patch) = AttributesPatch::check(&mut fields, FIELD, given) else {
+            return Err(fields.into_error().into());
+        };
+        let mut work = self.0.begin(caller).await?;
+        let before = work.reads().lock_user(id).await?.filter(|user| user.status == UserStatus::Active);
+        let before = before.ok_or(Unauthenticated::InvalidToken)?;
+        let rules = work.reads().attribute_rules().await?;
+        for key in patch.keys() {
+            if !rules.users.get(key).is_some_and(|definition| definition.person_writes) {
+                fields.reject(&format!("{FIELD}.{key}"), "is not an attribute that you can change yourself");
+            }
+        }
+        fields.finish()?;
+        let former = work.reads().attributes(id.into()).await?;
+        let attributes = patch.applied_to(&former, rules.of_users(), FIELD)?;
+        let seen = rules.seen_by_person(&attributes);
+        if attributes != former {
+            let after = before.clone().changed(work.now());
+            let changed = ChangedAttributes { before: former, after: attributes };
+            let attributes = Some(Box::new(changed));
+            work.apply(UserChange::Update { before, after, grants: None, attributes }).await?;
+            work.commit().await?;
+        }
+        Ok(seen)
+    }
+}
