@@ -506,6 +506,7 @@ BEGIN
         'directory_group_members',
         'directory_withheld',
         'manifest_items',
+        'legal_holds',
         'unchecked_permissions'
     ]
     LOOP

@@ -62,7 +62,8 @@ GRANT SELECT, INSERT, DELETE ON
     iam.role_permissions,
     iam.recovery_codes,
     iam.directory_group_members,
-    iam.manifest_items
+    iam.manifest_items,
+    iam.legal_holds
 TO iam_server;
 
 -- A row ends with the membership.

@@ -32,6 +32,7 @@ mod identity_provider;
 mod impersonation;
 mod introspection;
 mod invitation;
+mod legal_hold;
 mod long;
 mod manifest;
 mod metrics;

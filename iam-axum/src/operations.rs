@@ -20,7 +20,7 @@ use crate::unused::refuse_unused;
 use crate::{
     access, access_request, access_review, api_key, assignment, audit, authzen, credential, directory, domain,
     eligibility, email_login, event, factor, federation, health, identity_provider, impersonation, introspection,
-    invitation, manifest, organization, permission, recovery, role, session, tenant, token, user, verification,
+    invitation, legal_hold, manifest, organization, permission, recovery, role, session, tenant, token, user, verification,
     webhook,
 };
 
@@ -147,6 +147,11 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(audit::erasure::create),
             routes!(audit::get),
             routes!(audit::proof::inclusion),
+        ],
+        ApiPart::LegalHolds => vec![
+            once(routes!(legal_hold::list, legal_hold::create)),
+            routes!(legal_hold::get),
+            routes!(legal_hold::release),
         ],
         ApiPart::Events => vec![routes!(event::list)],
         ApiPart::Webhooks => vec![

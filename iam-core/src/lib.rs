@@ -39,6 +39,7 @@ mod introspection;
 pub mod invitation;
 mod joined;
 mod known_providers;
+pub mod legal_hold;
 pub mod link;
 mod link_pages;
 pub mod mail;
@@ -77,7 +78,8 @@ pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, U
 pub use iam_model::id::{
     AccessRequestId, AccessReviewId, AccessReviewItemId, ApiKeyId, AssignmentId, AuditEntryId, DirectoryGroupId,
     DirectoryId, DomainId, EligibilityId, FactorId, IdentityId, IdentityProviderId, InvalidId, InvitationId, KeyId,
-    LinkId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
+    LegalHoldId, LinkId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId, UserId,
+    WebhookId,
 };
 pub use iam_model::store::{
     ChangeFeed, FeedNotification, HostTransaction, Schema, Store, Transaction, TransactionReads,

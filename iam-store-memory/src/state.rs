@@ -17,13 +17,14 @@ use iam_model::eligibility::Eligibility;
 use iam_model::factor::Factor;
 use iam_model::id::{
     AccessRequestId, AccessReviewId, AccessReviewItemId, ApiKeyId, AssignmentId, DirectoryGroupId, DirectoryId,
-    DomainId, EligibilityId, FactorId, IdentityId, IdentityProviderId, InvitationId, MessageId, OrganizationId,
-    PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
+    DomainId, EligibilityId, FactorId, IdentityId, IdentityProviderId, InvitationId, LegalHoldId, MessageId,
+    OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::identity::Identity;
 use iam_model::identity_provider::IdentityProvider;
 use iam_model::invitation::Invitation;
+use iam_model::legal_hold::LegalHold;
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{MailKind, Message, SentMessages};
 use iam_model::organization::Organization;
@@ -111,6 +112,7 @@ pub(super) struct TenantState {
     pub(super) directory_users: BTreeMap<UserId, DirectoryUser>,
     pub(super) directory_groups: BTreeMap<DirectoryGroupId, DirectoryGroup>,
     pub(super) group_members: GroupMembers,
+    pub(super) legal_holds: BTreeMap<LegalHoldId, LegalHold>,
     pub(super) manifest_items: BTreeSet<Uuid>,
     pub(super) past: PastVersions,
 }

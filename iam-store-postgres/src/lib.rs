@@ -23,6 +23,7 @@ mod idempotency;
 mod identity;
 mod identity_provider;
 mod invitation;
+mod legal_hold;
 mod keys;
 mod link;
 mod mail;

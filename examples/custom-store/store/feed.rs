@@ -179,6 +179,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Eligibility(_)
         | Change::AccessRequest(_)
         | Change::Manifest(_)
+        | Change::LegalHold(_)
         | Change::Mail(_) => Vec::new(),
     }
 }

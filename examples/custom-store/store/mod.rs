@@ -21,6 +21,7 @@ mod idempotency;
 mod identity;
 mod identity_provider;
 mod invitation;
+mod legal_hold;
 mod link;
 mod mail;
 mod maintenance;

@@ -11,6 +11,7 @@ use iam_model::eligibility::Eligibility;
 use iam_model::id::TenantId;
 use iam_model::identity::Identity;
 use iam_model::invitation::Invitation;
+use iam_model::legal_hold::LegalHold;
 use iam_model::organization::Organization;
 use iam_model::permission::RegisteredPermission;
 use iam_model::role::Role;
@@ -100,6 +101,7 @@ impl Transaction for RedbTransaction {
             Change::Eligibility(change) => draft.write_eligibility(change),
             Change::AccessRequest(change) => draft.write_access_request(change),
             Change::Manifest(change) => draft.write_manifest(change),
+            Change::LegalHold(change) => draft.write_legal_hold(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -160,5 +162,6 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<PastRow>(rows)?;
     create::<HistoryStartRow>(rows)?;
     create::<ManifestItemRow>(rows)?;
+    create::<LegalHold>(rows)?;
     create::<KeyRow>(rows)
 }

@@ -9,7 +9,7 @@ use crate::audit::ResourceType;
 use crate::clock::{Timestamp, shown};
 use crate::domain::DomainFinding;
 use crate::factor::AuthenticationMethod;
-use crate::id::IdentityProviderId;
+use crate::id::{IdentityProviderId, LegalHoldId};
 use crate::permission::{Permission, PermissionPattern};
 use crate::secret::ChallengeToken;
 use crate::store_error::{Constraint, StoreError};
@@ -350,6 +350,9 @@ pub enum Forbidden {
     /// A user cannot erase the entries about itself from the audit log.
     #[error("You cannot erase your own entries from the audit log.")]
     OwnEntries,
+    /// A user cannot release a legal hold on its own data.
+    #[error("You cannot release a legal hold on your own data.")]
+    OwnLegalHold,
     /// The account is suspended.
     #[error("The account is suspended.")]
     Suspended,
@@ -506,6 +509,12 @@ pub enum Conflict {
     /// The tenant has as many webhooks as it may have.
     #[error("The tenant has the maximum number of webhooks. Remove one first.")]
     TooManyWebhooks,
+    /// A legal hold keeps what the change would destroy.
+    #[error("A legal hold keeps this data. It must be released first.")]
+    LegalHold(LegalHoldId),
+    /// The tenant has as many legal holds as it may have.
+    #[error("The tenant has the maximum number of legal holds. Release one first.")]
+    TooManyLegalHolds,
     /// The tenant has this domain already.
     #[error("The tenant has this domain already.")]
     DomainExists,

@@ -26,6 +26,7 @@ pub mod idempotency;
 pub mod identity;
 pub mod identity_provider;
 pub mod invitation;
+pub mod legal_hold;
 pub mod link;
 pub mod mail;
 pub mod manifest;

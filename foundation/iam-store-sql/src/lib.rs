@@ -20,6 +20,7 @@ pub mod identity;
 pub mod identity_provider;
 pub mod invitation;
 pub mod keys;
+pub mod legal_hold;
 pub mod link;
 pub mod mail;
 pub mod migration;

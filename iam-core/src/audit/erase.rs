@@ -44,7 +44,8 @@ impl Audit<'_> {
     /// # Errors
     ///
     /// [`Error::Forbidden`], also for a caller by an API key, [`Forbidden::OwnEntries`], [`Error::NotFound`],
-    /// [`Conflict::UserNotInactive`], [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh).
+    /// [`Conflict::UserNotInactive`], [`Conflict::LegalHold`],
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh).
     pub async fn erase(&self, caller: &Caller, user: UserId) -> Result<u64> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_DELETE)?;
         if caller.user() == Some(user) {
@@ -97,7 +98,8 @@ impl Audit<'_> {
         if let Some(entry) = work.reads().directory_user(user).await? {
             work.apply(DirectoryUserChange::Forget(entry)).await?;
         }
-        // All of them were closed when the user was deleted.
+        // All of them were closed when the user was deleted. A legal hold refuses this change, and so the whole erasure
+        // before anything is gone.
         work.apply(AccessRequestChange::RemoveOldest { user, kept: 0 }).await?;
         work.commit().await
     }
@@ -121,6 +123,8 @@ impl Audit<'_> {
             let caller = self.0.renewed(caller).await?;
             self.0.rights(&caller).require(&permission::AUDIT_LOGS_DELETE)?;
             let mut work = self.0.begin(&caller).await?;
+            // Before the user, because a legal hold may be placed meanwhile.
+            work.reads().lock_tenant().await?;
             let user = work.reads().lock_user(person.user).await?;
             if user.is_none_or(|user| user.status != UserStatus::Inactive) {
                 return Err(Conflict::UserNotInactive.into());

@@ -47,6 +47,8 @@ impl ResourceType {
     pub const ELIGIBILITY: Self = Self(Cow::Borrowed("ELIGIBILITY"));
     /// An access request.
     pub const ACCESS_REQUEST: Self = Self(Cow::Borrowed("ACCESS_REQUEST"));
+    /// A legal hold.
+    pub const LEGAL_HOLD: Self = Self(Cow::Borrowed("LEGAL_HOLD"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -150,7 +152,7 @@ pub struct Recorded {
 }
 
 /// Everything that the service records (`docs/audit.md#what-is-recorded`).
-pub const CATALOGUE: [Recorded; 20] = {
+pub const CATALOGUE: [Recorded; 21] = {
     use action::{
         ACCEPTED, APPROVED, CANCELLED, COMPLETED, CREATE, DELETE, DENIED, EMAIL_LOGIN_REQUESTED, EMAIL_VERIFIED, ENDED,
         ERASE, IMPERSONATION_ENDED, IMPERSONATION_STARTED, LAPSED, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
@@ -198,6 +200,7 @@ pub const CATALOGUE: [Recorded; 20] = {
         of(ResourceType::DIRECTORY_GROUP, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::ELIGIBILITY, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::ACCESS_REQUEST, &[CREATE, APPROVED, DENIED, CANCELLED, LAPSED, ENDED]),
+        of(ResourceType::LEGAL_HOLD, &[CREATE, DELETE]),
     ]
 };
 

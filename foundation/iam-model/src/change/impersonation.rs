@@ -70,7 +70,8 @@ impl Change {
             | Self::Directory(_)
             | Self::DirectoryUser(_)
             | Self::DirectoryGroup(_)
-            | Self::Eligibility(_) => Rule::Never,
+            | Self::Eligibility(_)
+            | Self::LegalHold(_) => Rule::Never,
         }
     }
 }

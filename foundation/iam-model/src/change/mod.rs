@@ -19,6 +19,7 @@ mod identity;
 mod identity_provider;
 mod impersonation;
 mod invitation;
+mod legal_hold;
 mod link;
 mod mail;
 mod manifest;
@@ -51,6 +52,7 @@ pub use idempotency::IdempotencyChange;
 pub use identity::IdentityChange;
 pub use identity_provider::IdentityProviderChange;
 pub use invitation::InvitationChange;
+pub use legal_hold::LegalHoldChange;
 pub use link::LinkChange;
 pub use mail::MailChange;
 pub use manifest::ManifestChange;
@@ -69,6 +71,8 @@ use crate::audit::Record;
 use crate::clock::Timestamp;
 use crate::context::Author;
 use crate::history::{EndedVersion, PastStatus};
+use crate::legal_hold::Destroyed;
+use crate::user::UserStatus;
 
 macro_rules! changes {
     ($($(#[$doc:meta])* $variant:ident($change:ident),)+) => {
@@ -165,6 +169,8 @@ changes! {
     AccessRequest(AccessRequestChange),
     /// A change of the record of what manifests have made.
     Manifest(ManifestChange),
+    /// A change of legal holds.
+    LegalHold(LegalHoldChange),
 }
 
 impl Change {
@@ -206,7 +212,56 @@ impl Change {
             | Self::DirectoryGroup(_)
             | Self::Eligibility(_)
             | Self::AccessRequest(_)
-            | Self::Manifest(_) => Vec::new(),
+            | Self::Manifest(_)
+            | Self::LegalHold(_) => Vec::new(),
+        }
+    }
+
+    /// Returns what this change destroys, or takes the first step to destroy. A legal hold on it refuses the change.
+    ///
+    /// The deletion of a user is such a step: afterwards its entries can be erased. What a directory says of a user, and
+    /// all of its closed access requests, go only with that erasure.
+    #[must_use]
+    pub fn destroys(&self) -> Option<Destroyed> {
+        match self {
+            Self::User(change) => {
+                let (_, after) = change.status_change()?;
+                (after.status == UserStatus::Inactive).then_some(Destroyed::OfUser(after.id))
+            }
+            Self::Audit(AuditChange::GiveUp { .. }) => Some(Destroyed::Log),
+            Self::Audit(AuditChange::Erase { user, .. }) => Some(Destroyed::OfUser(*user)),
+            Self::Audit(AuditChange::Log(_) | AuditChange::Export(..) | AuditChange::SetRetention { .. }) => None,
+            Self::DirectoryUser(DirectoryUserChange::Forget(entry)) => Some(Destroyed::OfUser(entry.user_id)),
+            Self::DirectoryUser(_) => None,
+            Self::AccessRequest(AccessRequestChange::RemoveOldest { user, kept: 0 }) => {
+                Some(Destroyed::OfUser(*user))
+            }
+            // The audit log keeps what these remove.
+            Self::AccessRequest(_)
+            | Self::Tenant(_)
+            | Self::Credential(_)
+            | Self::Session(_)
+            | Self::Permission(_)
+            | Self::Role(_)
+            | Self::Assignment(_)
+            | Self::Organization(_)
+            | Self::Idempotency(_)
+            | Self::Invitation(_)
+            | Self::Link(_)
+            | Self::Mail(_)
+            | Self::Factor(_)
+            | Self::Challenge(_)
+            | Self::ApiKey(_)
+            | Self::Webhook(_)
+            | Self::AccessReview(_)
+            | Self::Domain(_)
+            | Self::IdentityProvider(_)
+            | Self::Identity(_)
+            | Self::Directory(_)
+            | Self::DirectoryGroup(_)
+            | Self::Eligibility(_)
+            | Self::Manifest(_)
+            | Self::LegalHold(_) => None,
         }
     }
 
@@ -242,6 +297,7 @@ impl Change {
             Self::Eligibility(change) => change.granted_rights(),
             Self::AccessRequest(change) => change.granted_rights(),
             Self::Manifest(change) => change.granted_rights(),
+            Self::LegalHold(change) => change.granted_rights(),
         }
     }
 
@@ -276,7 +332,8 @@ impl Change {
             | Self::Domain(_)
             | Self::DirectoryUser(_)
             | Self::AccessRequest(_)
-            | Self::Manifest(_) => false,
+            | Self::Manifest(_)
+            | Self::LegalHold(_) => false,
         };
         gives_rights && self.granted_rights(author, now).iter().any(|granted| granted.change_protections(now))
     }

@@ -24,6 +24,7 @@ mod idempotency;
 mod identity;
 mod identity_provider;
 mod invitation;
+mod legal_hold;
 mod link;
 mod mail;
 mod maintenance;
@@ -57,6 +58,7 @@ pub use idempotency::IdempotencyTransaction;
 pub use identity::{IdentityStore, IdentityTransaction};
 pub use identity_provider::{IdentityProviderStore, IdentityProviderTransaction};
 pub use invitation::{InvitationStore, InvitationTransaction};
+pub use legal_hold::{LegalHoldStore, LegalHoldTransaction};
 pub use link::{LinkStore, LinkTransaction};
 pub use mail::{MailStore, MailTransaction};
 pub use maintenance::{LocalTurns, MaintenanceStore, Totals, Turn};
@@ -116,6 +118,7 @@ pub trait Store:
     + DirectoryGroupStore
     + EligibilityStore
     + AccessRequestStore
+    + LegalHoldStore
     + Send
     + Sync
     + 'static
@@ -202,6 +205,7 @@ pub trait TransactionReads:
     + EligibilityTransaction
     + AccessRequestTransaction
     + ManifestTransaction
+    + LegalHoldTransaction
     + Send
 {
 }
@@ -233,6 +237,7 @@ impl<T> TransactionReads for T where
         + EligibilityTransaction
         + AccessRequestTransaction
         + ManifestTransaction
+        + LegalHoldTransaction
         + Send
 {
 }
