@@ -92,10 +92,8 @@ impl LegalHoldTransaction for SqliteTransaction {
     }
 
     async fn count_legal_holds(&mut self) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(
-            r#"SELECT count(*) AS "count!" FROM legal_holds WHERE tenant_id = ?1"#,
-            self.tenant()
-        );
+        let count =
+            sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM legal_holds WHERE tenant_id = ?1"#, self.tenant());
         counted("legal_holds", count.fetch_one(self.connection()).await.map_err(store_error)?)
     }
 }

@@ -107,6 +107,7 @@ mod identity_provider;
 mod impersonation;
 mod introspection;
 mod invitation;
+mod legal_hold;
 mod isolation;
 mod limiter;
 mod lockout;

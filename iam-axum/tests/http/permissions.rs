@@ -26,7 +26,7 @@ in_memory_with_mail![
 ];
 
 /// The resources of the built-in permissions.
-const RESOURCES: [&str; 18] = [
+const RESOURCES: [&str; 19] = [
     "users",
     "role-assignments",
     "roles",
@@ -45,6 +45,7 @@ const RESOURCES: [&str; 18] = [
     "impersonations",
     "eligibilities",
     "access-requests",
+    "iam-legal-holds",
 ];
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -223,6 +224,9 @@ impl Fixture {
                 let domain = app.domain(&self.administrator, &format!("{}.example", self.administrator.tenant)).await;
                 app.publish(&domain);
                 domain["id"].as_str().unwrap().to_owned()
+            }
+            "legal-holds" => {
+                made("/legal-holds", json!({ "userId": self.other.user, "reason": "Case 2026-17" })).await
             }
             "identities" => {
                 let provider = app.social_provider(&self.administrator.tenant).await;

@@ -248,6 +248,8 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("DOMAIN", "CREATE") => format!("{actor} added {}", the("domain")),
         ("DOMAIN", "UPDATE") => format!("{actor} changed {}{fields}", the("domain")),
         ("DOMAIN", "DELETE") => format!("{actor} removed {}", the("domain")),
+        ("LEGAL_HOLD", "CREATE") => format!("{actor} placed {}", the("legal hold")),
+        ("LEGAL_HOLD", "DELETE") => format!("{actor} released {}", the("legal hold")),
         ("IDENTITY", "CREATE") => format!("{actor} linked an account at an identity provider to {user}"),
         ("IDENTITY", "DELETE") => format!("{actor} removed the link of {user} to an identity provider"),
         ("IDENTITY_PROVIDER", "CREATE") => format!("{actor} created {}", the("identity provider")),

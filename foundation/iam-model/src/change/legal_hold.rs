@@ -64,8 +64,7 @@ mod tests {
     fn a_hold_and_its_release_are_recorded_with_their_reasons() {
         let hold = hold(Some(Uuid::from_u128(7).into()));
         let fields = json!({ "userId": Uuid::from_u128(7), "reason": "Case 2026-17" });
-        let release =
-            LegalHoldChange::Release { hold: hold.clone(), reason: "The case is closed.".parse().unwrap() };
+        let release = LegalHoldChange::Release { hold: hold.clone(), reason: "The case is closed.".parse().unwrap() };
         let released = json!({ "system": "test", "releaseReason": "The case is closed." });
         for (change, action, old, new, metadata) in [
             (LegalHoldChange::Place(hold.clone()), "CREATE", None, Some(&fields), json!({ "system": "test" })),

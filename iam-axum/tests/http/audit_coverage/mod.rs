@@ -16,6 +16,7 @@ mod factor;
 mod federation;
 mod identity_provider;
 mod invitation;
+mod legal_hold;
 mod manifest;
 mod organization;
 mod session;
@@ -130,6 +131,8 @@ async fn check_entries(fixture: &Fixture<'_>) {
         "PUT /audit-logs/retention" => audit::set_retention(fixture).await,
         "POST /audit-logs/retention/apply" => audit::apply_retention(fixture).await,
         "POST /audit-logs/erasures" => audit::erase(fixture).await,
+        "POST /legal-holds" => legal_hold::create(fixture).await,
+        "POST /legal-holds/{id}/release" => legal_hold::release(fixture).await,
         "POST /domains" => domain::create(fixture).await,
         "POST /domains/{id}/verify" => domain::verify(fixture).await,
         "DELETE /domains/{id}" => domain::delete(fixture).await,

@@ -14,7 +14,7 @@ in_memory_with_mail![only_some_changes_can_be_made_as_another_user, where_nothin
 
 /// What a user cannot do in the name of another one: what decides how a person logs in, what gives rights or takes
 /// them, what lets another program act or receive, and decisions.
-const REFUSED: [&str; 54] = [
+const REFUSED: [&str; 56] = [
     "POST /auth/password",
     "POST /auth/email",
     "POST /auth/step-up",
@@ -56,6 +56,8 @@ const REFUSED: [&str; 54] = [
     "POST /domains",
     "DELETE /domains/{id}",
     "POST /domains/{id}/verify",
+    "POST /legal-holds",
+    "POST /legal-holds/{id}/release",
     "POST /identity-providers",
     "PATCH /identity-providers/{id}",
     "DELETE /identity-providers/{id}",
