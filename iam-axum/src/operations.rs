@@ -20,8 +20,8 @@ use crate::unused::refuse_unused;
 use crate::{
     access, access_request, access_review, api_key, assignment, audit, authzen, credential, directory, domain,
     eligibility, email_login, event, factor, federation, health, identity_provider, impersonation, introspection,
-    invitation, legal_hold, manifest, organization, permission, recovery, role, session, tenant, token, user, verification,
-    webhook,
+    invitation, legal_hold, manifest, organization, permission, recovery, role, session, tenant, token, user,
+    user_export, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -61,6 +61,7 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             once(routes!(user::list, user::create)),
             once(routes!(user::create_service_account)),
             conditional(routes!(user::get)),
+            routes!(user_export::export),
             conditional(previewable(routes!(user::update, user::delete))),
             previewable(routes!(user::suspend)),
             previewable(routes!(user::reactivate)),

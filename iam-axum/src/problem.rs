@@ -383,7 +383,9 @@ impl From<Error> for Problem {
                 Self { next: Some(Next::RetryAfter(retry_after.as_secs())), ..Self::new(Kind::Unavailable) }
             }
             // An estimate: a stream ends when its client closes it, and a long poll within half a minute.
-            Error::TooManyStreams(_) => Self { next: Some(Next::RetryAfter(10)), ..Self::new(Kind::RateLimited) },
+            Error::TooManyStreams(_) | Error::TooManyExports => {
+                Self { next: Some(Next::RetryAfter(10)), ..Self::new(Kind::RateLimited) }
+            }
             Error::MailOff
             | Error::PasskeysOff
             | Error::WebhooksOff

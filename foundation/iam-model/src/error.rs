@@ -116,6 +116,9 @@ pub enum Error {
     /// The user, or its tenant, has this many open streams of events, and may have no more.
     #[error("There are {0} open streams of events, and there may be no more. Close one first.")]
     TooManyStreams(usize),
+    /// The user runs an export of what is held about a user, or its tenant runs as many as it may.
+    #[error("Another export is running. Try again when it has ended.")]
+    TooManyExports,
     /// The call needs mail, and this installation sends none.
     #[error("This installation sends no mail. The operator can turn it on.")]
     MailOff,

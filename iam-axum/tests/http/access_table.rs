@@ -86,6 +86,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /users (with a home)", BRANCHES),
     ("GET /users/{id}", PERSONS),
     ("GET /users/{id} (at home)", EVERYWHERE),
+    ("GET /users/{id}/export", PERSONS),
     ("PATCH /users/{id} (name)", PERSONS),
     ("PATCH /users/{id} (e-mail)", EVERYWHERE),
     ("PATCH /users/{id} (external id)", EVERYWHERE),

@@ -156,6 +156,7 @@ mod tenant;
 mod token;
 mod transfer;
 mod user;
+mod user_export;
 mod user_list;
 mod verification;
 #[expect(dead_code, reason = "these tests need fewer of its parts than those of the crate that has it")]

@@ -391,6 +391,8 @@ fn also_required(operation: &Operation) -> Option<&'static str> {
     match operation.to_string().as_str() {
         // The receiver of a webhook gets entries of the audit log.
         "POST /webhooks" | "POST /webhooks/{id}/replay" => Some("audit-logs:read"),
+        // It has the entries of the log that concern the user.
+        "GET /users/{id}/export" => Some("audit-logs:read"),
         // A review shows role assignments.
         "POST /access-reviews" => Some("role-assignments:read"),
         // A provider speaks for everybody in its domains.

@@ -226,6 +226,7 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("SESSION", "IMPERSONATION_STARTED") => format!("{by} began to act as {actor}"),
         ("SESSION", "IMPERSONATION_ENDED") => format!("{by} no longer acts as {actor}"),
         ("SESSION", "UPDATE") => format!("{actor} proved its identity again"),
+        ("USER", "READ") => format!("{actor} exported what is held about {user}"),
         ("AUDIT_LOG", "READ") => format!("{actor} exported the audit log"),
         ("AUDIT_LOG", "UPDATE") => format!("{actor} changed the retention of the audit log"),
         ("AUDIT_LOG", "DELETE") => format!("{actor} removed old entries of the audit log"),

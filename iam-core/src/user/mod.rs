@@ -1,11 +1,13 @@
 //! Users: the people of a tenant (`docs/http-api.md#users`).
 
+mod export;
 mod file;
 mod import;
 mod input;
 mod rules;
 mod service;
 
+pub use crate::user::export::{Profile, UserData, UserExport};
 pub use crate::user::file::{UserFile, UserRow, imported_status};
 pub use crate::user::import::{Import, ImportedUser};
 pub use crate::user::input::{NewServiceAccount, NewUser, UserPatch};

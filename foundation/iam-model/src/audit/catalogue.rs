@@ -77,7 +77,7 @@ impl From<String> for ResourceType {
 pub mod action {
     /// A resource was created.
     pub const CREATE: &str = "CREATE";
-    /// The audit log was exported.
+    /// The audit log was exported, or all that is held about a user.
     pub const READ: &str = "READ";
     /// Fields of a resource were changed.
     pub const UPDATE: &str = "UPDATE";
@@ -167,6 +167,7 @@ pub const CATALOGUE: [Recorded; 21] = {
             ResourceType::USER,
             &[
                 CREATE,
+                READ,
                 UPDATE,
                 DELETE,
                 USER_SUSPENDED,

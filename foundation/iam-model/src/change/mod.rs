@@ -230,12 +230,15 @@ impl Change {
             }
             Self::Audit(AuditChange::GiveUp { .. }) => Some(Destroyed::Log),
             Self::Audit(AuditChange::Erase { user, .. }) => Some(Destroyed::OfUser(*user)),
-            Self::Audit(AuditChange::Log(_) | AuditChange::Export(..) | AuditChange::SetRetention { .. }) => None,
+            Self::Audit(
+                AuditChange::Log(_)
+                | AuditChange::Export(..)
+                | AuditChange::ExportUser { .. }
+                | AuditChange::SetRetention { .. },
+            ) => None,
             Self::DirectoryUser(DirectoryUserChange::Forget(entry)) => Some(Destroyed::OfUser(entry.user_id)),
             Self::DirectoryUser(_) => None,
-            Self::AccessRequest(AccessRequestChange::RemoveOldest { user, kept: 0 }) => {
-                Some(Destroyed::OfUser(*user))
-            }
+            Self::AccessRequest(AccessRequestChange::RemoveOldest { user, kept: 0 }) => Some(Destroyed::OfUser(*user)),
             // The audit log keeps what these remove.
             Self::AccessRequest(_)
             | Self::Tenant(_)
