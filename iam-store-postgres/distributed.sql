@@ -507,6 +507,7 @@ BEGIN
         'directory_withheld',
         'manifest_items',
         'legal_holds',
+        'tenant_deletions',
         'unchecked_permissions'
     ]
     LOOP

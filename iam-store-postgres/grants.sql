@@ -51,7 +51,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.identities,
     iam.directories,
     iam.directory_users,
-    iam.directory_groups
+    iam.directory_groups,
+    iam.tenant_deletions
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON
@@ -96,6 +97,8 @@ ON iam.audit_logs TO iam_server;
 
 GRANT EXECUTE ON FUNCTION
     iam.lock_idempotency_record(uuid, bytea),
+    iam.delete_rows_of_tenant(uuid, text, bigint),
+    iam.delete_tenant(uuid),
     iam.make_audit_month(date),
     iam.drop_given_up_audit_month(date),
     iam.delete_given_up_audit_entries(integer),

@@ -37,6 +37,7 @@ mod signing_key;
 mod state;
 mod stored_webhook;
 mod tenant;
+mod tenant_deletion;
 mod transaction;
 mod user;
 mod webhook;

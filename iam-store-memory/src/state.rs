@@ -37,6 +37,7 @@ use iam_model::signing_key::SigningKey;
 use iam_model::store::LocalTurns;
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::tenant::Tenant;
+use iam_model::tenant_deletion::TenantDeletion;
 use iam_model::user::User;
 use iam_model::validate::EmailKey;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -85,6 +86,7 @@ pub(super) struct State {
 #[derive(Clone, Default)]
 pub(super) struct TenantState {
     pub(super) tenant: Option<Tenant>,
+    pub(super) deletion: Option<TenantDeletion>,
     pub(super) users: BTreeMap<UserId, User>,
     pub(super) passwords: BTreeMap<UserId, PasswordHash>,
     pub(super) attempts: BTreeMap<EmailKey, LoginAttempts>,

@@ -53,6 +53,7 @@ impl Transaction for MemoryTransaction {
             Change::AccessRequest(change) => self.draft.write_access_request(change),
             Change::Manifest(change) => self.draft.write_manifest(change),
             Change::LegalHold(change) => self.draft.write_legal_hold(change),
+            Change::TenantDeletion(change) => self.draft.write_tenant_deletion(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

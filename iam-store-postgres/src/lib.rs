@@ -42,6 +42,7 @@ mod session;
 mod signing_key;
 mod store;
 mod tenant;
+mod tenant_deletion;
 mod transaction;
 mod user;
 mod values;

@@ -180,6 +180,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::AccessRequest(_)
         | Change::Manifest(_)
         | Change::LegalHold(_)
+        | Change::TenantDeletion(_)
         | Change::Mail(_) => Vec::new(),
     }
 }

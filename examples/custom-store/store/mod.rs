@@ -34,6 +34,7 @@ mod sequence;
 mod session;
 mod signing_key;
 mod tenant;
+mod tenant_deletion;
 mod transaction;
 mod user;
 mod webhook;

@@ -18,6 +18,7 @@ use iam_model::role::Role;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
+use iam_model::tenant_deletion::TenantDeletion;
 use iam_model::user::User;
 use redb::WriteTransaction;
 use uuid::Uuid;
@@ -102,6 +103,7 @@ impl Transaction for RedbTransaction {
             Change::AccessRequest(change) => draft.write_access_request(change),
             Change::Manifest(change) => draft.write_manifest(change),
             Change::LegalHold(change) => draft.write_legal_hold(change),
+            Change::TenantDeletion(change) => draft.write_tenant_deletion(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -163,5 +165,6 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<HistoryStartRow>(rows)?;
     create::<ManifestItemRow>(rows)?;
     create::<LegalHold>(rows)?;
+    create::<TenantDeletion>(rows)?;
     create::<KeyRow>(rows)
 }

@@ -515,6 +515,15 @@ pub enum Conflict {
     /// A legal hold keeps what the change would destroy.
     #[error("A legal hold keeps this data. It must be released first.")]
     LegalHold(LegalHoldId),
+    /// The deletion of the tenant is scheduled already.
+    #[error("The deletion of the tenant is scheduled already. Cancel it first.")]
+    TenantDeletionScheduled,
+    /// The tenant has no deletion that could be called off.
+    #[error("No deletion of the tenant is scheduled.")]
+    TenantDeletionNotScheduled,
+    /// The deletion of the tenant has begun.
+    #[error("The deletion of the tenant has begun.")]
+    TenantDeletionBegun,
     /// The tenant has as many legal holds as it may have.
     #[error("The tenant has the maximum number of legal holds. Release one first.")]
     TooManyLegalHolds,

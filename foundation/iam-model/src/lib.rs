@@ -44,6 +44,7 @@ pub mod signing_key;
 pub mod store;
 pub mod store_error;
 pub mod tenant;
+pub mod tenant_deletion;
 pub mod text;
 pub mod user;
 pub mod validate;

@@ -37,5 +37,6 @@ pub mod signing_key;
 pub mod source;
 pub mod store;
 pub mod tenant;
+pub mod tenant_deletion;
 pub mod user;
 pub mod webhook;

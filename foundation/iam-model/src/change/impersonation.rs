@@ -71,7 +71,8 @@ impl Change {
             | Self::DirectoryUser(_)
             | Self::DirectoryGroup(_)
             | Self::Eligibility(_)
-            | Self::LegalHold(_) => Rule::Never,
+            | Self::LegalHold(_)
+            | Self::TenantDeletion(_) => Rule::Never,
         }
     }
 }

@@ -28,6 +28,7 @@ mod permission;
 mod role;
 mod session;
 mod tenant;
+mod tenant_deletion;
 mod user;
 mod webhook;
 
@@ -61,6 +62,7 @@ pub use permission::PermissionChange;
 pub use role::RoleChange;
 pub use session::SessionChange;
 pub use tenant::TenantChange;
+pub use tenant_deletion::TenantDeletionChange;
 pub use user::UserChange;
 pub use webhook::WebhookChange;
 
@@ -171,6 +173,8 @@ changes! {
     Manifest(ManifestChange),
     /// A change of legal holds.
     LegalHold(LegalHoldChange),
+    /// A change of the deletion of a tenant.
+    TenantDeletion(TenantDeletionChange),
 }
 
 impl Change {
@@ -213,7 +217,8 @@ impl Change {
             | Self::Eligibility(_)
             | Self::AccessRequest(_)
             | Self::Manifest(_)
-            | Self::LegalHold(_) => Vec::new(),
+            | Self::LegalHold(_)
+            | Self::TenantDeletion(_) => Vec::new(),
         }
     }
 
@@ -239,6 +244,11 @@ impl Change {
             Self::DirectoryUser(DirectoryUserChange::Forget(entry)) => Some(Destroyed::OfUser(entry.user_id)),
             Self::DirectoryUser(_) => None,
             Self::AccessRequest(AccessRequestChange::RemoveOldest { user, kept: 0 }) => Some(Destroyed::OfUser(*user)),
+            // A hold of any user is one of its tenant, as for the log.
+            Self::TenantDeletion(TenantDeletionChange::Schedule(_) | TenantDeletionChange::Begin { .. }) => {
+                Some(Destroyed::Log)
+            }
+            Self::TenantDeletion(TenantDeletionChange::Cancel { .. }) => None,
             // The audit log keeps what these remove.
             Self::AccessRequest(_)
             | Self::Tenant(_)
@@ -301,6 +311,7 @@ impl Change {
             Self::AccessRequest(change) => change.granted_rights(),
             Self::Manifest(change) => change.granted_rights(),
             Self::LegalHold(change) => change.granted_rights(),
+            Self::TenantDeletion(change) => change.granted_rights(),
         }
     }
 
@@ -336,7 +347,8 @@ impl Change {
             | Self::DirectoryUser(_)
             | Self::AccessRequest(_)
             | Self::Manifest(_)
-            | Self::LegalHold(_) => false,
+            | Self::LegalHold(_)
+            | Self::TenantDeletion(_) => false,
         };
         gives_rights && self.granted_rights(author, now).iter().any(|granted| granted.change_protections(now))
     }

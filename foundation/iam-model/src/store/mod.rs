@@ -36,6 +36,7 @@ mod role;
 mod session;
 mod signing_key;
 mod tenant;
+mod tenant_deletion;
 mod user;
 mod webhook;
 
@@ -70,6 +71,7 @@ pub use role::{RoleStore, RoleTransaction};
 pub use session::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 pub use signing_key::KeyStore;
 pub use tenant::{Directory, TenantStore, TenantTransaction};
+pub use tenant_deletion::{TenantDeletionStore, TenantDeletionTransaction};
 pub use user::{UserStore, UserTransaction};
 pub use webhook::{WebhookStore, WebhookTransaction};
 
@@ -119,6 +121,7 @@ pub trait Store:
     + EligibilityStore
     + AccessRequestStore
     + LegalHoldStore
+    + TenantDeletionStore
     + Send
     + Sync
     + 'static
@@ -206,6 +209,7 @@ pub trait TransactionReads:
     + AccessRequestTransaction
     + ManifestTransaction
     + LegalHoldTransaction
+    + TenantDeletionTransaction
     + Send
 {
 }
@@ -238,6 +242,7 @@ impl<T> TransactionReads for T where
         + AccessRequestTransaction
         + ManifestTransaction
         + LegalHoldTransaction
+        + TenantDeletionTransaction
         + Send
 {
 }
