@@ -132,6 +132,7 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
         ApiPart::Tenants => vec![
             conditional(routes!(tenant::get)),
             conditional(routes!(tenant::update)),
+            routes!(tenant::deletion),
             routes!(manifest::apply),
             routes!(manifest::export),
         ],

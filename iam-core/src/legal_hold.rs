@@ -8,6 +8,7 @@ use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{LegalHoldId, UserId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
+use iam_model::tenant_deletion::TenantDeletion;
 use iam_model::validate::{Fields, Reason};
 
 use crate::caller::Caller;
@@ -51,7 +52,7 @@ impl LegalHolds<'_> {
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::Validation`] which names `reason`, [`Error::NotFound`] about `userId`,
-    /// [`Conflict::TooManyLegalHolds`].
+    /// [`Conflict::TooManyLegalHolds`], [`Conflict::TenantDeletionBegun`].
     pub async fn place(&self, caller: &Caller, user: Option<UserId>, reason: &str) -> Result<LegalHold> {
         self.place_once(caller, user, reason, None).await
     }
@@ -82,6 +83,10 @@ impl LegalHolds<'_> {
             && work.reads().users_by_id(&[user]).await?.is_empty()
         {
             return Err(Error::NotFound(ResourceType::USER).about("userId"));
+        }
+        let has_begun = |deletion: TenantDeletion| deletion.begun_at.is_some();
+        if work.reads().tenant_deletion().await?.is_some_and(has_begun) {
+            return Err(Conflict::TenantDeletionBegun.into());
         }
         if work.reads().count_legal_holds().await? >= LegalHold::MAX {
             return Err(Conflict::TooManyLegalHolds.into());

@@ -126,7 +126,7 @@ impl PostgresTransaction {
             "UPDATE iam.tenant_deletions SET begun_at = $2, contents = $3 WHERE tenant_id = $1 AND begun_at IS NULL",
             self.tenant(),
             after.begun_at.map(in_range),
-            after.contents.map(Json) as Option<Contents>
+            after.contents.map(Json) as _
         );
         expect_row(self.execute(update).await?, "tenant deletion")
     }

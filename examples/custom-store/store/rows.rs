@@ -224,11 +224,13 @@ impl Draft<'_> {
         let tables = self.rows.list_tables().map_err(failed)?.map(|table| table.name().to_owned());
         let tables: Vec<String> = tables.filter(|name| !except.contains(&name.as_str())).collect();
         // No tenant has an identifier in which all bits are one.
-        let next = self.tenant.as_uuid().as_u128().saturating_add(1).to_be_bytes();
+        let tenant = self.tenant.as_uuid();
+        let next = tenant.as_u128().saturating_add(1).to_be_bytes();
+        let (first, last): (&[u8], &[u8]) = (tenant.as_bytes(), &next);
         let mut removed = 0;
         for name in tables {
             let mut keys = Vec::new();
-            self.rows.walk(&name, self.tenant.as_uuid().as_bytes()..&next, false, &mut |key, _| {
+            self.rows.walk(&name, first..last, false, &mut |key, _| {
                 keys.push(key.to_vec());
                 let is_full = removed + keys.len() as u64 >= u64::from(limit);
                 Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })

@@ -1,11 +1,13 @@
 //! The deletion of whole tenants (`docs/operating.md#deleted-tenants`).
 
+use async_trait::async_trait;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::id::TenantId;
-use crate::validate::Reason;
+use crate::store_error::BoxError;
+use crate::validate::{Reason, Slug};
 
 /// The deletion of a tenant. It waits, and can be called off, until it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,4 +56,34 @@ pub struct TenantContents {
     pub entries: u64,
     /// Legal holds, which stop the deletion.
     pub legal_holds: u64,
+}
+
+/// What is recorded outside of the database when a tenant is deleted. After a restore from a backup, it says which tenants
+/// must be deleted again.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedTenant {
+    /// The tenant.
+    pub tenant_id: TenantId,
+    /// Its name in URLs; `None` if it was gone before the record was written.
+    pub slug: Option<Slug>,
+    /// When its deletion began.
+    pub deleted_at: Timestamp,
+    /// Whether the entries of the audit log stay.
+    pub keeps_log: bool,
+    /// Why, in the words of the operator.
+    pub reason: Reason,
+    /// What it had.
+    pub contents: TenantContents,
+    /// The number of entries in the tree of the log.
+    pub log_size: u64,
+    /// The root hash of that tree, in base64.
+    pub log_root: String,
+}
+
+/// Keeps records of deleted tenants outside of the database.
+#[async_trait]
+pub trait DeletionRecord: Send + Sync {
+    /// Keeps a record durably. It may be called again for the same tenant.
+    async fn record(&self, deleted: &DeletedTenant) -> Result<(), BoxError>;
 }

@@ -187,6 +187,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("PATCH /tenants/{id}", TENANTS),
     ("POST /tenants/{id}/apply", TENANTS),
     ("GET /tenants/{id}/manifest", TENANTS),
+    ("GET /tenants/{id}/deletion", TENANTS),
     ("GET /audit-logs", TENANTS),
     ("POST /audit-logs", NONE),
     ("GET /audit-logs/{id}", TENANTS),

@@ -194,6 +194,7 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("ORGANIZATION", "DELETE") => format!("{actor} deleted {}", the("organization")),
         ("TENANT", "CREATE") => format!("{actor} created {}", the("tenant")),
         ("TENANT", "UPDATE") => format!("{actor} changed the settings of the tenant{fields}"),
+        ("TENANT", "DELETE") => format!("{actor} began to delete the tenant"),
         ("ROLE", "CREATE") => format!("{actor} created {}", the("role")),
         ("ROLE", "UPDATE") => format!("{actor} changed {}{fields}", the("role")),
         ("ROLE", "DELETE") => format!("{actor} deleted {}", the("role")),

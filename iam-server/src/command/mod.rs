@@ -14,6 +14,7 @@ mod output;
 mod person;
 mod session;
 mod tenant;
+mod tenant_delete;
 mod user;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
