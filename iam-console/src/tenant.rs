@@ -8,7 +8,9 @@ use axum::{Extension, Router, routing::get, routing::post};
 use iam_axum::Problem;
 use iam_core::audit::Retention;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantDeletion, TenantPatch};
+use iam_core::tenant::{
+    AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantDeletion, TenantPatch,
+};
 use iam_core::version::Precondition;
 use iam_core::{Error, FieldError};
 use serde::Deserialize;

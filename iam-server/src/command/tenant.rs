@@ -5,8 +5,8 @@ use iam_core::tenant::{NewTenant, TenantWithUser};
 use iam_core::{Caller, Iam};
 
 use crate::command::output::{print, refused};
-use crate::command::tenant_delete::Delete;
 use crate::command::person::Person;
+use crate::command::tenant_delete::Delete;
 use crate::failure::Failure;
 use crate::services::open;
 use crate::settings::Settings;
