@@ -46,6 +46,7 @@ fn help_explains_every_command() {
         vec!["tenant", "create"],
         vec!["tenant", "suspend"],
         vec!["tenant", "reactivate"],
+        vec!["tenant", "delete"],
         vec!["user"],
         vec!["user", "create"],
         vec!["user", "reset-password"],
