@@ -225,9 +225,7 @@ impl Fixture {
                 app.publish(&domain);
                 domain["id"].as_str().unwrap().to_owned()
             }
-            "legal-holds" => {
-                made("/legal-holds", json!({ "userId": self.other.user, "reason": "Case 2026-17" })).await
-            }
+            "legal-holds" => made("/legal-holds", json!({ "userId": self.other.user, "reason": "Case 2026-17" })).await,
             "identities" => {
                 let provider = app.social_provider(&self.administrator.tenant).await;
                 app.linked(&provider, &self.other).await

@@ -193,6 +193,7 @@ pub(crate) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
         ("ORGANIZATION", "UPDATE") => format!("{actor} changed {}{fields}", the("organization")),
         ("ORGANIZATION", "DELETE") => format!("{actor} deleted {}", the("organization")),
         ("TENANT", "CREATE") => format!("{actor} created {}", the("tenant")),
+        ("TENANT", "READ") => format!("{actor} exported what the tenant has"),
         ("TENANT", "UPDATE") => format!("{actor} changed the settings of the tenant{fields}"),
         ("TENANT", "DELETE") => format!("{actor} began to delete the tenant"),
         ("ROLE", "CREATE") => format!("{actor} created {}", the("role")),

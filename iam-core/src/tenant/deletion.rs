@@ -257,13 +257,13 @@ async fn contents_of(work: &mut UnitOfWork<'_>) -> Result<TenantContents> {
     })
 }
 
-fn require_trusted(caller: &Caller) -> Result<()> {
+pub(super) fn require_trusted(caller: &Caller) -> Result<()> {
     match caller.actor() {
         Actor::System { .. } => Ok(()),
         Actor::User { .. } | Actor::ApiKey { .. } | Actor::Anonymous => Err(Forbidden::NotTrusted.into()),
     }
 }
 
-fn not_found() -> Error {
+pub(super) fn not_found() -> Error {
     Error::NotFound(ResourceType::TENANT)
 }

@@ -1,11 +1,13 @@
 //! Tenants: customers, each with its own data that no other tenant can see (`docs/http-api.md#403-or-404`).
 
 mod deletion;
+mod export;
 mod input;
 mod registration;
 mod service;
 
 pub use crate::tenant::deletion::NewTenantDeletion;
+pub use crate::tenant::export::TenantExport;
 pub use crate::tenant::input::TenantPatch;
 pub use crate::tenant::registration::{NewTenant, Registered, Registration, TenantWithUser};
 pub use crate::tenant::service::Tenants;

@@ -183,7 +183,7 @@ pub const CATALOGUE: [Recorded; 21] = {
             ],
         ),
         of(ResourceType::ORGANIZATION, &[CREATE, UPDATE, DELETE]),
-        of(ResourceType::TENANT, &[CREATE, UPDATE, DELETE]),
+        of(ResourceType::TENANT, &[CREATE, READ, UPDATE, DELETE]),
         of(ResourceType::ROLE, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::PERMISSION, &[CREATE, DELETE]),
         of(ResourceType::ROLE_ASSIGNMENT, &[ROLE_ASSIGNED, ROLE_REVOKED, UPDATE]),

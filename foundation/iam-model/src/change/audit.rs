@@ -20,6 +20,13 @@ pub enum AuditChange {
         /// The format, for instance `text/html`.
         format: String,
     },
+    /// All that a tenant has is exported. Only the entry is written.
+    ExportTenant {
+        /// The tenant.
+        tenant: TenantId,
+        /// Whether the hashes of passwords are in the export.
+        with_credentials: bool,
+    },
     /// The retention changes: entries are kept for a different number of days, or forever.
     SetRetention {
         /// The tenant.
@@ -125,6 +132,9 @@ impl AuditChange {
             Self::ExportUser { user, format } => {
                 Record::new(action::READ, ResourceType::USER, user).with("format", format.as_str())
             }
+            Self::ExportTenant { tenant, with_credentials } => {
+                Record::new(action::READ, ResourceType::TENANT, tenant).with("withCredentials", json!(with_credentials))
+            }
             Self::SetRetention { tenant, before, after } => {
                 let fields = |retention: &Retention| {
                     let pending = retention
@@ -155,6 +165,7 @@ impl AuditChange {
             Self::Log(_)
             | Self::Export(..)
             | Self::ExportUser { .. }
+            | Self::ExportTenant { .. }
             | Self::SetRetention { .. }
             | Self::GiveUp { .. }
             | Self::Erase { .. } => Vec::new(),
@@ -166,6 +177,7 @@ impl AuditChange {
             Self::Log(_)
             | Self::Export(..)
             | Self::ExportUser { .. }
+            | Self::ExportTenant { .. }
             | Self::SetRetention { .. }
             | Self::GiveUp { .. }
             | Self::Erase { .. } => Vec::new(),

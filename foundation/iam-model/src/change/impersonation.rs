@@ -112,8 +112,8 @@ fn of_audit(change: &AuditChange) -> Rule {
     match change {
         // A read that is recorded.
         AuditChange::Export(..) => Rule::Always,
-        // It has the addresses and devices of the user, and needs a recent authentication of the user itself.
-        AuditChange::ExportUser { .. } => Rule::Never,
+        // They have addresses and devices, and need a recent authentication of the user itself or trusted code.
+        AuditChange::ExportUser { .. } | AuditChange::ExportTenant { .. } => Rule::Never,
         AuditChange::Log(_)
         | AuditChange::SetRetention { .. }
         | AuditChange::GiveUp { .. }

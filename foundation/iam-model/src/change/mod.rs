@@ -239,6 +239,7 @@ impl Change {
                 AuditChange::Log(_)
                 | AuditChange::Export(..)
                 | AuditChange::ExportUser { .. }
+                | AuditChange::ExportTenant { .. }
                 | AuditChange::SetRetention { .. },
             ) => None,
             Self::DirectoryUser(DirectoryUserChange::Forget(entry)) => Some(Destroyed::OfUser(entry.user_id)),
