@@ -63,6 +63,7 @@ mod settings;
 mod signing_key;
 pub mod tenant;
 pub mod token;
+mod told;
 mod trial;
 pub mod user;
 pub mod verification;

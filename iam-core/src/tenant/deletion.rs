@@ -8,6 +8,7 @@ use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::TenantId;
 use iam_model::legal_hold::Destroyed;
+use iam_model::mail::MailKind;
 use iam_model::permission;
 use iam_model::tenant::Tenant;
 use iam_model::tenant_deletion::{DeletedTenant, DeletionRecord, TenantContents, TenantDeletion};
@@ -18,6 +19,7 @@ use crate::due_tenants::DueTenants;
 use crate::engine::UnitOfWork;
 use crate::iam::Iam;
 use crate::tenant::Tenants;
+use crate::told::administrators;
 
 /// How many rows are removed at once, so that no transaction waits long for a lock or makes others wait.
 const BATCH: u32 = 1_000;
@@ -60,7 +62,8 @@ impl Tenants<'_> {
     }
 
     /// Schedules the deletion of the caller's tenant. Until it begins, nothing changes, and it can be
-    /// [called off](Self::cancel_deletion). [`Iam::delete_due_tenants`] begins it. For trusted code only.
+    /// [called off](Self::cancel_deletion). [`Iam::delete_due_tenants`] begins it. Up to 20 of those who administer the tenant
+    /// get a message. For trusted code only.
     ///
     /// ```
     #[doc = doctest_setup!()]
@@ -90,6 +93,7 @@ impl Tenants<'_> {
         }
         let reason: Option<Reason> = fields.check("reason", new.reason.parse());
         let (Some(reason), true) = (reason, fields.is_empty()) else { return Err(fields.into_error().into()) };
+        let told = administrators(self.0, caller.tenant()).await?;
         let mut work = self.0.begin(caller).await?;
         work.reads().lock_tenant().await?.ok_or_else(not_found)?;
         if let Some(deletion) = work.reads().tenant_deletion().await? {
@@ -108,6 +112,9 @@ impl Tenants<'_> {
             contents: None,
         };
         work.apply(TenantDeletionChange::Schedule(deletion.clone())).await?;
+        for person in &told {
+            self.0.queue_notice(&mut work, MailKind::TenantDeletionScheduled, person).await?;
+        }
         work.commit().await?;
         Ok(deletion)
     }
