@@ -2,6 +2,8 @@
 
 mod row;
 
+use std::collections::BTreeMap;
+
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -11,7 +13,7 @@ use iam_core::audit::AuditEntry;
 use iam_core::user::{UserData, UserExport};
 use iam_core::{BoxError, Caller, Iam, UserId};
 use minijinja::HtmlEscape;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use tracing::Span;
 use utoipa::{IntoParams, ToSchema};
@@ -26,52 +28,38 @@ use crate::time::Time;
 use crate::user_export::row::{SECTIONS, profile, rows_of};
 
 /// All that is held about a user, as JSON. The rows of a list have the same members.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = UserExport)]
+#[derive(ToSchema)]
+#[schema(as = UserExport, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used: a file of any length is written part by part")]
 pub(crate) struct UserExportDto {
     /// When the export began.
     exported_at: Time,
     /// The user itself, with `hasPassword`, `recoveryCodesLeft`, `failedLogins` and `lockedUntil`.
-    #[schema(value_type = std::collections::BTreeMap<String, Value>)]
-    user: Map<String, Value>,
+    user: BTreeMap<String, Value>,
     /// Its second factors and passkeys, without their keys.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    factors: Vec<Map<String, Value>>,
+    factors: Vec<BTreeMap<String, Value>>,
     /// Its accounts at identity providers.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    identities: Vec<Map<String, Value>>,
+    identities: Vec<BTreeMap<String, Value>>,
     /// Its sessions, with their addresses and devices.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    sessions: Vec<Map<String, Value>>,
+    sessions: Vec<BTreeMap<String, Value>>,
     /// Its API keys, without their secrets.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    api_keys: Vec<Map<String, Value>>,
+    api_keys: Vec<BTreeMap<String, Value>>,
     /// The roles that it holds.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    assignments: Vec<Map<String, Value>>,
+    assignments: Vec<BTreeMap<String, Value>>,
     /// The roles that it held, as far as the history goes.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    past_assignments: Vec<Map<String, Value>>,
+    past_assignments: Vec<BTreeMap<String, Value>>,
     /// The roles for which it may ask.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    eligibilities: Vec<Map<String, Value>>,
+    eligibilities: Vec<BTreeMap<String, Value>>,
     /// The roles for which it has asked.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    access_requests: Vec<Map<String, Value>>,
+    access_requests: Vec<BTreeMap<String, Value>>,
     /// The invitations of its present address.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    invitations: Vec<Map<String, Value>>,
+    invitations: Vec<BTreeMap<String, Value>>,
     /// What a directory says of it.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    directory: Vec<Map<String, Value>>,
+    directory: Vec<BTreeMap<String, Value>>,
     /// The groups of the directory in which it is a member.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    groups: Vec<Map<String, Value>>,
+    groups: Vec<BTreeMap<String, Value>>,
     /// The entries of the audit log that concern it, newest first.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Value>>)]
-    entries: Vec<Map<String, Value>>,
+    entries: Vec<BTreeMap<String, Value>>,
 }
 
 /// The form of the file.
