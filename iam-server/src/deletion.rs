@@ -50,7 +50,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// Deletes the tenants whose deletion is due, until the server stops. One replica at a time does so. A cancelled deletion
+/// Deletes the tenants whose deletion is due, until the server stops. One replica at a time does so. An interrupted deletion
 /// goes on after the next start.
 pub(crate) async fn delete_tenants(iam: Iam, file: Option<PathBuf>, stop: watch::Receiver<bool>) {
     let record = Record { file };
