@@ -508,6 +508,8 @@ BEGIN
         'manifest_items',
         'attributes',
         'attribute_values',
+        'legal_holds',
+        'tenant_deletions',
         'unchecked_permissions'
     ]
     LOOP

@@ -52,7 +52,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.directories,
     iam.directory_users,
     iam.directory_groups,
-    iam.attributes
+    iam.attributes,
+    iam.tenant_deletions
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON
@@ -64,7 +65,8 @@ GRANT SELECT, INSERT, DELETE ON
     iam.recovery_codes,
     iam.directory_group_members,
     iam.manifest_items,
-    iam.attribute_values
+    iam.attribute_values,
+    iam.legal_holds
 TO iam_server;
 
 -- A row ends with the membership.
@@ -97,6 +99,8 @@ ON iam.audit_logs TO iam_server;
 
 GRANT EXECUTE ON FUNCTION
     iam.lock_idempotency_record(uuid, bytea),
+    iam.delete_rows_of_tenant(uuid, text, bigint),
+    iam.delete_tenant(uuid),
     iam.make_audit_month(date),
     iam.drop_given_up_audit_month(date),
     iam.delete_given_up_audit_entries(integer),

@@ -30,12 +30,13 @@ pub(crate) const IDENTITY_PROVIDERS: &str = "Identity providers";
 pub(crate) const DIRECTORIES: &str = "Directories";
 pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";
+pub(crate) const LEGAL_HOLDS: &str = "Legal holds";
 pub(crate) const EVENTS: &str = "Events";
 pub(crate) const WEBHOOKS: &str = "Webhooks";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 21] = [
+const TAGS: [(&str, &str, &str); 22] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -147,6 +148,12 @@ const TAGS: [(&str, &str, &str); 21] = [
          application, export the log, and prove that nobody has changed it: the log is a Merkle tree with signed \
          checkpoints.",
         "audit",
+    ),
+    (
+        LEGAL_HOLDS,
+        "Keep the data of the tenant, or of a person, while a court or an authority may ask for it: what would destroy it \
+         is refused until the hold is released.",
+        "operating#legal-holds",
     ),
     (
         EVENTS,

@@ -33,6 +33,7 @@ mod identity_provider;
 mod impersonation;
 mod introspection;
 mod invitation;
+mod legal_hold;
 mod long;
 mod manifest;
 mod metrics;
@@ -68,6 +69,7 @@ mod token;
 mod unique_names;
 mod unused;
 mod user;
+mod user_export;
 mod verification;
 mod webhook;
 
@@ -114,6 +116,7 @@ pub use request_state::HumanPage;
 pub use require_fresh::RequireFresh;
 pub use require_permission::RequirePermission;
 pub use settings::{ApiPart, Settings};
+pub use user_export::{UserExportFormat, user_export_file};
 
 /// The maximum size of a request body, in bytes (`docs/http-api.md#bodies`).
 const MAX_BODY: usize = 256 * 1024;

@@ -20,8 +20,8 @@ use crate::unused::refuse_unused;
 use crate::{
     access, access_request, access_review, api_key, assignment, audit, authzen, credential, directory, domain,
     eligibility, email_login, event, factor, federation, health, identity_provider, impersonation, introspection,
-    invitation, manifest, organization, permission, recovery, role, session, tenant, token, user, verification,
-    webhook,
+    invitation, legal_hold, manifest, organization, permission, recovery, role, session, tenant, token, user,
+    user_export, verification, webhook,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -61,6 +61,7 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             once(routes!(user::list, user::create)),
             once(routes!(user::create_service_account)),
             conditional(routes!(user::get)),
+            routes!(user_export::export),
             conditional(previewable(routes!(user::update, user::delete))),
             previewable(routes!(user::suspend)),
             previewable(routes!(user::reactivate)),
@@ -131,6 +132,7 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
         ApiPart::Tenants => vec![
             conditional(routes!(tenant::get)),
             conditional(routes!(tenant::update)),
+            routes!(tenant::deletion),
             routes!(manifest::apply),
             routes!(manifest::export),
         ],
@@ -147,6 +149,11 @@ fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(audit::erasure::create),
             routes!(audit::get),
             routes!(audit::proof::inclusion),
+        ],
+        ApiPart::LegalHolds => vec![
+            once(routes!(legal_hold::list, legal_hold::create)),
+            routes!(legal_hold::get),
+            routes!(legal_hold::release),
         ],
         ApiPart::Events => vec![routes!(event::list)],
         ApiPart::Webhooks => vec![

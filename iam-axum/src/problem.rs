@@ -147,6 +147,8 @@ kinds! {
     NotFound = "not-found", "Not Found", NOT_FOUND, "There is no such resource.";
     /// The present state does not allow it.
     Conflict = "conflict", "Conflict", CONFLICT, "The present state does not allow this.";
+    /// A legal hold keeps what this would destroy; `legalHoldId` names it.
+    LegalHold = "legal-hold", "Legal Hold", CONFLICT, "A legal hold keeps this data.";
     /// Retention has removed it; `firstSequence` is the number of the first event that is left.
     Gone = "gone", "Gone", GONE, "It was removed.";
     /// The resource has changed since the client read it.
@@ -381,7 +383,9 @@ impl From<Error> for Problem {
                 Self { next: Some(Next::RetryAfter(retry_after.as_secs())), ..Self::new(Kind::Unavailable) }
             }
             // An estimate: a stream ends when its client closes it, and a long poll within half a minute.
-            Error::TooManyStreams(_) => Self { next: Some(Next::RetryAfter(10)), ..Self::new(Kind::RateLimited) },
+            Error::TooManyStreams(_) | Error::TooManyExports => {
+                Self { next: Some(Next::RetryAfter(10)), ..Self::new(Kind::RateLimited) }
+            }
             Error::MailOff
             | Error::PasskeysOff
             | Error::WebhooksOff
@@ -393,6 +397,7 @@ impl From<Error> for Problem {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });
                 Self::new(Kind::Conflict).with("tenants", tenants.iter().map(tenant).collect())
             }
+            Error::Conflict(Conflict::LegalHold(id)) => Self::new(Kind::LegalHold).with("legalHoldId", json!(id)),
             Error::FederationRequired(logins) => {
                 let shown = |login: &iam_core::federation::FederatedLogin| {
                     let tenant = json!({ "slug": login.tenant.slug.as_str(), "name": login.tenant.name.as_str() });

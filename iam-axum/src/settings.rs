@@ -119,6 +119,8 @@ pub enum ApiPart {
     Tenants,
     /// `/audit-logs`.
     AuditLogs,
+    /// `/legal-holds`: what is not destroyed.
+    LegalHolds,
     /// `/events`: the audit log as a feed.
     Events,
     /// `/webhooks`: events are sent to other systems.
@@ -134,7 +136,7 @@ pub enum ApiPart {
 
 impl ApiPart {
     /// All parts.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
@@ -154,6 +156,7 @@ impl ApiPart {
         Self::Authorization,
         Self::Tenants,
         Self::AuditLogs,
+        Self::LegalHolds,
         Self::Events,
         Self::Webhooks,
         Self::Federation,

@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use axum::Json;
 use axum::extract::State;
 use iam_core::attribute::{AttributeDefinition, UnregisteredAttributes};
 use iam_core::factor::SecondFactorPolicy;
@@ -316,6 +317,48 @@ pub(crate) async fn get(
 ) -> Result<Tagged<TenantDto>, Problem> {
     let tenant = iam.tenants().get(&caller, id).await?;
     Ok(Tagged(tenant.version, TenantDto::whole(tenant)))
+}
+
+/// The deletion of the tenant.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = TenantDeletion)]
+pub(crate) struct TenantDeletionDto {
+    /// When it begins at the earliest. Null means that none is scheduled.
+    #[schema(required)]
+    deletion_at: Option<Time>,
+    /// Whether the entries of the audit log stay. Null means that none is scheduled.
+    #[schema(required)]
+    keeps_log: Option<bool>,
+    /// Why, in the words of the operator. Null means that none is scheduled.
+    #[schema(required)]
+    reason: Option<String>,
+}
+
+/// Get the deletion of the tenant
+///
+/// The operator schedules the deletion of tenants, which waits and can be called off. Callers can get that of their own
+/// tenant only.
+#[utoipa::path(
+    get,
+    path = "/tenants/{id}/deletion",
+    operation_id = "getTenantDeletion",
+    tag = TENANTS,
+    params(("id" = Uuid, Path, description = "The tenant")),
+    responses((status = 200, description = "The deletion, if one is scheduled", body = TenantDeletionDto), Problems),
+    extensions(("x-required-permission" = json!("tenants:read"))),
+)]
+pub(crate) async fn deletion(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<TenantId>,
+) -> Result<Json<TenantDeletionDto>, Problem> {
+    let deletion = iam.tenants().deletion(&caller, id).await?;
+    Ok(Json(TenantDeletionDto {
+        deletion_at: deletion.as_ref().map(|deletion| Time(deletion.due_at)),
+        keeps_log: deletion.as_ref().map(|deletion| deletion.keeps_log),
+        reason: deletion.map(|deletion| deletion.reason.into()),
+    }))
 }
 
 /// Change the tenant

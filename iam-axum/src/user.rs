@@ -541,7 +541,7 @@ pub(crate) async fn get(
     responses((status = 200, description = "The changed user", body = UpdatedUser), Problems),
     extensions(
         ("x-required-permission" = json!("users:update")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication", "legal-hold"])),
     ),
 )]
 pub(crate) async fn update(
@@ -565,7 +565,10 @@ pub(crate) async fn update(
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 204, description = "The user is deleted"), Problems),
-    extensions(("x-required-permission" = json!("users:delete")), ("x-problems" = json!(["conflict"]))),
+    extensions(
+        ("x-required-permission" = json!("users:delete")),
+        ("x-problems" = json!(["conflict", "legal-hold"])),
+    ),
 )]
 pub(crate) async fn delete(
     Authenticated(caller): Authenticated,

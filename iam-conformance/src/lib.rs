@@ -37,6 +37,7 @@ pub mod identity;
 pub mod identity_provider;
 pub mod impersonation;
 pub mod invitation;
+pub mod legal_hold;
 pub mod link;
 mod log;
 pub mod mail;
@@ -54,6 +55,7 @@ pub mod sequencers;
 pub mod session;
 pub mod signing_key;
 pub mod tenant;
+pub mod tenant_deletion;
 mod tree;
 pub mod user;
 pub mod webhook;
@@ -315,6 +317,13 @@ macro_rules! conformance_cases {
                 an_approval_or_what_ends_the_request_wins, an_approval_comes_before_a_suspension_or_fails,
                 an_ordinary_assignment_and_an_approval_give_one_assignment,
                 concurrent_sweepers_advance_each_request_once, closed_requests_of_a_user_are_bounded;
+            legal_hold: a_hold_is_read_back_until_it_is_released, list_pages_and_counts,
+                the_first_hold_that_keeps_something_is_found, references_to_another_tenant_are_refused,
+                a_deletion_comes_before_a_hold_or_fails, a_hold_is_released_once_by_concurrent_tasks;
+            tenant_deletion: a_deletion_is_read_back, due_deletions_are_found_in_order,
+                nothing_is_removed_before_a_deletion_begins, a_deleted_tenant_leaves_its_log,
+                a_deleted_tenant_leaves_the_hashes_of_an_erased_log, an_interrupted_deletion_goes_on,
+                a_deletion_that_has_begun_is_not_stopped, a_deletion_begins_before_a_hold_or_waits;
             race: one_of_concurrent_requests_gets_the_email, one_of_concurrent_requests_gets_the_external_id,
                 concurrent_requests_stay_within_the_quota,
                 concurrent_assignments_stay_within_the_quota_of_their_user,

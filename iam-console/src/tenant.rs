@@ -9,7 +9,9 @@ use iam_axum::Problem;
 use iam_core::attribute::{AttributeDefinition, AttributeDefinitions, UnregisteredAttributes};
 use iam_core::audit::Retention;
 use iam_core::factor::SecondFactorPolicy;
-use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantPatch};
+use iam_core::tenant::{
+    AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantDeletion, TenantPatch,
+};
 use iam_core::version::Precondition;
 use iam_core::{Error, FieldError};
 use serde::Deserialize;
@@ -44,6 +46,8 @@ struct TenantPage {
     tenant: Option<TenantForm>,
     /// `None` if the caller may not see it.
     retention: Option<RetentionForm>,
+    /// The deletion that the operator has scheduled.
+    deletion: Option<TenantDeletion>,
 }
 
 /// The tenant, with the fields of its form.
@@ -182,12 +186,14 @@ async fn page_of(console: &Console, signed_in: &SignedIn, sent: Sent<'_>) -> Res
     };
     let tenant = if_allowed(iam.tenants().get(caller, caller.tenant()).await)?;
     let retention = if_allowed(iam.audit().retention(caller).await)?;
+    let deletion = if_allowed(iam.tenants().deletion(caller, caller.tenant()).await)?.flatten();
     Ok(TenantPage {
         frame: signed_in.frame(console).await?,
         notice: String::new(),
         error: String::new(),
         tenant: tenant.map(|tenant| TenantForm::of(tenant, of_tenant)),
         retention: retention.map(|retention| RetentionForm::of(retention, of_retention)),
+        deletion,
     })
 }
 

@@ -210,6 +210,7 @@ impl Builder {
                 known_providers: KnownProviders::default(),
                 directory_requests: DirectoryRequests::default(),
                 event_streams: Arc::default(),
+                user_exports: Arc::default(),
                 verified_tokens: VerifiedTokens::default(),
                 ended_sessions: EndedSessions::default(),
                 mail,

@@ -40,6 +40,7 @@ mod introspection;
 pub mod invitation;
 mod joined;
 mod known_providers;
+pub mod legal_hold;
 pub mod link;
 mod link_pages;
 pub mod mail;
@@ -63,6 +64,7 @@ mod settings;
 mod signing_key;
 pub mod tenant;
 pub mod token;
+mod told;
 mod trial;
 pub mod user;
 pub mod verification;
@@ -78,7 +80,8 @@ pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, U
 pub use iam_model::id::{
     AccessRequestId, AccessReviewId, AccessReviewItemId, ApiKeyId, AssignmentId, AuditEntryId, DirectoryGroupId,
     DirectoryId, DomainId, EligibilityId, FactorId, IdentityId, IdentityProviderId, InvalidId, InvitationId, KeyId,
-    LinkId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId, UserId, WebhookId,
+    LegalHoldId, LinkId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId, UserId,
+    WebhookId,
 };
 pub use iam_model::store::{
     ChangeFeed, FeedNotification, HostTransaction, Schema, Store, Transaction, TransactionReads,

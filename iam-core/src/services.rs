@@ -22,6 +22,7 @@ use crate::federation::Federation;
 use crate::iam::Iam;
 use crate::identity_provider::IdentityProviders;
 use crate::invitation::Invitations;
+use crate::legal_hold::LegalHolds;
 use crate::manifest::Manifests;
 use crate::organization::Organizations;
 use crate::permission::Permissions;
@@ -189,6 +190,12 @@ impl Iam {
     #[must_use]
     pub fn access_requests(&self) -> AccessRequests<'_> {
         AccessRequests(&self.0)
+    }
+
+    /// The service for legal holds: places, reads and releases them.
+    #[must_use]
+    pub fn legal_holds(&self) -> LegalHolds<'_> {
+        LegalHolds(&self.0)
     }
 
     /// The service for the audit log.

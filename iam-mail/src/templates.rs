@@ -110,6 +110,9 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "access-activated.subject.txt",
     "access-activated.txt",
     "access-activated.html",
+    "tenant-deletion-scheduled.subject.txt",
+    "tenant-deletion-scheduled.txt",
+    "tenant-deletion-scheduled.html",
 ];
 
 /// The values that templates know.
@@ -348,13 +351,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_about_access_leads_to_the_console_if_its_address_is_known() {
+    fn a_message_about_a_page_of_the_console_leads_there_if_its_address_is_known() {
         let kinds = [
             (MailKind::AccessRequested, "/access-requests?show=to-decide"),
             (MailKind::AccessApproved, "/access-requests"),
             (MailKind::AccessDenied, "/access-requests"),
             (MailKind::AccessEnded, "/access-requests"),
             (MailKind::AccessActivated, "/access-requests?show=all"),
+            (MailKind::TenantDeletionScheduled, "/tenant"),
         ];
         let plain = Templates::english().unwrap();
         let linked = Templates::english().unwrap().with_console("https://a.example/console/");

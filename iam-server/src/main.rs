@@ -3,6 +3,7 @@
 mod access_request;
 mod background;
 mod command;
+mod deletion;
 mod dns;
 mod failure;
 mod federation;

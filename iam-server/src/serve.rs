@@ -28,7 +28,7 @@ use crate::services::build_at;
 use crate::settings::{Database, LONGEST_REQUEST, MailRoute, Settings};
 use crate::sweep::{SweepMetrics, sweep};
 use crate::trace::Traces;
-use crate::{access_request, dns, federation, net, store, webhook};
+use crate::{access_request, deletion, dns, federation, net, store, webhook};
 
 /// How long a server that stops waits for requests in flight: the longest time of a request, and two seconds to write
 /// its answer.
@@ -96,6 +96,10 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let sending = keep_running("webhooks", move || webhook::deliver(sending.clone(), stopped.clone()));
     let (checked, stopped) = (iam.clone(), stop.clone());
     keep_running("domains", move || dns::check_domains(checked.clone(), stopped.clone()));
+    let (deleting, stopped, deletions) = (iam.clone(), stop.clone(), settings.deletions_file.clone());
+    keep_running("tenant deletions", move || {
+        deletion::delete_tenants(deleting.clone(), deletions.clone(), stopped.clone())
+    });
     let mut api = settings.http.clone();
     if has_metrics_listener {
         metrics_answers.ready(metrics.router(iam.clone()));

@@ -28,7 +28,10 @@ impl AuditLog {
     pub(super) fn change(&mut self, change: &AuditChange) {
         match change {
             // These write only their entries.
-            AuditChange::Log(_) | AuditChange::Export(..) => {}
+            AuditChange::Log(_)
+            | AuditChange::Export(..)
+            | AuditChange::ExportUser { .. }
+            | AuditChange::ExportTenant { .. } => {}
             AuditChange::SetRetention { tenant, after, .. } => self.head(*tenant).retention = *after,
             AuditChange::GiveUp { tenant, until, .. } => self.head(*tenant).removed = *until,
             AuditChange::Erase { details, origins, .. } => {

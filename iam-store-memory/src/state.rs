@@ -18,13 +18,14 @@ use iam_model::eligibility::Eligibility;
 use iam_model::factor::Factor;
 use iam_model::id::{
     AccessRequestId, AccessReviewId, AccessReviewItemId, ApiKeyId, AssignmentId, DirectoryGroupId, DirectoryId,
-    DomainId, EligibilityId, FactorId, IdentityId, IdentityProviderId, InvitationId, MessageId, OrganizationId,
-    PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
+    DomainId, EligibilityId, FactorId, IdentityId, IdentityProviderId, InvitationId, LegalHoldId, MessageId,
+    OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId, WebhookId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::identity::Identity;
 use iam_model::identity_provider::IdentityProvider;
 use iam_model::invitation::Invitation;
+use iam_model::legal_hold::LegalHold;
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{MailKind, Message, SentMessages};
 use iam_model::organization::Organization;
@@ -37,6 +38,7 @@ use iam_model::signing_key::SigningKey;
 use iam_model::store::LocalTurns;
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::tenant::Tenant;
+use iam_model::tenant_deletion::TenantDeletion;
 use iam_model::user::User;
 use iam_model::validate::EmailKey;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -85,6 +87,7 @@ pub(super) struct State {
 #[derive(Clone, Default)]
 pub(super) struct TenantState {
     pub(super) tenant: Option<Tenant>,
+    pub(super) deletion: Option<TenantDeletion>,
     pub(super) users: BTreeMap<UserId, User>,
     pub(super) passwords: BTreeMap<UserId, PasswordHash>,
     pub(super) attempts: BTreeMap<EmailKey, LoginAttempts>,
@@ -112,6 +115,7 @@ pub(super) struct TenantState {
     pub(super) directory_users: BTreeMap<UserId, DirectoryUser>,
     pub(super) directory_groups: BTreeMap<DirectoryGroupId, DirectoryGroup>,
     pub(super) group_members: GroupMembers,
+    pub(super) legal_holds: BTreeMap<LegalHoldId, LegalHold>,
     pub(super) manifest_items: BTreeSet<Uuid>,
     pub(super) attributes: BTreeMap<AttributeOwner, Attributes>,
     pub(super) past: PastVersions,

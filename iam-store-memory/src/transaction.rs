@@ -52,6 +52,8 @@ impl Transaction for MemoryTransaction {
             Change::Eligibility(change) => self.draft.write_eligibility(change),
             Change::AccessRequest(change) => self.draft.write_access_request(change),
             Change::Manifest(change) => self.draft.write_manifest(change),
+            Change::LegalHold(change) => self.draft.write_legal_hold(change),
+            Change::TenantDeletion(change) => self.draft.write_tenant_deletion(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())

@@ -147,7 +147,10 @@ impl PostgresTransaction {
     pub(crate) async fn write_audit(&mut self, change: &AuditChange) -> Result<(), StoreError> {
         match change {
             // Only their audit entries are written.
-            AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
+            AuditChange::Log(_)
+            | AuditChange::Export(..)
+            | AuditChange::ExportUser { .. }
+            | AuditChange::ExportTenant { .. } => Ok(()),
             AuditChange::SetRetention { after, .. } => self.set_retention(after).await,
             AuditChange::GiveUp { until, before, .. } => {
                 self.forget_past_versions(*before).await?;

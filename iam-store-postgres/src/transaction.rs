@@ -174,6 +174,8 @@ impl PostgresTransaction {
             Change::Eligibility(change) => self.write_eligibility(change).await,
             Change::AccessRequest(change) => self.write_access_request(change).await,
             Change::Manifest(change) => self.write_manifest(change).await,
+            Change::LegalHold(change) => self.write_legal_hold(change).await,
+            Change::TenantDeletion(change) => self.write_tenant_deletion(change).await,
         }
     }
 }

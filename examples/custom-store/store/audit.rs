@@ -189,7 +189,10 @@ impl Draft<'_> {
     pub(super) fn write_audit(self, change: &AuditChange) -> Result<(), StoreError> {
         match change {
             // These changes write only their entries.
-            AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
+            AuditChange::Log(_)
+            | AuditChange::Export(..)
+            | AuditChange::ExportUser { .. }
+            | AuditChange::ExportTenant { .. } => Ok(()),
             AuditChange::SetRetention { after, .. } => {
                 let pending_retention = after.pending.map(|pending| (pending.days, pending.from));
                 let head = self.view().head()?.unwrap_or_default();

@@ -182,6 +182,8 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Eligibility(_)
         | Change::AccessRequest(_)
         | Change::Manifest(_)
+        | Change::LegalHold(_)
+        | Change::TenantDeletion(_)
         | Change::Mail(_) => Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use iam_model::id::TenantId;
 use iam_model::store_error::StoreError;
-use redb::{ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable, TableDefinition, TableHandle as _, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -215,6 +215,36 @@ impl<'a> Draft<'a> {
         let mut table = self.rows.open_table(table(T::TABLE)).map_err(failed)?;
         let removed = table.remove(&*key_in(self.tenant, key)).map_err(failed)?;
         Ok(removed.is_some())
+    }
+}
+
+impl Draft<'_> {
+    /// Removes at most `limit` rows of the tenant, in all tables but these. Returns how many.
+    pub(crate) fn clear(self, except: &[&str], limit: u32) -> Result<u64, StoreError> {
+        let tables = self.rows.list_tables().map_err(failed)?.map(|table| table.name().to_owned());
+        let tables: Vec<String> = tables.filter(|name| !except.contains(&name.as_str())).collect();
+        // No tenant has an identifier in which all bits are one.
+        let tenant = self.tenant.as_uuid();
+        let next = tenant.as_u128().saturating_add(1).to_be_bytes();
+        let (first, last): (&[u8], &[u8]) = (tenant.as_bytes(), &next);
+        let mut removed = 0;
+        for name in tables {
+            let mut keys = Vec::new();
+            self.rows.walk(&name, first..last, false, &mut |key, _| {
+                keys.push(key.to_vec());
+                let is_full = removed + keys.len() as u64 >= u64::from(limit);
+                Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+            let mut table = self.rows.open_table(table(&name)).map_err(failed)?;
+            for key in &keys {
+                table.remove(&**key).map_err(failed)?;
+            }
+            removed += keys.len() as u64;
+            if removed >= u64::from(limit) {
+                break;
+            }
+        }
+        Ok(removed)
     }
 }
 

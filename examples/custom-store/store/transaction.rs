@@ -11,12 +11,14 @@ use iam_model::eligibility::Eligibility;
 use iam_model::id::TenantId;
 use iam_model::identity::Identity;
 use iam_model::invitation::Invitation;
+use iam_model::legal_hold::LegalHold;
 use iam_model::organization::Organization;
 use iam_model::permission::RegisteredPermission;
 use iam_model::role::Role;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
+use iam_model::tenant_deletion::TenantDeletion;
 use iam_model::user::User;
 use redb::WriteTransaction;
 use uuid::Uuid;
@@ -101,6 +103,8 @@ impl Transaction for RedbTransaction {
             Change::Eligibility(change) => draft.write_eligibility(change),
             Change::AccessRequest(change) => draft.write_access_request(change),
             Change::Manifest(change) => draft.write_manifest(change),
+            Change::LegalHold(change) => draft.write_legal_hold(change),
+            Change::TenantDeletion(change) => draft.write_tenant_deletion(change),
             Change::Factor(change) => draft.write_factor(change),
             Change::Challenge(change) => draft.write_challenge(change),
         }?;
@@ -162,5 +166,7 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<HistoryStartRow>(rows)?;
     create::<ManifestItemRow>(rows)?;
     create::<AttributesRow>(rows)?;
+    create::<LegalHold>(rows)?;
+    create::<TenantDeletion>(rows)?;
     create::<KeyRow>(rows)
 }

@@ -9,7 +9,7 @@ use crate::audit::ResourceType;
 use crate::clock::{Timestamp, shown};
 use crate::domain::DomainFinding;
 use crate::factor::AuthenticationMethod;
-use crate::id::IdentityProviderId;
+use crate::id::{IdentityProviderId, LegalHoldId};
 use crate::permission::{Permission, PermissionPattern};
 use crate::secret::ChallengeToken;
 use crate::store_error::{Constraint, StoreError};
@@ -116,6 +116,9 @@ pub enum Error {
     /// The user, or its tenant, has this many open streams of events, and may have no more.
     #[error("There are {0} open streams of events, and there may be no more. Close one first.")]
     TooManyStreams(usize),
+    /// The user runs an export of what is held about a user, or its tenant runs as many as it may.
+    #[error("Another export is running. Try again when it has ended.")]
+    TooManyExports,
     /// The call needs mail, and this installation sends none.
     #[error("This installation sends no mail. The operator can turn it on.")]
     MailOff,
@@ -350,6 +353,9 @@ pub enum Forbidden {
     /// A user cannot erase the entries about itself from the audit log.
     #[error("You cannot erase your own entries from the audit log.")]
     OwnEntries,
+    /// A user cannot release a legal hold on its own data.
+    #[error("You cannot release a legal hold on your own data.")]
+    OwnLegalHold,
     /// The account is suspended.
     #[error("The account is suspended.")]
     Suspended,
@@ -506,6 +512,21 @@ pub enum Conflict {
     /// The tenant has as many webhooks as it may have.
     #[error("The tenant has the maximum number of webhooks. Remove one first.")]
     TooManyWebhooks,
+    /// A legal hold keeps what the change would destroy.
+    #[error("A legal hold keeps this data. It must be released first.")]
+    LegalHold(LegalHoldId),
+    /// The deletion of the tenant is scheduled already.
+    #[error("The deletion of the tenant is scheduled already. Cancel it first.")]
+    TenantDeletionScheduled,
+    /// The tenant has no deletion that could be called off.
+    #[error("No deletion of the tenant is scheduled.")]
+    TenantDeletionNotScheduled,
+    /// The deletion of the tenant has begun.
+    #[error("The deletion of the tenant has begun.")]
+    TenantDeletionBegun,
+    /// The tenant has as many legal holds as it may have.
+    #[error("The tenant has the maximum number of legal holds. Release one first.")]
+    TooManyLegalHolds,
     /// The tenant has this domain already.
     #[error("The tenant has this domain already.")]
     DomainExists,

@@ -114,6 +114,8 @@ ids! {
     AccessReviewId;
     /// Identifies a domain of a tenant.
     DomainId;
+    /// Identifies a legal hold.
+    LegalHoldId;
     /// Identifies an identity provider.
     IdentityProviderId;
     /// Identifies the link of a user to an account at an identity provider.

@@ -64,6 +64,8 @@ pub enum MailKind {
     AccessEnded,
     /// A user has got access that needs no approval. This message goes to the administrators of the tenant.
     AccessActivated,
+    /// The operator will delete the tenant. This message goes to its administrators.
+    TenantDeletionScheduled,
 }
 
 text_enum! {
@@ -87,6 +89,7 @@ text_enum! {
         AccessDenied = "ACCESS_DENIED",
         AccessEnded = "ACCESS_ENDED",
         AccessActivated = "ACCESS_ACTIVATED",
+        TenantDeletionScheduled = "TENANT_DELETION_SCHEDULED",
     }
 }
 
@@ -112,6 +115,7 @@ impl MailKind {
         Self::AccessDenied,
         Self::AccessEnded,
         Self::AccessActivated,
+        Self::TenantDeletionScheduled,
     ];
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct ErasureDto {
     responses((status = 200, description = "In how many entries something was erased", body = ErasureDto), Problems),
     extensions(
         ("x-required-permission" = json!("audit-logs:delete")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication", "not-found"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication", "legal-hold", "not-found"])),
     ),
 )]
 pub(crate) async fn create(

@@ -120,7 +120,7 @@ pub(crate) async fn set(
     responses((status = 200, description = "How many entries were removed", body = RemovedEntries), Problems),
     extensions(
         ("x-required-permission" = json!("audit-logs:delete")),
-        ("x-problems" = json!(["insufficient-authentication"])),
+        ("x-problems" = json!(["insufficient-authentication", "legal-hold"])),
     ),
 )]
 pub(crate) async fn apply(

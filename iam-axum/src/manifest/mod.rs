@@ -138,7 +138,7 @@ impl FromRequest<ApiState> for SentManifest {
     responses((status = 200, description = "What has changed, or would change", body = AppliedDto), Problems),
     extensions(
         ("x-required-permission" = json!("tenants:read")),
-        ("x-problems" = json!(["conflict", "insufficient-authentication", "unavailable", "validation"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication", "legal-hold", "unavailable", "validation"])),
     ),
 )]
 pub(crate) async fn apply(

@@ -87,6 +87,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /users (with a home)", BRANCHES),
     ("GET /users/{id}", PERSONS),
     ("GET /users/{id} (at home)", EVERYWHERE),
+    ("GET /users/{id}/export", PERSONS),
     ("PATCH /users/{id} (name)", PERSONS),
     ("PATCH /users/{id} (e-mail)", EVERYWHERE),
     ("PATCH /users/{id} (external id)", EVERYWHERE),
@@ -187,6 +188,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("PATCH /tenants/{id}", TENANTS),
     ("POST /tenants/{id}/apply", TENANTS),
     ("GET /tenants/{id}/manifest", TENANTS),
+    ("GET /tenants/{id}/deletion", TENANTS),
     ("GET /audit-logs", TENANTS),
     ("POST /audit-logs", NONE),
     ("GET /audit-logs/{id}", TENANTS),
@@ -244,6 +246,10 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("PUT /audit-logs/retention", NONE),
     ("POST /audit-logs/retention/apply", NONE),
     ("POST /audit-logs/erasures", EVERYWHERE),
+    ("GET /legal-holds", NONE),
+    ("POST /legal-holds", NONE),
+    ("GET /legal-holds/{id}", TENANTS),
+    ("POST /legal-holds/{id}/release", TENANTS),
     ("GET /health", NONE),
     ("GET /health/ready", NONE),
     ("GET /health/live", NONE),
@@ -481,6 +487,7 @@ impl<'a> World<'a> {
             "access-reviews" => self.access_review(target, row.ends_with("/complete")).await,
             "eligibilities" => self.eligibility(target).await,
             "access-requests" => self.access_request(target, by, row.ends_with("/end")).await,
+            "legal-holds" => self.legal_hold(owner).await,
             "domains" => self.domain(owner).await,
             "identity-providers" => self.provider(owner).await,
             "directories" => self.directory(owner).await,
@@ -633,6 +640,11 @@ impl<'a> World<'a> {
             "POST /api-keys/{id}/rotate" => json!({}),
             "POST /users/{id}/impersonations" => json!({ "reason": "A question about an order", "seconds": 600 }),
             "POST /auth/introspect" => json!({ "token": owner.access }),
+            // No other row deletes this user.
+            "POST /legal-holds" => {
+                json!({ "userId": self.app.add_user(by, &fresh_email()).await, "reason": "Case 2026-17" })
+            }
+            "POST /legal-holds/{id}/release" => json!({ "reason": "The case is closed." }),
             "POST /domains" => {
                 self.remove_domains(by).await;
                 json!({ "domain": fresh_domain() })
@@ -856,6 +868,14 @@ impl<'a> World<'a> {
         let place = if asking.tenant == owner.tenant { target } else { OtherTenant };
         let eligibility = self.eligibility_of(place, &asking.user, approvals).await;
         self.app.access_request(&asking, &eligibility).await
+    }
+
+    /// A hold on a user whom no other row deletes.
+    async fn legal_hold(&self, owner: &Person) -> String {
+        let user = self.app.add_user(owner, &fresh_email()).await;
+        let body = json!({ "userId": user, "reason": "Case 2026-17" });
+        let hold = self.app.post("/legal-holds").by(owner).json(&body).send().await.created();
+        hold["id"].as_str().unwrap().to_owned()
     }
 
     /// The only domain of a tenant, which may have no more than 50. Its record is published.

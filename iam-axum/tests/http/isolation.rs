@@ -41,7 +41,7 @@ async fn lists_show_only_the_callers_tenant(app: TestApp) {
     app.role(&ada, "CLERK", &[]).await;
     app.organization(&ada, "sales").await;
     app.post("/permissions").by(&ada).json(&json!({ "name": "orders:refund" })).send().await.created();
-    for (path, total) in [("/roles", 4), ("/permissions", 72), ("/role-assignments", 1), ("/organizations", 0)] {
+    for (path, total) in [("/roles", 4), ("/permissions", 76), ("/role-assignments", 1), ("/organizations", 0)] {
         assert_eq!(app.get(path).by(&eve).send().await.ok()["pagination"]["total"], total, "{path}");
         assert_ne!(app.get(path).by(&ada).send().await.ok()["data"], app.get(path).by(&eve).send().await.ok()["data"]);
     }

@@ -109,6 +109,7 @@ mod impersonation;
 mod introspection;
 mod invitation;
 mod isolation;
+mod legal_hold;
 mod limiter;
 mod lockout;
 mod login;
@@ -156,6 +157,7 @@ mod tenant;
 mod token;
 mod transfer;
 mod user;
+mod user_export;
 mod user_list;
 mod verification;
 #[expect(dead_code, reason = "these tests need fewer of its parts than those of the crate that has it")]

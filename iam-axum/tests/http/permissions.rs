@@ -26,7 +26,7 @@ in_memory_with_mail![
 ];
 
 /// The resources of the built-in permissions.
-const RESOURCES: [&str; 18] = [
+const RESOURCES: [&str; 19] = [
     "users",
     "role-assignments",
     "roles",
@@ -45,6 +45,7 @@ const RESOURCES: [&str; 18] = [
     "impersonations",
     "eligibilities",
     "access-requests",
+    "iam-legal-holds",
 ];
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -231,6 +232,7 @@ impl Fixture {
                 app.publish(&domain);
                 domain["id"].as_str().unwrap().to_owned()
             }
+            "legal-holds" => made("/legal-holds", json!({ "userId": self.other.user, "reason": "Case 2026-17" })).await,
             "identities" => {
                 let provider = app.social_provider(&self.administrator.tenant).await;
                 app.linked(&provider, &self.other).await
@@ -395,6 +397,8 @@ fn also_required(operation: &Operation) -> Option<&'static str> {
     match operation.to_string().as_str() {
         // The receiver of a webhook gets entries of the audit log.
         "POST /webhooks" | "POST /webhooks/{id}/replay" => Some("audit-logs:read"),
+        // It has the entries of the log that concern the user.
+        "GET /users/{id}/export" => Some("audit-logs:read"),
         // A review shows role assignments.
         "POST /access-reviews" => Some("role-assignments:read"),
         // A provider speaks for everybody in its domains.

@@ -387,7 +387,7 @@ pub(crate) fn status_of(kind: &str) -> u16 {
         "forbidden" | "account-locked" | "federation-required" => 403,
         "not-found" => 404,
         "method-not-allowed" => 405,
-        "conflict" => 409,
+        "conflict" | "legal-hold" => 409,
         "gone" => 410,
         "payload-too-large" => 413,
         "precondition-failed" => 412,

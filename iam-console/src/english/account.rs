@@ -65,6 +65,9 @@ pub(crate) const LINKED_SINCE: &str = "Linked";
 pub(crate) const ACCOUNT_LINKED: &str = "The account is linked. From now on, you can sign in with it.";
 pub(crate) const LINK_REMOVED: &str = "The account is no longer linked to yours.";
 pub(crate) const RETURN_LATE: &str = "It took too long to come back from the provider. Begin again.";
+pub(crate) const EXPORT_OWN: &str = "Download my data";
+pub(crate) const EXPORT_OWN_WHAT: &str =
+    "A page with everything that is held about you, and what the log has of you. The download is recorded.";
 
 /// The button that leads to an identity provider to link an account there.
 pub(crate) fn link_with(provider: &str) -> String {

@@ -105,3 +105,6 @@ pub(crate) fn second_factor_policy(policy: &SecondFactorPolicy) -> &'static str 
         SecondFactorPolicy::Required => "Required for all persons",
     }
 }
+
+/// The moment follows.
+pub(crate) const TENANT_IS_DELETED_AFTER: &str = "The operator will delete this tenant with everything in it after";

@@ -68,3 +68,7 @@ pub(crate) const RESET_FACTORS_AFTER: &str =
     "The sessions of the user end. Then the person signs in with the password alone, until a new factor is set up.";
 pub(crate) const RESET_FACTORS_CONFIRM: &str = "Yes, remove the second factors";
 pub(crate) const FACTORS_RESET: &str = "The user has no second factors now.";
+
+pub(crate) const EXPORT_USER: &str = "Download what is held about this user";
+pub(crate) const EXPORT_USER_WHAT: &str =
+    "A page with everything that is held about the user, and what the log has of it. The download is recorded.";

@@ -1,6 +1,7 @@
 //! The users of the tenant: a list, a page for each, and a form for a new one.
 
 mod act;
+mod export;
 mod import;
 mod list;
 mod new;
@@ -33,6 +34,8 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/users/{id}/revoke-key", post(one::revoke_key))
         .route("/users/{id}/reset-factors", post(one::reset_factors))
         .route("/users/{id}/password-reset", post(one::send_reset))
+        .route("/account/export", post(export::export_own))
+        .route("/users/{id}/export", post(export::export))
         .route("/users/{id}/act", post(act::begin))
         .route("/stop-acting", post(act::stop))
         .route("/users/import", get(import::show).post(import::run))

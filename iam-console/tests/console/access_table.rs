@@ -37,6 +37,7 @@ const OFFERED: &[&str] = &[
     "GET /users",
     "POST /users",
     "GET /users/{id}",
+    "GET /users/{id}/export",
     "PATCH /users/{id} (name)",
     "PATCH /users/{id} (e-mail)",
     "PATCH /users/{id} (external id)",
@@ -624,6 +625,9 @@ impl World {
             "POST /users/{id}/password-reset" => {
                 self.does(by, &format!("/users/{}/password-reset", self.subject(target, by).await.id), &[]).await
             }
+            "GET /users/{id}/export" => {
+                self.downloads(by, &format!("/users/{}/export", self.subject(target, by).await.id)).await
+            }
             "GET /users/{id}/api-keys" => {
                 self.opens(by, &format!("/users/{}/api-keys/new", self.subject(target, by).await.id)).await
             }
@@ -891,6 +895,11 @@ impl World {
         let answer = self.get(by, path).await;
         assert!(!answer.status.is_server_error(), "{path}: {}", answer.body);
         answer.body.contains(sought)
+    }
+
+    async fn downloads(&self, by: &Person, path: &str) -> bool {
+        let fields = [("form-token", &*by.token)];
+        self.app.post(&format!("/console{path}"), &by.cookie, &fields).await.status == StatusCode::OK
     }
 
     async fn does(&self, by: &Person, path: &str, fields: &[(&str, &str)]) -> bool {

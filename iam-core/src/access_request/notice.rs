@@ -1,27 +1,17 @@
-use std::collections::HashSet;
 use std::slice;
 
 use iam_model::access_request::AccessRequest;
-use iam_model::assignment::Grant;
 use iam_model::eligibility::Eligibility;
 use iam_model::error::Result;
-use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{TenantId, UserId};
 use iam_model::mail::MailKind;
-use iam_model::page::{MAX_LIMIT, PageRequest};
 use iam_model::permission;
 use iam_model::role::TENANT_ADMIN;
-use iam_model::store::HolderQuery;
-use iam_model::user::{User, UserKind, UserStatus};
+use iam_model::user::{User, UserStatus};
 
-use crate::access::counting_in;
 use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork};
-
-/// How many persons get a message about one request at most.
-const MAX_TOLD: usize = 20;
-
-/// How many pages of holders are read at most to find them: service accounts hold roles, too.
-const MAX_PAGES: u64 = 10;
+use crate::told::{holders, in_order};
 
 /// The persons to whom a message about a new request goes.
 pub(super) struct Told {
@@ -52,10 +42,7 @@ impl Told {
         if kind == MailKind::AccessRequested {
             to.retain(|holder| holder.id != user);
         }
-        // In one order, because messages to one address are counted under a lock that all tenants share.
-        to.sort_by_key(|holder| holder.email.key());
-        to.truncate(MAX_TOLD);
-        Ok(Self { kind, to })
+        Ok(Self { kind, to: in_order(to) })
     }
 
     /// Queues the messages about the request. To be called after everything else that takes a lock.
@@ -94,7 +81,7 @@ async fn tell_users(iam: &Engine, work: &mut UnitOfWork<'_>, kind: MailKind, clo
     let users = distinct(closed.iter().map(|request| request.requested_by));
     let mut users = work.reads().users_by_id(&users).await?;
     users.retain(|user| user.status == UserStatus::Active);
-    // In one order, as above.
+    // In one order, as those of a new request.
     users.sort_by_key(|user| user.email.key());
     for user in &users {
         for request in closed.iter().filter(|request| request.requested_by == user.id) {
@@ -102,34 +89,4 @@ async fn tell_users(iam: &Engine, work: &mut UnitOfWork<'_>, kind: MailKind, clo
         }
     }
     Ok(())
-}
-
-/// Returns ACTIVE persons who hold one of these roles in an organization, or tenant-wide, by a standing assignment. If
-/// there are more than [`MAX_TOLD`], only some of them.
-async fn holders(
-    iam: &Engine,
-    tenant: TenantId,
-    roles: Vec<RoleId>,
-    organization: Option<OrganizationId>,
-) -> Result<Vec<User>> {
-    let now = iam.now();
-    let ancestry = iam.lineages(tenant, organization).await?;
-    let position = organization.and_then(|id| ancestry.position(id));
-    let query = HolderQuery { roles, organizations: counting_in(position), at: now };
-    let counts = |grant: &Grant| grant.assignment.is_standing() && grant.is_effective(now);
-    let mut persons = Vec::new();
-    for number in 1..=MAX_PAGES {
-        let found = iam.store.holders(tenant, &query, PageRequest::new(number, MAX_LIMIT)?, now).await?.items;
-        let grants = iam.store.deciding_grants(tenant, &found, &query).await?;
-        let standing: HashSet<UserId> =
-            grants.into_iter().filter(counts).map(|grant| grant.assignment.user_id).collect();
-        let mut users = iam.store.users_by_id(tenant, &found).await?;
-        users.retain(|user| user.kind == UserKind::Human && standing.contains(&user.id));
-        persons.append(&mut users);
-        // The user who asks may be one of them.
-        if found.len() < MAX_LIMIT as usize || persons.len() > MAX_TOLD {
-            break;
-        }
-    }
-    Ok(persons)
 }

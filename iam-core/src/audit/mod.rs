@@ -7,6 +7,7 @@
 
 mod erase;
 mod feed;
+pub(crate) mod person;
 mod proof;
 mod retention;
 mod sequence;

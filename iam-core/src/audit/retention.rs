@@ -3,7 +3,7 @@ use iam_model::audit::{LogHead, Retention};
 use iam_model::change::AuditChange;
 use iam_model::clock::Timestamp;
 use iam_model::context::Actor;
-use iam_model::error::{Error, Forbidden, Result};
+use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::permission;
 
 use crate::audit::Audit;
@@ -86,7 +86,7 @@ impl Audit<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], also for a caller by an API key,
+    /// [`Error::Forbidden`], also for a caller by an API key, [`Conflict::LegalHold`] if there is something to remove,
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh).
     pub async fn apply_retention(&self, caller: &Caller) -> Result<u64> {
         let removed = self.give_up(caller).await?;
@@ -120,7 +120,8 @@ impl Audit<'_> {
 }
 
 impl Iam {
-    /// Applies the retention of every tenant that has one. Returns the number of removed entries. For a periodic job.
+    /// Applies the retention of every tenant that has one, and no legal hold. Returns the number of removed entries. For
+    /// a periodic job.
     ///
     /// # Errors
     ///
@@ -131,7 +132,12 @@ impl Iam {
         heads.retain(|head| head.retention.days_at(self.0.now()).is_some());
         let mut removed = 0;
         for LogHead { tenant_id, .. } in heads {
-            removed += self.audit().give_up(&Caller::system(tenant_id, "audit retention")).await?;
+            match self.audit().give_up(&Caller::system(tenant_id, "audit retention")).await {
+                Ok(count) => removed += count,
+                // The hold of one tenant must not stop the others.
+                Err(Error::Conflict(Conflict::LegalHold(_))) => {}
+                Err(error) => return Err(error),
+            }
         }
         // Once for all tenants. This also removes the entries that an interrupted earlier run left.
         self.0.store.purge_audit_entries().await?;

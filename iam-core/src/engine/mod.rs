@@ -13,6 +13,7 @@ mod precondition;
 mod quota;
 mod standing;
 mod trial;
+mod user_exports;
 mod work;
 
 use std::ops::Deref;
@@ -56,6 +57,7 @@ pub(crate) use crate::engine::outgoing_mail::OutgoingMail;
 pub(crate) use crate::engine::precondition::require_version;
 pub(crate) use crate::engine::quota::{hold_quota, hold_user_quota};
 pub(crate) use crate::engine::trial::TrialChanges;
+pub(crate) use crate::engine::user_exports::{RunningExport, UserExports};
 
 use crate::cache::{CachedApiKey, CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
@@ -105,6 +107,7 @@ pub(crate) struct Shared {
     pub(crate) known_providers: KnownProviders,
     pub(crate) directory_requests: DirectoryRequests,
     pub(crate) event_streams: Arc<EventStreams>,
+    pub(crate) user_exports: Arc<UserExports>,
     pub(crate) verified_tokens: VerifiedTokens,
     pub(crate) ended_sessions: EndedSessions,
     /// The mailer with its pages. `None` if mail is off.

@@ -11,7 +11,7 @@ use iam_model::change::{AssignmentChange, AuditBatch, Change, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
 use iam_model::context::Actor;
 use iam_model::eligibility::Eligibility;
-use iam_model::error::{Error, Result, Shortfall, Unauthenticated};
+use iam_model::error::{Conflict, Error, Result, Shortfall, Unauthenticated};
 use iam_model::id::{ApiKeyId, IdGenerator, OrganizationId, RoleId, UserId};
 use iam_model::organization::Hierarchy;
 use iam_model::random::Random;
@@ -418,10 +418,12 @@ impl<'a> UnitOfWork<'a> {
     /// does not hold; [`Forbidden::Impersonator`](iam_model::error::Forbidden::Impersonator) and
     /// [`Forbidden::ReadOnly`](iam_model::error::Forbidden::ReadOnly) for a change that a user who acts as another one
     /// cannot make; [`Unauthenticated::NotFresh`] and [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) if
-    /// it gives the rights to change what protects the tenant; and the errors of the store, for instance a violated
+    /// it gives the rights to change what protects the tenant; [`Conflict::LegalHold`] if it
+    /// [destroys](Change::destroys) what a legal hold keeps; and the errors of the store, for instance a violated
     /// constraint. After an error, the unit of work can only be dropped.
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
         let change = self.check_granted_rights(change).await?;
+        self.refuse_if_held(&change).await?;
         let batch = self.record(&change);
         self.write(&change, batch).await
     }
@@ -441,10 +443,24 @@ impl<'a> UnitOfWork<'a> {
     /// Does the same as [`apply`](Self::apply), and returns the audit entries.
     pub(crate) async fn apply_returning_entries(&mut self, change: impl Into<Change>) -> Result<Vec<AuditEntry>> {
         let change = self.check_granted_rights(change).await?;
+        self.refuse_if_held(&change).await?;
         let batch = self.record(&change);
         let entries = batch.entries().to_vec();
         self.write(&change, batch).await?;
         Ok(entries)
+    }
+
+    /// Refuses a change that destroys what a legal hold keeps.
+    ///
+    /// Holds are placed and released under the tenant's lock. A unit of work that locks something else before such a
+    /// change must have taken this lock first.
+    async fn refuse_if_held(&mut self, change: &Change) -> Result<()> {
+        let Some(destroyed) = change.destroys() else { return Ok(()) };
+        self.reads().lock_tenant().await?;
+        match self.reads().legal_hold_of(destroyed).await? {
+            Some(hold) => Err(Conflict::LegalHold(hold.id).into()),
+            None => Ok(()),
+        }
     }
 
     /// Returns the audit entries of a change that the caller may make.

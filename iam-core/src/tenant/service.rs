@@ -2,13 +2,14 @@ use iam_model::audit::ResourceType;
 use iam_model::challenge::ChallengePurpose;
 use iam_model::change::{ChallengeChange, LinkChange, TenantChange};
 use iam_model::context::Actor;
-use iam_model::error::{Error, Forbidden, Result};
+use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::factor::SecondFactorPolicy;
 use iam_model::id::TenantId;
 use iam_model::link::LinkPurpose;
 use iam_model::permission;
 use iam_model::session::EndReason;
 use iam_model::tenant::{EmailLogin, Tenant, TenantStatus};
+use iam_model::tenant_deletion::TenantDeletion;
 use iam_model::version::Precondition;
 
 use crate::caller::Caller;
@@ -69,7 +70,7 @@ impl Tenants<'_> {
     /// # Errors
     ///
     /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission, [`Error::Validation`]
-    /// which names the fields, [`Conflict::SlugTaken`](iam_model::error::Conflict::SlugTaken);
+    /// which names the fields, [`Conflict::SlugTaken`];
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) and
     /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) for a change of the settings that protect the users.
     pub async fn update(&self, caller: &Caller, id: TenantId, patch: TenantPatch) -> Result<Tenant> {
@@ -155,7 +156,7 @@ impl Tenants<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotTrusted`] for a user, [`Error::NotFound`].
+    /// [`Forbidden::NotTrusted`] for a user, [`Error::NotFound`], [`Conflict::TenantDeletionBegun`].
     pub async fn reactivate(&self, caller: &Caller) -> Result<Tenant> {
         self.change_status(caller, TenantStatus::Active).await
     }
@@ -173,6 +174,10 @@ impl Tenants<'_> {
         let mut work = self.0.begin(caller).await?;
         let before = work.reads().lock_tenant().await?.ok_or_else(not_found)?;
         work.invalidate(before.id);
+        let has_begun = |deletion: TenantDeletion| deletion.begun_at.is_some();
+        if status == TenantStatus::Active && work.reads().tenant_deletion().await?.is_some_and(has_begun) {
+            return Err(Conflict::TenantDeletionBegun.into());
+        }
         if before.status == status {
             return Ok(before);
         }

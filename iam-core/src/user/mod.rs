@@ -2,12 +2,14 @@
 
 mod attributes;
 mod details;
+mod export;
 mod import;
 mod input;
 mod rules;
 mod service;
 
 pub use crate::user::details::{NewUserDetails, UserWithAttributes};
+pub use crate::user::export::{Profile, UserData, UserExport};
 pub use crate::user::import::{Import, Imported, ImportedRole, ImportedUser};
 pub use crate::user::input::{NewServiceAccount, NewUser, UserPatch};
 pub use crate::user::service::Users;

@@ -578,7 +578,7 @@ impl Users<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`].
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`], [`Conflict::LegalHold`].
     pub async fn delete(&self, caller: &Caller, id: UserId) -> Result<()> {
         self.delete_if(caller, id, &Precondition::Exists).await
     }

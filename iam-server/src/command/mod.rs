@@ -15,6 +15,8 @@ mod output;
 mod person;
 mod session;
 mod tenant;
+mod tenant_delete;
+mod tenant_export;
 mod user;
 
 use clap::{CommandFactory as _, Parser, Subcommand};

@@ -6,6 +6,8 @@ use iam_core::{Caller, Iam};
 
 use crate::command::output::{print, refused};
 use crate::command::person::Person;
+use crate::command::tenant_delete::Delete;
+use crate::command::tenant_export::Export;
 use crate::failure::Failure;
 use crate::services::open;
 use crate::settings::Settings;
@@ -29,6 +31,11 @@ pub(crate) enum Tenant {
         #[arg(long, value_name = "TENANT")]
         tenant: String,
     },
+    /// Delete a tenant with everything in it after a waiting time, in which the deletion can be called off; a running
+    /// server does it
+    Delete(Delete),
+    /// Write what a tenant has into files of a new directory
+    Export(Export),
     /// Let the users of a suspended tenant log in again
     Reactivate {
         /// The tenant, by its id or slug
@@ -43,6 +50,8 @@ pub(crate) async fn tenant(command: Tenant, settings: &Settings) -> Result<(), F
         Tenant::Create { name, slug, administrator } => create(&iam, name, slug, &administrator).await,
         Tenant::Suspend { tenant } => suspend(&iam, &tenant).await,
         Tenant::Reactivate { tenant } => reactivate(&iam, &tenant).await,
+        Tenant::Delete(arguments) => delete(&iam, arguments).await,
+        Tenant::Export(arguments) => export(&iam, arguments).await,
     };
     iam.close().await;
     result
@@ -53,6 +62,16 @@ async fn suspend(iam: &Iam, named: &str) -> Result<(), Failure> {
     let tenant = iam.tenants().suspend(&caller).await;
     let tenant = tenant.map_err(|error| refused(format!("suspending the tenant {named}"), &error))?;
     print(&format!("Tenant {} ({}) is suspended and has no sessions.", tenant.slug, tenant.id))
+}
+
+async fn delete(iam: &Iam, arguments: Delete) -> Result<(), Failure> {
+    let caller = find(iam, &arguments.tenant, "tenant delete command").await?;
+    arguments.run(iam, &caller).await
+}
+
+async fn export(iam: &Iam, arguments: Export) -> Result<(), Failure> {
+    let caller = find(iam, &arguments.tenant, "tenant export command").await?;
+    arguments.run(iam, &caller).await
 }
 
 async fn reactivate(iam: &Iam, named: &str) -> Result<(), Failure> {

@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) federation_allow_private: bool,
     /// The name servers that look up the records of domains. Empty for those of the system.
     pub(crate) dns_servers: Vec<SocketAddr>,
+    /// The file in which deleted tenants are recorded.
+    pub(crate) deletions_file: Option<PathBuf>,
     pub(crate) iam: iam_core::Settings,
     pub(crate) http: iam_axum::Settings,
 }
@@ -114,6 +116,7 @@ impl Default for Draft {
             webhooks_allow_private: false,
             federation_allow_private: false,
             dns_servers: Vec::new(),
+            deletions_file: None,
             iam: iam_core::Settings::default(),
             http,
         };

@@ -416,6 +416,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
          commas [default: those of the system]",
         |draft, text| put(&mut draft.settings.dns_servers, name_servers(text)),
     ),
+    Setting::new(
+        "deletions_file",
+        "FILE",
+        "A file to which a line is added for each tenant that is deleted; keep it in another place than the database \
+         [default: none]",
+        |draft, text| put(&mut draft.settings.deletions_file, Ok(Some(text.into()))),
+    ),
     Setting::new("log", "FILTER", "Which events are logged, as a tracing filter [default: info]", |draft, text| {
         put(&mut draft.settings.log, log_filter(text))
     }),

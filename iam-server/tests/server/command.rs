@@ -47,6 +47,8 @@ fn help_explains_every_command() {
         vec!["tenant", "create"],
         vec!["tenant", "suspend"],
         vec!["tenant", "reactivate"],
+        vec!["tenant", "delete"],
+        vec!["tenant", "export"],
         vec!["user"],
         vec!["user", "create"],
         vec!["user", "reset-password"],

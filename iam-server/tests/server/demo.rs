@@ -210,6 +210,10 @@ impl<'a> Ada<'a> {
         if !body.is_null() && operation["operationId"] == "refresh" {
             body["refreshToken"] = self.refresh.clone();
         }
+        if operation["operationId"] == "createLegalHold" {
+            // No other operation deletes this user.
+            body["userId"] = self.own_id();
+        }
         if !body["eligibilityId"].is_null() {
             body["eligibilityId"] = self.eligibility(&self.own_id(), 1);
         }
@@ -276,6 +280,10 @@ impl<'a> Ada<'a> {
                     let name = format!("d{}.example", fastrand::u64(..));
                     self.client.post("/api/v1/domains", &json!({ "domain": name })).expect(201)["id"].clone()
                 };
+                let hold = || {
+                    let body = json!({ "userId": self.own_id(), "reason": "Case 2026-17" });
+                    self.client.post("/api/v1/legal-holds", &body).expect(201)["id"].clone()
+                };
                 let value = match path {
                     _ if name == "itemId" => item(),
                     _ if name == "groupId" => group(),
@@ -285,6 +293,7 @@ impl<'a> Ada<'a> {
                     _ if path.starts_with("/api-keys") => key(),
                     _ if path.starts_with("/directories") => directory(),
                     _ if path.starts_with("/domains") => domain(),
+                    _ if path.starts_with("/legal-holds") => hold(),
                     _ if path.starts_with("/webhooks") => webhook(),
                     _ if path.starts_with("/sessions") => own(),
                     _ if path.starts_with("/invitations") => invitation(),

@@ -46,6 +46,7 @@ mod stop;
 mod store;
 mod sweep;
 mod tenant;
+mod tenant_export;
 mod trace;
 mod user;
 mod webdriver;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, text};
-use crate::process::{Ended, Launch};
+use crate::process::{Ended, Launch, TIMEOUT, wait_for};
 use crate::revocation::{READ, wait_until_refused};
 use crate::store::Store;
 use crate::user::{reason, tenant_of, try_log_in};
@@ -150,4 +150,84 @@ fn an_unknown_tenant_is_neither_suspended_nor_reactivated() {
         assert!(unnamed.log.contains("--tenant <TENANT>"), "{unnamed:?}");
     }
     server.client().with_token(&session.access).get(READ).expect(200);
+}
+
+/// `tenant delete` for a tenant.
+fn delete(store: &Store, tenant: &str, arguments: &[&str]) -> Ended {
+    store.iam_server().args(["tenant", "delete", "--tenant", tenant]).args(arguments).run()
+}
+
+#[test]
+fn a_deletion_can_be_called_off_until_it_begins() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let client = server.client();
+    let ada = client.with_token(&client.register("ada@example.com").access);
+    let tenant = text(&tenant_of(&ada)["slug"]);
+    let preview = delete(&store, &tenant, &["--dry-run"]);
+    assert!(preview.output.contains("1 users, 0 organizations, 4 roles, 1 role assignments"), "{preview:?}");
+    let path = format!("/api/v1/tenants/{}/deletion", text(&tenant_of(&ada)["id"]));
+    assert_eq!(ada.get(&path).expect(200)["deletionAt"], Value::Null);
+    let reason = ["--reason", "The contract has ended."];
+    let scheduled = delete(&store, &tenant, &[&["--log", "keep"][..], &reason[..]].concat());
+    assert_eq!(scheduled.code, Some(0), "{scheduled:?}");
+    let shown = ada.get(&path).expect(200);
+    assert_eq!((&shown["keepsLog"], &shown["reason"]), (&json!(true), &json!("The contract has ended.")));
+    assert!(shown["deletionAt"].is_string(), "{shown}");
+    let again = delete(&store, &tenant, &[&["--log", "erase"][..], &reason[..]].concat());
+    assert!(again.log.contains("The deletion of the tenant is scheduled already."), "{again:?}");
+    let cancelled = delete(&store, &tenant, &[&["--cancel"][..], &reason[..]].concat());
+    assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
+    assert_eq!(ada.get(&path).expect(200)["deletionAt"], Value::Null);
+    let changes = ada.audit_entries("&resourceType=TENANT&action=UPDATE");
+    let reasons: Vec<&Value> = changes.iter().map(|entry| &entry["metadata"]["reason"]).collect();
+    assert_eq!(reasons, [&json!("The contract has ended."); 2]);
+    for missing in [vec![], vec!["--log", "keep"], vec!["--reason", "x"], vec!["--cancel"]] {
+        assert_eq!(delete(&store, &tenant, &missing).code, Some(2), "{missing:?}");
+    }
+}
+
+/// The server is killed between the beginning of the deletion and its end.
+#[test]
+fn a_deleted_tenant_leaves_its_log_and_a_record_outside() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let ada = client.with_token(&client.register("ada@example.com").access);
+        client.register("grace@example.com");
+        let tenant = tenant_of(&ada);
+        let (id, slug) = (text(&tenant["id"]), text(&tenant["slug"]));
+        server.stop();
+        let arguments = ["--after", "0d", "--log", "keep", "--reason", "The contract has ended."];
+        let scheduled = delete(&store, &slug, &arguments);
+        assert_eq!(scheduled.code, Some(0), "{scheduled:?}");
+
+        let file = store.home().path().join("deletions");
+        let serve = || store.iam_server().env("IAM_DELETIONS_FILE", file.to_str().unwrap()).serve();
+        let server = serve();
+        let verify = || store.iam_server().args(["audit", "verify", "--tenant", &id]).run();
+        let has_begun = || {
+            let named = json!({ "email": "ada@example.com", "password": PASSWORD, "tenant": id });
+            let is_refused = server.client().try_post("/api/v1/auth/login", &named).is_ok_and(|it| it.status != 200);
+            (is_refused && verify().output.contains(", 0 pending")).then_some(())
+        };
+        wait_for("the deletion to begin", TIMEOUT, has_begun);
+        server.kill();
+        let server = serve();
+        let line = wait_for("the record of the deletion", TIMEOUT, || {
+            std::fs::read_to_string(&file).ok().filter(|text| text.ends_with('\n'))
+        });
+        let record: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
+        assert_eq!(
+            (&record["tenantId"], &record["slug"], &record["keepsLog"]),
+            (&json!(id), &json!(slug), &json!(true))
+        );
+        assert_eq!(record["contents"]["users"], 1);
+        let is_gone = || delete(&store, &slug, &["--dry-run"]).log.contains("there is no tenant").then_some(());
+        wait_for("the tenant to be gone", TIMEOUT, is_gone);
+        let verified = verify();
+        assert!(verified.output.contains(text(&record["logRoot"]).as_str()), "{verified:?}");
+        assert_eq!(verified.code, Some(0), "{verified:?}");
+        server.client().log_in("grace@example.com");
+    }
 }

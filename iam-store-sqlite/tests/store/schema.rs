@@ -1,5 +1,6 @@
 //! Rules for every table, including future ones.
 
+use iam_store_sql::tenant_deletion::TABLES_OF_TENANTS;
 use iam_store_sqlite::SqliteStore;
 use sqlx::sqlite::SqlitePool;
 use test_support::sqlite::TestFile;
@@ -39,6 +40,29 @@ async fn every_unique_index_starts_with_the_tenant() {
         "tenants.slug",
     ];
     assert_eq!(others, exceptions);
+}
+
+/// A table that is forgotten keeps the deletion of a tenant from its end.
+#[tokio::test]
+async fn a_deleted_tenant_leaves_rows_of_its_log_alone() {
+    let (pool, _file) = migrated().await;
+    let mut of_tenants: Vec<String> = sqlx::query_scalar(
+        "SELECT t.name
+        FROM sqlite_schema t
+        JOIN pragma_table_info(t.name) c
+        WHERE t.type = 'table'
+            AND c.name = 'tenant_id'
+            AND t.name NOT LIKE 'audit%'
+            -- The first is the last to go. The rows of the second go with those of another table.
+            AND t.name NOT IN ('tenant_deletions', 'directory_withheld')",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    let mut emptied = TABLES_OF_TENANTS.map(str::to_owned);
+    of_tenants.sort();
+    emptied.sort();
+    assert_eq!(of_tenants, emptied);
 }
 
 /// A foreign key without the tenant would allow a reference to a row of another tenant.

@@ -47,6 +47,8 @@ impl ResourceType {
     pub const ELIGIBILITY: Self = Self(Cow::Borrowed("ELIGIBILITY"));
     /// An access request.
     pub const ACCESS_REQUEST: Self = Self(Cow::Borrowed("ACCESS_REQUEST"));
+    /// A legal hold.
+    pub const LEGAL_HOLD: Self = Self(Cow::Borrowed("LEGAL_HOLD"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -75,7 +77,7 @@ impl From<String> for ResourceType {
 pub mod action {
     /// A resource was created.
     pub const CREATE: &str = "CREATE";
-    /// The audit log was exported.
+    /// The audit log was exported, or all that is held about a user.
     pub const READ: &str = "READ";
     /// Fields of a resource were changed.
     pub const UPDATE: &str = "UPDATE";
@@ -150,7 +152,7 @@ pub struct Recorded {
 }
 
 /// Everything that the service records (`docs/audit.md#what-is-recorded`).
-pub const CATALOGUE: [Recorded; 20] = {
+pub const CATALOGUE: [Recorded; 21] = {
     use action::{
         ACCEPTED, APPROVED, CANCELLED, COMPLETED, CREATE, DELETE, DENIED, EMAIL_LOGIN_REQUESTED, EMAIL_VERIFIED, ENDED,
         ERASE, IMPERSONATION_ENDED, IMPERSONATION_STARTED, LAPSED, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
@@ -165,6 +167,7 @@ pub const CATALOGUE: [Recorded; 20] = {
             ResourceType::USER,
             &[
                 CREATE,
+                READ,
                 UPDATE,
                 DELETE,
                 USER_SUSPENDED,
@@ -180,7 +183,7 @@ pub const CATALOGUE: [Recorded; 20] = {
             ],
         ),
         of(ResourceType::ORGANIZATION, &[CREATE, UPDATE, DELETE]),
-        of(ResourceType::TENANT, &[CREATE, UPDATE]),
+        of(ResourceType::TENANT, &[CREATE, READ, UPDATE, DELETE]),
         of(ResourceType::ROLE, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::PERMISSION, &[CREATE, DELETE]),
         of(ResourceType::ROLE_ASSIGNMENT, &[ROLE_ASSIGNED, ROLE_REVOKED, UPDATE]),
@@ -198,6 +201,7 @@ pub const CATALOGUE: [Recorded; 20] = {
         of(ResourceType::DIRECTORY_GROUP, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::ELIGIBILITY, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::ACCESS_REQUEST, &[CREATE, APPROVED, DENIED, CANCELLED, LAPSED, ENDED]),
+        of(ResourceType::LEGAL_HOLD, &[CREATE, DELETE]),
     ]
 };
 

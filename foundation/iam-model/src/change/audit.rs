@@ -13,6 +13,20 @@ pub enum AuditChange {
     Log(Event),
     /// The log is exported. Only the entry is written.
     Export(TenantId, Export),
+    /// All that is held about a user is exported. Only the entry is written.
+    ExportUser {
+        /// The user.
+        user: UserId,
+        /// The format, for instance `text/html`.
+        format: String,
+    },
+    /// All that a tenant has is exported. Only the entry is written.
+    ExportTenant {
+        /// The tenant.
+        tenant: TenantId,
+        /// Whether the hashes of passwords are in the export.
+        with_credentials: bool,
+    },
     /// The retention changes: entries are kept for a different number of days, or forever.
     SetRetention {
         /// The tenant.
@@ -115,6 +129,12 @@ impl AuditChange {
             Self::Export(tenant, export) => {
                 Record::new(action::READ, ResourceType::AUDIT_LOG, tenant).with_all(export.metadata())
             }
+            Self::ExportUser { user, format } => {
+                Record::new(action::READ, ResourceType::USER, user).with("format", format.as_str())
+            }
+            Self::ExportTenant { tenant, with_credentials } => {
+                Record::new(action::READ, ResourceType::TENANT, tenant).with("withCredentials", json!(with_credentials))
+            }
             Self::SetRetention { tenant, before, after } => {
                 let fields = |retention: &Retention| {
                     let pending = retention
@@ -142,17 +162,25 @@ impl AuditChange {
 
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
-            Self::Log(_) | Self::Export(..) | Self::SetRetention { .. } | Self::GiveUp { .. } | Self::Erase { .. } => {
-                Vec::new()
-            }
+            Self::Log(_)
+            | Self::Export(..)
+            | Self::ExportUser { .. }
+            | Self::ExportTenant { .. }
+            | Self::SetRetention { .. }
+            | Self::GiveUp { .. }
+            | Self::Erase { .. } => Vec::new(),
         }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Log(_) | Self::Export(..) | Self::SetRetention { .. } | Self::GiveUp { .. } | Self::Erase { .. } => {
-                Vec::new()
-            }
+            Self::Log(_)
+            | Self::Export(..)
+            | Self::ExportUser { .. }
+            | Self::ExportTenant { .. }
+            | Self::SetRetention { .. }
+            | Self::GiveUp { .. }
+            | Self::Erase { .. } => Vec::new(),
         }
     }
 }

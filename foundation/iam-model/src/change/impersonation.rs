@@ -70,7 +70,9 @@ impl Change {
             | Self::Directory(_)
             | Self::DirectoryUser(_)
             | Self::DirectoryGroup(_)
-            | Self::Eligibility(_) => Rule::Never,
+            | Self::Eligibility(_)
+            | Self::LegalHold(_)
+            | Self::TenantDeletion(_) => Rule::Never,
         }
     }
 }
@@ -111,6 +113,8 @@ fn of_audit(change: &AuditChange) -> Rule {
     match change {
         // A read that is recorded.
         AuditChange::Export(..) => Rule::Always,
+        // They have addresses and devices, and need a recent authentication of the user itself or trusted code.
+        AuditChange::ExportUser { .. } | AuditChange::ExportTenant { .. } => Rule::Never,
         AuditChange::Log(_)
         | AuditChange::SetRetention { .. }
         | AuditChange::GiveUp { .. }

@@ -19,6 +19,7 @@ mod identity;
 mod identity_provider;
 mod impersonation;
 mod invitation;
+mod legal_hold;
 mod link;
 mod mail;
 mod manifest;
@@ -27,6 +28,7 @@ mod permission;
 mod role;
 mod session;
 mod tenant;
+mod tenant_deletion;
 mod user;
 mod webhook;
 
@@ -51,6 +53,7 @@ pub use idempotency::IdempotencyChange;
 pub use identity::IdentityChange;
 pub use identity_provider::IdentityProviderChange;
 pub use invitation::InvitationChange;
+pub use legal_hold::LegalHoldChange;
 pub use link::LinkChange;
 pub use mail::MailChange;
 pub use manifest::ManifestChange;
@@ -59,6 +62,7 @@ pub use permission::PermissionChange;
 pub use role::RoleChange;
 pub use session::SessionChange;
 pub use tenant::TenantChange;
+pub use tenant_deletion::TenantDeletionChange;
 pub use user::UserChange;
 pub use webhook::WebhookChange;
 
@@ -69,6 +73,8 @@ use crate::audit::Record;
 use crate::clock::Timestamp;
 use crate::context::Author;
 use crate::history::{EndedVersion, PastStatus};
+use crate::legal_hold::Destroyed;
+use crate::user::UserStatus;
 
 macro_rules! changes {
     ($($(#[$doc:meta])* $variant:ident($change:ident),)+) => {
@@ -165,6 +171,10 @@ changes! {
     AccessRequest(AccessRequestChange),
     /// A change of the record of what manifests have made.
     Manifest(ManifestChange),
+    /// A change of legal holds.
+    LegalHold(LegalHoldChange),
+    /// A change of the deletion of a tenant.
+    TenantDeletion(TenantDeletionChange),
 }
 
 impl Change {
@@ -206,7 +216,66 @@ impl Change {
             | Self::DirectoryGroup(_)
             | Self::Eligibility(_)
             | Self::AccessRequest(_)
-            | Self::Manifest(_) => Vec::new(),
+            | Self::Manifest(_)
+            | Self::LegalHold(_)
+            | Self::TenantDeletion(_) => Vec::new(),
+        }
+    }
+
+    /// Returns what this change destroys, or takes the first step to destroy. A legal hold on it refuses the change.
+    ///
+    /// The deletion of a user is such a step: afterwards its entries can be erased. What a directory says of a user, and
+    /// all of its closed access requests, go only with that erasure.
+    #[must_use]
+    pub fn destroys(&self) -> Option<Destroyed> {
+        match self {
+            Self::User(change) => {
+                let (_, after) = change.status_change()?;
+                (after.status == UserStatus::Inactive).then_some(Destroyed::OfUser(after.id))
+            }
+            Self::Audit(AuditChange::GiveUp { .. }) => Some(Destroyed::Log),
+            Self::Audit(AuditChange::Erase { user, .. }) => Some(Destroyed::OfUser(*user)),
+            Self::Audit(
+                AuditChange::Log(_)
+                | AuditChange::Export(..)
+                | AuditChange::ExportUser { .. }
+                | AuditChange::ExportTenant { .. }
+                | AuditChange::SetRetention { .. },
+            ) => None,
+            Self::DirectoryUser(DirectoryUserChange::Forget(entry)) => Some(Destroyed::OfUser(entry.user_id)),
+            Self::DirectoryUser(_) => None,
+            Self::AccessRequest(AccessRequestChange::RemoveOldest { user, kept: 0 }) => Some(Destroyed::OfUser(*user)),
+            // A hold of any user is one of its tenant, as for the log.
+            Self::TenantDeletion(TenantDeletionChange::Schedule(_) | TenantDeletionChange::Begin { .. }) => {
+                Some(Destroyed::Log)
+            }
+            Self::TenantDeletion(TenantDeletionChange::Cancel { .. }) => None,
+            // The audit log keeps what these remove.
+            Self::AccessRequest(_)
+            | Self::Tenant(_)
+            | Self::Credential(_)
+            | Self::Session(_)
+            | Self::Permission(_)
+            | Self::Role(_)
+            | Self::Assignment(_)
+            | Self::Organization(_)
+            | Self::Idempotency(_)
+            | Self::Invitation(_)
+            | Self::Link(_)
+            | Self::Mail(_)
+            | Self::Factor(_)
+            | Self::Challenge(_)
+            | Self::ApiKey(_)
+            | Self::Webhook(_)
+            | Self::AccessReview(_)
+            | Self::Domain(_)
+            | Self::IdentityProvider(_)
+            | Self::Identity(_)
+            | Self::Directory(_)
+            | Self::DirectoryGroup(_)
+            | Self::Eligibility(_)
+            | Self::Manifest(_)
+            | Self::LegalHold(_) => None,
         }
     }
 
@@ -242,6 +311,8 @@ impl Change {
             Self::Eligibility(change) => change.granted_rights(),
             Self::AccessRequest(change) => change.granted_rights(),
             Self::Manifest(change) => change.granted_rights(),
+            Self::LegalHold(change) => change.granted_rights(),
+            Self::TenantDeletion(change) => change.granted_rights(),
         }
     }
 
@@ -276,7 +347,9 @@ impl Change {
             | Self::Domain(_)
             | Self::DirectoryUser(_)
             | Self::AccessRequest(_)
-            | Self::Manifest(_) => false,
+            | Self::Manifest(_)
+            | Self::LegalHold(_)
+            | Self::TenantDeletion(_) => false,
         };
         gives_rights && self.granted_rights(author, now).iter().any(|granted| granted.change_protections(now))
     }

@@ -42,7 +42,8 @@ impl Lane {
             | MailKind::AccessApproved
             | MailKind::AccessDenied
             | MailKind::AccessEnded
-            | MailKind::AccessActivated => Self::Urgent,
+            | MailKind::AccessActivated
+            | MailKind::TenantDeletionScheduled => Self::Urgent,
             // Users who ask again and again must not keep the others from a new password.
             MailKind::Invitation | MailKind::AccessRequested => Self::Invitations,
         }

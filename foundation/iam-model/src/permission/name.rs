@@ -95,6 +95,10 @@ built_in! {
     ACCESS_REQUESTS_READ = "access-requests:read", "See the access requests of other users.";
     ACCESS_REQUESTS_UPDATE = "access-requests:update", "Decide about the access requests of other users, and cancel them.";
     ACCESS_REQUESTS_DELETE = "access-requests:delete", "Reserved.";
+    LEGAL_HOLDS_CREATE = "iam-legal-holds:create", "Place legal holds.";
+    LEGAL_HOLDS_READ = "iam-legal-holds:read", "See legal holds.";
+    LEGAL_HOLDS_UPDATE = "iam-legal-holds:update", "Reserved.";
+    LEGAL_HOLDS_DELETE = "iam-legal-holds:delete", "Release legal holds.";
 }
 
 impl Permission {
@@ -327,7 +331,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 18 * 4);
+        assert_eq!(names.len(), 19 * 4);
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod idempotency;
 mod identity;
 mod identity_provider;
 mod invitation;
+mod legal_hold;
 mod link;
 mod mail;
 mod maintenance;
@@ -36,6 +37,7 @@ mod role;
 mod session;
 mod signing_key;
 mod tenant;
+mod tenant_deletion;
 mod user;
 mod webhook;
 
@@ -59,6 +61,7 @@ pub use idempotency::IdempotencyTransaction;
 pub use identity::{IdentityStore, IdentityTransaction};
 pub use identity_provider::{IdentityProviderStore, IdentityProviderTransaction};
 pub use invitation::{InvitationStore, InvitationTransaction};
+pub use legal_hold::{LegalHoldStore, LegalHoldTransaction};
 pub use link::{LinkStore, LinkTransaction};
 pub use mail::{MailStore, MailTransaction};
 pub use maintenance::{LocalTurns, MaintenanceStore, Totals, Turn};
@@ -70,6 +73,7 @@ pub use role::{RoleStore, RoleTransaction};
 pub use session::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 pub use signing_key::KeyStore;
 pub use tenant::{Directory, TenantStore, TenantTransaction};
+pub use tenant_deletion::{TenantDeletionStore, TenantDeletionTransaction};
 pub use user::{UserStore, UserTransaction};
 pub use webhook::{WebhookStore, WebhookTransaction};
 
@@ -119,6 +123,8 @@ pub trait Store:
     + EligibilityStore
     + AccessRequestStore
     + AttributeStore
+    + LegalHoldStore
+    + TenantDeletionStore
     + Send
     + Sync
     + 'static
@@ -206,6 +212,8 @@ pub trait TransactionReads:
     + AccessRequestTransaction
     + ManifestTransaction
     + AttributeTransaction
+    + LegalHoldTransaction
+    + TenantDeletionTransaction
     + Send
 {
 }
@@ -238,6 +246,8 @@ impl<T> TransactionReads for T where
         + AccessRequestTransaction
         + ManifestTransaction
         + AttributeTransaction
+        + LegalHoldTransaction
+        + TenantDeletionTransaction
         + Send
 {
 }

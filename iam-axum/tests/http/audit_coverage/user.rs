@@ -141,3 +141,14 @@ pub(super) async fn reactivate(fixture: &Fixture<'_>) {
     let reactivated = about(fixture, "USER_REACTIVATED").changing(status("SUSPENDED"), status("ACTIVE"));
     change_status(fixture, "reactivate", "SUSPENDED", [reactivated]).await;
 }
+
+pub(super) async fn export(fixture: &Fixture<'_>) {
+    let Fixture { app, ada, bob, .. } = fixture;
+    let path = format!("/users/{}/export", bob.user);
+    let read =
+        |format: &str| entry("READ", "USER", bob.user.clone(), ada.user.clone()).metadata(json!({ "format": format }));
+    fixture.refuses(app.get(&path).by(ada).query("format", "pdf"), "validation-error").await;
+    fixture.refuses(app.get(&format!("/users/{}/export", ada.user)).by(bob), "forbidden").await;
+    fixture.records(app.get(&path).by(ada), 200, [read("application/json")]).await;
+    fixture.records(app.get(&path).by(ada).query("format", "html"), 200, [read("text/html")]).await;
+}

@@ -24,6 +24,7 @@ in_memory![
     put_replaces_what_was_said,
     a_user_that_is_sent_back_as_it_was_shown_changes_nothing,
     a_deleted_user_is_inactive_and_404,
+    a_user_under_a_legal_hold_is_suspended_and_not_deleted,
     a_deleted_user_comes_back_without_roles,
     a_suspended_user_comes_back_with_its_roles,
     a_user_whom_an_administrator_has_deleted_stays_deleted,
@@ -310,6 +311,17 @@ async fn a_deleted_user_is_inactive_and_404(app: TestApp) {
         request.send().await.refused(404, None);
     }
     assert_eq!(staff.get("/Users").send().await.scim(200)["totalResults"], 0);
+}
+
+async fn a_user_under_a_legal_hold_is_suspended_and_not_deleted(app: TestApp) {
+    let staff = Staff::of(&app).await;
+    let user = staff.made("grace", &json!({})).await;
+    let hold = json!({ "userId": user["id"], "reason": "Case 2026-17" });
+    app.post("/legal-holds").by(&staff.ada).json(&hold).send().await.created();
+    staff.delete(&path(&user)).send().await.refused(409, None);
+    staff.assert_status(&user, "ACTIVE").await;
+    staff.patched(&user, &json!([{ "op": "replace", "path": "active", "value": false }])).await;
+    staff.assert_status(&user, "SUSPENDED").await;
 }
 
 async fn a_deleted_user_comes_back_without_roles(app: TestApp) {

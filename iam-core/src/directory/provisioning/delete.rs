@@ -20,7 +20,8 @@ impl Provisioning<'_> {
     ///
     /// [`Error::Forbidden`](iam_model::error::Error::Forbidden); [`Error::NotFound`](iam_model::error::Error::NotFound) as
     /// for [`get`](Self::get), [`Error::PreconditionFailed`](iam_model::error::Error::PreconditionFailed),
-    /// [`Conflict::LastAdministrator`](iam_model::error::Conflict::LastAdministrator).
+    /// [`Conflict::LastAdministrator`](iam_model::error::Conflict::LastAdministrator),
+    /// [`Conflict::LegalHold`](iam_model::error::Conflict::LegalHold).
     pub async fn delete(&self, caller: &Caller, id: UserId, if_match: Option<&str>) -> Result<(), ProvisioningError> {
         let iam = self.0;
         let (caller, directory) = self.acting(caller).await?;

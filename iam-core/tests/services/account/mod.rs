@@ -21,7 +21,7 @@ use iam_core::page::PageRequest;
 use iam_core::role::NewRole;
 use iam_core::secret::LinkToken;
 use iam_core::session::Login;
-use iam_core::tenant::{PasswordPolicy, Registered, Registration, TenantPatch};
+use iam_core::tenant::{NewTenantDeletion, PasswordPolicy, Registered, Registration, TenantPatch};
 use iam_core::user::{NewUser, UserPatch, UserStatus};
 use iam_core::{
     Caller, Conflict, Error, FactorId, Forbidden, Iam, InvitationId, OrganizationId, RequestContext, Result, RoleId,
@@ -609,6 +609,22 @@ async fn links_to_new_addresses_do_not_keep_notices_from_the_users_of_a_tenant()
     assert_eq!(fixture.kinds().await, [MailKind::PasswordChanged]);
     fixture.iam.recovery().start(&Caller::system(ada.tenant(), "test"), ada.user().unwrap()).await.unwrap();
     assert_eq!(fixture.kinds().await, [MailKind::Reset]);
+}
+
+#[tokio::test]
+async fn the_administrators_are_told_that_their_tenant_will_be_deleted() {
+    let fixture = Fixture::new().await;
+    let other = caller(&fixture.iam, register(&fixture.iam, GRACE).await).await;
+    fixture.mails().await;
+    let operator = Caller::system(other.tenant(), "test");
+    let new = || NewTenantDeletion { after: TimeDelta::days(30), keeps_log: true, reason: "Contract".to_owned() };
+    fixture.iam.tenants().schedule_deletion(&operator, new()).await.unwrap();
+    let mails = fixture.mails().await;
+    let sent: Vec<_> = mails.iter().map(|mail| (mail.kind, mail.to.as_str())).collect();
+    assert_eq!(sent, [(MailKind::TenantDeletionScheduled, GRACE)]);
+    // A refused call tells nobody.
+    fixture.iam.tenants().schedule_deletion(&operator, new()).await.unwrap_err();
+    assert_eq!(fixture.kinds().await, []);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ const ACTIVITIES: [(u64, &[(&str, u64)]); 4] = [
         3001,
         &[
             ("CREATE", 1),
+            ("READ", 99),
             ("UPDATE", 99),
             ("DELETE", 6),
             ("USER_SUSPENDED", 5),

@@ -1,0 +1,75 @@
+//! Deletes tenants in the background, and records that outside of the database.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use iam_core::tenant::{DeletedTenant, DeletionRecord};
+use iam_core::{BoxError, Iam};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+
+use crate::background::{every, until_stopped};
+
+/// The time between two looks for tenants whose deletion is due.
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// The log of the server, and a file if the settings name one.
+pub(crate) struct Record {
+    /// A line of JSON is added for each deleted tenant.
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[async_trait]
+impl DeletionRecord for Record {
+    async fn record(&self, deleted: &DeletedTenant) -> Result<(), BoxError> {
+        let line = serde_json::to_string(deleted)?;
+        if let Some(path) = self.file.clone() {
+            let line = line.clone();
+            spawn_blocking(move || append(&path, &line)).await??;
+        }
+        tracing::info!(tenant = %deleted.tenant_id, record = %line, "a tenant is deleted");
+        Ok(())
+    }
+}
+
+/// Adds a line to a file, durably. Makes the file if it does not exist.
+fn append(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = open(path)?;
+    file.write_all(format!("{line}\n").as_bytes())?;
+    file.sync_all()
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Deletes the tenants whose deletion is due, until the server stops. One replica at a time does so. An interrupted deletion
+/// goes on after the next start.
+pub(crate) async fn delete_tenants(iam: Iam, file: Option<PathBuf>, stop: watch::Receiver<bool>) {
+    let record = Record { file };
+    let deleting = async {
+        let mut ticks = every(PERIOD);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = round(&iam, &record).await {
+                tracing::warn!(%error, "a tenant could not be deleted; the next round goes on");
+            }
+        }
+    };
+    until_stopped(stop, deleting).await;
+}
+
+async fn round(iam: &Iam, record: &Record) -> iam_core::Result<()> {
+    // Without a turn, another replica is deleting.
+    let Some(turn) = iam.take_turn("tenant deletions").await? else { return Ok(()) };
+    let deleted = iam.delete_due_tenants(record).await;
+    turn.end().await;
+    deleted.map(drop)
+}
