@@ -1,7 +1,6 @@
 //! `POST /auth/introspect` (RFC 7662, `docs/http-api.md#introspection`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;

@@ -1,6 +1,5 @@
 //! `/auth/*` and sessions (`docs/http-api.md#authentication`).
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use axum::Json;
@@ -13,7 +12,6 @@ use iam_core::tenant::{self, Registration};
 use iam_core::user::{NewUser, User};
 use iam_core::{Iam, SessionId, UserId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 

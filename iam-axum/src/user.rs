@@ -1,7 +1,5 @@
 //! `/users` (`docs/http-api.md#users`).
 
-use std::collections::BTreeMap;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -13,7 +11,6 @@ use iam_core::user::{
 };
 use iam_core::{Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 

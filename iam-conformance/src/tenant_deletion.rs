@@ -108,7 +108,7 @@ pub async fn due_deletions_are_found_in_order(store: Arc<dyn Store>) {
     let due = async |moment, limit| world.store.due_tenant_deletions(moment, limit).await.unwrap();
     assert_eq!(due(first.due_at - TimeDelta::milliseconds(1), 10).await, []);
     assert_eq!(due(second.due_at, 10).await, [first.clone(), second.clone()]);
-    assert_eq!(due(later.due_at, 1).await, [first.clone()]);
+    assert_eq!(due(later.due_at, 1).await, std::slice::from_ref(&first));
     assert_eq!(due(later.due_at, 10).await, [first, second, later]);
 }
 

@@ -197,9 +197,9 @@ impl Tenant {
     /// Whether another state of the tenant has the same rules for attributes.
     #[must_use]
     pub fn has_attribute_rules_of(&self, other: &Self) -> bool {
-        let rules =
-            |tenant: &Self| (&tenant.user_attributes, &tenant.organization_attributes, tenant.unregistered_attributes);
-        rules(self) == rules(other)
+        self.user_attributes == other.user_attributes
+            && self.organization_attributes == other.organization_attributes
+            && self.unregistered_attributes == other.unregistered_attributes
     }
 
     /// Returns the minimum number of characters (code points) of a new password.

@@ -17,7 +17,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tracing::Span;
 use utoipa::{IntoParams, ToSchema};
-use uuid::Uuid;
 
 use crate::accept::prefers;
 use crate::description::{Problems, USERS};

@@ -7,13 +7,6 @@ use crate::app::TestApp;
 use crate::people::{Person, claims, profile, with};
 use crate::request::{Response, each_sorted};
 
-on_every_store![
-    "attributes and their values are rows of the store, and lists find them by statements";
-    attributes_are_created_shown_and_changed_by_key,
-    a_list_finds_exactly_the_value_of_a_searchable_key,
-    organizations_have_attributes,
-];
-
 in_memory![
     what_cannot_be_kept_is_refused_by_name,
     definitions_give_types_and_may_refuse_other_keys,
@@ -25,6 +18,17 @@ in_memory![
     a_service_account_has_attributes,
     a_repeated_creation_shows_the_attributes,
 ];
+
+mod kept {
+    use super::*;
+
+    on_every_store![
+        "attributes and their values are rows of the store, and lists find them by statements";
+        attributes_are_created_shown_and_changed_by_key,
+        a_list_finds_exactly_the_value_of_a_searchable_key,
+        organizations_have_attributes,
+    ];
+}
 
 fn tenant(by: &Person) -> String {
     format!("/tenants/{}", by.tenant)

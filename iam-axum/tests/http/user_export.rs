@@ -6,8 +6,6 @@ use crate::app::TestApp;
 use crate::people::Person;
 use crate::request::Request;
 
-on_every_store!["the store reads every part"; a_person_exports_what_is_held_about_it];
-
 in_memory![
     no_secret_is_in_the_file,
     a_person_does_not_learn_where_others_were_nor_whom_it_changed,
@@ -21,6 +19,12 @@ in_memory![
     only_a_recent_authentication_of_the_person_exports,
     a_person_runs_one_export_at_a_time,
 ];
+
+mod kept {
+    use super::*;
+
+    on_every_store!["the store reads every part"; a_person_exports_what_is_held_about_it];
+}
 
 fn export<'a>(app: &'a TestApp, by: &Person, user: &str) -> Request<'a> {
     app.get(&format!("/users/{user}/export")).by(by)

@@ -1,3 +1,4 @@
+use iam_scim::CustomSchema;
 use iam_scim::discovery::{resource_types, schemas, service_provider_config};
 use serde_json::Value;
 
@@ -31,7 +32,7 @@ fn assert_no_null(value: &Value) {
 
 #[test]
 fn what_is_announced_is_what_is_kept() {
-    let schemas = schemas(BASE);
+    let schemas = schemas(BASE, &CustomSchema::default());
     let ids: Vec<&str> = schemas.iter().map(|schema| schema["id"].as_str().unwrap()).collect();
     assert_eq!(ids, [USER, GROUP, ENTERPRISE]);
     let of_user = [
@@ -62,7 +63,7 @@ fn what_is_announced_is_what_is_kept() {
 /// A client that makes a member from the schema needs an address that it may write.
 #[test]
 fn members_are_announced_with_their_url() {
-    let schemas = schemas(BASE);
+    let schemas = schemas(BASE, &CustomSchema::default());
     let parts = &schemas[1]["attributes"][1]["subAttributes"];
     assert_eq!(names(parts), ["value", "$ref", "type"]);
     for part in parts.as_array().unwrap() {
@@ -74,13 +75,16 @@ fn members_are_announced_with_their_url() {
 
 #[test]
 fn nothing_is_null() {
-    schemas(BASE).iter().chain(&resource_types(BASE)).for_each(assert_no_null);
+    schemas(BASE, &CustomSchema::default())
+        .iter()
+        .chain(&resource_types(BASE, &CustomSchema::default()))
+        .for_each(assert_no_null);
     assert_no_null(&service_provider_config(BASE));
 }
 
 #[test]
 fn every_schema_of_a_type_is_announced() {
-    let types = resource_types(BASE);
+    let types = resource_types(BASE, &CustomSchema::default());
     assert_eq!([&types[0]["endpoint"], &types[1]["endpoint"]], ["/Users", "/Groups"]);
     assert_eq!([&types[0]["schema"], &types[1]["schema"]], [USER, GROUP]);
     assert_eq!(types[0]["schemaExtensions"][0]["schema"], ENTERPRISE);

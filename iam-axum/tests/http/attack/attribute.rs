@@ -64,7 +64,7 @@ async fn a_search_finds_no_user_whom_the_caller_must_not_read(app: TestApp) {
     for victim in [&near, &far, &company.ada] {
         give(&company, &victim.user, "gold").await;
     }
-    assert_eq!(found(&app, &mallory, "gold").await, [near.user.clone()]);
+    assert_eq!(found(&app, &mallory, "gold").await, std::slice::from_ref(&near.user));
     app.get(&format!("/users/{}", far.user)).by(&mallory).send().await.problem("not-found");
     let nobody = company.user_without_roles().await;
     // Whether a key is searchable, or what is wrong with the value, is for callers with the permission.

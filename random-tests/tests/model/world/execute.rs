@@ -146,6 +146,7 @@ impl World<'_> {
                     slug: patch.slug.clone(),
                     status: patch.status.map(organization_status),
                     parent: patch.parent.map(|parent| parent.map(|parent| self.organization(parent))),
+                    ..OrganizationPatch::default()
                 };
                 services.organizations().update(caller, self.organization(*organization), patch).await?;
                 New::Nothing
