@@ -38,7 +38,7 @@ impl<T: StoredMoment> TryFrom<TenantDeletionRow<T>> for TenantDeletion {
 
 /// The tables with rows of tenants, in the order in which they are emptied: a row that refers to another one comes before
 /// it. Those of the audit log stay. The rows of `directory_withheld` go with the memberships to which they refer.
-pub const TABLES_OF_TENANTS: [&str; 40] = [
+pub const TABLES_OF_TENANTS: [&str; 42] = [
     "webhook_deliveries",
     "webhooks",
     "directory_group_members",
@@ -73,6 +73,8 @@ pub const TABLES_OF_TENANTS: [&str; 40] = [
     "roles",
     "permissions",
     "unchecked_permissions",
+    "attribute_values",
+    "attributes",
     "credentials",
     "users",
     "organizations",

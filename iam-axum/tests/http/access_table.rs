@@ -642,7 +642,8 @@ impl<'a> World<'a> {
             "POST /auth/introspect" => json!({ "token": owner.access }),
             // No other row deletes this user.
             "POST /legal-holds" => {
-                json!({ "userId": self.app.add_user(by, &fresh_email()).await, "reason": "Case 2026-17" })
+                let owner = if by.tenant == self.owner.tenant { &self.owner } else { &self.foreign_owner };
+                json!({ "userId": self.app.add_user(owner, &fresh_email()).await, "reason": "Case 2026-17" })
             }
             "POST /legal-holds/{id}/release" => json!({ "reason": "The case is closed." }),
             "POST /domains" => {

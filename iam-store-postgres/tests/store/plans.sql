@@ -296,6 +296,10 @@ CROSS JOIN generate_series(1, 2) n;
 INSERT INTO iam.webhook_deliveries
 SELECT tenant_id, id, 3, id, 'USER.CREATE', 1, 'PENDING', 500, NULL, '2100-01-01', 1, '2100-01-02' FROM iam.users;
 
+INSERT INTO iam.legal_holds SELECT tenant_id, id, id, 'Case 7', id, now() FROM iam.users;
+
+INSERT INTO iam.tenant_deletions SELECT id, '2100-01-01', true, 'The contract has ended.', now() FROM iam.tenants;
+
 INSERT INTO iam.recovery_codes SELECT tenant_id, id, sha256(uuid_send(id)) FROM iam.users;
 
 INSERT INTO iam.challenges
