@@ -87,7 +87,8 @@ impl From<AttributeTypeDto> for AttributeType {
     }
 }
 
-/// Whether users and organizations can have attributes that the tenant has not defined.
+/// Whether users and organizations can have attributes that the tenant has not defined. Of a tenant, absent where
+/// `userAttributes` is.
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum UnregisteredAttributesDto {

@@ -409,7 +409,7 @@ pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFac
     tag = AUTHENTICATION,
     request_body = MePatchDto,
     responses((status = 200, description = "What the caller sees of itself", body = OwnAttributesDto), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["forbidden"]))),
 )]
 pub(crate) async fn update_me(
     State(iam): State<Iam>,

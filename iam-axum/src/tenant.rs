@@ -48,7 +48,6 @@ pub(crate) struct TenantDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     organization_attributes: Option<Vec<OrganizationAttributeDto>>,
-    /// Whether users and organizations can have other attributes. Absent where `userAttributes` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(inline, nullable = false)]
     unregistered_attributes: Option<UnregisteredAttributesDto>,

@@ -86,6 +86,11 @@ pub async fn attributes_are_read_back(store: Arc<dyn Store>) {
     world.commit(acme.id, rename).await;
     assert_eq!(read(&world, &acme, renamed.id).await, second);
     let plain = world.user(&acme, "grace@example.com").await;
+    let whole = world.store.user_with_attributes(acme.id, renamed.id).await.unwrap().unwrap();
+    assert_eq!((whole.0.version, whole.1), (renamed.version, second.clone()));
+    let whole = world.store.user_with_attributes(acme.id, plain.id).await.unwrap();
+    assert_eq!(whole, Some((plain.clone(), Attributes::default())));
+    assert_eq!(world.store.user_with_attributes(other.id, plain.id).await.unwrap(), None);
     let several = [plain.id, renamed.id, world.id()];
     assert_eq!(world.store.attributes_of(acme.id, &several).await.unwrap(), [(renamed.id, second.clone())]);
     assert_eq!(world.store.attributes_of(other.id, &several).await.unwrap(), []);

@@ -132,10 +132,12 @@ impl LegalHolds<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], also for a caller by an API key, [`Forbidden::OwnLegalHold`], [`Error::Validation`] which
+    /// [`Error::Forbidden`], also for a caller by an API key and for a user who acts as another one,
+    /// [`Forbidden::OwnLegalHold`], [`Error::Validation`] which
     /// names `reason`, [`Error::NotFound`],
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh).
     pub async fn release(&self, caller: &Caller, id: LegalHoldId, reason: &str) -> Result<()> {
+        caller.refuse_impersonator()?;
         self.0.rights(caller).require(&permission::LEGAL_HOLDS_DELETE)?;
         let reason = checked(reason)?;
         let mut work = self.0.begin(caller).await?;

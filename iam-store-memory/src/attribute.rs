@@ -4,6 +4,7 @@ use iam_model::id::{TenantId, UserId};
 use iam_model::store::{AttributeStore, AttributeTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
+use iam_model::user::User;
 
 use crate::state::{MemoryStore, MemoryTransaction, TenantState};
 
@@ -11,6 +12,15 @@ use crate::state::{MemoryStore, MemoryTransaction, TenantState};
 impl AttributeStore for MemoryStore {
     async fn attributes(&self, tenant: TenantId, owner: AttributeOwner) -> Result<Attributes, StoreError> {
         Ok(self.tenant_state(tenant).attributes_of(owner))
+    }
+
+    async fn user_with_attributes(
+        &self,
+        tenant: TenantId,
+        user: UserId,
+    ) -> Result<Option<(User, Attributes)>, StoreError> {
+        let state = self.tenant_state(tenant);
+        Ok(state.users.get(&user).map(|found| (found.clone(), state.attributes_of(user.into()))))
     }
 
     async fn attributes_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {

@@ -1,14 +1,18 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use iam_model::attribute::{AttributeOwner, AttributeRules, Attributes, IndexedValue};
 use iam_model::id::{TenantId, UserId};
 use iam_model::store::{AttributeStore, AttributeTransaction};
 use iam_model::store_error::StoreError;
-use iam_store_sql::attribute::{AttributeRulesRow, attributes, attributes_of};
+use iam_model::user::User;
+use iam_store_sql::attribute::{AttributeRulesRow, UserWithAttributesRow, attributes, attributes_of};
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
+
+type UserRow = UserWithAttributesRow<DateTime<Utc>>;
 
 #[async_trait]
 impl AttributeStore for PostgresStore {
@@ -19,6 +23,28 @@ impl AttributeStore for PostgresStore {
             owner.as_uuid()
         );
         attributes(self.answer(text.fetch_optional(&self.reads_of(tenant))).await?)
+    }
+
+    async fn user_with_attributes(
+        &self,
+        tenant: TenantId,
+        user: UserId,
+    ) -> Result<Option<(User, Attributes)>, StoreError> {
+        let row = sqlx::query_as!(
+            UserRow,
+            r#"
+            SELECT
+                u.tenant_id, u.id, u.kind, u.email, u.email_verified_at, u.first_name, u.last_name, u.external_id,
+                u.home_organization_id, u.status, u.last_login_at, u.created_at, u.updated_at, u.version,
+                a.attributes AS "attributes?"
+            FROM iam.users u
+            LEFT JOIN iam.attributes a ON a.tenant_id = u.tenant_id AND a.owner_id = u.id
+            WHERE u.tenant_id = $1 AND u.id = $2
+            "#,
+            tenant.as_uuid(),
+            user.as_uuid()
+        );
+        self.answer(row.fetch_optional(&self.reads_of(tenant))).await?.map(TryInto::try_into).transpose()
     }
 
     async fn attributes_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {

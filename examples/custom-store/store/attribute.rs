@@ -4,6 +4,7 @@ use iam_model::id::{TenantId, UserId};
 use iam_model::store::{AttributeStore, AttributeTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
+use iam_model::user::User;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -30,6 +31,17 @@ impl Row for AttributesRow {
 impl AttributeStore for RedbStore {
     async fn attributes(&self, tenant: TenantId, owner: AttributeOwner) -> Result<Attributes, StoreError> {
         self.read(tenant, |view| view.attributes(owner))
+    }
+
+    async fn user_with_attributes(
+        &self,
+        tenant: TenantId,
+        user: UserId,
+    ) -> Result<Option<(User, Attributes)>, StoreError> {
+        self.read(tenant, |view| {
+            let found: Option<User> = view.get(&key(user))?;
+            found.map(|found| Ok((found, view.attributes(user.into())?))).transpose()
+        })
     }
 
     async fn attributes_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {

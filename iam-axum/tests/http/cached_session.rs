@@ -45,8 +45,8 @@ async fn a_read_by_a_cached_caller_needs_one_store_operation(app: TestApp) {
             let mut operations = std::mem::take(&mut *recorded.0.lock().unwrap());
             operations.retain(|operation| *operation != "change_feed");
             match operations[..] {
-                ["user"] => break,
-                ["session_snapshot", "user"] => {}
+                ["user_with_attributes"] => break,
+                ["session_snapshot", "user_with_attributes"] => {}
                 ref other => panic!("unexpected store operations: {other:?}"),
             }
             sleep(Duration::from_millis(10)).await;

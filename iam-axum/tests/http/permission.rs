@@ -128,7 +128,7 @@ async fn permissions_are_listed_newest_first_in_pages(app: TestApp) {
     }
     let body = app.get("/permissions").by(&ada).query("limit", "3").send().await.ok();
     assert_eq!(each(&body, "name"), ["orders:third", "orders:second", "orders:first"]);
-    let expected = json!({ "total": 75, "page": 1, "limit": 3, "totalPages": 25, "hasNext": true, "hasPrev": false });
+    let expected = json!({ "total": 79, "page": 1, "limit": 3, "totalPages": 27, "hasNext": true, "hasPrev": false });
     assert_eq!(body["pagination"], expected);
     for (name, value) in [("limit", "101"), ("page", "0")] {
         assert_eq!(app.get("/permissions").by(&ada).query(name, value).send().await.invalid_fields(), [name]);

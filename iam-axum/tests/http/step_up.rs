@@ -121,7 +121,12 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
     let asks = json!({ "eligibilityId": asked, "reason": "A question about an order" });
     let post = |path: &str, body: Option<Value>| (Method::POST, path.to_owned(), body);
     let delete = |path: String| (Method::DELETE, path, None);
+    let hold = json!({ "userId": bob, "reason": "Case 2026-17" });
+    let hold = app.post("/legal-holds").by(ada).json(&hold).send().await.created();
+    let release = format!("/legal-holds/{}/release", hold["id"].as_str().unwrap());
     vec![
+        (Method::GET, format!("/users/{}/export", grace.user), None),
+        post(&release, Some(json!({ "reason": "The case is closed." }))),
         post("/auth/password", Some(password)),
         post("/auth/email", Some(email)),
         post("/auth/logout-all", None),

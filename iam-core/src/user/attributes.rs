@@ -1,3 +1,4 @@
+use iam_model::access::Coverage;
 use iam_model::attribute::{AttributeDefinitions, AttributeFilter, Attributes, AttributesPatch, ChangedAttributes};
 use iam_model::change::UserChange;
 use iam_model::error::{Result, Unauthenticated};
@@ -7,8 +8,10 @@ use iam_model::user::UserStatus;
 use iam_model::validate::Fields;
 use serde_json::{Map, Value};
 
+use crate::access::require_for_user;
 use crate::attribute::{FIELD, PARAMETER};
 use crate::caller::Caller;
+use crate::user::service::not_found;
 use crate::user::{UserWithAttributes, Users};
 
 impl Users<'_> {
@@ -18,9 +21,10 @@ impl Users<'_> {
     ///
     /// Those of [`get`](Self::get).
     pub async fn get_with_attributes(&self, caller: &Caller, id: UserId) -> Result<UserWithAttributes> {
-        let user = self.get(caller, id).await?;
-        // After the user: with an older version, a client that changes what it has read is refused, and reads again.
-        let attributes = self.0.store.attributes(caller.tenant(), id.into()).await?;
+        self.0.rights(caller).require_anywhere(&permission::USERS_READ)?;
+        let found = self.0.store.user_with_attributes(caller.tenant(), id).await?;
+        let (user, attributes) = found.ok_or_else(not_found)?;
+        require_for_user(self.0, caller, &user, &permission::USERS_READ, Coverage::Part).await?;
         Ok(UserWithAttributes::new(user, attributes))
     }
 

@@ -765,6 +765,6 @@ impl Engine {
     }
 }
 
-fn not_found() -> Error {
+pub(super) fn not_found() -> Error {
     Error::NotFound(ResourceType::USER)
 }

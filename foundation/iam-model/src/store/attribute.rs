@@ -5,6 +5,7 @@ use crate::attribute::{AttributeOwner, AttributeRules, Attributes};
 use crate::id::{TenantId, UserId};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
+use crate::user::User;
 
 /// Reads attributes. They are written by the changes of users and organizations.
 #[apply(observed)]
@@ -12,6 +13,13 @@ use crate::store_error::StoreError;
 pub trait AttributeStore {
     /// Returns the attributes of a user or an organization; none for one that does not exist.
     async fn attributes(&self, tenant: TenantId, owner: AttributeOwner) -> Result<Attributes, StoreError>;
+
+    /// Returns a user with its attributes.
+    async fn user_with_attributes(
+        &self,
+        tenant: TenantId,
+        user: UserId,
+    ) -> Result<Option<(User, Attributes)>, StoreError>;
 
     /// Returns the attributes of these users, in no particular order. Users without attributes are left out.
     async fn attributes_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError>;

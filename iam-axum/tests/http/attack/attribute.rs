@@ -128,7 +128,7 @@ async fn a_read_only_session_of_another_user_writes_nothing(app: TestApp) {
     let definition = json!({ "key": SEARCHABLE, "type": "STRING", "personWrites": true });
     app.define(&company.ada, &json!([definition])).await;
     let victim = company.user_without_roles().await;
-    let acting = app.acting(&company.ada, &victim).await;
+    let acting = app.acting_with(&company.ada, &victim, &json!({ "readOnly": true })).await;
     app.patch("/auth/me").by(&acting).json(&attack("gold")).send().await.problem("forbidden");
     assert_eq!(app.user(&company.ada, &victim.user).await.get("attributes"), None);
     let acting = app.acting_with(&company.ada, &victim, &json!({ "readOnly": false })).await;

@@ -158,6 +158,10 @@ async fn ids_of_another_tenant_in_bodies_are_404_and_named(app: TestApp) {
             if name == "externalId" {
                 continue;
             }
+            if operation.path == "/legal-holds" {
+                // The row has no place in the tree. A test of holds names a user of another tenant.
+                continue;
+            }
             if name == "providerId" {
                 // Logins are public, and those of a link have a test of their own.
                 continue;

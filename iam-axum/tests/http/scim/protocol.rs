@@ -350,8 +350,11 @@ async fn of_the_requests_that_are_not_refused_one_a_minute_is_kept(app: TestApp)
     // No caller has authenticated, so no directory has sent it.
     app.pass(TimeDelta::minutes(2));
     app.request(Method::GET, "/scim/v2/Users").send().await.refused(401, None);
-    staff.get("/Schemas").send().await.scim(200);
+    app.request(Method::GET, "/scim/v2/Schemas").send().await.scim(200);
     assert_eq!(last().await, shown(app.iam.now() - TimeDelta::minutes(2)));
+    // The schemas of a directory have the attributes of its tenant.
+    staff.get("/Schemas").send().await.scim(200);
+    assert_eq!(last().await, app.now());
 }
 
 async fn twenty_refusals_are_kept(app: TestApp) {
