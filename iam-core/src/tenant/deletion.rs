@@ -159,13 +159,12 @@ impl Tenants<'_> {
         }
         let now = work.now();
         let contents = contents_of(&mut work).await?;
-        let tenant = match before.status {
-            TenantStatus::Suspended => before,
-            _ => {
-                let tenant = Tenant { status: TenantStatus::Suspended, ..before.clone() }.changed(now);
-                work.apply(TenantChange::ChangeStatus { before, after: tenant.clone() }).await?;
-                tenant
-            }
+        let tenant = if before.status == TenantStatus::Suspended {
+            before
+        } else {
+            let tenant = Tenant { status: TenantStatus::Suspended, ..before.clone() }.changed(now);
+            work.apply(TenantChange::ChangeStatus { before, after: tenant.clone() }).await?;
+            tenant
         };
         let after = TenantDeletion { begun_at: Some(now), contents: Some(contents), ..deletion };
         work.apply(TenantDeletionChange::Begin { tenant, after: after.clone() }).await?;
