@@ -223,13 +223,14 @@ impl Reader {
         Ok(page)
     }
 
-    /// Reads a page, as the stream sends it.
-    async fn written_page(&mut self, wait: Duration) -> Result<IntoIter<(u64, Event)>, Error> {
-        let EventPage { events, .. } = self.page(wait).await?;
+    /// Reads a page, as the stream sends it. Returns its events, and whether it is the last one, because the program
+    /// stops.
+    async fn written_page(&mut self, wait: Duration) -> Result<(IntoIter<(u64, Event)>, bool), Error> {
+        let EventPage { events, has_ended, .. } = self.page(wait).await?;
         let is_short = events.len() <= FEW;
         let write = move || events.into_iter().filter_map(written).collect::<Vec<_>>();
         let events = if is_short { write() } else { self.iam.compute(&self.caller, write).await? };
-        Ok(events.into_iter())
+        Ok((events.into_iter(), has_ended))
     }
 }
 
@@ -242,30 +243,36 @@ struct Sending {
     unsent_after: Option<u64>,
     /// When the page was read, and with it the permission of the caller.
     read: Instant,
+    /// Whether no page follows.
+    is_last: bool,
 }
 
 impl Sending {
     /// Reads the first page: an error is a problem document, and not the end of a stream.
     async fn begin(mut reader: Reader) -> Result<Self, Error> {
         let unsent_after = reader.after;
-        let events = reader.written_page(Duration::ZERO).await?;
-        Ok(Self { reader, events, unsent_after, read: Instant::now() })
+        let (events, is_last) = reader.written_page(Duration::ZERO).await?;
+        Ok(Self { reader, events, unsent_after, read: Instant::now(), is_last })
     }
 
-    /// Returns the next event. The rest of an old page is read again, and the permission with it.
-    async fn next(&mut self) -> Result<Event, Error> {
+    /// Returns the next event. The rest of an old page is read again, and the permission with it. `None` ends the stream:
+    /// the program stops, and the client goes on elsewhere.
+    async fn next(&mut self) -> Result<Option<Event>, Error> {
         loop {
             if self.read.elapsed() < RECHECK
                 && let Some((sequence, event)) = self.events.next()
             {
                 self.unsent_after = Some(sequence);
-                return Ok(event);
+                return Ok(Some(event));
+            }
+            if self.is_last {
+                return Ok(None);
             }
             if self.events.len() > 0 {
                 self.reader.after = self.unsent_after;
             }
             self.unsent_after = self.reader.after;
-            self.events = self.reader.written_page(Duration::from_secs(60)).await?;
+            (self.events, self.is_last) = self.reader.written_page(Duration::from_secs(60)).await?;
             self.read = Instant::now();
         }
     }
@@ -283,13 +290,14 @@ fn written(event: LogEvent) -> Option<(u64, Event)> {
     }
 }
 
-/// Returns the events from a page on, until an error ends the stream. The client then asks again, and is told the
-/// error.
+/// Returns the events from a page on, until an error or the end of the program ends the stream. The client then asks
+/// again, and is told the error.
 fn sent(sending: Sending) -> impl Stream<Item = Result<Event, Infallible>> {
     // The body is read outside of the request's own span.
     let span = Span::current();
     stream::unfold((sending, span), async |(mut sending, span)| match sending.next().await {
-        Ok(event) => Some((Ok(event), (sending, span))),
+        Ok(Some(event)) => Some((Ok(event), (sending, span))),
+        Ok(None) => None,
         Err(error) => {
             span.in_scope(|| tracing::info!(%error, "a stream of events ended"));
             None
@@ -341,5 +349,21 @@ mod tests {
         sending.reader.limit = 0;
         advance(RECHECK).await;
         assert!(matches!(sending.next().await, Err(Error::Validation(_))));
+    }
+
+    /// The end of the program would otherwise wait for the client.
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_ends_when_the_program_stops() {
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
+        let caller = Caller::system(TenantId::from_uuid(uuid::Uuid::now_v7()), "test");
+        record(&iam, &caller, 3).await;
+        let reader = Reader { iam: iam.clone(), caller, after: None, patterns: Vec::new(), limit: 2, _open: None };
+        let mut sending = Sending::begin(reader).await.unwrap();
+        iam.end_feeds();
+        let mut sent = 0;
+        while sending.next().await.unwrap().is_some() {
+            sent += 1;
+        }
+        assert_eq!(sent, 3);
     }
 }

@@ -12,7 +12,7 @@ use iam_model::error::{Conflict, Error};
 use iam_model::id::TenantId;
 use iam_model::store::Store;
 use iam_model::store_error::BoxError;
-use iam_model::tenant::Tenant;
+use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::tenant_deletion::{TenantContents, TenantDeletion};
 
 use crate::log::all;
@@ -242,6 +242,35 @@ pub async fn a_deletion_that_has_begun_is_not_stopped(store: Arc<dyn Store>) {
     }
 }
 
+async fn status(fixture: &Fixture, tenant: TenantId) -> TenantStatus {
+    fixture.world.store.tenant(tenant).await.unwrap().unwrap().status
+}
+
+/// A deletion is called off while it begins. Either that is refused, or the tenant stays active.
+pub async fn a_deletion_is_called_off_as_a_whole_or_begins(store: Arc<dyn Store>) {
+    let fixture = Fixture::new(store).await;
+    for round in 0..8 {
+        let tenant = fixture.world.tenant(&format!("tenant-{round}")).await;
+        let system = Caller::system(tenant.id, "conformance");
+        let new = NewTenantDeletion { after: TimeDelta::zero(), keeps_log: true, reason: "It has ended.".into() };
+        fixture.iam.tenants().schedule_deletion(&system, new).await.unwrap();
+        let (cancelling, deleting) = ((fixture.iam.clone(), system.clone()), fixture.iam.clone());
+        let cancel = async move { cancelling.0.tenants().cancel_deletion(&cancelling.1, "The customer stays.").await };
+        let delete = async move { deleting.delete_due_tenants(&Records::default()).await };
+        let (cancelled, begun) = both(round, cancel, delete).await;
+        assert_eq!(begun.unwrap(), 0);
+        let deletion = fixture.world.store.tenant_deletion(tenant.id).await.unwrap();
+        match cancelled {
+            Ok(()) => assert_eq!((deletion, status(&fixture, tenant.id).await), (None, TenantStatus::Active)),
+            Err(Error::Conflict(Conflict::TenantDeletionBegun)) => {
+                assert!(deletion.unwrap().begun_at.is_some());
+                assert_eq!(status(&fixture, tenant.id).await, TenantStatus::Suspended);
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
 /// A hold is placed while a deletion begins. Either the hold is refused, or the deletion waits.
 pub async fn a_deletion_begins_before_a_hold_or_waits(store: Arc<dyn Store>) {
     let fixture = Fixture::new(store).await;
@@ -257,7 +286,10 @@ pub async fn a_deletion_begins_before_a_hold_or_waits(store: Arc<dyn Store>) {
         assert_eq!(begun.unwrap(), 0);
         let deletion = fixture.world.store.tenant_deletion(tenant.id).await.unwrap().unwrap();
         match held {
-            Ok(_) => assert_eq!(deletion.begun_at, None),
+            Ok(_) => {
+                assert_eq!(deletion.begun_at, None);
+                assert_eq!(status(&fixture, tenant.id).await, TenantStatus::Active);
+            }
             Err(Error::Conflict(Conflict::TenantDeletionBegun)) => assert!(deletion.begun_at.is_some()),
             Err(error) => panic!("{error:?}"),
         }

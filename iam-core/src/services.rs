@@ -289,6 +289,12 @@ impl Iam {
         self.0.store.kind()
     }
 
+    /// Ends every wait for [events](crate::audit::EventFeed), now and later, without an error. For a program that stops: a
+    /// request that waits for events would hold up its end for as long as it waits.
+    pub fn end_feeds(&self) {
+        self.0.event_streams.end();
+    }
+
     /// Closes the store: waits until its resources are unused, and releases them.
     pub async fn close(&self) {
         self.0.store.close().await;

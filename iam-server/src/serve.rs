@@ -212,6 +212,8 @@ async fn run(serving: impl Future<Output = ()>, iam: Iam, mut stop: watch::Recei
     let too_late = async {
         let _ = stop.wait_for(|stop| *stop).await;
         tracing::info!("stopping: waiting for requests in flight");
+        // Those that wait for events are answered, and streams of events end.
+        iam.end_feeds();
         tokio::time::sleep(STOP_TIMEOUT).await;
     };
     tokio::select! {
@@ -240,6 +242,7 @@ fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use iam_core::{Caller, TenantId};
     use iam_store_memory::MemoryStore;
     use tokio::time::timeout;
 
@@ -253,5 +256,18 @@ mod tests {
         let mut running = Box::pin(run(pending(), iam, stopped));
         assert!(timeout(LONGEST_REQUEST, running.as_mut()).await.is_err());
         timeout(10 * LONGEST_REQUEST, running).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn stopping_does_not_wait_for_events() {
+        let (stop, stopped) = watch::channel(false);
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
+        let waiting = iam.clone();
+        let serving = async move {
+            let caller = Caller::system(TenantId::NONE, "test");
+            waiting.audit().follow(&caller, None, 1).next().await.unwrap();
+        };
+        stop.send_replace(true);
+        timeout(Duration::from_secs(1), run(serving, iam, stopped)).await.unwrap();
     }
 }

@@ -33,7 +33,7 @@ use crate::user_export::row::{SECTIONS, profile, rows_of};
 pub(crate) struct UserExportDto {
     /// When the export began.
     exported_at: Time,
-    /// The user itself, with `hasPassword`, `recoveryCodesLeft`, `failedLogins` and `lockedUntil`.
+    /// The user itself, with its `attributes`, `hasPassword`, `recoveryCodesLeft`, `failedLogins` and `lockedUntil`.
     user: BTreeMap<String, Value>,
     /// Its second factors and passkeys, without their keys.
     factors: Vec<BTreeMap<String, Value>>,
@@ -104,11 +104,12 @@ impl UserExportFormat {
 
 /// Export what is held about a user
 ///
-/// The user, how it logs in (without secrets), its sessions with addresses and devices, its API keys, the roles that it
-/// holds, held and may ask for, its access requests, its invitations, what a directory says of it, and the entries of the
-/// audit log that concern it. As JSON, or as an HTML page for people if `Accept` prefers it or `format` is `html`.
+/// The user with all of its attributes, how it logs in (without secrets), its sessions with addresses and devices, its API
+/// keys, the roles that it holds, held and may ask for, its access requests, its invitations, what a directory says of it,
+/// and the entries of the audit log that concern it. As JSON, or as an HTML page for people if `Accept` prefers it or
+/// `format` is `html`.
 ///
-/// A user can export what is held about itself. For another one, the caller needs `users:read` for the whole of that
+/// A user can export what is held about itself, also attributes that it does not see elsewhere. For another one, the caller needs `users:read` for the whole of that
 /// user, and `audit-logs:read`. A user without `audit-logs:read` sees the entries about itself, but not the addresses of
 /// others, and of what it did to others only that it did it. The session must have authenticated within the last ten
 /// minutes; an API key cannot do this, nor a user who acts as another one.

@@ -42,6 +42,7 @@ type Row = Map<String, Value>;
 pub(super) fn profile(profile: Profile) -> Result<Row, BoxError> {
     let locked_until = profile.attempts.locked_until;
     let others = json!({
+        "attributes": profile.attributes,
         "hasPassword": profile.has_password,
         "recoveryCodesLeft": profile.recovery_codes_left,
         "failedLogins": profile.attempts.failed_at.len(),

@@ -51,20 +51,28 @@ async fn a_person_exports_what_is_held_about_it(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = app.colleague(&ada, "grace@example.com").await;
     app.assign(&ada, &grace.user, "MEMBER", None, None).await;
+    // The tenant shows the person none of them elsewhere.
+    let attributes = json!({ "costCentre": "4711", "deep": { "a": [1, null] } });
+    let change = json!({ "attributes": attributes });
+    app.patch(&format!("/users/{}", grace.user)).by(&ada).json(&change).send().await.ok();
     app.key(&grace, &grace.user, &json!({ "name": "nightly" })).await;
     app.sequence().await;
     let file = export(&app, &grace, &grace.user).send().await.ok();
     assert_eq!((&file["user"]["email"], &file["user"]["hasPassword"]), (&json!("grace@example.com"), &json!(true)));
     assert_eq!((&file["user"]["recoveryCodesLeft"], &file["user"]["failedLogins"]), (&json!(0), &json!(0)));
+    assert_eq!(file["user"]["attributes"], attributes);
     assert_eq!(list(&file, "sessions")[0]["id"], json!(grace.session));
     assert_eq!(list(&file, "apiKeys")[0]["name"], "nightly");
     assert_eq!(list(&file, "assignments")[0]["roleName"], "MEMBER");
     for section in ["factors", "identities", "eligibilities", "accessRequests", "invitations", "directory", "groups"] {
         assert!(list(&file, section).is_empty(), "{section}: {file}");
     }
-    let expected = ["USER.READ", "API_KEY.CREATE", "ROLE_ASSIGNMENT.ROLE_ASSIGNED", "SESSION.LOGIN", "USER.CREATE"];
+    let expected =
+        ["USER.READ", "API_KEY.CREATE", "USER.UPDATE", "ROLE_ASSIGNMENT.ROLE_ASSIGNED", "SESSION.LOGIN", "USER.CREATE"];
     assert_eq!(events(&file), expected);
-    assert_eq!(list(&file, "entries")[3]["description"], "Session: login");
+    assert_eq!(list(&file, "entries")[4]["description"], "Session: login");
+    let by_ada = export(&app, &ada, &grace.user).send().await.ok();
+    assert_eq!(by_ada["user"]["attributes"], attributes);
 }
 
 async fn no_secret_is_in_the_file(app: TestApp) {

@@ -11,7 +11,7 @@ use iam_model::clock::monotonic_now;
 use iam_model::error::{Error, Result};
 use iam_model::permission;
 use iam_model::validate::Fields;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
 use crate::audit::Audit;
 use crate::caller::Caller;
@@ -35,6 +35,8 @@ pub struct EventPage {
     pub events: Vec<LogEvent>,
     /// After which number the next page starts. To keep until the events are processed.
     pub next: u64,
+    /// Whether the program stops, so that feeds wait no more; see [`Iam::end_feeds`](crate::Iam::end_feeds).
+    pub has_ended: bool,
 }
 
 /// Follows the log of the caller's tenant; see [`Audit::follow`].
@@ -114,7 +116,7 @@ impl EventFeed<'_> {
         Self { patterns, ..self }
     }
 
-    /// Waits until there are events, and returns them.
+    /// Waits until there are events, and returns them. The page is empty only when [feeds end](EventPage::has_ended).
     ///
     /// # Errors
     ///
@@ -122,14 +124,15 @@ impl EventFeed<'_> {
     pub async fn next(&mut self) -> Result<EventPage> {
         loop {
             let page = self.next_within(Duration::from_secs(60)).await?;
-            if !page.events.is_empty() {
+            if !page.events.is_empty() || page.has_ended {
                 return Ok(page);
             }
         }
     }
 
-    /// Returns the next events as soon as there are some, but none after this time has passed. Then the page starts
-    /// where it ended; but if a pattern has skipped more than 10,000 entries, it starts after those.
+    /// Returns the next events as soon as there are some, and an empty page when this time has passed or [feeds
+    /// end](crate::Iam::end_feeds). Then the next page starts where the last one ended; but if a pattern has skipped more
+    /// than 10,000 entries, it starts after those.
     ///
     /// # Errors
     ///
@@ -142,7 +145,7 @@ impl EventFeed<'_> {
             fields.reject("limit", format!("must be 1 to {MAX_EVENTS}"));
         }
         fields.finish()?;
-        let snapshots = self.iam.snapshots();
+        let (snapshots, streams) = (self.iam.snapshots(), &self.iam.event_streams);
         let watch = snapshots.log_watches().of(self.caller.tenant());
         let until = Instant::now() + wait;
         let mut scanned = None;
@@ -153,15 +156,20 @@ impl EventFeed<'_> {
             let read_version = snapshots.read_version();
             self.require().await?;
             let page = self.read(scanned).await?;
-            if !page.events.is_empty() || page.has_more || Instant::now() >= until {
+            let has_ended = streams.have_ended();
+            if !page.events.is_empty() || page.has_more || has_ended || Instant::now() >= until {
                 self.after = Some(page.next);
                 let Page { events, next, .. } = page;
-                return Ok(EventPage { events, next });
+                return Ok(EventPage { events, next, has_ended });
             }
             scanned = Some(page.scanned);
             loop {
                 let pause = if snapshots.are_trusted(monotonic_now()) { RECHECK } else { POLL };
-                let is_woken = timeout_at(until.min(Instant::now() + pause), continued.as_mut()).await.is_ok();
+                let is_woken = tokio::select! {
+                    () = continued.as_mut() => true,
+                    () = streams.ended() => true,
+                    () = sleep_until(until.min(Instant::now() + pause)) => false,
+                };
                 let has_missed = !snapshots.has_received_all(read_version, monotonic_now());
                 if is_woken || has_missed || Instant::now() >= until {
                     break;

@@ -1,4 +1,4 @@
-//! The limits of the open event streams of one user and of one tenant.
+//! The limits of the open event streams of one user and of one tenant, and the end of all that wait for events.
 //!
 //! A stream stays open for hours, and each event of its tenant wakes it. Without a limit, one user could hold all
 //! connections of the server with them, and one tenant could occupy all cores by a few events a second.
@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iam_model::error::{Error, Result};
 use iam_model::id::{TenantId, UserId};
+use tokio::sync::watch;
 
 /// The maximum number of open event streams of one user, in this process (`docs/integrating.md#as-a-stream`).
 const MAX_STREAMS: usize = 10;
@@ -17,7 +18,11 @@ const MAX_STREAMS_OF_TENANT: usize = 100;
 
 /// Counts the open event streams of users. Remembers only users that have one.
 #[derive(Default)]
-pub(crate) struct EventStreams(Mutex<HashMap<(TenantId, UserId), usize>>);
+pub(crate) struct EventStreams {
+    open: Mutex<HashMap<(TenantId, UserId), usize>>,
+    /// Whether the program stops, so that nothing waits for events any more.
+    have_ended: watch::Sender<bool>,
+}
 
 /// An open event stream. Its user can open another one in its place when this is dropped.
 #[must_use = "the stream is counted until this is dropped"]
@@ -47,8 +52,23 @@ impl EventStreams {
         Ok(OpenStream { streams: Arc::clone(self), of })
     }
 
+    /// Ends every wait for events, also those that begin later.
+    pub(crate) fn end(&self) {
+        self.have_ended.send_replace(true);
+    }
+
+    pub(crate) fn have_ended(&self) -> bool {
+        *self.have_ended.borrow()
+    }
+
+    /// Waits until the program stops.
+    pub(crate) async fn ended(&self) {
+        // The sender is there as long as this is.
+        let _ = self.have_ended.subscribe().wait_for(|have_ended| *have_ended).await;
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<(TenantId, UserId), usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

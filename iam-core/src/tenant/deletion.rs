@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use iam_model::audit::ResourceType;
-use iam_model::change::TenantDeletionChange;
+use iam_model::change::{TenantChange, TenantDeletionChange};
 use iam_model::clock::Timestamp;
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
@@ -10,7 +10,8 @@ use iam_model::id::TenantId;
 use iam_model::legal_hold::Destroyed;
 use iam_model::mail::MailKind;
 use iam_model::permission;
-use iam_model::tenant::Tenant;
+use iam_model::session::EndReason;
+use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::tenant_deletion::{DeletedTenant, DeletionRecord, TenantContents, TenantDeletion};
 use iam_model::validate::{Fields, Reason};
 
@@ -18,6 +19,7 @@ use crate::caller::Caller;
 use crate::due_tenants::DueTenants;
 use crate::engine::UnitOfWork;
 use crate::iam::Iam;
+use crate::session::end_all_sessions;
 use crate::tenant::Tenants;
 use crate::told::administrators;
 
@@ -142,35 +144,38 @@ impl Tenants<'_> {
     /// Begins a deletion that is due, unless it has begun before: no user can log in any more, and the last entry of the
     /// log says so. Returns it with the moment at which it began. `None` if it must wait.
     async fn begin_deletion(&self, caller: &Caller) -> Result<Option<(TenantDeletion, Timestamp)>> {
-        let Some(deletion) = self.0.store.tenant_deletion(caller.tenant()).await? else { return Ok(None) };
+        match self.due_deletion(caller).await? {
+            None => return Ok(None),
+            Some(TenantDeletion { begun_at: None, .. }) => {}
+            Some(deletion) => return Ok(deletion.begun_at.map(|begun_at| (deletion, begun_at))),
+        }
+        // In units of work of their own, and so that the log has their ends before its last entry. If the deletion is
+        // called off now, the users have lost their sessions, and nothing else.
+        end_all_sessions(self.0, caller, EndReason::TenantSuspended).await?;
+        let mut work = self.0.begin(caller).await?;
+        let Some((before, deletion)) = lock_due_deletion(&mut work).await? else { return Ok(None) };
         if let Some(begun_at) = deletion.begun_at {
             return Ok(Some((deletion, begun_at)));
         }
-        if self.is_held(caller).await? {
-            return Ok(None);
-        }
-        self.suspend(caller).await?;
-        let mut work = self.0.begin(caller).await?;
-        let tenant = work.reads().lock_tenant().await?.ok_or_else(not_found)?;
         let now = work.now();
-        // It may have been called off meanwhile.
-        let deletion = work.reads().tenant_deletion().await?.filter(|deletion| deletion.is_due(now));
-        let Some(deletion) = deletion else { return Ok(None) };
-        let begun_at = deletion.begun_at.unwrap_or(now);
-        if deletion.begun_at.is_some() {
-            return Ok(Some((deletion, begun_at)));
-        }
         let contents = contents_of(&mut work).await?;
-        let after = TenantDeletion { begun_at: Some(begun_at), contents: Some(contents), ..deletion };
+        let tenant = if before.status == TenantStatus::Suspended {
+            before
+        } else {
+            let tenant = Tenant { status: TenantStatus::Suspended, ..before.clone() }.changed(now);
+            work.apply(TenantChange::ChangeStatus { before, after: tenant.clone() }).await?;
+            tenant
+        };
+        let after = TenantDeletion { begun_at: Some(now), contents: Some(contents), ..deletion };
         work.apply(TenantDeletionChange::Begin { tenant, after: after.clone() }).await?;
         work.commit().await?;
-        Ok(Some((after, begun_at)))
+        Ok(Some((after, now)))
     }
 
-    /// Whether a legal hold keeps the tenant.
-    async fn is_held(&self, caller: &Caller) -> Result<bool> {
+    /// Returns the deletion that has begun, or can begin now.
+    async fn due_deletion(&self, caller: &Caller) -> Result<Option<TenantDeletion>> {
         let mut work = self.0.begin(caller).await?;
-        Ok(work.reads().legal_hold_of(Destroyed::Log).await?.is_some())
+        Ok(lock_due_deletion(&mut work).await?.map(|(_, deletion)| deletion))
     }
 
     /// Returns the number of the first entry since a deletion began. `None` while the entry of its beginning is pending.
@@ -248,6 +253,16 @@ impl Iam {
         store.remove_tenant(tenant).await?;
         Ok(true)
     }
+}
+
+/// Locks the tenant, and returns it with its deletion that has begun or can begin now. `None` if the deletion was called
+/// off or is not due, or if a legal hold keeps the tenant.
+async fn lock_due_deletion(work: &mut UnitOfWork<'_>) -> Result<Option<(Tenant, TenantDeletion)>> {
+    let Some(tenant) = work.reads().lock_tenant().await? else { return Ok(None) };
+    let now = work.now();
+    let Some(deletion) = work.reads().tenant_deletion().await? else { return Ok(None) };
+    let can_begin = deletion.is_due(now) && work.reads().legal_hold_of(Destroyed::Log).await?.is_none();
+    Ok((deletion.begun_at.is_some() || can_begin).then_some((tenant, deletion)))
 }
 
 /// Counts what the tenant has. To be called under the tenant's lock.

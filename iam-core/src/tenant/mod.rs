@@ -7,7 +7,7 @@ mod registration;
 mod service;
 
 pub use crate::tenant::deletion::NewTenantDeletion;
-pub use crate::tenant::export::TenantExport;
+pub use crate::tenant::export::{ExportedPassword, TenantExport};
 pub use crate::tenant::input::TenantPatch;
 pub use crate::tenant::registration::{NewTenant, Registered, Registration, TenantWithUser};
 pub use crate::tenant::service::Tenants;

@@ -4,6 +4,7 @@ use iam_model::access::{Coverage, VisibleScope};
 use iam_model::access_request::{AccessRequest, AccessRequestFilter, AccessRequestScope};
 use iam_model::api_key::ApiKey;
 use iam_model::assignment::{Assignment, Grant};
+use iam_model::attribute::Attributes;
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, ResourceType};
 use iam_model::change::AuditChange;
 use iam_model::clock::Timestamp;
@@ -37,9 +38,10 @@ impl Users<'_> {
     /// Begins an export of all that is held about a user, in any status, and records it as READ of the user. `format` is
     /// only recorded, for instance `text/html`.
     ///
-    /// A user exports what is held about itself, in its session. For another one, the caller needs `users:read` over the
-    /// whole of that user, and `audit-logs:read` tenant-wide. The session must have authenticated within the last ten
-    /// minutes. A user runs one export at a time, and a tenant four, in this process.
+    /// A user exports what is held about itself, in its session: also attributes that it does not see elsewhere. For
+    /// another one, the caller needs `users:read` over the whole of that user, and `audit-logs:read` tenant-wide. The
+    /// session must have authenticated within the last ten minutes. A user runs one export at a time, and a tenant four,
+    /// in this process.
     ///
     /// ```
     #[doc = doctest_setup!()]
@@ -129,12 +131,14 @@ pub enum UserData {
     Entries(Vec<AuditEntry>),
 }
 
-/// A user, and what is held to let it log in, without the secrets.
+/// A user, its attributes, and what is held to let it log in, without the secrets.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Profile {
     /// The user.
     pub user: User,
+    /// All of its attributes.
+    pub attributes: Attributes,
     /// Whether it has a password.
     pub has_password: bool,
     /// How many recovery codes it has left.
@@ -219,7 +223,9 @@ impl UserExport {
                 let guarded = iam.store.guarded_account(tenant, &user.email.key()).await?;
                 let has_password = guarded.account.is_some_and(|account| !account.password.is_unset());
                 let recovery_codes_left = iam.store.recovery_codes_left(tenant, id).await?;
-                let profile = Profile { user, has_password, recovery_codes_left, attempts: guarded.attempts };
+                let attributes = iam.store.attributes(tenant, id.into()).await?;
+                let attempts = guarded.attempts;
+                let profile = Profile { user, attributes, has_password, recovery_codes_left, attempts };
                 (UserData::Profile(Box::new(profile)), Part::Factors)
             }
         };

@@ -134,6 +134,23 @@ async fn a_reader_waits_until_there_is_an_event_or_the_time_has_passed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_reader_waits_while_the_program_stops() {
+    let log = Log::new().await;
+    let stop = async {
+        sleep(Duration::from_secs(4)).await;
+        log.iam.end_feeds();
+    };
+    let ((page, took), ()) = futures_util::join!(log.wait(1, 30), stop);
+    assert_eq!((sequences(&page), page.next, page.has_ended, took.as_secs()), (vec![], 1, true, 4));
+    let (page, took) = log.wait(1, 30).await;
+    assert_eq!((page.has_ended, took), (true, Duration::ZERO));
+    let page = log.iam.audit().follow(&log.caller, Some(1), 100).next().await.unwrap();
+    assert_eq!((sequences(&page), page.has_ended), (vec![], true));
+    // What is there is still read.
+    assert_eq!(sequences(&log.wait(0, 30).await.0), [1]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reader_that_waits_needs_the_permission_all_the_time() {
     let log = Log::new().await;
     let tenant = iam_core::tenant::Tenant { id: log.caller.tenant(), ..log.world.new_tenant("acme") };

@@ -6,7 +6,7 @@ use iam_conformance::World;
 use iam_core::assignment::NewAssignment;
 use iam_core::audit::AuditFilter;
 use iam_core::session::Login;
-use iam_core::tenant::{Tenant, TenantPatch};
+use iam_core::tenant::{ExportedPassword, Tenant, TenantPatch};
 use iam_core::user::{Imported, ImportedRole, ImportedUser, User, UserStatus};
 use iam_core::{Caller, Conflict, Error, Forbidden, Iam, RequestContext, permission};
 use iam_store_memory::MemoryStore;
@@ -52,6 +52,12 @@ impl Fixture {
     async fn entries(&self) -> usize {
         let log = self.iam.audit().list(&self.caller, AuditFilter::default(), None, 100).await.unwrap();
         log.entries.len()
+    }
+
+    /// Returns what an export of the tenant has of the password of a user.
+    async fn exported(&self, user: &User, with_credentials: bool) -> ExportedPassword {
+        let export = self.iam.tenants().export(&self.caller, with_credentials).await.unwrap();
+        export.password(&self.iam, user).await.unwrap()
     }
 
     async fn hash_of(&self, user: &User) -> String {
@@ -290,9 +296,27 @@ async fn a_hash_of_firebase_is_stored_with_its_encrypted_key_and_replaced_at_the
     let Imported::Created(user) = import.add(person("grace@example.com", hash)).await.unwrap() else { panic!() };
     let stored = fixture.hash_of(&user).await;
     assert!(stored.ends_with(hash) && !stored.contains("jxspr8"), "{stored}");
+    assert!(matches!(fixture.exported(&user, true).await, ExportedPassword::Bound));
     assert!(fixture.log_in("grace@example.com", "wrong").await.is_err());
     fixture.log_in("grace@example.com", "user1password").await.unwrap();
     assert!(fixture.hash_of(&user).await.starts_with("$argon2id$"));
+}
+
+/// What an export has of a password, the import of another installation takes.
+#[tokio::test]
+async fn exported_hashes_can_be_imported() {
+    let (here, there) = (Fixture::new().await, Fixture::new().await);
+    for (number, (hash, password)) in FOREIGN.into_iter().enumerate() {
+        let email = format!("grace{number}@example.com");
+        let user = here.import(person(&email, hash)).await.unwrap();
+        assert!(matches!(here.exported(&user, false).await, ExportedPassword::None));
+        let ExportedPassword::Hash(exported) = here.exported(&user, true).await else { panic!("{hash}") };
+        there.import(person(&email, exported.expose())).await.unwrap();
+        there.log_in(&email, password).await.unwrap();
+        assert!(matches!(there.exported(&user, true).await, ExportedPassword::None), "a user of another tenant");
+    }
+    let user = here.import(ImportedUser::new("none@example.com", "Grace", "Hopper")).await.unwrap();
+    assert!(matches!(here.exported(&user, true).await, ExportedPassword::None));
 }
 
 /// A text of a CSV file becomes what the tenant has defined for its key.

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use iam_core::access_request::AccessRequestFilter;
 use iam_core::assignment::AssignmentFilter;
+use iam_core::attribute::Attributes;
 use iam_core::audit::{AuditFilter, ShownEntry};
 use iam_core::clock::shown;
 use iam_core::invitation::InvitationFilter;
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationStatus};
 use iam_core::page::{MAX_LIMIT, Page, PageRequest, SortOrder};
-use iam_core::tenant::TenantExport;
+use iam_core::tenant::{ExportedPassword, TenantExport};
 use iam_core::user::{User, UserFilter, UserSort, UserStatus};
 use iam_core::webhook::Webhook;
 use iam_core::{BoxError, Caller, Error, Iam};
@@ -28,7 +29,7 @@ pub(crate) struct Export {
     /// The tenant, by its id or slug
     #[arg(long, value_name = "TENANT")]
     pub(super) tenant: String,
-    /// Also write the hashes of passwords, in the format of `user import`
+    /// Also write the hashes of passwords, in a file for `import --from ndjson`
     #[arg(long)]
     with_credentials: bool,
     /// The directory; it must not exist
@@ -46,7 +47,7 @@ impl Export {
         let part = part_of(&directory);
         let created = create_directory(&part);
         created.map_err(|error| Failure::new(format!("creating {}", part.display()), &error))?;
-        let mut draft = Draft { iam, caller, directory: part, files: Vec::new() };
+        let mut draft = Draft { iam, caller, directory: part, files: Vec::new(), without_hash: None };
         let written = self.write(&mut draft).await.and_then(|()| {
             let renamed = fs::rename(&draft.directory, &directory);
             renamed.map_err(|error| Failure::new(format!("creating {}", directory.display()), &error))
@@ -56,7 +57,14 @@ impl Export {
             let _ = fs::remove_dir_all(&draft.directory);
         }
         written?;
-        print(&format!("Tenant {} is exported into {}.", self.tenant, directory.display()))
+        print(&format!("Tenant {} is exported into {}.", self.tenant, directory.display()))?;
+        match draft.without_hash {
+            None | Some(WithoutHash { bound: 0, .. }) => Ok(()),
+            Some(WithoutHash { bound, .. }) => print(&format!(
+                "{bound} users are exported without the hash of their password, which no other installation accepts. After \
+                 their next login here, they have one that can be exported."
+            )),
+        }
     }
 
     async fn write(&self, draft: &mut Draft<'_>) -> Result<(), Failure> {
@@ -90,6 +98,27 @@ struct Draft<'a> {
     directory: PathBuf,
     /// What the index says of the files that are complete.
     files: Vec<Value>,
+    /// `None` without the file with hashes.
+    without_hash: Option<WithoutHash>,
+}
+
+/// How many users in the file with hashes have none.
+#[derive(Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WithoutHash {
+    /// They have no password.
+    no_password: u64,
+    /// No other installation accepts their hash.
+    bound: u64,
+}
+
+/// A row with the attributes of what it shows.
+#[derive(Serialize)]
+struct WithAttributes<T> {
+    #[serde(flatten)]
+    item: T,
+    #[serde(skip_serializing_if = "Attributes::is_empty")]
+    attributes: Attributes,
 }
 
 impl Draft<'_> {
@@ -98,7 +127,7 @@ impl Draft<'_> {
         let tenant = iam.tenants().get(caller, caller.tenant()).await?;
         self.list("tenant.ndjson", [&tenant])?;
         self.users(export, with_credentials).await?;
-        self.organizations().await?;
+        self.organizations(export).await?;
         self.settings().await?;
         self.access().await?;
         self.log().await?;
@@ -107,6 +136,7 @@ impl Draft<'_> {
             "slug": tenant.slug,
             "exportedAt": shown(iam.now()),
             "withCredentials": with_credentials,
+            "withoutHash": self.without_hash,
             "files": self.files,
         });
         let mut lines = self.lines("index.json")?;
@@ -123,16 +153,20 @@ impl Draft<'_> {
         let mut users = self.lines("users.ndjson")?;
         let mut identities = self.lines("identities.ndjson")?;
         let mut passwords = if with_credentials { Some(self.lines("passwords.ndjson")?) } else { None };
+        let mut without_hash = WithoutHash::default();
         for number in 1.. {
             let page = iam.users().list(caller, &UserFilter::default(), sort, nth_page(number)?).await?;
             for user in &page.items {
-                users.add(user)?;
+                let attributes = export.attributes(iam, user.id).await?;
                 for identity in iam.federation().identities(caller, user.id).await? {
                     identities.add(&identity)?;
                 }
-                if let (Some(passwords), Some(row)) = (&mut passwords, importable(iam, export, user).await?) {
-                    passwords.add(&row)?;
+                if let Some(passwords) = passwords.as_mut().filter(|_| can_be_imported(user)) {
+                    let password = export.password(iam, user).await?;
+                    without_hash.count(&password);
+                    passwords.add(&importable(user, &attributes, password))?;
                 }
+                users.add(&WithAttributes { item: user, attributes })?;
             }
             if !page.has_next() {
                 break;
@@ -142,11 +176,12 @@ impl Draft<'_> {
         self.keep(identities)?;
         if let Some(passwords) = passwords {
             self.keep(passwords)?;
+            self.without_hash = Some(without_hash);
         }
         Ok(())
     }
 
-    async fn organizations(&mut self) -> Result<(), BoxError> {
+    async fn organizations(&mut self, export: TenantExport) -> Result<(), BoxError> {
         let (iam, caller) = (self.iam, self.caller);
         let sort = OrganizationSort { order: SortOrder::Ascending, ..OrganizationSort::default() };
         let mut lines = self.lines("organizations.ndjson")?;
@@ -155,7 +190,12 @@ impl Draft<'_> {
             let filter = OrganizationFilter { status, ..OrganizationFilter::default() };
             let adding = lines.add_pages(async |page| {
                 let found = iam.organizations().list(caller, &filter, sort, page).await?;
-                Ok(only(found, |listed| listed.organization))
+                let mut items = Vec::with_capacity(found.items.len());
+                for listed in found.items {
+                    let attributes = export.attributes(iam, listed.organization.id).await?;
+                    items.push(WithAttributes { item: listed.organization, attributes });
+                }
+                Ok(Page { items, total: found.total, request: found.request })
             });
             adding.await?;
         }
@@ -273,21 +313,38 @@ fn without_salt(webhook: &Webhook) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// Returns a user as a row of `user import`; `None` for a deleted one, and for one without a password.
-async fn importable(iam: &Iam, export: TenantExport, user: &User) -> Result<Option<Value>, Error> {
-    if user.status == UserStatus::Inactive {
-        return Ok(None);
+impl WithoutHash {
+    fn count(&mut self, password: &ExportedPassword) {
+        match password {
+            ExportedPassword::Hash(_) => {}
+            ExportedPassword::None => self.no_password += 1,
+            _ => self.bound += 1,
+        }
     }
-    let password = export.password_hash(iam, user).await?;
-    Ok(password.map(|password| {
-        json!({
-            "email": user.email,
-            "firstName": user.first_name,
-            "lastName": user.last_name,
-            "status": user.status,
-            "passwordHash": password.expose(),
-        })
-    }))
+}
+
+/// Whether `import` makes such a user: no deleted one, and no service account.
+fn can_be_imported(user: &User) -> bool {
+    user.status != UserStatus::Inactive && user.service_name().is_none()
+}
+
+/// Returns a user as a row of `import --from ndjson`.
+fn importable(user: &User, attributes: &Attributes, password: ExportedPassword) -> Value {
+    let hash = match password {
+        ExportedPassword::Hash(hash) => Some(hash),
+        _ => None,
+    };
+    json!({
+        "email": user.email,
+        "firstName": user.first_name,
+        "lastName": user.last_name,
+        "status": user.status,
+        "externalId": user.external_id,
+        "emailVerified": user.email_verified_at.is_some(),
+        "attributes": attributes,
+        // An empty hash is none.
+        "passwordHash": hash.as_ref().map_or("", |hash| hash.expose()),
+    })
 }
 
 /// A file that is being written.

@@ -49,21 +49,30 @@ fn a_tenant_is_exported_without_secrets_and_without_its_neighbour() {
         let (id, slug) = (text(&tenant["id"]), text(&tenant["slug"]));
         let hook = json!({ "url": "https://hooks.example.com/iam", "types": ["USER.*"] });
         ada.post("/api/v1/webhooks", &hook).expect(201);
-        let organization = json!({ "name": "Closed", "slug": "closed" });
+        let organization = json!({ "name": "Closed", "slug": "closed", "attributes": { "region": "north" } });
         let organization = ada.post("/api/v1/organizations", &organization).expect(201);
         let gone = ada.try_delete(&format!("/api/v1/organizations/{}", text(&organization["id"]))).unwrap();
         assert_eq!(gone.status, 204);
+        let own = format!("/api/v1/users/{}", text(&ada.get("/api/v1/auth/me").expect(200)["user"]["id"]));
+        let attributes = json!({ "costCentre": "4711", "deep": { "a": [1, null] } });
+        ada.try_patch(&own, &json!({ "attributes": attributes })).unwrap().expect(200);
 
         let written = export(&store, &slug, &["out/"]);
         assert_eq!(written.code, Some(0), "{written:?}");
         let directory = store.home().path().join("out");
         let files = files(&directory);
-        let emails: Vec<Value> = rows(&files["users.ndjson"]).into_iter().map(|user| user["email"].clone()).collect();
+        let users = rows(&files["users.ndjson"]);
+        let emails: Vec<&Value> = users.iter().map(|user| &user["email"]).collect();
         assert_eq!(emails, ["ada@example.com"]);
+        assert_eq!(users[0]["attributes"], attributes);
         assert_eq!(rows(&files["tenant.ndjson"])[0]["slug"], json!(slug));
         assert_eq!(rows(&files["roles.ndjson"]).len(), 4);
         assert_eq!(rows(&files["role-assignments.ndjson"]).len(), 1);
-        assert_eq!(rows(&files["organizations.ndjson"])[0]["status"], "INACTIVE");
+        let organization = &rows(&files["organizations.ndjson"])[0];
+        assert_eq!(
+            (&organization["status"], &organization["attributes"]["region"]),
+            (&json!("INACTIVE"), &json!("north"))
+        );
         assert_eq!(rows(&files["webhooks.ndjson"])[0]["url"], "https://hooks.example.com/iam");
         let entries = rows(&files["audit-log.ndjson"]);
         let has =
@@ -105,21 +114,61 @@ fn exported_passwords_can_be_imported_elsewhere() {
     let store = Store::sqlite();
     let server = store.serve();
     let ada = server.client().with_token(&server.client().register("ada@example.com").access);
-    let written = export(&store, &text(&tenant_of(&ada)["id"]), &["--with-credentials", "out"]);
+    let grace = json!({
+        "email": "grace@example.com",
+        "password": PASSWORD,
+        "firstName": "Grace",
+        "lastName": "Hopper",
+        "externalId": "e-7",
+        "attributes": { "costCentre": "4711", "floors": [1, 2] },
+    });
+    ada.post("/api/v1/users", &grace).expect(201);
+    let id = text(&tenant_of(&ada)["id"]);
+    let verify = ["user", "verify-email", "--tenant", &id, "--email", "grace@example.com"];
+    assert_eq!(store.iam_server().args(verify).run().code, Some(0));
+    // A program is no person, and is not imported as one.
+    ada.post("/api/v1/service-accounts", &json!({ "name": "nightly" })).expect(201);
+    let written = export(&store, &id, &["--with-credentials", "out"]);
     assert_eq!(written.code, Some(0), "{written:?}");
     let exports = ada.audit_entries("&resourceType=TENANT&action=READ");
     assert_eq!(exports[0]["metadata"]["withCredentials"], true);
     let directory = store.home().path().join("out");
     let passwords = rows(&files(&directory)["passwords.ndjson"]);
-    assert_eq!(passwords.len(), 1);
+    assert_eq!(passwords.len(), 2);
     assert!(text(&passwords[0]["passwordHash"]).starts_with("$argon2id$"));
+    let index: Value = serde_json::from_str(&fs::read_to_string(directory.join("index.json")).unwrap()).unwrap();
+    assert_eq!(index["withoutHash"], json!({ "noPassword": 0, "bound": 0 }));
 
     let other = Store::sqlite();
     let person = ["--email", "root@example.com", "--first-name", "Rosa", "--last-name", "Root"];
     let created = other.iam_server().args(["tenant", "create", "--name", "New", "--slug", "new"]).args(person).run();
     assert_eq!(created.code, Some(0), "{created:?}");
     let file = directory.join("passwords.ndjson");
-    let imported = other.iam_server().args(["user", "import", "--tenant", "new", file.to_str().unwrap()]).run();
+    let import = ["import", "--from", "ndjson", "--tenant", "new", file.to_str().unwrap()];
+    let imported = other.iam_server().args(import).run();
     assert_eq!(imported.code, Some(0), "{imported:?}");
-    try_log_in(&other.serve().client(), "ada@example.com", PASSWORD, 200);
+    let there = other.serve();
+    for email in ["ada@example.com", "grace@example.com"] {
+        try_log_in(&there.client(), email, PASSWORD, 200);
+    }
+    // An export there has what the first one has.
+    let written = export(&other, "new", &["--with-credentials", "out"]);
+    assert_eq!(written.code, Some(0), "{written:?}");
+    let again = rows(&files(&other.home().path().join("out"))["passwords.ndjson"]);
+    let of_grace = |rows: &[Value]| {
+        let mut row = rows.iter().find(|row| row["email"] == "grace@example.com").unwrap().clone();
+        row["passwordHash"].take();
+        row
+    };
+    let expected = json!({
+        "email": "grace@example.com",
+        "firstName": "Grace",
+        "lastName": "Hopper",
+        "status": "ACTIVE",
+        "externalId": "e-7",
+        "emailVerified": true,
+        "attributes": { "costCentre": "4711", "floors": [1, 2] },
+        "passwordHash": null,
+    });
+    assert_eq!((of_grace(&passwords), of_grace(&again)), (expected.clone(), expected));
 }

@@ -65,6 +65,66 @@ async fn a_deleted_tenant_leaves_rows_of_its_log_alone() {
     assert_eq!(of_tenants, emptied);
 }
 
+/// The tables with rows about a person that `GET /users/{id}/export` reads.
+const EXPORTED: [&str; 19] = [
+    "access_requests",
+    "api_keys",
+    "attributes",
+    "audit_entries",
+    // Whether there is a password, and how many codes are left.
+    "credentials",
+    "recovery_codes",
+    "directory_group_members",
+    "directory_users",
+    "eligibilities",
+    "factors",
+    "identities",
+    "invitations",
+    "login_attempts",
+    "past_assignments",
+    "role_assignments",
+    "sessions",
+    "users",
+    // What these hold is in the attributes, and in the entries of the log.
+    "attribute_values",
+    "legal_holds",
+];
+
+/// The tables with rows about a person that it does not read (`docs/operating.md#what-is-held-about-a-person`).
+const NOT_EXPORTED: [&str; 7] = [
+    // What the log has of them is exported.
+    "access_review_items",
+    "access_reviews",
+    "directory_withheld",
+    // They are gone when they expire or are sent.
+    "challenges",
+    "links",
+    "messages",
+    "queued_messages",
+];
+
+/// A new table with rows about a person must be read by the export of that person, or be named among those that are not.
+#[tokio::test]
+async fn the_export_of_a_person_considers_every_table_about_persons() {
+    let (pool, _file) = migrated().await;
+    let about_persons: Vec<String> = sqlx::query_scalar(
+        "SELECT DISTINCT t.name
+        FROM sqlite_schema t
+        JOIN pragma_table_info(t.name) c
+        WHERE t.type = 'table'
+            AND (c.name LIKE '%user_id%' OR c.name IN ('owner_id', 'subject', 'email', 'email_key', 'requested_by'))
+            -- The full-text index has what the users have.
+            AND t.name NOT LIKE 'user_search%'
+        ORDER BY 1",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    let mut considered = [&EXPORTED[..], &NOT_EXPORTED].concat();
+    considered.sort_unstable();
+    assert_eq!(about_persons, considered);
+}
+
 /// A foreign key without the tenant would allow a reference to a row of another tenant.
 #[tokio::test]
 async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {

@@ -60,7 +60,7 @@ impl TenantDeletionChange {
         }
     }
 
-    // The tenant is suspended before its deletion begins, which ends its sessions.
+    // The tenant is suspended in the same unit of work, and its sessions have ended before.
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             Self::Schedule(_) | Self::Cancel { .. } => Vec::new(),
