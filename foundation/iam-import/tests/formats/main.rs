@@ -153,7 +153,8 @@ fn the_users_of_firebase_are_read() {
 {"localId": "x1", "email": "ada@example.com", "emailVerified": true, "displayName": "Ada King Lovelace",
  "passwordHash": "lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==",
  "salt": "42xEC+ixf3L2lw==", "lastSignedInAt": "1", "createdAt": "1", "disabled": false,
- "customAttributes": "{\"admin\":true,\"role\":\"clerk\",\"plan\":\"x\"}", "photoUrl": "https://example.com/a.png", "providerUserInfo": []},
+ "customAttributes": "{\"admin\":true,\"role\":\"clerk\",\"plan\":\"x\"}",
+ "photoUrl": "https://example.com/a.png", "providerUserInfo": []},
 {"localId": "x2", "email": "grace@example.com", "emailVerified": false, "disabled": true,
  "providerUserInfo": [{"providerId": "google.com", "rawId": "7"}]}
 ]}"#;
