@@ -17,6 +17,8 @@ pub(crate) struct Elements<R> {
     line: u64,
     key: &'static str,
     place: Place,
+    /// Whether an array was found. An object without one is another file than its reader means.
+    is_found: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -32,7 +34,7 @@ pub(crate) type Element = (u64, Option<Vec<u8>>);
 
 impl<R: BufRead> Elements<R> {
     pub(crate) fn new(input: R, key: &'static str) -> Self {
-        Self { input, line: 1, key, place: Place::Start }
+        Self { input, line: 1, key, place: Place::Start, is_found: false }
     }
 
     /// Returns the next element.
@@ -48,6 +50,9 @@ impl<R: BufRead> Elements<R> {
                 (Place::Start, b'{') => self.enter(Place::Object)?,
                 (Place::Start, _) => return Err(self.wrong("is no object and no list of JSON")),
                 (Place::Object | Place::Array { .. }, b',') => self.skip()?,
+                (Place::Object, b'}') if !self.is_found => {
+                    return Err(self.wrong(&format!("the object has no list {}", self.key)));
+                }
                 (Place::Object, b'}') | (Place::Array { is_outermost: true }, b']') => self.enter(Place::End)?,
                 (Place::Array { is_outermost: false }, b']') => self.enter(Place::Object)?,
                 (Place::Object, b'"') => self.entry()?,
@@ -76,6 +81,7 @@ impl<R: BufRead> Elements<R> {
         let is_array = self.visible()? == b'[';
         let key: Option<String> = key.and_then(|key| serde_json::from_slice(&key).ok());
         if is_array && key.as_deref() == Some(self.key) {
+            self.is_found = true;
             self.enter(Place::Array { is_outermost: false })
         } else {
             self.value(0).map(drop)
@@ -166,7 +172,7 @@ mod tests {
         let expected = [(4, r#"{"x": "]},\\\""}"#), (5, "7"), (5, "\"b\""), (5, "[]"), (5, "null")];
         assert_eq!(elements(text).unwrap(), expected.map(|(line, text)| (line, text.to_owned())));
         assert_eq!(elements("[ 1 , {} ]").unwrap().len(), 2);
-        assert!(elements("{}").unwrap().is_empty() && elements("[]").unwrap().is_empty());
+        assert!(elements("{\"users\": []}").unwrap().is_empty() && elements("[]").unwrap().is_empty());
     }
 
     #[test]
@@ -179,9 +185,18 @@ mod tests {
 
     #[test]
     fn a_document_that_is_broken_is_an_error_with_its_line() {
-        for (text, line) in
-            [("", 1), ("\n", 2), ("x", 1), ("{\"users\": [\n{}", 2), ("{\n1: 2}", 2), ("{\"a\" 1}", 1), ("[\n\n}", 3)]
-        {
+        for (text, line) in [
+            ("", 1),
+            ("\n", 2),
+            ("x", 1),
+            ("{\"users\": [\n{}", 2),
+            ("{\n1: 2}", 2),
+            ("{\"a\" 1}", 1),
+            ("[\n\n}", 3),
+            // Without the list, there are not no users, but another file.
+            ("{}", 1),
+            ("{\"realm\": \"acme\",\n\"users\": null}", 2),
+        ] {
             let Err(ReadError::Malformed { line: found, .. }) = elements(text) else { panic!("{text}") };
             assert_eq!(found, line, "{text}");
         }

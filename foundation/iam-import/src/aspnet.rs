@@ -2,7 +2,10 @@
 
 use std::io::BufRead;
 
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use csv::StringRecord;
+use iam_model::clock::Timestamp;
+use iam_model::validate::FieldError;
 
 use crate::column::{Columns, is_true};
 use crate::error::ReadError;
@@ -15,10 +18,12 @@ use crate::table::Table;
 pub(crate) struct Aspnet<R> {
     table: Table<R>,
     columns: Columns,
+    /// The moment at which a lockout counts.
+    now: Timestamp,
 }
 
 impl<R: BufRead> Aspnet<R> {
-    pub(crate) fn read(input: R) -> Result<Self, ReadError> {
+    pub(crate) fn read(input: R, now: Timestamp) -> Result<Self, ReadError> {
         let mut table = Table::with_header(input)?;
         let columns = Columns::folded(&table.header()?);
         for (folded, name) in [("email", "Email"), ("passwordhash", "PasswordHash")] {
@@ -26,7 +31,7 @@ impl<R: BufRead> Aspnet<R> {
                 return Err(ReadError::malformed(1, format!("has no column {name}")));
             }
         }
-        Ok(Self { table, columns })
+        Ok(Self { table, columns, now })
     }
 }
 
@@ -39,15 +44,20 @@ impl<R: BufRead> Iterator for Aspnet<R> {
             Err(error) => return Some(Err(error)),
         };
         Some(Ok(match record {
-            Ok(record) => Row::of(line, user(&self.columns, &record)),
+            Ok(record) => Row {
+                line,
+                email: self.columns.value(&record, "email").to_owned(),
+                foreign_id: self.columns.given(&record, "id").map(str::to_owned),
+                user: user(&self.columns, &record, self.now),
+            },
             Err(error) => Row::refused(line, error),
         }))
     }
 }
 
-fn user(columns: &Columns, record: &StringRecord) -> Record {
+fn user(columns: &Columns, record: &StringRecord, now: Timestamp) -> Result<Record, FieldError> {
     let value = |name: &str| columns.value(record, name);
-    let given = |name: &str| Some(value(name)).filter(|value| !value.is_empty());
+    let given = |name: &str| columns.given(record, name);
     let mut user = Record::new(value("email"));
     user.name(Known {
         first: given("firstname"),
@@ -56,8 +66,8 @@ fn user(columns: &Columns, record: &StringRecord) -> Record {
     });
     user.foreign_id = given("id").map(str::to_owned);
     user.is_email_verified = is_true(value("emailconfirmed"));
-    // ASP.NET Identity has no such field: programs disable a user by a lockout until the end of time.
-    user.status = status(value("lockoutend").starts_with("9999"));
+    // ASP.NET Identity has no such field: programs disable a user by a long lockout.
+    user.status = status(is_locked_out(columns, record, now)?);
     user.password = password(value("passwordhash"));
     user.roles = [columns.list(record, "roles"), columns.list(record, "role")].concat();
     user.groups = columns.list(record, "groups");
@@ -65,7 +75,39 @@ fn user(columns: &Columns, record: &StringRecord) -> Record {
     if let Some(phone) = given("phonenumber") {
         user.attributes.insert("PhoneNumber".to_owned(), phone.into());
     }
-    user
+    Ok(user)
+}
+
+/// Whether a lockout holds. Its end has another name in version 2.
+fn is_locked_out(columns: &Columns, record: &StringRecord, now: Timestamp) -> Result<bool, FieldError> {
+    let ends = [("lockoutend", "LockoutEnd"), ("lockoutenddateutc", "LockoutEndDateUtc")];
+    let end = ends.into_iter().find_map(|(folded, name)| Some((name, columns.given(record, folded)?)));
+    let Some((name, end)) = end else { return Ok(false) };
+    if columns.flag(record, "LockoutEnabled")? == Some(false) {
+        return Ok(false);
+    }
+    match end {
+        // Npgsql writes the first and the last moment of .NET so.
+        "infinity" => Ok(true),
+        "-infinity" => Ok(false),
+        end => match moment(end) {
+            Some(end) => Ok(end > now),
+            None => {
+                Err(FieldError::new(name, "must be a moment as ISO 8601 has it, such as 2030-12-31 23:59:59+00:00"))
+            }
+        },
+    }
+}
+
+/// Reads a moment as databases write it. One without an offset is in UTC.
+fn moment(text: &str) -> Option<Timestamp> {
+    // A shorter year could be a day of another order of the parts.
+    text.split_once('-').filter(|(year, _)| year.len() == 4 && year.bytes().all(|digit| digit.is_ascii_digit()))?;
+    let text = text.replacen('T', " ", 1);
+    let with_offset = DateTime::parse_from_str(&text, "%Y-%m-%d %H:%M:%S%.f%#z").map(|moment| moment.to_utc());
+    let without = || NaiveDateTime::parse_from_str(&text, "%Y-%m-%d %H:%M:%S%.f").map(|moment| moment.and_utc());
+    let day = || NaiveDate::parse_from_str(&text, "%Y-%m-%d").map(|day| day.and_time(NaiveTime::MIN).and_utc());
+    with_offset.or_else(|_| without()).or_else(|_| day()).ok()
 }
 
 /// Reads a hash of version 2 or 3: a byte with the version, the parameters, the salt and the output of PBKDF2.
@@ -109,6 +151,25 @@ mod tests {
             ForeignPassword::None => "none".to_owned(),
             ForeignPassword::Hash(hash) => hash.expose().to_owned(),
             ForeignPassword::Unusable(why) => why,
+        }
+    }
+
+    #[test]
+    fn a_moment_is_read_as_databases_write_it() {
+        for text in [
+            "2030-12-31T22:59:59.0000000Z",
+            "2030-12-31 23:59:59.0000000 +01:00",
+            "2030-12-31 22:59:59+00",
+            "2030-12-31 22:59:59",
+            "2030-12-31T22:59:59.000",
+        ] {
+            assert_eq!(moment(text).map(|moment| moment.timestamp()), Some(1_924_988_399), "{text}");
+        }
+        assert_eq!(moment("2030-12-31").map(|moment| moment.timestamp()), Some(1_924_905_600));
+        for text in
+            ["12/31/2030 11:59:59 PM", "31.12.2030 23:59:59", "31-12-30", "30-12-31 22:59:59", "2030-31-12", "x", "-"]
+        {
+            assert_eq!(moment(text), None, "{text}");
         }
     }
 

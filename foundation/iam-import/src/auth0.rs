@@ -30,21 +30,22 @@ struct User {
     object: Option<Object>,
     #[serde(default, deserialize_with = "or_default", alias = "Email")]
     email: String,
-    #[serde(default, deserialize_with = "or_default", alias = "Email Verified")]
-    email_verified: Flag,
+    #[serde(alias = "Email Verified")]
+    email_verified: Option<Flag>,
     #[serde(alias = "Given Name")]
     given_name: Option<String>,
     #[serde(alias = "Family Name")]
     family_name: Option<String>,
     #[serde(alias = "Name")]
     name: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    blocked: Flag,
+    #[serde(alias = "Blocked")]
+    blocked: Option<Flag>,
     #[serde(rename = "passwordHash", alias = "password_hash")]
     password_hash: Option<String>,
     custom_password_hash: Option<Custom>,
     #[serde(default, deserialize_with = "or_default")]
     app_metadata: BTreeMap<String, Value>,
+    /// People can edit it.
     #[serde(default, deserialize_with = "or_default")]
     user_metadata: BTreeMap<String, Value>,
     #[serde(default, deserialize_with = "or_default")]
@@ -67,22 +68,30 @@ struct Identity {
     provider: String,
 }
 
-/// True or false, which the export may write as a text.
-#[derive(Default, Deserialize)]
+/// True or false, which the export may write as a text. Another text refuses the record.
+#[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum Flag {
     Bool(bool),
-    Text(String),
-    #[default]
-    Unknown,
+    Text(Word),
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    True,
+    False,
+    #[serde(rename = "")]
+    Empty,
 }
 
 impl Flag {
-    fn is_set(&self) -> bool {
+    fn value(self) -> Option<bool> {
         match self {
-            Self::Bool(value) => *value,
-            Self::Text(text) => text == "true",
-            Self::Unknown => false,
+            Self::Bool(value) => Some(value),
+            Self::Text(Word::True) => Some(true),
+            Self::Text(Word::False) => Some(false),
+            Self::Text(Word::Empty) => None,
         }
     }
 }
@@ -225,8 +234,9 @@ impl<R> Auth0<'_, R> {
             // Auth0 takes the e-mail for the name of a person whose name it does not know.
             whole: user.name.as_deref().filter(|name| !name.contains('@')),
         });
-        record.is_email_verified = user.email_verified.is_set();
-        record.status = status(user.blocked.is_set());
+        record.is_email_verified = user.email_verified.and_then(Flag::value) == Some(true);
+        let is_blocked = user.blocked.and_then(Flag::value);
+        record.status = status(is_blocked == Some(true));
         record.password = match (&user.password_hash, &user.custom_password_hash) {
             (Some(text), _) => hash(text),
             (None, Some(custom)) => custom_hash(custom),
@@ -245,10 +255,16 @@ impl<R> Auth0<'_, R> {
         record.leave_out("second factors", user.multifactor.len() + user.mfa_factors.len());
         let social = user.identities.iter().filter(|identity| identity.provider != "auth0").count();
         record.leave_out("accounts of identity providers", social);
-        record.attributes = user.app_metadata;
-        record.attributes.remove("roles");
-        record.attributes.remove("authorization");
-        record.attributes.extend(user.user_metadata);
+        if is_blocked.is_none() {
+            // The user may be blocked: an export has only the fields that it was asked for.
+            record.left_out.push("blocked: not in the file".to_owned());
+        }
+        user.app_metadata.remove("roles");
+        user.app_metadata.remove("authorization");
+        // The names say which values a person can have set itself.
+        for (field, metadata) in [("app_metadata", user.app_metadata), ("user_metadata", user.user_metadata)] {
+            record.attributes.extend(metadata.into_iter().map(|(name, value)| (format!("{field}.{name}"), value)));
+        }
         record
     }
 }

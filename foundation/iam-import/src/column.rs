@@ -1,6 +1,7 @@
 //! The columns of tables of users.
 
 use csv::StringRecord;
+use iam_model::validate::FieldError;
 
 /// The names of the columns of a file.
 pub(crate) struct Columns(Vec<String>);
@@ -14,10 +15,7 @@ impl Columns {
     /// Columns whose names are compared by their letters and digits alone, in any case: databases and spreadsheets write
     /// one name as `EmailConfirmed`, `email_confirmed` and `Email confirmed`.
     pub(crate) fn folded(names: &[String]) -> Self {
-        let folded = |name: &String| {
-            name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
-        };
-        Self(names.iter().map(folded).collect())
+        Self(names.iter().map(|name| folded(name)).collect())
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -49,6 +47,22 @@ impl Columns {
         }
     }
 
+    /// Returns the value of a column of a database; `None` for NULL and for an empty one.
+    pub(crate) fn given<'r>(&self, record: &'r StringRecord, name: &str) -> Option<&'r str> {
+        Some(self.value(record, name)).filter(|value| !value.is_empty())
+    }
+
+    /// Returns the value of a folded column that is true or false; `None` for NULL and for an empty one. Another value
+    /// is an error, because it could mean that a user is disabled. The error has the name of the column as it is here.
+    pub(crate) fn flag(&self, record: &StringRecord, name: &str) -> Result<Option<bool>, FieldError> {
+        match self.given(record, &folded(name)) {
+            None => Ok(None),
+            Some(text) if is_true(text) => Ok(Some(true)),
+            Some(text) if is_one_of(text, ["false", "f", "0", "no"]) => Ok(Some(false)),
+            Some(_) => Err(FieldError::new(name, "must be true or false")),
+        }
+    }
+
     /// Returns the values of a column which separates them by vertical bars.
     pub(crate) fn list(&self, record: &StringRecord, name: &str) -> Vec<String> {
         let parts = self.value(record, name).split('|').map(str::trim);
@@ -56,7 +70,15 @@ impl Columns {
     }
 }
 
+fn folded(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
 /// Whether a value of a column is true, as databases and spreadsheets write it.
 pub(crate) fn is_true(text: &str) -> bool {
-    ["true", "t", "1", "yes"].iter().any(|word| text.eq_ignore_ascii_case(word))
+    is_one_of(text, ["true", "t", "1", "yes"])
+}
+
+fn is_one_of(text: &str, words: [&str; 4]) -> bool {
+    words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }

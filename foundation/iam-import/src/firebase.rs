@@ -1,11 +1,10 @@
-//! The users that `firebase auth:export` writes, as JSON and as CSV.
+//! The users that `firebase auth:export` writes as JSON.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use csv::StringRecord;
 use iam_model::secret::HashSecret;
-use iam_model::validate::Invalid;
+use iam_model::validate::{FieldError, Invalid};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -17,7 +16,9 @@ use crate::names::Known;
 use crate::password::{decode, text_of, unusable};
 use crate::record::{ForeignPassword, Record, status};
 use crate::row::Row;
-use crate::table::Table;
+
+/// The field of the custom claims. Only the program can set them.
+const CLAIMS: &str = "customAttributes";
 
 /// The parameters of the hashes of a project, as the console of Firebase shows them. The signer key is secret.
 #[derive(Clone, Debug)]
@@ -70,7 +71,7 @@ impl FirebaseParameters {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct User {
     local_id: Option<String>,
@@ -97,41 +98,22 @@ struct User {
 }
 
 pub(crate) struct Firebase<'a, R> {
-    users: Users<R>,
+    users: Elements<R>,
     parameters: Option<&'a FirebaseParameters>,
-}
-
-enum Users<R> {
-    Json(Elements<R>),
-    Csv(Box<Table<R>>),
 }
 
 impl<'a, R: BufRead> Firebase<'a, R> {
     pub(crate) fn read(mut input: R, parameters: Option<&'a FirebaseParameters>) -> Result<Self, ReadError> {
-        let is_json = input.fill_buf()?.trim_ascii_start().starts_with(b"{");
-        let users = match is_json {
-            true => Users::Json(Elements::new(input, "users")),
-            false => Users::Csv(Box::new(Table::without_header(input)?)),
-        };
-        Ok(Self { users, parameters })
-    }
-
-    fn next_row(&mut self) -> Result<Option<Row>, ReadError> {
-        let (line, user) = match &mut self.users {
-            Users::Json(elements) => {
-                let Some((line, text)) = elements.next()? else { return Ok(None) };
-                let Some(text) = text else { return Ok(Some(Row::too_long(line))) };
-                (line, json::parse(&text))
-            }
-            Users::Csv(table) => {
-                let Some((line, record)) = table.next()? else { return Ok(None) };
-                (line, record.map(|record| of_record(&record)))
-            }
-        };
-        Ok(Some(match user {
-            Ok(user) => Row::of(line, self.record(user)),
-            Err(error) => Row::refused(line, error),
-        }))
+        let start = input.fill_buf()?;
+        let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
+        // The CSV of Firebase does not quote the texts that people set themselves, such as their name: one with commas
+        // and ends of lines would write other columns and records.
+        if !start.starts_with(b"{") {
+            let message =
+                "is no object of JSON: export the users as JSON (`firebase auth:export users.json`), not as CSV";
+            return Err(ReadError::malformed(1, message));
+        }
+        Ok(Self { users: Elements::new(input, "users"), parameters })
     }
 }
 
@@ -139,12 +121,22 @@ impl<R: BufRead> Iterator for Firebase<'_, R> {
     type Item = Result<Row, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_row().transpose()
+        let (line, text) = match self.users.next() {
+            Ok(found) => found?,
+            Err(error) => return Some(Err(error)),
+        };
+        let Some(text) = text else { return Some(Ok(Row::too_long(line))) };
+        Some(Ok(match json::parse::<User>(&text) {
+            Ok(user) => {
+                Row { line, email: user.email.clone(), foreign_id: user.local_id.clone(), user: self.record(user) }
+            }
+            Err(error) => Row::refused(line, error),
+        }))
     }
 }
 
 impl<R> Firebase<'_, R> {
-    fn record(&self, user: User) -> Record {
+    fn record(&self, user: User) -> Result<Record, FieldError> {
         let mut record = Record::new(user.email);
         record.name(Known { whole: user.display_name.as_deref(), ..Known::default() });
         record.foreign_id = user.local_id;
@@ -162,41 +154,27 @@ impl<R> Firebase<'_, R> {
                 record.attributes.insert(name.to_owned(), value.into());
             }
         }
-        let claims: BTreeMap<String, Value> = serde_json::from_str(&user.custom_attributes).unwrap_or_default();
-        for (name, value) in claims {
+        for (name, value) in claims_of(&user.custom_attributes)? {
             match value {
                 Value::String(role) if name == "role" => record.roles.push(role),
                 Value::Array(roles) if name == "roles" => {
                     record.roles.extend(roles.iter().filter_map(Value::as_str).map(str::to_owned));
                 }
                 Value::Bool(true) => record.roles.push(name),
-                value => drop(record.attributes.insert(name, value)),
+                // With a name that differs from `photoUrl`, which a person sets itself.
+                value => drop(record.attributes.insert(format!("{CLAIMS}.{name}"), value)),
             }
         }
-        record
+        Ok(record)
     }
 }
 
-/// Returns the user of a record. The columns have no names, but fixed places.
-fn of_record(record: &StringRecord) -> User {
-    let text = |place: usize| record.get(place).unwrap_or_default().trim();
-    let given = |place: usize| Some(text(place).to_owned()).filter(|text| !text.is_empty());
-    // The accounts of Google, Facebook, Twitter and GitHub.
-    let accounts = [7, 11, 15, 19].into_iter().filter(|place| !text(*place).is_empty()).count();
-    User {
-        local_id: given(0),
-        email: text(1).to_owned(),
-        email_verified: text(2) == "true",
-        password_hash: text(3).to_owned(),
-        salt: text(4).to_owned(),
-        display_name: given(5),
-        photo_url: given(6),
-        phone_number: given(25),
-        disabled: text(26) == "true",
-        custom_attributes: text(27).to_owned(),
-        provider_user_info: (0..accounts).map(|_| IgnoredAny).collect(),
-        mfa_info: Vec::new(),
+/// Returns the custom claims of a user, which are a text of JSON.
+fn claims_of(text: &str) -> Result<BTreeMap<String, Value>, FieldError> {
+    if text.is_empty() {
+        return Ok(BTreeMap::new());
     }
+    serde_json::from_str(text).map_err(|_| FieldError::new(CLAIMS, "must be a JSON object"))
 }
 
 #[cfg(test)]

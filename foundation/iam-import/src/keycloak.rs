@@ -42,7 +42,7 @@ struct User {
     #[serde(default, deserialize_with = "or_default")]
     federated_identities: Vec<IgnoredAny>,
     #[serde(default, deserialize_with = "or_default")]
-    required_actions: Vec<IgnoredAny>,
+    required_actions: Vec<String>,
     #[serde(default, deserialize_with = "or_default")]
     client_consents: Vec<IgnoredAny>,
 }
@@ -126,10 +126,13 @@ fn record(user: User) -> Record {
     record.attributes = user.attributes;
     let is_password = |credential: &&Credential| credential.kind == "password";
     if let Some(credential) = user.credentials.iter().find(is_password) {
-        record.password = password(credential);
+        // An administrator knows a temporary password, and Keycloak lets it log in only to replace it.
+        let is_temporary = user.required_actions.iter().any(|action| action == "UPDATE_PASSWORD");
+        record.password = if is_temporary { unusable("it is temporary") } else { password(credential) };
     }
-    let factors = user.credentials.iter().filter(|credential| credential.kind != "password").count();
-    record.leave_out("second factors", factors);
+    // Former passwords are credentials, too.
+    let is_factor = |credential: &&Credential| credential.kind == "otp" || credential.kind.starts_with("webauthn");
+    record.leave_out("second factors", user.credentials.iter().filter(is_factor).count());
     record.leave_out("accounts of identity providers", user.federated_identities.len());
     record.leave_out("required actions", user.required_actions.len());
     record.leave_out("consents", user.client_consents.len());

@@ -26,6 +26,6 @@ pub use crate::auth0::Auth0Hashes;
 pub use crate::error::ReadError;
 pub use crate::firebase::FirebaseParameters;
 pub use crate::limit::MAX_RECORD;
-pub use crate::record::{ForeignPassword, Record};
+pub use crate::record::{ForeignPassword, Record, short_list};
 pub use crate::row::Row;
 pub use crate::users::{Format, Rows, Source, read};

@@ -4,6 +4,12 @@ use iam_model::secret::PasswordHash;
 use iam_model::user::UserStatus;
 use serde_json::Value;
 
+/// How many names a list shows.
+const MAX_NAMES: usize = 5;
+
+/// How many characters of a name a list shows.
+const MAX_NAME: usize = 100;
+
 /// A user of another system. No text is checked yet, except that each is part of a record of limited size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
@@ -25,7 +31,8 @@ pub struct Record {
     pub roles: Vec<String>,
     /// The names of groups; those of Keycloak are paths, such as `/customers/north`.
     pub groups: Vec<String>,
-    /// Other values, by their names in the other system.
+    /// Other values, by their names in the other system. Those of an object of it have the name of the object and a dot
+    /// before, such as `app_metadata.plan`.
     pub attributes: BTreeMap<String, Value>,
     /// What the record has and a user here does not get, such as `second factors: 1`. It contains no value of the record.
     pub left_out: Vec<String>,
@@ -65,6 +72,25 @@ impl Record {
         if count > 0 {
             self.left_out.push(format!("{kind}: {count}"));
         }
+    }
+}
+
+/// Returns the first names of a list that can be long, each in part if it is long, and how many more there are.
+#[must_use]
+pub fn short_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut names = names.into_iter();
+    let mut text = names.by_ref().take(MAX_NAMES).map(short).collect::<Vec<_>>().join(", ");
+    match names.count() {
+        0 => {}
+        more => text.push_str(&format!(" and {more} more")),
+    }
+    text
+}
+
+fn short(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
+        None => name.to_owned(),
     }
 }
 

@@ -27,16 +27,7 @@ pub(crate) type TableRecord = (u64, Result<StringRecord, FieldError>);
 
 impl<R: BufRead> Table<R> {
     /// Reads a file whose first line names the columns. All records have as many fields as that.
-    pub(crate) fn with_header(input: R) -> Result<Self, ReadError> {
-        Self::new(input, ReaderBuilder::new().has_headers(true))
-    }
-
-    /// Reads a file whose first line is a record.
-    pub(crate) fn without_header(input: R) -> Result<Self, ReadError> {
-        Self::new(input, ReaderBuilder::new().has_headers(false).flexible(true))
-    }
-
-    fn new(mut input: R, builder: &mut ReaderBuilder) -> Result<Self, ReadError> {
+    pub(crate) fn with_header(mut input: R) -> Result<Self, ReadError> {
         let mut head = Vec::new();
         let mut rest = input.by_ref().take(MAX_HEADER);
         // The lines above the first one that is not empty tell no separator.
@@ -44,7 +35,7 @@ impl<R: BufRead> Table<R> {
         let head = head.strip_prefix(BYTE_ORDER_MARK).map_or_else(|| head.clone(), <[u8]>::to_vec);
         let delimiter = delimiter(&head);
         let input = Kept { input: Cursor::new(head).chain(input), kept: Vec::new(), begin: 0 };
-        Ok(Self { records: builder.delimiter(delimiter).from_reader(input) })
+        Ok(Self { records: ReaderBuilder::new().delimiter(delimiter).from_reader(input) })
     }
 
     /// Returns the names of the columns.

@@ -1,5 +1,7 @@
 use std::io::{BufReader, Read};
 
+use iam_model::clock::Timestamp;
+
 use crate::aspnet::Aspnet;
 use crate::auth0::{Auth0, Auth0Hashes};
 use crate::devise::Devise;
@@ -18,7 +20,8 @@ pub enum Format {
     Keycloak,
     /// The users that Auth0 has exported, or the hashes of their passwords.
     Auth0,
-    /// The users that `firebase auth:export` has written, as JSON or CSV.
+    /// The users that `firebase auth:export` has written as JSON. Its CSV is refused, because people can write other
+    /// columns of it.
     Firebase,
     /// The users and groups that `manage.py dumpdata` of Django has written.
     Django,
@@ -35,6 +38,9 @@ pub enum Format {
 /// A format, with what its users need beside the file.
 #[derive(Default)]
 pub struct Source {
+    /// The present moment: a lockout of ASP.NET Identity that ends later suspends its user. The default, the beginning
+    /// of 1970, lets each lockout count.
+    pub now: Timestamp,
     /// The parameters of the hashes of a Firebase project.
     pub firebase: Option<FirebaseParameters>,
     /// The hashes of the users of Auth0, if they are in another file.
@@ -57,7 +63,7 @@ pub fn read<'a>(format: Format, input: impl Read + Send + 'a, source: &'a Source
         Format::Firebase => until_error(Firebase::read(input, source.firebase.as_ref())?),
         Format::Django => until_error(Django::read(input)?),
         Format::Devise => until_error(Devise::read(input)?),
-        Format::Aspnet => until_error(Aspnet::read(input)?),
+        Format::Aspnet => until_error(Aspnet::read(input, source.now)?),
         Format::Csv => until_error(Plain::read(input)?),
         Format::Ndjson => until_error(Ndjson::read(input)),
     })

@@ -10,10 +10,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
+use iam_core::clock::Timestamp;
 use iam_core::invitation::NewInvitation;
 use iam_core::user::{Import, Imported, ImportedUser, UserStatus};
 use iam_core::{Caller, Conflict, Error, FieldError, Iam, InvitationId, UserId};
-use iam_import::{ForeignPassword, Format, ReadError, Record, Row as FileRow, Source, read};
+use iam_import::{ForeignPassword, Format, ReadError, Record, Row as FileRow, Source, read, short_list};
 
 use crate::assets::ASSETS;
 use crate::english;
@@ -153,7 +154,7 @@ pub(super) async fn run(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let is_dry_run = form.get("run") != "import";
-    let done = match rows_of(&form) {
+    let done = match rows_of(&form, console.iam.now()) {
         Ok(rows) => {
             // Each row is as much work as a request.
             console.count_rows(&signed_in.caller, rows.len()).await?;
@@ -188,12 +189,12 @@ fn format_of(form: &Form) -> Format {
 }
 
 /// Reads the rows of a form.
-fn rows_of(form: &Form) -> Result<Vec<FileRow>, Error> {
+fn rows_of(form: &Form, now: Timestamp) -> Result<Vec<FileRow>, Error> {
     let unread = |error: ReadError| match error {
         ReadError::Malformed { message, .. } => Error::field("csv", message),
         ReadError::Input(error) => Error::field("csv", error.to_string()),
     };
-    let source = Source::default();
+    let source = Source { now, ..Source::default() };
     let file = read(format_of(form), form.get("csv").as_bytes(), &source).map_err(unread)?;
     let mut rows = file.take(MAX_ROWS + 1).collect::<Result<Vec<FileRow>, ReadError>>().map_err(unread)?;
     if rows.len() > MAX_ROWS {
@@ -221,7 +222,7 @@ async fn import(
     }
     let (mut rows, mut stopped) = (Vec::new(), String::new());
     for FileRow { line, email, user, .. } in file {
-        let left_out = user.as_ref().map_or_else(|_| String::new(), |record| record.left_out.join(", "));
+        let left_out = user.as_ref().map_or_else(|_| String::new(), |record| left_out_of(format, record));
         let outcome = match user.and_then(|record| user_of(format, record)) {
             Ok(user) if user.password_hash.is_some() => add(&mut import, user).await,
             Ok(user) if user.status != UserStatus::Active => {
@@ -270,6 +271,22 @@ fn user_of(format: Format, record: Record) -> Result<ImportedUser, FieldError> {
     })
 }
 
+/// Says what of a record its user does not get. Of another system, that includes what only the operator maps.
+fn left_out_of(format: Format, record: &Record) -> String {
+    let mut texts = record.left_out.clone();
+    if format != Format::Csv {
+        let names = [
+            ("roles", short_list(record.roles.iter().map(String::as_str))),
+            ("groups", short_list(record.groups.iter().map(String::as_str))),
+            ("attributes", short_list(record.attributes.keys().map(String::as_str))),
+        ];
+        texts.extend(
+            names.iter().filter(|(_, names)| !names.is_empty()).map(|(kind, names)| format!("{kind}: {names}")),
+        );
+    }
+    texts.join("; ")
+}
+
 /// The outcome of a row. The inner result says whether this row is refused; an error holds for the rows after it, too.
 type Outcome = Result<Result<Accepted, String>, Error>;
 
@@ -278,7 +295,7 @@ async fn add(import: &mut Import<'_>, user: ImportedUser) -> Outcome {
     match import.add(user).await {
         Ok(Imported::Created(user)) => Ok(Ok(Accepted::Created(user.id))),
         Ok(Imported::Valid) => Ok(Ok(Accepted::Valid)),
-        Ok(Imported::AlreadyThere) => outcome_of(Err(Conflict::EmailTaken.into())),
+        Ok(Imported::AlreadyThere(_)) => outcome_of(Err(Conflict::EmailTaken.into())),
         Err(error) => outcome_of(Err(error)),
     }
 }
@@ -295,7 +312,7 @@ async fn check_invitation(iam: &Iam, caller: &Caller, check: &mut Import<'_>, us
     }
     let user = ImportedUser { password_hash: Some(ANY_HASH.into()), ..user };
     match check.add(user).await {
-        Ok(Imported::AlreadyThere) => outcome_of(Err(Conflict::EmailTaken.into())),
+        Ok(Imported::AlreadyThere(_)) => outcome_of(Err(Conflict::EmailTaken.into())),
         checked => outcome_of(checked.map(|_| Accepted::Invitable)),
     }
 }

@@ -342,14 +342,15 @@ async fn a_table_of_another_system_is_imported_without_what_only_the_operator_ta
     // The hash of "Passw0rd!" in the layout of ASP.NET Identity.
     let hash = "AQAAAAEAACcQAAAAEAABAgMEBQYHCAkKCwwNDg8a3RJST3ZL0eWWP7ZG5qnxmnu+1xsChmurHg4P2C3T8g==";
     let csv = format!(
-        "Id,Email,EmailConfirmed,PasswordHash,Name,TwoFactorEnabled,Roles\n\
-         1,grace@example.com,1,{hash},Grace Hopper,1,Admin\n2,x@example.com,0,cut,X,0,\n"
+        "Id,Email,EmailConfirmed,PasswordHash,Name,TwoFactorEnabled,Roles,Groups,PhoneNumber\n\
+         1,grace@example.com,1,{hash},Grace Hopper,1,Admin|Clerk,north,+1\n2,x@example.com,0,cut,X,0,,,\n"
     );
     for (run, expected) in [("check", "can be created"), ("import", "created")] {
         let fields = [("format", "aspnet"), ("csv", csv.as_str()), ("run", run)];
         let answer = app.post_signed(PATH, &cookie, &fields).await;
         let found = rows(&answer);
-        assert_eq!(found[0][2], format!("{expected} Left out: second factors: 1"), "{}", answer.body);
+        let left_out = "second factors: 1; roles: Admin, Clerk; groups: north; attributes: PhoneNumber";
+        assert_eq!(found[0][2], format!("{expected} Left out: {left_out}"), "{}", answer.body);
         assert!(found[1][2].contains("passwordHash"), "{found:?}");
         assert!(answer.body.contains(r#"<option value="aspnet" selected>"#), "{}", answer.body);
     }

@@ -4,12 +4,12 @@ use iam_model::attribute::{AttributeDefinitions, Attributes};
 use iam_model::change::UserChange;
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Result};
-use iam_model::id::{OrganizationId, RoleId, TenantId};
+use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::permission;
 use iam_model::secret::{HashSecret, PasswordHash};
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
-use iam_model::validate::{EmailKey, ExternalId, Fields};
+use iam_model::validate::{Email, EmailKey, ExternalId, Fields};
 use serde_json::{Map, Value};
 
 use crate::assignment::{Assignments, NewAssignment};
@@ -104,8 +104,9 @@ pub enum Imported {
     Created(Box<User>),
     /// A dry run has found no reason to refuse the user.
     Valid,
-    /// The tenant has the user already, with this e-mail or this external identifier, and nothing of it is changed.
-    AlreadyThere,
+    /// The tenant has the user already, with this e-mail or this external identifier, and nothing of it is changed. The value
+    /// is its identifier here.
+    AlreadyThere(UserId),
 }
 
 /// Imports users of another system, one after the other; see [`Users::import`].
@@ -116,7 +117,9 @@ pub struct Import<'a> {
     /// The secret with which the other system made its hashes.
     key: Option<HashKey>,
     /// The e-mails that were accepted.
-    seen: HashSet<EmailKey>,
+    emails: HashSet<EmailKey>,
+    /// The external identifiers that were accepted.
+    external_ids: HashSet<ExternalId>,
 }
 
 impl<'a> Users<'a> {
@@ -170,7 +173,14 @@ impl<'a> Users<'a> {
     /// [`Error::Forbidden`](iam_model::error::Error::Forbidden).
     pub fn import(&self, caller: &'a Caller) -> Result<Import<'a>> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
-        Ok(Import { iam: self.0, caller, is_dry_run: false, key: None, seen: HashSet::new() })
+        Ok(Import {
+            iam: self.0,
+            caller,
+            is_dry_run: false,
+            key: None,
+            emails: HashSet::new(),
+            external_ids: HashSet::new(),
+        })
     }
 }
 
@@ -197,7 +207,8 @@ impl Import<'_> {
     /// Creates a user with its roles and its audit entries, or nothing. After an error, the next user can be added,
     /// unless the store has failed. Needs `users:create` for each user, as [`Users::create`] does.
     ///
-    /// The e-mails of accepted users are remembered, and a second user with one of them is refused.
+    /// The e-mails and external identifiers of accepted users are remembered, and a second user with one of them is
+    /// refused. That needs memory until the import is dropped: usually some 200 bytes for a user, 1 KiB at most.
     ///
     /// # Errors
     ///
@@ -215,16 +226,29 @@ impl Import<'_> {
         let caller = &self.iam.renewed(self.caller).await?;
         self.iam.rights(caller).require(&permission::USERS_CREATE)?;
         let valid = self.validate(caller, user).await?;
-        let key = valid.profile.email.key();
-        if self.seen.contains(&key) {
+        let (email, external_id) = (valid.profile.email.key(), valid.external_id.clone());
+        if self.emails.contains(&email) {
             return Err(Conflict::EmailTaken.into());
         }
-        let imported = match self.is_there(caller, &valid).await? {
-            true => Imported::AlreadyThere,
-            false => self.create(caller, valid).await?,
+        if external_id.as_ref().is_some_and(|id| self.external_ids.contains(id)) {
+            return Err(Conflict::ExternalIdTaken.into());
+        }
+        let imported = match self.holder_of(caller, &valid).await? {
+            Some(id) => Imported::AlreadyThere(id),
+            // In a dry run, the user with this e-mail is not in the store.
+            None if external_id.as_ref().is_some_and(|id| self.is_email_of_another(id)) => {
+                return Err(Conflict::ExternalIdIsEmail.into());
+            }
+            None => self.create(caller, valid).await?,
         };
-        self.seen.insert(key);
+        self.emails.insert(email);
+        self.external_ids.extend(external_id);
         Ok(imported)
+    }
+
+    /// Whether an external identifier is the e-mail of a user that was accepted.
+    fn is_email_of_another(&self, external_id: &ExternalId) -> bool {
+        Email::for_lookup(external_id.as_str()).is_ok_and(|email| self.emails.contains(&email.key()))
     }
 
     async fn validate(&self, caller: &Caller, user: ImportedUser) -> Result<ValidUser> {
@@ -257,14 +281,14 @@ impl Import<'_> {
         Ok(ValidUser { profile, status, external_id, is_email_verified, home, roles, attributes })
     }
 
-    /// Whether the tenant has this user already.
-    async fn is_there(&self, caller: &Caller, valid: &ValidUser) -> Result<bool> {
+    /// Returns the user of the tenant that is this one, if there is one.
+    async fn holder_of(&self, caller: &Caller, valid: &ValidUser) -> Result<Option<UserId>> {
         let tenant = caller.tenant();
         let found = self.iam.store.guarded_account(tenant, &valid.profile.email.key()).await?;
         let Some(holder) = found.account.map(|account| account.user) else {
             return match &valid.external_id {
-                Some(external_id) => self.has_external_id(tenant, external_id).await,
-                None => Ok(false),
+                Some(external_id) => self.holder_of_external_id(tenant, external_id).await,
+                None => Ok(None),
             };
         };
         let is_same = match (&holder.external_id, &valid.external_id) {
@@ -272,22 +296,22 @@ impl Import<'_> {
             _ => true,
         };
         if is_same && holder.status != UserStatus::Inactive {
-            return Ok(true);
+            return Ok(Some(holder.id));
         }
         Err(self.iam.email_taken(caller, &holder).await)
     }
 
-    /// Whether a user has this identifier, and another e-mail than in the other system.
-    async fn has_external_id(&self, tenant: TenantId, external_id: &ExternalId) -> Result<bool> {
+    /// Returns the user that has this identifier, and another e-mail than in the other system.
+    async fn holder_of_external_id(&self, tenant: TenantId, external_id: &ExternalId) -> Result<Option<UserId>> {
         if let Some(holder) = self.iam.store.user_by_external_id(tenant, external_id).await? {
             return match holder.status {
-                UserStatus::Active | UserStatus::Suspended => Ok(true),
+                UserStatus::Active | UserStatus::Suspended => Ok(Some(holder.id)),
                 UserStatus::Inactive => Err(Conflict::ExternalIdTaken.into()),
             };
         }
         match self.iam.addressee_of(tenant, Some(external_id)).await? {
             Some(_) => Err(Conflict::ExternalIdIsEmail.into()),
-            None => Ok(false),
+            None => Ok(None),
         }
     }
 

@@ -133,7 +133,7 @@ async fn a_dry_run_reports_the_results_of_an_import_and_changes_nothing() {
         for email in emails {
             let result = import.add(person(email, hash)).await;
             results.push(match result {
-                Ok(Imported::AlreadyThere) => "there",
+                Ok(Imported::AlreadyThere(_)) => "there",
                 Ok(imported) => {
                     assert_eq!(imported == Imported::Valid, is_dry);
                     "made"
@@ -149,6 +149,26 @@ async fn a_dry_run_reports_the_results_of_an_import_and_changes_nothing() {
     }
     assert_eq!(runs[0], ["made", "there", "taken", "invalid", "made", "taken"]);
     assert_eq!(runs[0], runs[1]);
+}
+
+/// A dry run finds what only the records before it show.
+#[tokio::test]
+async fn an_external_identifier_is_in_a_file_once() {
+    let fixture = Fixture::new().await;
+    let (hash, _) = FOREIGN[0];
+    let with_id = |email: &str, id: &str| ImportedUser { external_id: Some(id.to_owned()), ..person(email, hash) };
+    for is_dry in [true, false] {
+        let import = fixture.iam.users().import(&fixture.caller).unwrap();
+        let mut import = if is_dry { import.dry_run() } else { import };
+        import.add(with_id("one@example.com", "1")).await.unwrap();
+        let second = import.add(with_id("two@example.com", "1")).await;
+        assert!(matches!(second, Err(Error::Conflict(Conflict::ExternalIdTaken))), "{second:?}");
+        let address = import.add(with_id("two@example.com", "ONE@example.com")).await;
+        assert!(matches!(address, Err(Error::Conflict(Conflict::ExternalIdIsEmail))), "{address:?}");
+        // What is refused is not remembered.
+        import.add(with_id("two@example.com", "2")).await.unwrap();
+        import.add(with_id("three@example.com", "three@example.com")).await.unwrap();
+    }
 }
 
 #[tokio::test]
@@ -237,14 +257,14 @@ async fn a_user_that_is_there_is_not_changed() {
     let role = fixture.world.role(&fixture.tenant, "READER", &["orders:read"]).await;
     let with_id = |email: &str, id: &str| ImportedUser { external_id: Some(id.to_owned()), ..person(email, hash) };
     let grace = fixture.import(with_id("grace@example.com", "g")).await.unwrap();
-    fixture.import(person("plain@example.com", hash)).await.unwrap();
+    let plain = fixture.import(person("plain@example.com", hash)).await.unwrap();
     let before = (fixture.entries().await, fixture.hash_of(&grace).await);
     for (user, expected) in [
-        (with_id("GRACE@example.com", "g"), "there"),
-        (with_id("other@example.com", "g"), "there"),
-        (with_id("plain@example.com", "p"), "there"),
-        (with_id("Grace@example.com", "another"), "taken"),
-        (with_id("new@example.com", "plain@example.com"), "taken"),
+        (with_id("GRACE@example.com", "g"), Some(grace.id)),
+        (with_id("other@example.com", "g"), Some(grace.id)),
+        (with_id("plain@example.com", "p"), Some(plain.id)),
+        (with_id("Grace@example.com", "another"), None),
+        (with_id("new@example.com", "plain@example.com"), None),
     ] {
         let user = ImportedUser {
             password_hash: Some(FOREIGN[1].0.into()),
@@ -256,8 +276,8 @@ async fn a_user_that_is_there_is_not_changed() {
         // An import of its own: a second user with one e-mail is refused in the same one.
         let mut import = fixture.iam.users().import(&fixture.caller).unwrap();
         let found = match import.add(user.clone()).await {
-            Ok(Imported::AlreadyThere) => "there",
-            Err(Error::Conflict(Conflict::EmailTaken | Conflict::ExternalIdIsEmail)) => "taken",
+            Ok(Imported::AlreadyThere(id)) => Some(id),
+            Err(Error::Conflict(Conflict::EmailTaken | Conflict::ExternalIdIsEmail)) => None,
             other => panic!("{other:?}"),
         };
         assert_eq!(found, expected, "{user:?}");

@@ -26,7 +26,7 @@ const REALM: &str = include_str!("keycloak-realm.json");
 #[test]
 fn the_users_of_a_realm_of_keycloak_are_read() {
     let found = rows(Format::Keycloak, REALM, &Source::default());
-    assert_eq!(found.iter().map(|row| row.line).collect::<Vec<_>>(), [5, 24, 31, 41]);
+    assert_eq!(found.iter().map(|row| row.line).collect::<Vec<_>>(), [5, 26, 33, 43]);
     let ada = found[0].user.as_ref().unwrap();
     assert_eq!(ada.foreign_id.as_deref(), Some("0f5d6b0e-57a5-4a0e-8f0d-6d2f1f1d0001"));
     assert_eq!((ada.email.as_str(), ada.is_email_verified), ("ada@example.com", true));
@@ -34,7 +34,7 @@ fn the_users_of_a_realm_of_keycloak_are_read() {
     assert_eq!(ada.roles, ["default-roles-acme", "admin", "shop/clerk"]);
     assert_eq!(ada.groups, ["/customers/north"]);
     assert_eq!(ada.attributes["locale"], serde_json::json!(["en"]));
-    assert_eq!(ada.left_out, ["second factors: 1", "accounts of identity providers: 1"]);
+    assert_eq!(ada.left_out, ["second factors: 2", "accounts of identity providers: 1"]);
     assert_eq!(
         hash(ada),
         "$pbkdf2-sha512$i=210000$AAECAwQFBgcICQoLDA0ODw$\
@@ -54,20 +54,44 @@ fn the_users_of_a_realm_of_keycloak_are_read() {
 }
 
 #[test]
+fn a_temporary_password_of_keycloak_does_not_become_a_lasting_one() {
+    let temporary =
+        REALM.replace("\"requiredActions\": []", "\"requiredActions\": [\"VERIFY_EMAIL\", \"UPDATE_PASSWORD\"]");
+    let ada = rows(Format::Keycloak, &temporary, &Source::default()).remove(0).user.unwrap();
+    assert_eq!(hash(&ada), "it is temporary");
+    assert_eq!(ada.left_out.last().unwrap(), "required actions: 2");
+}
+
+#[test]
+fn a_file_without_users_is_another_file() {
+    for format in [Format::Keycloak, Format::Firebase] {
+        let source = Source::default();
+        let mut rows = read(format, &br#"{"realm": "acme", "users": null}"#[..], &source).unwrap();
+        let error = rows.next().unwrap().unwrap_err().to_string();
+        assert_eq!(error, "line 1: the object has no list users");
+    }
+}
+
+#[test]
 fn the_users_of_auth0_get_the_hashes_of_the_other_file() {
     let hashes = "{\"_id\":{\"$oid\":\"60425da93519d90068f82966\"},\"email_verified\":false,\"email\":\"ada@example.com\",\
                   \"passwordHash\":\"$2b$10$3YgK8Md6TdXO38UyoJXzn.czEMha5B8rpZbza7oOBYzwZIcqjHn6e\",\"tenant\":\"dev\"}\n";
     let source = Source { auth0: Auth0Hashes::read(hashes.as_bytes()).unwrap(), ..Source::default() };
     let text = "{\"user_id\":\"auth0|60425da93519d90068f82966\",\"email\":\"ada@example.com\",\"email_verified\":true,\
                 \"given_name\":\"Ada\",\"family_name\":\"Lovelace\",\"app_metadata\":{\"roles\":[\"admin\"],\"plan\":\"x\",\
-                \"authorization\":{\"groups\":[\"north\"]}},\"identities\":[{\"provider\":\"auth0\"},{\"provider\":\"google-oauth2\"}]}\n\
+                \"authorization\":{\"groups\":[\"north\"]}},\"user_metadata\":{\"plan\":\"best\",\"roles\":[\"owner\"]},\"identities\":[{\"provider\":\"auth0\"},{\"provider\":\"google-oauth2\"}]}\n\
                 {\"Id\":\"auth0|2\",\"Email\":\"grace@example.com\",\"Email Verified\":\"true\",\"Name\":\"grace@example.com\",\"blocked\":true,\
                 \"multifactor\":[\"guardian\"]}\n";
     let found: Vec<Record> = rows(Format::Auth0, text, &source).into_iter().map(|row| row.user.unwrap()).collect();
     assert!(hash(&found[0]).starts_with("$2b$10$3YgK"));
     assert_eq!((&found[0].roles[..], &found[0].groups[..]), (&["admin".to_owned()][..], &["north".to_owned()][..]));
-    assert_eq!(found[0].attributes.keys().collect::<Vec<_>>(), ["plan"]);
-    assert_eq!(found[0].left_out, ["accounts of identity providers: 1"]);
+    // People edit their user_metadata.
+    assert_eq!(
+        found[0].attributes.keys().collect::<Vec<_>>(),
+        ["app_metadata.plan", "user_metadata.plan", "user_metadata.roles"]
+    );
+    assert_eq!(found[0].attributes["app_metadata.plan"], "x");
+    assert_eq!(found[0].left_out, ["accounts of identity providers: 1", "blocked: not in the file"]);
     assert_eq!((found[1].is_email_verified, found[1].status.as_str(), hash(&found[1])), (true, "SUSPENDED", ""));
     assert_eq!(
         (found[1].first_name.as_str(), &found[1].left_out[..]),
@@ -77,6 +101,27 @@ fn the_users_of_auth0_get_the_hashes_of_the_other_file() {
     let alone = users(Format::Auth0, hashes);
     assert_eq!(alone[0].foreign_id.as_deref(), Some("auth0|60425da93519d90068f82966"));
     assert!(hash(&alone[0]).starts_with("$2b$10$3YgK"));
+}
+
+#[test]
+fn a_user_of_auth0_is_active_only_if_the_file_says_so() {
+    for (blocked, expected) in [
+        ("true", Ok(("SUSPENDED", 0))),
+        ("\"true\"", Ok(("SUSPENDED", 0))),
+        ("false", Ok(("ACTIVE", 0))),
+        ("\"false\"", Ok(("ACTIVE", 0))),
+        ("null", Ok(("ACTIVE", 1))),
+        ("\"\"", Ok(("ACTIVE", 1))),
+        ("\"maybe\"", Err("blocked")),
+    ] {
+        let text = format!("{{\"email\":\"a@example.com\",\"blocked\":{blocked}}}");
+        let user = rows(Format::Auth0, &text, &Source::default()).remove(0).user;
+        let found = match &user {
+            Ok(user) => Ok((user.status.as_str(), user.left_out.len())),
+            Err(error) => Err(error.field.as_str()),
+        };
+        assert_eq!(found, expected, "{blocked}");
+    }
 }
 
 #[test]
@@ -102,34 +147,52 @@ const FIREBASE_HASH: &str = "$firebase-scrypt$ln=14,r=8$42xEC+ixf3L2lwc$\
      lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ";
 
 #[test]
-fn both_files_of_firebase_are_read() {
+fn the_users_of_firebase_are_read() {
     let source = Source { firebase: Some(FirebaseParameters::parse(FIREBASE).unwrap()), ..Source::default() };
     let json = r#"{"users": [
 {"localId": "x1", "email": "ada@example.com", "emailVerified": true, "displayName": "Ada King Lovelace",
  "passwordHash": "lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==",
  "salt": "42xEC+ixf3L2lw==", "lastSignedInAt": "1", "createdAt": "1", "disabled": false,
- "customAttributes": "{\"admin\":true,\"role\":\"clerk\",\"plan\":\"x\"}", "providerUserInfo": []},
+ "customAttributes": "{\"admin\":true,\"role\":\"clerk\",\"plan\":\"x\"}",
+ "photoUrl": "https://example.com/a.png", "providerUserInfo": []},
 {"localId": "x2", "email": "grace@example.com", "emailVerified": false, "disabled": true,
  "providerUserInfo": [{"providerId": "google.com", "rawId": "7"}]}
 ]}"#;
-    let csv = "x1,ada@example.com,true,lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==,\
-               42xEC+ixf3L2lw==,Ada King Lovelace,,,,,,,,,,,,,,,,,,1,1,,false,\
-               \"{\"\"admin\"\":true,\"\"role\"\":\"\"clerk\"\",\"\"plan\"\":\"\"x\"\"}\",\n\
-               x2,grace@example.com,false,,,,,7,,,,,,,,,,,,,,,,1,1,,true,,\n";
-    for text in [json, csv] {
-        let found: Vec<Record> =
-            rows(Format::Firebase, text, &source).into_iter().map(|row| row.user.unwrap()).collect();
-        assert_eq!((found[0].first_name.as_str(), found[0].last_name.as_str()), ("Ada King", "Lovelace"));
-        assert_eq!((hash(&found[0]), found[0].is_email_verified), (FIREBASE_HASH, true));
-        assert_eq!(found[0].roles, ["admin", "clerk"]);
-        assert_eq!(found[0].attributes.keys().collect::<Vec<_>>(), ["plan"]);
-        assert_eq!((found[1].foreign_id.as_deref(), found[1].status.as_str()), (Some("x2"), "SUSPENDED"));
-        assert_eq!(
-            (hash(&found[1]), &found[1].left_out[..]),
-            ("", &["accounts of identity providers: 1".to_owned()][..])
-        );
-    }
+    let found: Vec<Record> = rows(Format::Firebase, json, &source).into_iter().map(|row| row.user.unwrap()).collect();
+    assert_eq!((found[0].first_name.as_str(), found[0].last_name.as_str()), ("Ada King", "Lovelace"));
+    assert_eq!((hash(&found[0]), found[0].is_email_verified), (FIREBASE_HASH, true));
+    assert_eq!(found[0].roles, ["admin", "clerk"]);
+    assert_eq!(found[0].attributes.keys().collect::<Vec<_>>(), ["customAttributes.plan", "photoUrl"]);
+    assert_eq!((found[1].foreign_id.as_deref(), found[1].status.as_str()), (Some("x2"), "SUSPENDED"));
+    assert_eq!((hash(&found[1]), &found[1].left_out[..]), ("", &["accounts of identity providers: 1".to_owned()][..]));
     assert_eq!(hash(&users(Format::Firebase, json)[0]), "its parameters are not given");
+}
+
+#[test]
+fn claims_of_firebase_that_are_no_object_refuse_their_user() {
+    let user = |claims: &str| {
+        let user = serde_json::json!({ "localId": "x1", "email": "ada@example.com", "customAttributes": claims });
+        rows(Format::Firebase, &serde_json::json!({ "users": [user] }).to_string(), &Source::default()).remove(0)
+    };
+    assert!(user("").user.is_ok() && user("{}").user.is_ok());
+    for claims in ["[\"admin\"]", "{\"admin\": tr", "admin"] {
+        let row = user(claims);
+        assert_eq!((row.email.as_str(), row.foreign_id.as_deref()), ("ada@example.com", Some("x1")));
+        assert_eq!(row.user.unwrap_err().field, "customAttributes", "{claims}");
+    }
+}
+
+/// A person has set a name that writes the columns after it, and a second record.
+#[test]
+fn the_csv_of_firebase_is_refused() {
+    let written = "x1,ada@example.com,true,hash,salt,Ada,,,,,,,,,,,,,,,,,,1,1,,false,{\"admin\":true}\n\
+                   x2,root@example.com,true,,,,,,,,,,,,,,,,,,,,,1,1,,false,\n";
+    for text in [written, "", "\u{feff}x1,ada@example.com\n"] {
+        let source = Source::default();
+        let Err(error) = read(Format::Firebase, text.as_bytes(), &source).map(drop) else { panic!("{text}") };
+        assert!(error.to_string().contains("export the users as JSON"), "{error}");
+    }
+    assert!(read(Format::Firebase, &b"\xEF\xBB\xBF {\"users\": []}"[..], &Source::default()).is_ok());
 }
 
 /// Django 5.2 has written the file: `manage.py dumpdata auth.group auth.user`.
@@ -172,6 +235,59 @@ fn the_table_of_devise_is_read() {
         panic!()
     };
     assert_eq!(message, "has no column encrypted_password");
+}
+
+/// The columns with a value that disables a user, as programs with Devise have them.
+#[test]
+fn a_user_of_devise_who_is_disabled_is_suspended() {
+    let user = |column: &str, value: &str| {
+        let csv = format!("id,email,encrypted_password,{column}\n7,ada@example.com,x,{value}\n");
+        rows(Format::Devise, &csv, &Source::default()).remove(0)
+    };
+    let status = |column: &str, value: &str| user(column, value).user.unwrap().status.as_str();
+    for column in ["locked_at", "banned_at", "deleted_at", "discarded_at", "suspended_at"] {
+        assert_eq!(status(column, "2026-01-01 00:00:00"), "SUSPENDED", "{column}");
+        assert_eq!((status(column, ""), status(column, "NULL")), ("ACTIVE", "ACTIVE"), "{column}");
+    }
+    for column in ["active", "approved"] {
+        assert_eq!((status(column, "t"), status(column, "1")), ("ACTIVE", "ACTIVE"), "{column}");
+        for value in ["f", "0", "FALSE", ""] {
+            assert_eq!(status(column, value), "SUSPENDED", "{column} {value}");
+        }
+        let row = user(column, "maybe");
+        assert_eq!((row.email.as_str(), row.foreign_id.as_deref()), ("ada@example.com", Some("7")));
+        assert_eq!(row.user.unwrap_err().field, column);
+    }
+}
+
+#[test]
+fn a_lockout_of_aspnet_identity_suspends_until_its_end() {
+    let now = "2030-06-01T00:00:00Z".parse().unwrap();
+    let source = Source { now, ..Source::default() };
+    for (enabled, end, expected) in [
+        ("1", "9999-12-31 23:59:59.9999999 +00:00", Ok("SUSPENDED")),
+        ("1", "2030-06-01 00:00:01", Ok("SUSPENDED")),
+        ("1", "2030-06-01 02:00:00 +02:00", Ok("ACTIVE")),
+        ("1", "2029-01-01", Ok("ACTIVE")),
+        ("", "infinity", Ok("SUSPENDED")),
+        ("1", "-infinity", Ok("ACTIVE")),
+        ("1", "NULL", Ok("ACTIVE")),
+        ("False", "9999-12-31", Ok("ACTIVE")),
+        ("1", "31.12.9999 23:59:59", Err("LockoutEnd")),
+        ("maybe", "9999-12-31", Err("LockoutEnabled")),
+    ] {
+        let csv = format!("Id,Email,PasswordHash,LockoutEnabled,LockoutEnd\na-1,ada@example.com,,{enabled},{end}\n");
+        let row = rows(Format::Aspnet, &csv, &source).remove(0);
+        assert_eq!((row.email.as_str(), row.foreign_id.as_deref()), ("ada@example.com", Some("a-1")));
+        let found = match &row.user {
+            Ok(user) => Ok(user.status.as_str()),
+            Err(error) => Err(error.field.as_str()),
+        };
+        assert_eq!(found, expected, "{enabled} {end}");
+    }
+    // Version 2 has another name, and no column need say that lockouts count. The time of no reader is 1970.
+    let csv = "Email,PasswordHash,LockoutEndDateUtc\nada@example.com,,2030-06-01 00:00:01\n";
+    assert_eq!(users(Format::Aspnet, csv)[0].status.as_str(), "SUSPENDED");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use iam_core::user::{ImportedRole, ImportedUser};
 use iam_core::{Caller, FieldError, Iam, OrganizationId};
-use iam_import::{ForeignPassword, Format, Record};
+use iam_import::{ForeignPassword, Format, Record, short_list};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -17,11 +17,6 @@ const WHAT: &str = "a mapping";
 
 /// The maximum number of rules in a list.
 const MAX_RULES: usize = 1_000;
-
-/// How many names of a kind a report shows, each in part if it is long.
-const MAX_NAMES: usize = 5;
-
-const MAX_NAME: usize = 100;
 
 /// A mapping, as it is written.
 #[derive(Default, Deserialize)]
@@ -201,9 +196,9 @@ impl Mapping {
                 names.iter().filter(|name| !rules.contains_key(*name)).map(String::as_str).collect();
             match self.unmapped {
                 _ if unmapped.is_empty() => {}
-                Unmapped::LeaveOut => left_out.push(format!("{kind}: {}", shown(unmapped))),
+                Unmapped::LeaveOut => left_out.push(format!("{kind}: {}", short_list(unmapped))),
                 Unmapped::Refuse => {
-                    errors.push(FieldError::new(kind, format!("are not in the mapping: {}", shown(unmapped))));
+                    errors.push(FieldError::new(kind, format!("are not in the mapping: {}", short_list(unmapped))));
                 }
             }
         }
@@ -212,7 +207,7 @@ impl Mapping {
         }
         let (attributes, unnamed) = self.attributes_of(record.attributes);
         if !unnamed.is_empty() {
-            left_out.push(format!("attributes: {}", shown(unnamed.iter().map(String::as_str))));
+            left_out.push(format!("attributes: {}", short_list(unnamed.iter().map(String::as_str))));
         }
         if !errors.is_empty() {
             return Err(errors);
@@ -244,24 +239,6 @@ impl Mapping {
     }
 }
 
-/// Returns some names of the other system, and how many more there are.
-fn shown<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let mut names = names.into_iter();
-    let mut text = names.by_ref().take(MAX_NAMES).map(short).collect::<Vec<_>>().join(", ");
-    match names.count() {
-        0 => {}
-        more => text.push_str(&format!(" and {more} more")),
-    }
-    text
-}
-
-fn short(name: &str) -> String {
-    match name.char_indices().nth(MAX_NAME) {
-        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
-        None => name.to_owned(),
-    }
-}
-
 /// Checks what needs no database.
 fn check(written: &Written, lines: &Lines) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
@@ -287,6 +264,19 @@ fn check(written: &Written, lines: &Lines) -> Vec<Mistake> {
             }
         }
     }
+    let (mut sources, mut keys) = (BTreeSet::new(), BTreeSet::new());
+    for (number, Named { from, key }) in written.attributes.iter().enumerate() {
+        // A rule without a key gives the key of the other system.
+        let (name, key) = key.as_ref().map_or(("from", from), |key| ("key", key));
+        let (name, message) = if !sources.insert(from) {
+            ("from", "is in a rule above, too")
+        } else if !keys.insert(key) {
+            (name, "gives a key that a rule above gives, too")
+        } else {
+            continue;
+        };
+        mistakes.push(lines.mistake(&format!("attributes[{number}].{name}"), message));
+    }
     mistakes
 }
 
@@ -304,7 +294,7 @@ impl Names<'_> {
         let found = self.iam.organizations().by_slug(self.caller, slug).await;
         let found = found.map_err(|error| Failure::new("looking for the organizations of the mapping", &error))?;
         if found.is_none() {
-            self.reject(&format!("{field}.organization"), &format!("there is no organization {}", short(slug)));
+            self.reject(&format!("{field}.organization"), &format!("there is no organization {}", short_list([slug])));
         }
         Ok(found.map(|organization| organization.id))
     }
@@ -319,7 +309,7 @@ impl Names<'_> {
         let found = found.map_err(|error| Failure::new("looking for the roles of the mapping", &error))?;
         let field = format!("{field}.role");
         let Some(role) = found else {
-            self.reject(&field, &format!("there is no role {}", short(name)));
+            self.reject(&field, &format!("there is no role {}", short_list([name])));
             return Ok(None);
         };
         if let Err(rule) = role.scope.check(organization.is_some()) {
@@ -457,6 +447,18 @@ mod tests {
             ("groups:\n  - from: a\n", ":2: groups[0]: must have a role, or home: true"),
             ("groups:\n  - from: a\n    home: true\n", ":2: groups[0]: must have an organization"),
             ("roles:\n  - role: MEMBER\n", ":2: roles[0]: missing field `from`"),
+            (
+                "attributes:\n  - from: a\n    key: x\n  - from: a\n    key: y\n",
+                ":4: attributes[1].from: is in a rule above, too",
+            ),
+            (
+                "attributes:\n  - from: a\n    key: x\n  - from: b\n    key: x\n",
+                ":5: attributes[1].key: gives a key that a rule above gives, too",
+            ),
+            (
+                "attributes:\n  - from: a\n    key: x\n  - from: x\n",
+                ":4: attributes[1].from: gives a key that a rule above gives, too",
+            ),
             ("withoutPassword: MAYBE\n", ":1: withoutPassword: "),
             ("roles:\n  - from: a\n    role: TENANT_ADMIN\n    organization: north\n", ":3: roles[0].role: "),
         ] {

@@ -40,7 +40,7 @@ pub(crate) struct Import {
     /// Create no user, and only report what would be created, refused and left out
     #[arg(long)]
     dry_run: bool,
-    /// The file for the result of each user [default: the standard output]
+    /// The file for the result of each user, which must not exist yet [default: the standard output]
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The password hash parameters that the console of Firebase shows
@@ -97,6 +97,7 @@ pub(crate) async fn import(command: Import, settings: &Settings) -> Result<(), F
     // Files that cannot be read need no database.
     let (source, secret) = source_of(&command)?;
     let iam = open(settings).await?;
+    let source = Source { now: iam.now(), ..source };
     let result = run(&iam, &command, &source, secret).await;
     iam.close().await;
     result
@@ -104,14 +105,23 @@ pub(crate) async fn import(command: Import, settings: &Settings) -> Result<(), F
 
 /// Reads what the users need beside their files: the hashes and parameters, and the secret of the other system.
 fn source_of(command: &Import) -> Result<(Source, Option<HashSecret>), Failure> {
+    for (option, is_given, system) in [
+        ("--firebase-parameters", command.firebase_parameters.is_some(), System::Firebase),
+        ("--auth0-hashes", command.auth0_hashes.is_some(), System::Auth0),
+        ("--pepper-env", command.pepper_env.is_some(), System::Devise),
+    ] {
+        if is_given && command.from != system {
+            return Err(Failure(format!("{option} is for another system than the one of --from")));
+        }
+    }
     let mut source = Source::default();
-    if let Some(file) = command.firebase_parameters.as_ref().filter(|_| command.from == System::Firebase) {
+    if let Some(file) = &command.firebase_parameters {
         let doing = || format!("reading {}", name_of(file));
         let content = content_of(file, MAX_PARAMETERS).map_err(|error| Failure::new(doing(), &error))?;
         let parameters = FirebaseParameters::parse(&String::from_utf8_lossy(&content));
         source.firebase = Some(parameters.map_err(|error| Failure::new(doing(), &error))?);
     }
-    if let Some(file) = command.auth0_hashes.as_ref().filter(|_| command.from == System::Auth0) {
+    if let Some(file) = &command.auth0_hashes {
         let hashes = Auth0Hashes::read(io::BufReader::new(open_file(file)?));
         source.auth0 = hashes.map_err(|error| Failure::new(format!("reading {}", name_of(file)), &error))?;
     }
@@ -204,7 +214,7 @@ impl Run<'_> {
         match self.import.add(user).await {
             Ok(Imported::Created(user)) => Ok(Outcome::Created(user.id)),
             Ok(Imported::Valid) => Ok(Outcome::WouldCreate),
-            Ok(Imported::AlreadyThere) => Ok(Outcome::AlreadyThere),
+            Ok(Imported::AlreadyThere(id)) => Ok(Outcome::AlreadyThere(id)),
             Err(Error::Validation(errors)) => Ok(Outcome::Refused(errors)),
             Err(Error::About { field, error }) => Ok(refused(&field, &error)),
             Err(error @ Error::Conflict(Conflict::EmailTaken | Conflict::EmailOfDeletedUser)) => {
@@ -214,6 +224,33 @@ impl Run<'_> {
                 Ok(refused("externalId", &error))
             }
             Err(error) => Err(Failure::new("importing users (import the same files again)", &error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        import: Import,
+    }
+
+    #[test]
+    fn an_option_of_another_system_is_refused() {
+        for (option, from) in [
+            ("--firebase-parameters", "keycloak"),
+            ("--auth0-hashes", "firebase"),
+            ("--pepper-env", "firebase"),
+            ("--pepper-env", "csv"),
+        ] {
+            let line = ["import", "--from", from, "--tenant", "acme", option, "no-such", "users"];
+            let Err(failure) = source_of(&Line::try_parse_from(line).unwrap().import) else { panic!("{option}") };
+            assert_eq!(failure.to_string(), format!("{option} is for another system than the one of --from"));
         }
     }
 }

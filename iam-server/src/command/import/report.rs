@@ -1,7 +1,7 @@
 //! The result of each record of an import, as one line of JSON, and the counts at the end.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
 use iam_core::text::controls_text;
@@ -25,7 +25,7 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 pub(super) enum Outcome {
     Created(UserId),
     WouldCreate,
-    AlreadyThere,
+    AlreadyThere(UserId),
     Refused(Vec<FieldError>),
 }
 
@@ -52,13 +52,17 @@ impl Subject {
 }
 
 impl Report {
-    /// Writes the results to a file, or to the standard output.
+    /// Writes the results to a new file, which only its owner can read, or to the standard output. An earlier report stays
+    /// as it is: it can be the only one with the results of an import that was killed.
     pub(super) fn new(file: Option<&Path>, is_dry_run: bool) -> Result<Self, Failure> {
         let output: Box<dyn Write + Send> = match file {
             Some(file) => {
-                let created = File::create(file);
-                let created = created.map_err(|error| Failure::new(format!("writing {}", name_of(file)), &error))?;
-                Box::new(BufWriter::new(created))
+                let mut options = OpenOptions::new();
+                options.write(true).create_new(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                // Without a buffer: each line is there when its user is.
+                Box::new(options.open(file).map_err(|error| uncreated(file, &error))?)
             }
             None => Box::new(io::stdout()),
         };
@@ -87,9 +91,10 @@ impl Report {
                 self.created += 1;
                 set("outcome", json!("WOULD_CREATE"));
             }
-            Outcome::AlreadyThere => {
+            Outcome::AlreadyThere(id) => {
                 self.already_there += 1;
                 set("outcome", json!("ALREADY_THERE"));
+                set("id", json!(id));
             }
             Outcome::Refused(errors) => {
                 self.refused += 1;
@@ -102,7 +107,8 @@ impl Report {
         if !left_out.is_empty() && !matches!(outcome, Outcome::Refused(_)) {
             set("leftOut", left_out.iter().map(|text| shown(text)).collect());
         }
-        writeln!(self.output, "{line}").map_err(|error| unwritten(&error))?;
+        // One write for a line, so that a kill loses a whole line or nothing.
+        self.output.write_all(format!("{line}\n").as_bytes()).map_err(|error| unwritten(&error))?;
         self.show_progress();
         Ok(())
     }
@@ -130,6 +136,14 @@ impl Report {
     }
 }
 
+fn uncreated(file: &Path, error: &io::Error) -> Failure {
+    let name = name_of(file);
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        return Failure(format!("the report {name} exists already: name a file that does not exist"));
+    }
+    Failure::new(format!("writing {name}"), error)
+}
+
 fn unwritten(error: &io::Error) -> Failure {
     Failure::new("writing the results (import the same files again)", error)
 }
@@ -142,6 +156,31 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The file is read while the report is open, as after a kill.
+    #[test]
+    fn a_report_is_complete_after_each_line_and_never_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report");
+        let mut report = Report::new(Some(&file), false).unwrap();
+        let subject = Subject { line: 1, email: "a@example.com".into(), foreign_id: Some("7".into()) };
+        let id: UserId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        report.add(&subject, &Outcome::AlreadyThere(id), &[]).unwrap();
+        let written = std::fs::read_to_string(&file).unwrap();
+        let line: Value = serde_json::from_str(written.strip_suffix('\n').unwrap()).unwrap();
+        assert_eq!(
+            (&line["outcome"], &line["foreignId"], &line["id"]),
+            (&json!("ALREADY_THERE"), &json!("7"), &json!(id))
+        );
+        #[cfg(unix)]
+        {
+            let permissions = std::fs::metadata(&file).unwrap().permissions();
+            assert_eq!(std::os::unix::fs::PermissionsExt::mode(&permissions) & 0o777, 0o600);
+        }
+        let Err(failure) = Report::new(Some(&file), true) else { panic!() };
+        assert!(failure.to_string().contains("exists already"), "{failure}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
+    }
 
     #[test]
     fn a_text_of_the_file_cannot_change_what_a_terminal_shows() {
