@@ -34,15 +34,17 @@ ENUMS = {
     ("name", "createdAt", "updatedAt"): "OrganizationSort",
     ("asc", "desc"): "SortOrder",
     ("keep", "suspend"): "UsersOfDirectory",
+    ("ALLOWED", "REFUSED"): "UnregisteredAttributes",
+    ("STRING", "NUMBER", "BOOLEAN", "STRINGS", "OBJECT"): "AttributeType",
 }
 # Written by hand, in another module of the crate.
 BY_HAND = {"Problem": "crate::Problem", "FieldError": "crate::FieldError"}
-# Fields whose values `Debug` must not show. `token` of AuthZEN is the position of a page.
+# Fields whose values `Debug` must not show. `token` of AuthZEN is the position of a page, `key` of an attribute its name.
 SECRETS = {
     "accessToken", "challenge", "clientSecret", "code", "codeVerifier", "credential", "currentPassword", "flow", "key",
     "newPassword", "password", "qr", "recoveryCode", "recoveryCodes", "refreshToken", "secret", "token", "uri",
 }  # fmt: skip
-NOT_SECRET = {("AuthzenPage", "token")}
+NOT_SECRET = {("AuthzenPage", "token"), ("OrganizationAttribute", "key"), ("UserAttribute", "key")}
 # Generic types with the values of the document in `data`.
 GENERIC = {"Collection": "Collection", "List": "List", "AuthzenResults": None}
 
@@ -54,6 +56,8 @@ LEFT_OUT = {
     "returnFromFederation": "sent by browsers",
     "getPublicKeys": "TokenVerifier",
 }
+# Parameters that choose another format than JSON.
+LEFT_OUT_PARAMETERS = {("exportUser", "format")}
 # Operations whose answer has tokens that the client keeps.
 LOGINS = {
     "login", "finishLogin", "register", "logInByPasskey", "finishEmailLogin", "finishFederation", "acceptInvitation",
@@ -156,6 +160,8 @@ class Document:
             return self.type_of(kinds[0], place)[0], True
         if "anyOf" in schema:
             return "String", False
+        if "allOf" in schema:
+            fail(f"{place} is composed of several types")
         kind, null = schema.get("type"), False
         if isinstance(kind, list):
             kind, null = next(one for one in kind if one != "null"), True
@@ -403,6 +409,7 @@ class Document:
         queried = [
             parameter for parameter in parameters
             if parameter["in"] == "query" and not (has_preview and parameter["name"] == "preview")
+            and (operation_id, parameter["name"]) not in LEFT_OUT_PARAMETERS
         ]  # fmt: skip
         query = ""
         if queried:

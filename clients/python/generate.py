@@ -25,7 +25,8 @@ Schema = dict[str, Any]
 GENERICS = {"Collection": "Page", "List": "Listed", "AuthzenResults": "AuthzenResults"}
 # `Problem` is the exception of the package.
 RENAMED = {"Problem": "ProblemDocument"}
-# Fields that no representation shows. What else is secret has the format `password`.
+# Fields that no representation shows. What else is secret has the format `password`. The `key` of an attribute is its
+# name.
 SECRETS = {
     "accessToken",
     "challenge",
@@ -44,8 +45,11 @@ SECRETS = {
     "token",
     "uri",
 }
+NOT_SECRET = {("OrganizationAttribute", "key"), ("UserAttribute", "key")}
 # Operations for browsers and identity providers, and the export, which is not one JSON value.
 LEFT_OUT = {"returnFromFederation", "logOutByFederation", "exportAuditLogs"}
+# Parameters that choose another format than JSON.
+LEFT_OUT_PARAMETERS = {("exportUser", "format")}
 
 
 def snake(name: str) -> str:
@@ -96,6 +100,8 @@ class Models:
         for choices in ("oneOf", "anyOf"):
             if choices in schema:
                 return " | ".join(dict.fromkeys(self.type(choice) for choice in schema[choices]))
+        if "allOf" in schema:
+            sys.exit(f"a property is composed of several types: {schema.get('description')}")
         if schema.get("format") == "date":
             return "str"
         if "enum" in schema:
@@ -116,13 +122,14 @@ class Models:
                 return f"list[{self.type(schema['items'])}]"
         return {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}[types]
 
-    def field(self, name: str, schema: Schema, required: bool) -> str:
+    def field(self, owner: str, name: str, schema: Schema, required: bool) -> str:
         attribute, annotation = snake(name), self.type(schema)
         options = []
         if not required:
             annotation = annotation if annotation.endswith("None") else f"{annotation} | None"
             options.append("default=None")
-        if name in SECRETS or schema.get("format") == "password":
+        is_secret = name in SECRETS and (owner, name) not in NOT_SECRET
+        if is_secret or schema.get("format") == "password":
             options.append("repr=False")
         if camel(attribute) != name:
             options += [f'validation_alias="{name}"', f'serialization_alias="{name}"']
@@ -143,7 +150,7 @@ class Models:
             fields = part.get("properties", {}).items()
             # Arguments are given by name, and fields that a caller must give stand first.
             for field, of_field in sorted(fields, key=lambda item: item[0] not in required):
-                lines.append(self.field(field, of_field, field in required))
+                lines.append(self.field(name, field, of_field, field in required))
         return "\n".join(lines).rstrip("\n")
 
     def alias(self, name: str, schema: Schema) -> str:
@@ -282,6 +289,7 @@ class Operations:
         parameters = [resolve(self.document, parameter) for parameter in operation.get("parameters", [])]
         in_path = [parameter for parameter in parameters if parameter["in"] == "path"]
         in_query = [p for p in parameters if p["in"] == "query" and not (p["name"] == "preview" and has_preview)]
+        in_query = [p for p in in_query if (operation["operationId"], p["name"]) not in LEFT_OUT_PARAMETERS]
         headers = {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
         body = operation.get("requestBody")
         arguments = [f"{snake(parameter['name'])}: Id" for parameter in in_path]

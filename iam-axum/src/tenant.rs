@@ -48,6 +48,7 @@ pub(crate) struct TenantDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     organization_attributes: Option<Vec<OrganizationAttributeDto>>,
+    // A comment of documentation here would make the schema an `allOf` that no value fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(inline, nullable = false)]
     unregistered_attributes: Option<UnregisteredAttributesDto>,

@@ -167,7 +167,15 @@ impl Call {
 
     /// Whether a repetition has no second effect.
     pub(crate) fn is_repeatable(&self) -> bool {
-        self.reads || self.is_keyed || matches!(self.method, Method::GET | Method::PUT | Method::DELETE)
+        // After a lost answer, a condition on the former version fails although the change was made.
+        let is_idempotent =
+            self.if_match.is_none() && matches!(self.method, Method::GET | Method::PUT | Method::DELETE);
+        self.reads || self.is_keyed || is_idempotent
+    }
+
+    /// Whether it deletes what its path names: a preview does not.
+    pub(crate) fn deletes(&self) -> bool {
+        self.method == Method::DELETE && !self.query.iter().any(|(name, _)| name == "preview")
     }
 }
 
@@ -263,6 +271,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// The answer to a DELETE whose first answer was lost.
+    pub(crate) const fn of_deleted(correlation_id: Option<String>) -> Self {
+        Self { status: 204, etag: None, is_replayed: false, correlation_id, body: Vec::new() }
+    }
+
     /// Reads the body. An empty one is null.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
         let body = if self.body.is_empty() { b"null" } else { self.body.as_slice() };

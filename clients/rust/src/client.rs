@@ -9,12 +9,12 @@ use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
-use reqwest::{StatusCode, Url, redirect};
+use reqwest::{Method, StatusCode, Url, redirect};
 use uuid::Uuid;
 
 use crate::call::{Answer, Call, Request};
 use crate::error::{Error, Result};
-use crate::models::{StepUp, Tokens};
+use crate::models::{Refresh, StepUp, Tokens};
 use crate::problem::Problem;
 use crate::retry::{Attempts, Bounds};
 use crate::session::{Credentials, Session, TokensCallback};
@@ -24,6 +24,10 @@ use crate::value::Secret;
 /// How long one attempt may take: the service answers each request within 30 seconds.
 const TIMEOUT: Duration = Duration::from_secs(35);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The service answers a refresh token that was just spent again, for ten seconds. Later, it ends the session. So a lost
+/// answer is noticed soon, and the second and last attempt ends within ten seconds.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(4);
+const REFRESH_BOUNDS: Bounds = Bounds { attempts: 2, max_wait: Duration::from_secs(2) };
 /// How large a problem document may be.
 const LARGEST_PROBLEM: usize = 256 * 1024;
 
@@ -127,6 +131,9 @@ impl Builder {
 
     /// How often a request is sent at most, by default 4, and how long the pauses between may take together, by default
     /// 30 seconds. A service that asks for a longer pause gets no further request of the call.
+    ///
+    /// A request with [`if_match`](Request::if_match) is sent again only if it had no effect for certain. If the answer to
+    /// a DELETE was lost, 404 to the second one is a success: what it names is gone.
     pub const fn retries(mut self, attempts: u32, max_wait: Duration) -> Self {
         self.bounds = Bounds { attempts, max_wait };
         self
@@ -263,7 +270,7 @@ impl Client {
             // An API key never authenticates again.
             let steps = self.steps.as_ref().filter(|_| token.as_ref().is_some_and(|token| !is_api_key(token)));
             let round = steps.map(|steps| steps.round());
-            let problem = match self.attempts(&call, token.as_ref()).await {
+            let problem = match self.attempts(&call, token.as_ref(), self.shared.bounds).await {
                 Ok(answer) => return self.succeeded(&call, answer),
                 Err(Error::Problem(problem)) if token.is_some() => problem,
                 Err(error) => return Err(error),
@@ -294,16 +301,33 @@ impl Client {
         Ok(answer)
     }
 
+    /// Exchanges a refresh token for the next pair.
+    pub(crate) async fn exchange(&self, refresh_token: Secret) -> Result<Tokens> {
+        let Shared { bounds, timeout, .. } = &*self.shared;
+        let mut call = Call::new(Method::POST, "/auth/refresh").public().reads().json(&Refresh { refresh_token });
+        call.timeout = Some(REFRESH_TIMEOUT.min(*timeout));
+        let bounds = Bounds {
+            attempts: REFRESH_BOUNDS.attempts.min(bounds.attempts),
+            max_wait: REFRESH_BOUNDS.max_wait.min(bounds.max_wait),
+        };
+        self.attempts(&call, None, bounds).await?.json()
+    }
+
     /// Sends a call until it succeeds, fails for good, or has been sent often enough.
-    pub(crate) async fn attempts(&self, call: &Call, token: Option<&Secret>) -> Result<Answer> {
-        let mut attempts = Attempts::new(self.shared.bounds);
+    async fn attempts(&self, call: &Call, token: Option<&Secret>, bounds: Bounds) -> Result<Answer> {
+        let mut attempts = Attempts::new(bounds);
+        let mut may_be_done = false;
         loop {
             let error = match self.once(call, token).await {
                 Ok(answer) => return Ok(answer),
+                Err(Error::Problem(problem)) if may_be_done && call.deletes() && problem.status == 404 => {
+                    return Ok(Answer::of_deleted(problem.correlation_id));
+                }
                 Err(error) => error,
             };
             let is_repeatable = call.is_repeatable();
             let Some(pause) = attempts.pause(is_repeatable, &error) else { return Err(error) };
+            may_be_done |= !error.is_without_effect();
             tokio::time::sleep(pause).await;
         }
     }

@@ -78,6 +78,8 @@ codes! {
     RequestTimeout = "request-timeout", 408, "Request Timeout";
     /// The present state does not allow it.
     Conflict = "conflict", 409, "Conflict";
+    /// A legal hold keeps what the request would destroy.
+    LegalHold = "legal-hold", 409, "Legal Hold";
     /// Retention has removed it; `first_sequence` is the first event that is left.
     Gone = "gone", 410, "Gone";
     /// The resource has changed since the client read it.

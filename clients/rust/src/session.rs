@@ -5,12 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use reqwest::Method;
-
-use crate::call::Call;
 use crate::client::Client;
 use crate::error::{Error, Result};
-use crate::models::{Refresh, Tokens};
+use crate::models::Tokens;
 use crate::value::Secret;
 
 /// How long before its expiry a token is refreshed: a request must not expire on its way.
@@ -29,13 +26,16 @@ pub(crate) enum Credentials {
         tokens: Tokens,
         /// When the access token needs a refresh, by the clock of this process.
         refresh_at: Instant,
+        expires_at: Instant,
     },
 }
 
 impl Credentials {
     pub(crate) fn session(tokens: Tokens) -> Self {
         let valid = Duration::from_secs(tokens.expires_in.min(24 * 60 * 60));
-        Self::Session { refresh_at: Instant::now() + valid.saturating_sub(MARGIN.min(valid / 2)), tokens }
+        let now = Instant::now();
+        let refresh_at = now + valid.saturating_sub(MARGIN.min(valid / 2));
+        Self::Session { refresh_at, expires_at: now + valid, tokens }
     }
 }
 
@@ -74,11 +74,12 @@ impl Session {
         matches!(&*self.credentials(), Credentials::Session { .. })
     }
 
+    /// Uses other tokens. They stay, too, if the callback panics: the former ones may be spent.
     pub(crate) fn keep(&self, tokens: Tokens) {
+        *self.credentials() = Credentials::session(tokens.clone());
         if let Some(on_tokens) = &self.on_tokens {
             on_tokens(&tokens);
         }
-        *self.credentials() = Credentials::session(tokens);
     }
 
     pub(crate) fn forget(&self) {
@@ -90,10 +91,15 @@ impl Session {
         match &*self.credentials() {
             Credentials::None => (None, false),
             Credentials::Bearer(token) => (Some(token.clone()), false),
-            Credentials::Session { tokens, refresh_at } => {
+            Credentials::Session { tokens, refresh_at, .. } => {
                 (Some(tokens.access_token.clone()), *refresh_at <= Instant::now())
             }
         }
+    }
+
+    /// Whether there is an access token that has not expired.
+    fn is_valid(&self) -> bool {
+        matches!(&*self.credentials(), Credentials::Session { expires_at, .. } if *expires_at > Instant::now())
     }
 
     /// How many refreshes have ended.
@@ -126,8 +132,11 @@ impl Client {
         if !is_old {
             return Ok(token);
         }
-        self.renew(token, seen).await?;
-        Ok(self.session.token().0)
+        match self.renew(token, seen).await {
+            // The service may answer again before the token expires.
+            Err(error) if !self.session.is_valid() => Err(error),
+            _ => Ok(self.session.token().0),
+        }
     }
 
     /// Replaces a token: once for all callers that have used the same one. `seen` is the number of refreshes that had
@@ -153,10 +162,7 @@ impl Client {
         {
             return Err(error.clone());
         }
-        // The service answers a token that was just spent again, so a repetition within ten seconds loses nothing.
-        let body = Refresh { refresh_token: tokens.refresh_token };
-        let call = Call::new(Method::POST, "/auth/refresh").public().reads().json(&body);
-        let result = self.attempts(&call, None).await.and_then(|answer| answer.json());
+        let result = self.exchange(tokens.refresh_token).await;
         // A login or a logout may have happened meanwhile.
         let is_current = self.session.token().0 == used;
         let outcome = match result {
@@ -175,5 +181,27 @@ impl Client {
         *refreshes = (refreshes.0 + 1, outcome.clone().err());
         self.session.ended.store(refreshes.0, Ordering::Release);
         outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_token_that_has_not_expired_is_used_while_a_refresh_fails() {
+        let tokens = r#"{"accessToken":"a","refreshToken":"r","tokenType":"Bearer","expiresIn":900}"#;
+        let tokens: Tokens = serde_json::from_str(tokens).unwrap();
+        // Nothing answers there.
+        let client = Client::builder("http://127.0.0.1:1").retries(1, Duration::ZERO).tokens(tokens.clone());
+        let client = client.build().unwrap();
+        let now = Instant::now();
+        for (expires_at, passes) in [(now + Duration::from_secs(600), true), (now, false)] {
+            *client.session.credentials() =
+                Credentials::Session { tokens: tokens.clone(), refresh_at: now, expires_at };
+            assert_eq!(client.current_token().await.is_ok(), passes);
+        }
+        client.session.forget();
+        assert!(client.current_token().await.unwrap().is_none());
     }
 }

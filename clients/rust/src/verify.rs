@@ -316,8 +316,14 @@ impl Verifier {
         let call = Call::new(Method::GET, "/.well-known/jwks.json").at_root().public();
         let answer = self.client.once(&call.within(FETCH_TIMEOUT, LARGEST_DOCUMENT), None).await?;
         let document: Document = answer.json()?;
-        let keys = document.keys.into_iter().take(MOST_KEYS).filter_map(PublicKey::decoding_key).collect();
-        let fetched = Keys { by_id: keys, fetched_at: Some(Instant::now()) };
+        let keys = document.keys.into_iter().take(MOST_KEYS).filter_map(PublicKey::decoding_key);
+        let by_id: HashMap<_, _> = keys.collect();
+        if by_id.is_empty() {
+            // A service always has a key. The former ones are used as long as they are not too old.
+            let reason = "no key signs access tokens".to_owned();
+            return Err(Error::Answer { status: answer.status, reason, retry_after: None });
+        }
+        let fetched = Keys { by_id, fetched_at: Some(Instant::now()) };
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = fetched;
         Ok(())
     }
@@ -352,14 +358,22 @@ mod tests {
 
     /// A server that publishes one key after the other: `k1` in its first answer, `k2` in the second.
     async fn rotating() -> String {
+        publishing(|number| {
+            let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+            format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"k{number}","x":"{x}"}}]}}"#)
+        })
+        .await
+    }
+
+    /// A server with a document for each answer, from 1.
+    async fn publishing(document: impl Fn(usize) -> String + Send + 'static) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {
             for number in 1.. {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let _ = stream.read(&mut [0; 4096]).await;
-                let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
-                let body = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"k{number}","x":"{x}"}}]}}"#);
+                let body = document(number);
                 let length = body.len();
                 let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json";
                 let answer = format!("{head}\r\ncontent-length: {length}\r\n\r\n{body}");
@@ -370,7 +384,11 @@ mod tests {
     }
 
     async fn verifier(between_fetches: Duration) -> Verifier {
-        let client = Client::builder(rotating().await).build().unwrap();
+        verifier_of(rotating().await, between_fetches)
+    }
+
+    fn verifier_of(url: String, between_fetches: Duration) -> Verifier {
+        let client = Client::builder(url).build().unwrap();
         let expected = Expected { issuer: "iam".into(), audience: "iam".into(), tenants: Tenants::Every };
         let TokenVerifier(verifier) = TokenVerifier::new(&client, expected);
         Verifier { between_fetches, ..Arc::into_inner(verifier).unwrap() }
@@ -388,6 +406,19 @@ mod tests {
         hasty.key("k2").await.unwrap();
         // The key that is no longer published is not used any more.
         assert!(matches!(hasty.key("k1").await, Err(TokenError::Invalid)));
+    }
+
+    #[tokio::test]
+    async fn a_document_without_a_usable_key_replaces_none() {
+        let url = publishing(|number| {
+            let usage = if number == 1 { "sig" } else { "enc" };
+            let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+            format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"k1","use":"{usage}","x":"{x}"}}]}}"#)
+        });
+        let verifier = verifier_of(url.await, Duration::ZERO);
+        verifier.key("k1").await.unwrap();
+        assert!(matches!(verifier.key("k2").await, Err(TokenError::Keys(Error::Answer { status: 200, .. }))));
+        verifier.key("k1").await.unwrap();
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ import type { paths } from "./generated/api.js";
 import { keyedOperations, publicOperations } from "./generated/operations.js";
 import { paginate } from "./pages.js";
 import { Problem, RequestFailed } from "./problem.js";
-import { retryDelay, type RetryOptions } from "./retry.js";
+import { isProblem, retryDelay, type RetryOptions } from "./retry.js";
 import { Session } from "./session.js";
 import type { Tokens, TokenValues } from "./tokens.js";
 import type { Answer, AnyInit, Arguments, InitOf, ItemOf, ListPath, Method, PathOf, Schemas } from "./types.js";
@@ -38,9 +38,11 @@ export interface ClientOptions {
   readonly tokens?: TokenValues;
   /**
    * Is called with each new pair of tokens, so that a program can keep them, and with `undefined` when the session has
-   * ended. An older refresh token ends the session if it is sent again, so keep the newest only.
+   * ended. An older refresh token ends the session if it is sent again, so keep the newest only. A promise is awaited.
+   * If it fails, the login or the call that refreshed fails with its error, and the client goes on with the new tokens:
+   * `client.tokens` has them.
    */
-  readonly onTokens?: (tokens: Tokens | undefined) => void;
+  readonly onTokens?: (tokens: Tokens | undefined) => unknown;
   /**
    * Asks the person for a proof, when a request needs a recent authentication. The request is then repeated once.
    * `true` if the callback has authenticated the session itself; `undefined` gives the request up. Requests of the
@@ -73,9 +75,11 @@ interface Sent {
 
 /**
  * Within ten seconds, a spent refresh token gives the same next token once more. Later it ends the session. So a lost
- * answer is noticed within this number of milliseconds, and the last attempt begins before the ten seconds are over.
+ * answer is noticed after `REFRESH_TIMEOUT` milliseconds, no pause is longer than `REFRESH_MAX_DELAY`, and the last attempt
+ * begins before the ten seconds are over. A longer `Retry-After` ends the attempts.
  */
 const REFRESH_TIMEOUT = 4_000;
+const REFRESH_MAX_DELAY = 1_500;
 const REFRESH_ATTEMPTS = 3;
 
 /** Requests with the method POST that change nothing. */
@@ -164,7 +168,7 @@ export class Client {
    * Uses the tokens in the response of another operation that logs in: registration, a passkey, an e-mail, an identity
    * provider, an accepted invitation. Returns the response without them.
    */
-  useLogin<T extends TokenValues>(answer: T): Omit<T, keyof Schemas["Tokens"]> {
+  async useLogin<T extends TokenValues>(answer: T): Promise<Omit<T, keyof Schemas["Tokens"]>> {
     const {
       accessToken,
       refreshToken,
@@ -172,18 +176,17 @@ export class Client {
       tokenType: _,
       ...rest
     } = (answer ?? {}) as T & { tokenType?: unknown };
-    try {
-      this.#session.replace({ accessToken, refreshToken, ...(expiresIn === undefined ? {} : { expiresIn }) });
-    } catch {
+    if (typeof accessToken !== "string" || typeof refreshToken !== "string") {
       throw new RequestFailed("malformed", "the response of the login has no tokens");
     }
+    await this.#session.replace({ accessToken, refreshToken, ...(expiresIn === undefined ? {} : { expiresIn }) });
     return rest as Omit<T, keyof Schemas["Tokens"]>;
   }
 
   /** Ends the session at the server. The client then has no tokens. */
   async logout(signal?: AbortSignal): Promise<void> {
     await this.POST("/auth/logout", signal === undefined ? {} : { signal });
-    this.#session.replace(undefined);
+    await this.#session.replace(undefined);
   }
 
   /**
@@ -378,6 +381,7 @@ export class Client {
     // After a lost answer, a condition on the former version fails.
     const isIdempotent = ["GET", "PUT", "DELETE"].includes(outgoing.method) && !outgoing.headers.has("if-match");
     const isRepeatable = isHarmless || hasKey || isIdempotent;
+    let mayBeDone = false;
     for (let number = 1; ; number++) {
       let response: Response | undefined;
       let failure: unknown;
@@ -392,9 +396,10 @@ export class Client {
       const attempt = { number, isRepeatable, hasKey, response };
       const delay = response?.ok === true ? undefined : retryDelay(attempt, retry, this.#environment);
       if (delay !== undefined) {
+        mayBeDone ||= response?.status !== 429;
         await this.#environment.sleep(delay, outgoing.signal);
       } else if (response !== undefined) {
-        return response;
+        return mayBeDone && isGone(outgoing, response) ? new Response(null, { status: 204 }) : response;
       } else {
         throw failure;
       }
@@ -414,6 +419,7 @@ export class Client {
     const retry = {
       ...this.#retry,
       attempts: Math.min(this.#retry.attempts ?? REFRESH_ATTEMPTS, REFRESH_ATTEMPTS),
+      maxDelay: Math.min(this.#retry.maxDelay ?? REFRESH_MAX_DELAY, REFRESH_MAX_DELAY),
     };
     const response = await this.#attempts(outgoing, { isHarmless: true, limits, retry });
     if (response.ok) {
@@ -421,6 +427,11 @@ export class Client {
     }
     throw await Problem.from(response, refreshToken);
   }
+}
+
+/** Whether the service says that what a request deletes does not exist. */
+function isGone({ method, url }: Outgoing, { status, headers }: Response): boolean {
+  return method === "DELETE" && status === 404 && isProblem(headers) && !new URL(url).searchParams.has("preview");
 }
 
 function malformed(operation: string): RequestFailed {

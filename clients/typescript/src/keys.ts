@@ -108,7 +108,12 @@ export class PublicKeys {
     if (!Array.isArray(keys)) {
       throw new RequestFailed("malformed", `${new URL(this.#url).pathname}: the response is no JWK set`);
     }
-    this.#find = createLocalJWKSet({ keys: keys.slice(0, MOST_KEYS).filter(isOfAccessTokens) });
+    const usable = keys.slice(0, MOST_KEYS).filter(isOfAccessTokens);
+    if (usable.length === 0) {
+      // A service always has a key. The former ones are used as long as they are not too old.
+      throw new RequestFailed("malformed", `${new URL(this.#url).pathname}: no key signs access tokens`);
+    }
+    this.#find = createLocalJWKSet({ keys: usable });
     this.#readAt = this.#now();
   }
 }
@@ -121,6 +126,7 @@ function isOfAccessTokens(key: JWK | null): key is JWK {
     key.alg === "EdDSA" &&
     key.use === "sig" &&
     typeof key.kid === "string" &&
+    typeof key.x === "string" &&
     key.d === undefined
   );
 }

@@ -1,4 +1,7 @@
-/** How a request is repeated after 429, 502 to 504 and failures of the connection. */
+/**
+ * How a request is repeated after 429, 502 to 504 and failures of the connection. A request with `If-Match` is repeated
+ * after 429 alone. If the answer to a DELETE may be lost, 404 to the repeated one counts as a success with the status 204.
+ */
 export interface RetryOptions {
   /** How often a request is sent at most, 4 by default; 1 repeats none. */
   readonly attempts?: number;
@@ -36,7 +39,8 @@ export function retryDelay(
   const asked = response === undefined ? undefined : retryAfterOf(response.headers, now());
   if (asked !== undefined) {
     // Clients that were refused at the same moment must not come back at the same moment.
-    return asked > maxDelay ? undefined : asked + random() * Math.min(1_000, FIRST_DELAY + asked / 4);
+    const spread = random() * Math.min(1_000, FIRST_DELAY + asked / 4);
+    return asked > maxDelay ? undefined : Math.min(maxDelay, asked + spread);
   }
   const bound = Math.min(maxDelay, FIRST_DELAY * 2 ** (number - 1));
   return bound / 2 + (random() * bound) / 2;
@@ -64,7 +68,8 @@ function mayRepeat(isRepeatable: boolean, hasKey: boolean, response: Attempt["re
   }
 }
 
-function isProblem(headers: Headers | undefined): boolean {
+/** Whether a response has a problem document, so that it is one of the service. */
+export function isProblem(headers: Headers | undefined): boolean {
   return headers?.get("content-type")?.startsWith("application/problem+json") === true;
 }
 

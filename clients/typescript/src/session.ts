@@ -8,7 +8,7 @@ export type Exchange = (refreshToken: string) => Promise<TokenValues>;
 /** The credentials of a client. Of all calls that need new tokens at the same time, one asks for them. */
 export class Session {
   readonly #exchange: Exchange;
-  readonly #onTokens: ((tokens: Tokens | undefined) => void) | undefined;
+  readonly #onTokens: ((tokens: Tokens | undefined) => unknown) | undefined;
   readonly #environment: Environment;
   /** An API key, or an access token without a refresh token. */
   readonly #fixed: string | undefined;
@@ -19,12 +19,12 @@ export class Session {
     exchange: Exchange,
     environment: Environment,
     credentials: { fixed?: string | undefined; tokens?: TokenValues | undefined },
-    onTokens?: (tokens: Tokens | undefined) => void,
+    onTokens?: (tokens: Tokens | undefined) => unknown,
   ) {
     this.#exchange = exchange;
     this.#environment = environment;
     this.#fixed = credentials.fixed;
-    this.#tokens = credentials.tokens && new Tokens(credentials.tokens, environment.now());
+    this.#tokens = credentials.tokens && Tokens.kept(credentials.tokens, environment.now());
     this.#onTokens = onTokens;
   }
 
@@ -32,9 +32,10 @@ export class Session {
     return this.#tokens;
   }
 
-  replace(values: TokenValues | undefined): void {
+  /** Uses other tokens. They stay, too, if the callback fails: the former ones may be spent. */
+  async replace(values: TokenValues | undefined): Promise<void> {
     this.#tokens = values && new Tokens(values, this.#environment.now());
-    this.#onTokens?.(this.#tokens);
+    await this.#onTokens?.(this.#tokens);
   }
 
   /** The token to send, a new one if the present one is about to expire. `undefined` without a login. */
@@ -84,13 +85,13 @@ export class Session {
       next = await this.#exchange(used.refreshToken);
     } catch (error) {
       if (this.#tokens === used && error instanceof Problem && error.status === 401) {
-        this.replace(undefined);
+        await this.replace(undefined);
       }
       throw error;
     }
     // A login or a logout meanwhile is newer.
     if (this.#tokens === used) {
-      this.replace(next);
+      await this.replace(next);
     }
   }
 }

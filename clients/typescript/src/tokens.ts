@@ -5,7 +5,7 @@ const ALMOST_EXPIRED = 20_000;
 export interface TokenValues {
   readonly accessToken: string;
   readonly refreshToken: string;
-  /** For how many seconds the access token is valid. If it is absent, the server decides. */
+  /** For how many seconds the access token is valid, from the answer with it on. If it is absent, its `exp` counts. */
   readonly expiresIn?: number;
 }
 
@@ -19,15 +19,23 @@ export class Tokens {
   readonly #expiresAt: number;
   readonly #margin: number;
 
-  /** `now` is in milliseconds. Throws a `TypeError` if a token is not a text. */
-  constructor({ accessToken, refreshToken, expiresIn }: TokenValues, now = Date.now()) {
+  /** Tokens that were kept for a while, so that `expiresIn` no longer counts from now on. */
+  static kept(values: TokenValues, now: number): Tokens {
+    return new Tokens(values, now, expiryOf(values.accessToken));
+  }
+
+  /**
+   * `now` and `expiresAt` are in milliseconds. `expiresIn` goes before the `exp` of the token, because the clocks of this
+   * program and of the service may differ. Throws a `TypeError` if a token is not a text.
+   */
+  constructor({ accessToken, refreshToken, expiresIn }: TokenValues, now = Date.now(), expiresAt?: number) {
     if (typeof accessToken !== "string" || typeof refreshToken !== "string") {
       throw new TypeError("accessToken and refreshToken must be texts");
     }
     this.#accessToken = accessToken;
     this.#refreshToken = refreshToken;
     const lifetime = typeof expiresIn === "number" ? expiresIn * 1_000 : Infinity;
-    this.#expiresAt = now + lifetime;
+    this.#expiresAt = expiresAt ?? (lifetime === Infinity ? expiryOf(accessToken) : undefined) ?? now + lifetime;
     this.#margin = Math.min(ALMOST_EXPIRED, lifetime / 5);
   }
 
@@ -54,5 +62,16 @@ export class Tokens {
 
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return "[Tokens]";
+  }
+}
+
+/** The `exp` of an access token in milliseconds, if it is a JWT with one. This verifies nothing. */
+function expiryOf(accessToken: unknown): number | undefined {
+  try {
+    const payload = String(accessToken).split(".")[1] ?? "";
+    const { exp } = JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/"))) as { exp?: unknown };
+    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : undefined;
+  } catch {
+    return undefined;
   }
 }

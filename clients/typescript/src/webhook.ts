@@ -16,16 +16,22 @@ export class InvalidWebhook extends Error {
   }
 }
 
-/** The headers of a request, as `fetch` or Node.js has them. */
+/** The headers of a request, as `fetch` or Node.js has them. Their names may have any case. */
 export type ReceivedHeaders = Headers | Readonly<Record<string, string | string[] | undefined>>;
 
 const TOLERANCE_SECONDS = 300;
 const MOST_SIGNATURES = 20;
 
 function valueOf(headers: ReceivedHeaders, name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name];
-  if (typeof value !== "string" || value === "") {
-    throw new InvalidWebhook(`the header ${name} is missing`);
+  const values =
+    headers instanceof Headers
+      ? [headers.get(name)]
+      : Object.entries(headers)
+          .filter(([other, value]) => other.toLowerCase() === name && value !== undefined)
+          .map(([, value]) => value);
+  const [value] = values;
+  if (typeof value !== "string" || value === "" || values.length > 1) {
+    throw new InvalidWebhook(`the header ${name} is missing, or there is more than one`);
   }
   return value;
 }

@@ -14,7 +14,7 @@ const person = (name: string) => `${name}.${randomUUID()}@example.com`;
 
 const ada = new Client({ url });
 const registration = { email: person("ada"), password, firstName: "Ada", lastName: "Lovelace" };
-const { tenant } = ada.useLogin(await ada.POST("/auth/register", { body: registration }));
+const { tenant } = await ada.useLogin(await ada.POST("/auth/register", { body: registration }));
 const branch = await ada.POST("/organizations", { body: { name: "Northern branch" } });
 const other = await ada.POST("/organizations", { body: { name: "Southern branch" } });
 for (const name of ["orders:place", "orders:refund"]) {
@@ -62,7 +62,7 @@ assert.equal((await post(grace, "/orders/17/refund")).status, 404);
 
 // The administrator of another tenant holds every permission there, and none here.
 const stranger = new Client({ url });
-stranger.useLogin(await stranger.POST("/auth/register", { body: { ...registration, email: person("eve") } }));
+await stranger.useLogin(await stranger.POST("/auth/register", { body: { ...registration, email: person("eve") } }));
 assert.equal((await post(stranger, `/branches/${branch.id}/orders`, { cents: 1 })).status, 401);
 console.log("the shop sells, refunds, and refuses tokens of other tenants");
 server.close();

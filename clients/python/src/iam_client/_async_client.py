@@ -27,7 +27,7 @@ from iam_client._exchange import (
     refreshing,
 )
 from iam_client._operation import Operation
-from iam_client.errors import Problem
+from iam_client.errors import IamError, Problem
 
 T = TypeVar("T")
 
@@ -170,7 +170,10 @@ class AsyncClient:
             case Wait():
                 await asyncio.sleep(step.seconds)
             case Renew():
-                await self._renew(step.spent)
+                try:
+                    await self._renew(step.spent)
+                except IamError as error:
+                    return error
             case Prove():
                 return await self._prove(step)
         return None

@@ -27,7 +27,7 @@ from iam_client._exchange import (
     refreshing,
 )
 from iam_client._operation import Operation
-from iam_client.errors import Problem
+from iam_client.errors import IamError, Problem
 
 T = TypeVar("T")
 
@@ -178,7 +178,10 @@ class Client:
             case Wait():
                 time.sleep(step.seconds)
             case Renew():
-                self._renew(step.spent)
+                try:
+                    self._renew(step.spent)
+                except IamError as error:
+                    return error
             case Prove():
                 return self._prove(step)
         return None

@@ -33,7 +33,8 @@ class Retry:
     """How often and how long a client waits until it repeats a request.
 
     It repeats a request that was not accepted (429, no connection), and one without an answer (503, a connection that
-    broke) if a second request has no second effect: a GET, a PUT, and a POST with an `Idempotency-Key`.
+    broke) if a second request has no second effect: a GET, a PUT or a DELETE without `If-Match`, and a POST with an
+    `Idempotency-Key`. After a DELETE without an answer, 404 to the repeated one is a success: what it names is gone.
     """
 
     attempts: int = 4
@@ -72,6 +73,10 @@ class Session:
         self.expires = time.monotonic() + tokens.expires_in if tokens else 0.0
         self.tokens = tokens
 
+    def is_valid(self) -> bool:
+        """Whether there is an access token that has not expired."""
+        return self.tokens is not None and time.monotonic() < self.expires
+
     def is_stale(self) -> bool:
         return self.tokens is not None and time.monotonic() > self.expires - EARLY
 
@@ -101,7 +106,8 @@ class Wait:
 
 @dataclass(frozen=True)
 class Renew:
-    """Renew the tokens, unless another call has renewed this access token meanwhile."""
+    """Renew the tokens, unless another call has renewed this access token meanwhile. The result is the failure, if it
+    fails."""
 
     spent: str = field(repr=False)
 
@@ -124,10 +130,13 @@ def exchange(
     """The steps from a request to its answer. Raises `Problem`, `InvalidResponse` or `Unreachable`."""
     headers = operation.headers()
     own = token is None and not operation.public
-    attempt, is_renewed, is_proven = 1, False, False
+    attempt, is_renewed, is_proven, may_be_done = 1, False, False, False
     while True:
         if own and session.is_stale() and (spent := session.access()):
-            yield Renew(spent)
+            failure = yield Renew(spent)
+            # The service may answer again before the token expires.
+            if failure and not session.is_valid():
+                raise failure
         bearer = session.access() if own else token
         if bearer and not is_visible(bearer):
             raise ValueError("a token has only visible ASCII characters")
@@ -136,6 +145,7 @@ def exchange(
         pause = _pause(operation, retry, attempt, outcome)
         if pause is not None:
             attempt += 1
+            may_be_done = may_be_done or not _had_no_effect(outcome)
             yield Wait(pause)
             continue
         if not isinstance(outcome, Answer):
@@ -143,9 +153,12 @@ def exchange(
         try:
             return _value(operation, outcome), outcome
         except Problem as problem:
+            if may_be_done and problem.status == 404 and operation.method == "DELETE" and operation.result is None:
+                return None, outcome  # type: ignore[return-value]
             if own and bearer and session.tokens and not is_renewed and _is_invalid_token(problem):
                 is_renewed = True
-                yield Renew(bearer)
+                if failure := (yield Renew(bearer)):
+                    raise failure from failure.__cause__
                 continue
             if own and may_prove and session.tokens and not is_proven and _asks_for_proof(problem):
                 is_proven = True
@@ -157,7 +170,7 @@ def exchange(
 def refreshing(tokens: models.Tokens) -> Operation[models.Tokens]:
     """Returns the exchange of a refresh token."""
     operation = operations.refresh(models.Refresh(refresh_token=tokens.refresh_token))
-    return replace(operation, timeout=REFRESH_TIMEOUT, is_repeatable=True)
+    return replace(operation, timeout=REFRESH_TIMEOUT, only_reads=True)
 
 
 def refresh_retry(retry: Retry) -> Retry:
@@ -181,8 +194,13 @@ def _pause(operation: Operation[Any], retry: Retry, attempt: int, outcome: Answe
         if outcome.status == 429 or (outcome.status == 503 and operation.is_repeatable):
             return retry.pause(attempt, retry_after(outcome.headers))
         return None
-    never_sent = isinstance(outcome, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
-    return retry.pause(attempt, None) if never_sent or operation.is_repeatable else None
+    return retry.pause(attempt, None) if _had_no_effect(outcome) or operation.is_repeatable else None
+
+
+def _had_no_effect(outcome: Answer | Exception) -> bool:
+    if isinstance(outcome, Answer):
+        return outcome.status == 429
+    return isinstance(outcome, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
 
 
 def retry_after(headers: httpx.Headers) -> float | None:

@@ -31,12 +31,15 @@ class Operation(Generic[T_co]):
     if_match: str | None = None
     timeout: float | None = None
     """Seconds to wait for the answer, if not those of the client."""
-    is_repeatable: bool = False
-    """Whether a second request has no second effect, so that it can follow a first one without an answer."""
+    only_reads: bool = False
+    """Whether a POST has no effect that a second one would have again."""
 
-    def __post_init__(self) -> None:
-        if self.once or self.method in ("GET", "PUT"):
-            object.__setattr__(self, "is_repeatable", True)
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether a second request has no second effect, so that it can follow a first one without an answer."""
+        # After a lost answer, a condition on the former version fails although the change was made.
+        is_idempotent = self.method in ("GET", "PUT", "DELETE") and self.if_match is None
+        return self.once or self.only_reads or is_idempotent
 
     def headers(self) -> dict[str, str]:
         """Returns the headers of all attempts: each attempt has the same `Idempotency-Key`."""

@@ -921,6 +921,8 @@ class Introspection(Model):
     act: ActingParty | None = None
     amr: list[str] | None = None
     api_key_id: UUID | None = None
+    attributes: dict[str, Any] | None = None
+    attributes_truncated: bool | None = None
     aud: str | None = None
     auth_time: int | None = Field(default=None, validation_alias="auth_time", serialization_alias="auth_time")
     exp: int | None = None
@@ -1011,6 +1013,22 @@ class JwkSet(Model):
     """The public keys that verify access tokens."""
 
     keys: list[Jwk]
+
+
+class LegalHold(Model):
+    """An order that the data of the tenant, or of one of its users, is kept."""
+
+    created_at: Time
+    id: UUID
+    placed_by: UUID | None
+    reason: str
+    user_id: UUID | None
+
+
+class LegalHoldRelease(Model):
+    """Why a legal hold is released."""
+
+    reason: str
 
 
 class Live(Model):
@@ -1139,10 +1157,13 @@ class ManifestSettings(Model):
     authzen_identifiers: Literal["ID", "NAME"] | str | None = None
     email_login: Literal["OFF", "ON"] | str | None = None
     name: str | None = None
+    organization_attributes: list[OrganizationAttribute] | None = None
     password_login: Literal["ALLOWED", "FEDERATED"] | str | None = None
     password_policy: Literal["seed", "nist-800-63b-4", "asvs-5"] | str | None = None
     second_factor: Literal["OFF", "OPTIONAL", "REQUIRED"] | str | None = None
     second_factor_grace_days: int | None = None
+    unregistered_attributes: Literal["ALLOWED", "REFUSED"] | str | None = None
+    user_attributes: list[UserAttribute] | None = None
 
 
 class ManifestWebhook(Model):
@@ -1167,7 +1188,14 @@ class Me(Model):
     user: User
     actor: Actor | None = None
     api_key: CallingApiKey | None = None
+    attributes: dict[str, Any] | None = None
     enrol_by: Time | None = None
+
+
+class MePatch(Model):
+    """What the caller changes of itself."""
+
+    attributes: dict[str, Any] | None = None
 
 
 class Named(Model):
@@ -1330,10 +1358,18 @@ class NewInvitedRole(Model):
     organization_id: UUID | None = None
 
 
+class NewLegalHold(Model):
+    """The legal hold to place."""
+
+    reason: str
+    user_id: UUID | None = None
+
+
 class NewOrganization(Model):
     """The organization to create."""
 
     name: str
+    attributes: dict[str, Any] | None = None
     parent_id: UUID | None = None
     slug: str | None = None
 
@@ -1387,6 +1423,7 @@ class NewServiceAccount(Model):
     """The service account to create."""
 
     name: str
+    attributes: dict[str, Any] | None = None
     home_organization_id: UUID | None = None
 
 
@@ -1397,6 +1434,7 @@ class NewUser(Model):
     first_name: str
     last_name: str
     password: str = Field(repr=False)
+    attributes: dict[str, Any] | None = None
     external_id: str | None = None
     home_organization_id: UUID | None = None
 
@@ -1422,11 +1460,21 @@ class Organization(Model):
     slug: str
     status: Literal["ACTIVE", "SUSPENDED", "INACTIVE"] | str
     updated_at: Time
+    attributes: dict[str, Any] | None = None
+
+
+class OrganizationAttribute(Model):
+    """An attribute of organizations that the tenant defines."""
+
+    key: str
+    type: Literal["STRING", "NUMBER", "BOOLEAN", "STRINGS", "OBJECT"] | str
+    searchable: bool | None = None
 
 
 class OrganizationPatch(Model):
     """The changes to an organization."""
 
+    attributes: dict[str, Any] | None = None
     name: str | None = None
     parent_id: UUID | None = None
     slug: str | None = None
@@ -1438,6 +1486,12 @@ class OrganizationPermissions(Model):
 
     organization_id: UUID
     permissions: list[str]
+
+
+class OwnAttributes(Model):
+    """What the caller sees of itself after a change."""
+
+    attributes: dict[str, Any]
 
 
 class Pagination(Model):
@@ -1716,6 +1770,17 @@ class Tenant(Model):
     slug: str
     status: str
     updated_at: Time
+    organization_attributes: list[OrganizationAttribute] | None = None
+    unregistered_attributes: Literal["ALLOWED", "REFUSED"] | str | None = None
+    user_attributes: list[UserAttribute] | None = None
+
+
+class TenantDeletion(Model):
+    """The deletion of the tenant."""
+
+    deletion_at: Time | None
+    keeps_log: bool | None
+    reason: str | None
 
 
 class TenantPatch(Model):
@@ -1724,11 +1789,14 @@ class TenantPatch(Model):
     authzen_identifiers: Literal["ID", "NAME"] | str | None = None
     email_login: Literal["OFF", "ON"] | str | None = None
     name: str | None = None
+    organization_attributes: list[OrganizationAttribute] | None = None
     password_login: Literal["ALLOWED", "FEDERATED"] | str | None = None
     password_policy: Literal["seed", "nist-800-63b-4", "asvs-5"] | str | None = None
     second_factor: Literal["OFF", "OPTIONAL", "REQUIRED"] | str | None = None
     second_factor_grace_days: int | None = None
     slug: str | None = None
+    unregistered_attributes: Literal["ALLOWED", "REFUSED"] | str | None = None
+    user_attributes: list[UserAttribute] | None = None
 
 
 class Tokens(Model):
@@ -1805,10 +1873,41 @@ class User(Model):
     status: Literal["ACTIVE", "SUSPENDED", "INACTIVE"] | str
     tenant_id: UUID
     updated_at: Time
+    attributes: dict[str, Any] | None = None
     email: str | None = None
     first_name: str | None = None
     last_name: str | None = None
     name: str | None = None
+
+
+class UserAttribute(Model):
+    """An attribute of users that the tenant defines."""
+
+    key: str
+    type: Literal["STRING", "NUMBER", "BOOLEAN", "STRINGS", "OBJECT"] | str
+    in_token: bool | None = None
+    person_reads: bool | None = None
+    person_writes: bool | None = None
+    searchable: bool | None = None
+
+
+class UserExport(Model):
+    """All that is held about a user, as JSON."""
+
+    access_requests: list[dict[str, Any]]
+    api_keys: list[dict[str, Any]]
+    assignments: list[dict[str, Any]]
+    directory: list[dict[str, Any]]
+    eligibilities: list[dict[str, Any]]
+    entries: list[dict[str, Any]]
+    exported_at: Time
+    factors: list[dict[str, Any]]
+    groups: list[dict[str, Any]]
+    identities: list[dict[str, Any]]
+    invitations: list[dict[str, Any]]
+    past_assignments: list[dict[str, Any]]
+    sessions: list[dict[str, Any]]
+    user: dict[str, Any]
 
 
 class UserListItem(Model):
@@ -1827,6 +1926,7 @@ class UserListItem(Model):
 class UserPatch(Model):
     """The changes to a user."""
 
+    attributes: dict[str, Any] | None = None
     email: str | None = None
     external_id: str | None = None
     first_name: str | None = None

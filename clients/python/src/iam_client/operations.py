@@ -503,6 +503,11 @@ def get_me() -> Operation[models.Me]:
     return Operation("GET", "/auth/me", models.Me)
 
 
+def update_me(body: models.MePatch) -> Operation[models.OwnAttributes]:
+    """Change the caller."""
+    return Operation("PATCH", "/auth/me", models.OwnAttributes, body=body)
+
+
 def log_in_by_passkey(body: models.PasskeyLogin) -> Operation[models.LoggedIn]:
     """Log in by a passkey."""
     return Operation("POST", "/auth/passkeys/login", models.LoggedIn, body=body, public=True)
@@ -885,6 +890,26 @@ def resend_invitation(id: Id) -> Operation[None]:
     return Operation("POST", path("/invitations/{}/resend", id), None)
 
 
+def list_legal_holds(*, page: int | None = None, limit: int | None = None) -> Operation[models.Page[models.LegalHold]]:
+    """List legal holds."""
+    return Operation("GET", "/legal-holds", models.Page[models.LegalHold], query=query({"page": page, "limit": limit}))
+
+
+def create_legal_hold(body: models.NewLegalHold, *, idempotency_key: str | None = None) -> Operation[models.LegalHold]:
+    """Place a legal hold."""
+    return Operation("POST", "/legal-holds", models.LegalHold, body=body, once=True, idempotency_key=idempotency_key)
+
+
+def get_legal_hold(id: Id) -> Operation[models.LegalHold]:
+    """Get a legal hold."""
+    return Operation("GET", path("/legal-holds/{}", id), models.LegalHold)
+
+
+def release_legal_hold(id: Id, body: models.LegalHoldRelease) -> Operation[None]:
+    """Release a legal hold."""
+    return Operation("POST", path("/legal-holds/{}/release", id), None, body=body)
+
+
 def list_organizations(
     *,
     page: int | None = None,
@@ -893,6 +918,7 @@ def list_organizations(
     root: bool | None = None,
     status: str | None = None,
     search: str | None = None,
+    attribute: str | None = None,
     sort_by: str | None = None,
     sort_order: str | None = None,
 ) -> Operation[models.Page[models.Organization]]:
@@ -903,7 +929,7 @@ def list_organizations(
         models.Page[models.Organization],
         query=query({
             "page": page, "limit": limit, "parentId": parent_id, "root": root, "status": status, "search": search,
-            "sortBy": sort_by, "sortOrder": sort_order,
+            "attribute": attribute, "sortBy": sort_by, "sortOrder": sort_order,
         }),
     )
 
@@ -1189,6 +1215,11 @@ def apply_manifest(
     )
 
 
+def get_tenant_deletion(id: Id) -> Operation[models.TenantDeletion]:
+    """Get the deletion of the tenant."""
+    return Operation("GET", path("/tenants/{}/deletion", id), models.TenantDeletion)
+
+
 def export_manifest(id: Id) -> Operation[models.Manifest]:
     """Get the manifest."""
     return Operation("GET", path("/tenants/{}/manifest", id), models.Manifest)
@@ -1202,6 +1233,7 @@ def list_users(
     kind: str | None = None,
     search: str | None = None,
     organization_id: Id | None = None,
+    attribute: str | None = None,
     sort_by: str | None = None,
     sort_order: str | None = None,
 ) -> Operation[models.Page[models.UserListItem]]:
@@ -1212,7 +1244,7 @@ def list_users(
         models.Page[models.UserListItem],
         query=query({
             "page": page, "limit": limit, "status": status, "kind": kind, "search": search, "organizationId":
-            organization_id, "sortBy": sort_by, "sortOrder": sort_order,
+            organization_id, "attribute": attribute, "sortBy": sort_by, "sortOrder": sort_order,
         }),
     )
 
@@ -1274,6 +1306,11 @@ def create_api_key(
         once=True,
         idempotency_key=idempotency_key,
     )
+
+
+def export_user(id: Id) -> Operation[models.UserExport]:
+    """Export what is held about a user."""
+    return Operation("GET", path("/users/{}/export", id), models.UserExport)
 
 
 def delete_user_factors(id: Id) -> Operation[None]:

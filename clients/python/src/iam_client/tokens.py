@@ -115,7 +115,11 @@ class _Keys:
             keys = _KEY_SET.validate_json(body).keys
         except ValidationError:
             raise InvalidResponse("the answer is not a set of keys") from None
-        self.keys = {key.kid: public for key in keys[:MOST_KEYS] if (public := _public_key(key))}
+        usable = {key.kid: public for key in keys[:MOST_KEYS] if (public := _public_key(key))}
+        if not usable:
+            # A service always has a key. The former ones are used as long as they are not too old.
+            raise InvalidResponse("the answer has no key that signs access tokens")
+        self.keys = usable
         self.fetched = time.monotonic()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from fake import HEALTH, URL, Service, answering, expired, problem, tokens, tokens_answer, value
+from fake import HEALTH, PERSON, URL, Service, answering, expired, problem, tokens, tokens_answer, value
 from iam_client import AsyncClient, Client, InvalidResponse, Operation, Problem, Retry, Unreachable, models, operations
 
 HEALTHY: Operation[models.Health] = Operation("GET", "/health", models.Health)
@@ -84,6 +84,16 @@ def test_a_token_that_expires_soon_is_renewed_before_it_is_used() -> None:
     client = Client(URL, tokens=tokens(0, expires_in=20), transport=service)
     client.send(HEALTHY)
     assert [request.headers.get("authorization") for request in service.requests] == [None, "Bearer access-1"]
+
+
+def test_a_token_that_has_not_expired_is_used_while_a_renewal_fails(pauses: list[float]) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return problem(503, "unavailable") if request.url.path.endswith("/auth/refresh") else value(200, HEALTH)
+
+    Client(URL, tokens=tokens(0, expires_in=20), transport=Service(handler)).send(HEALTHY)
+    with pytest.raises(Problem, match="503"):
+        Client(URL, tokens=tokens(0, expires_in=0), transport=Service(handler)).send(HEALTHY)
+    asyncio.run(AsyncClient(URL, tokens=tokens(0, expires_in=20), transport=Service(handler)).send(HEALTHY))
 
 
 def test_a_session_that_has_ended_is_told_once() -> None:
@@ -196,6 +206,31 @@ def test_a_request_that_may_have_had_an_effect_is_sent_once(pauses: list[float])
     with pytest.raises(Unreachable):
         Client(URL, token="iamk_1", transport=service).send(change)
     assert len(service.requests) == 4
+
+
+def test_a_change_on_a_condition_is_repeated_only_if_it_had_no_effect(pauses: list[float]) -> None:
+    deletion = operations.delete_user(PERSON, if_match='"3"')
+    for failure in (httpx.ReadTimeout("none"), problem(503, "unavailable")):
+        service = answering(failure)
+        with pytest.raises((Unreachable, Problem)):
+            Client(URL, token="iamk_1", transport=service).send(deletion)
+        assert len(service.requests) == 1
+    service = answering(problem(429, "rate-limited"), httpx.ConnectError("refused"), httpx.Response(204))
+    Client(URL, token="iamk_1", transport=service).send(deletion)
+    assert len(service.requests) == 3
+
+
+def test_what_a_lost_answer_has_deleted_is_gone(pauses: list[float]) -> None:
+    gone = problem(404, "not-found")
+    deletion, preview = operations.delete_role(PERSON), operations.preview_delete_role(PERSON)
+    for lost in (httpx.ReadError("broken"), problem(503, "unavailable")):
+        _, answer = Client(URL, token="iamk_1", transport=answering(lost, gone)).answer(deletion)
+        assert answer.status == 404
+        with pytest.raises(Problem, match="404"):
+            Client(URL, token="iamk_1", transport=answering(lost, gone)).send(preview)
+    for first in ([], [problem(429, "rate-limited")], [httpx.ConnectError("refused")]):
+        with pytest.raises(Problem, match="404"):
+            Client(URL, token="iamk_1", transport=answering(*first, gone)).send(deletion)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -218,6 +218,18 @@ def test_a_new_key_is_found_and_a_removed_one_is_forgotten(clock: Clock) -> None
     assert len(service.requests) == 3
 
 
+def test_a_set_without_a_usable_key_replaces_none(clock: Clock) -> None:
+    keys = [jwk()]
+    service = Service(lambda _: value(200, {"keys": keys}))
+    checks = verifier(service)
+    checks.verify(signed())
+    for none in ([], [jwk("two", use="enc")]):
+        keys[:] = none
+        clock.now += 61
+        assert checks.verify(signed())
+    assert len(service.requests) == 3
+
+
 def test_without_an_answer_the_keys_are_used_for_fifteen_minutes(clock: Clock) -> None:
     answers = [value(200, {"keys": [jwk()]})]
 
@@ -242,6 +254,7 @@ def test_without_an_answer_the_keys_are_used_for_fifteen_minutes(clock: Clock) -
         lambda: httpx.Response(200, content=b" " * 70_000),
         lambda: httpx.Response(200, content=b"["),
         lambda: value(200, {"keys": 7}),
+        lambda: value(200, {"keys": []}),
         lambda: value(500, {"keys": [jwk()]}),
     ],
 )

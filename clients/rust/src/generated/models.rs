@@ -120,6 +120,26 @@ pub enum AccessVerdict {
     Deny,
 }
 
+/// The type of the values of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+pub enum AttributeType {
+    /// `STRING`
+    #[serde(rename = "STRING")]
+    String,
+    /// `NUMBER`
+    #[serde(rename = "NUMBER")]
+    Number,
+    /// `BOOLEAN`
+    #[serde(rename = "BOOLEAN")]
+    Boolean,
+    /// `STRINGS`
+    #[serde(rename = "STRINGS")]
+    Strings,
+    /// `OBJECT`
+    #[serde(rename = "OBJECT")]
+    Object,
+}
+
 /// How requests of AuthZEN name users and organizations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub enum AuthzenIdentifiers {
@@ -379,6 +399,17 @@ pub enum SubjectClaim {
     /// `oid`
     #[serde(rename = "oid")]
     Oid,
+}
+
+/// Whether users and organizations can have attributes that the tenant has not defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+pub enum UnregisteredAttributes {
+    /// `ALLOWED`
+    #[serde(rename = "ALLOWED")]
+    Allowed,
+    /// `REFUSED`
+    #[serde(rename = "REFUSED")]
+    Refused,
 }
 
 /// Whether a user is a person or a program.
@@ -1889,6 +1920,10 @@ pub struct Introspection {
     pub amr: Option<Vec<String>>,
     /// Identifies an API key.
     pub api_key_id: Option<Uuid>,
+    /// The attributes of the user in an access token. Absent if it has none.
+    pub attributes: Option<Map<String, Value>>,
+    /// True if attributes are left out of the access token because they do not fit. Otherwise absent.
+    pub attributes_truncated: Option<bool>,
     /// For whom an access token is.
     pub aud: Option<String>,
     /// When the user of an access token has authenticated last, in seconds since 1970.
@@ -2063,6 +2098,30 @@ pub struct IssuedWebhook {
     pub url: String,
     /// The receiver verifies requests with it, by Standard Webhooks. Null in the answer to a repeated request.
     pub secret: Option<Secret>,
+}
+
+/// An order that the data of the tenant, or of one of its users, is kept.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct LegalHold {
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// Its identifier, a UUID of version 7.
+    pub id: Uuid,
+    /// The user who placed it. Null means the service itself.
+    pub placed_by: Option<Uuid>,
+    /// Why the data is kept.
+    pub reason: String,
+    /// The user whose data is kept. Null means the data of the whole tenant.
+    pub user_id: Option<Uuid>,
+}
+
+/// Why a legal hold is released.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LegalHoldRelease {
+    /// Why the hold is released.
+    pub reason: String,
 }
 
 /// An access request with the names of all that it mentions.
@@ -2450,6 +2509,9 @@ pub struct ManifestSettings {
     /// The name of the tenant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// All attributes that are defined for organizations, each key once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization_attributes: Option<Vec<OrganizationAttribute>>,
     /// Whether users log in by passwords.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password_login: Option<PasswordLoginSetting>,
@@ -2462,6 +2524,12 @@ pub struct ManifestSettings {
     /// How many days a user may log in without a factor that is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_factor_grace_days: Option<u64>,
+    /// Whether users and organizations can have attributes that the tenant has not defined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unregistered_attributes: Option<UnregisteredAttributes>,
+    /// All attributes that are defined for users, each key once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_attributes: Option<Vec<UserAttribute>>,
 }
 
 /// A webhook.
@@ -2494,6 +2562,8 @@ pub struct Me {
     pub amr: Vec<String>,
     /// The API key of this request. Absent for a session.
     pub api_key: Option<CallingApiKey>,
+    /// The attributes of the user that the tenant shows to the person. Absent if it shows none, and for an API key.
+    pub attributes: Option<Map<String, Value>>,
     /// When the session has authenticated last. Null for an API key.
     pub auth_time: Option<DateTime<Utc>>,
     /// Until when the caller must set up a second factor. Afterwards, its sessions can only be used to set one up.
@@ -2509,6 +2579,15 @@ pub struct Me {
     pub tenant: Tenant,
     /// The user.
     pub user: User,
+}
+
+/// What the caller changes of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MePatch {
+    /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396). Only keys that the
+    /// tenant lets persons change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Map<String, Value>>,
 }
 
 /// An embedded resource, with its name.
@@ -2796,10 +2875,24 @@ pub struct NewInvitedRole {
     pub role_id: Uuid,
 }
 
+/// The legal hold to place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewLegalHold {
+    /// Why the data is kept.
+    pub reason: String,
+    /// The user whose data is kept. Absent or null means the data of the whole tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<Uuid>,
+}
+
 /// The organization to create.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewOrganization {
+    /// At most 16 KiB, 32 keys and 5 levels. Those that the tenant has defined have their type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Map<String, Value>>,
     /// The name.
     pub name: String,
     /// The organization above. If it is absent or null, the new organization is a root.
@@ -2885,6 +2978,9 @@ pub struct NewRoleAssignments {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewServiceAccount {
+    /// At most 16 KiB, 32 keys and 5 levels. Those that the tenant has defined have their type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Map<String, Value>>,
     /// The organization to which the account belongs. If it is absent or null, the account belongs to the tenant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub home_organization_id: Option<Uuid>,
@@ -2896,6 +2992,9 @@ pub struct NewServiceAccount {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewUser {
+    /// At most 16 KiB, 32 keys and 5 levels. Those that the tenant has defined have their type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Map<String, Value>>,
     /// Unique in the tenant. Upper and lower case make no difference.
     pub email: String,
     /// The identifier of the user in another system, such as a directory. It is unique in the tenant, letter by letter,
@@ -2937,6 +3036,9 @@ pub struct NewWebhook {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Organization {
+    /// What the tenant keeps of the organization beside the other fields. Absent if there is nothing, in lists, and in
+    /// the response to a change.
+    pub attributes: Option<Map<String, Value>>,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// How many organizations are above it.
@@ -2955,11 +3057,26 @@ pub struct Organization {
     pub updated_at: DateTime<Utc>,
 }
 
+/// An attribute of organizations that the tenant defines.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct OrganizationAttribute {
+    /// The key of the attribute.
+    pub key: String,
+    /// Whether `GET /organizations` finds organizations by the value. Only for the types STRING, NUMBER and BOOLEAN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub searchable: Option<bool>,
+    /// The type of the values of an attribute.
+    pub r#type: AttributeType,
+}
+
 /// The changes to an organization. Fields that are absent stay unchanged. Fields that are null stay unchanged, too,
 /// except for `parentId`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrganizationPatch {
+    /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Map<String, Value>>,
     /// The new name.
     #[serde(skip_serializing_if = "Change::is_unchanged")]
     pub name: Change<String>,
@@ -2983,6 +3100,14 @@ pub struct OrganizationPermissions {
     pub organization_id: Uuid,
     /// The permissions.
     pub permissions: Vec<String>,
+}
+
+/// What the caller sees of itself after a change.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct OwnAttributes {
+    /// All attributes of the user that the tenant shows to the person.
+    pub attributes: Map<String, Value>,
 }
 
 /// The position of a page in the whole collection.
@@ -3448,6 +3573,8 @@ pub struct Tenant {
     pub id: Uuid,
     /// The name of the tenant.
     pub name: String,
+    /// The attributes that are defined for organizations. Absent where `userAttributes` is.
+    pub organization_attributes: Option<Vec<OrganizationAttribute>>,
     /// Whether users log in by passwords.
     pub password_login: PasswordLoginSetting,
     /// The rules for new passwords.
@@ -3460,8 +3587,25 @@ pub struct Tenant {
     pub slug: String,
     /// The status.
     pub status: String,
+    /// Whether users and organizations can have attributes that the tenant has not defined.
+    pub unregistered_attributes: Option<UnregisteredAttributes>,
     /// When it was last changed.
     pub updated_at: DateTime<Utc>,
+    /// The attributes that are defined for users. Absent in responses to the registration and about the caller.
+    pub user_attributes: Option<Vec<UserAttribute>>,
+}
+
+/// The deletion of the tenant.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TenantDeletion {
+    /// When it begins at the earliest. Null means that none is scheduled.
+    pub deletion_at: Option<DateTime<Utc>>,
+    /// Whether the entries of the audit log stay. Null means that none is scheduled.
+    pub keeps_log: Option<bool>,
+    /// Why, in the words of the operator. Null means that none is scheduled.
+    pub reason: Option<String>,
 }
 
 /// The changes to a tenant. Fields that are absent or null stay unchanged.
@@ -3478,6 +3622,9 @@ pub struct TenantPatch {
     /// The new name.
     #[serde(skip_serializing_if = "Change::is_unchanged")]
     pub name: Change<String>,
+    /// All attributes that are defined for organizations, in the place of the former ones, each key once.
+    #[serde(skip_serializing_if = "Change::is_unchanged")]
+    pub organization_attributes: Change<Vec<OrganizationAttribute>>,
     /// `FEDERATED`: a user whose address is of a verified domain with an enabled identity provider logs in by it alone.
     /// Holders of all permissions tenant-wide are exempt.
     #[serde(skip_serializing_if = "Change::is_unchanged")]
@@ -3497,6 +3644,14 @@ pub struct TenantPatch {
     /// Unique among all tenants.
     #[serde(skip_serializing_if = "Change::is_unchanged")]
     pub slug: Change<String>,
+    /// `REFUSED`: no user and no organization gets an attribute that is not defined. Those that exist stay until they are
+    /// removed.
+    #[serde(skip_serializing_if = "Change::is_unchanged")]
+    pub unregistered_attributes: Change<UnregisteredAttributes>,
+    /// All attributes that are defined for users, in the place of the former ones, each key once. Values that do not
+    /// have the type of a new definition stay until they are changed.
+    #[serde(skip_serializing_if = "Change::is_unchanged")]
+    pub user_attributes: Change<Vec<UserAttribute>>,
 }
 
 /// A pair of tokens.
@@ -3604,6 +3759,9 @@ pub struct UpdatedUser {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct User {
+    /// What the tenant keeps of the user beside the other fields. Absent if there is nothing, and in responses about the
+    /// caller itself.
+    pub attributes: Option<Map<String, Value>>,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// Absent for a service account.
@@ -3635,6 +3793,63 @@ pub struct User {
     pub updated_at: DateTime<Utc>,
 }
 
+/// An attribute of users that the tenant defines.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UserAttribute {
+    /// Whether access tokens have the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_token: Option<bool>,
+    /// The key of the attribute.
+    pub key: String,
+    /// Whether the person sees its own value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub person_reads: Option<bool>,
+    /// Whether the person sees and changes its own value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub person_writes: Option<bool>,
+    /// Whether `GET /users` finds users by the value. Only for the types STRING, NUMBER and BOOLEAN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub searchable: Option<bool>,
+    /// The type of the values of an attribute.
+    pub r#type: AttributeType,
+}
+
+/// All that is held about a user, as JSON. The rows of a list have the same members.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct UserExport {
+    /// The roles for which it has asked.
+    pub access_requests: Vec<Map<String, Value>>,
+    /// Its API keys, without their secrets.
+    pub api_keys: Vec<Map<String, Value>>,
+    /// The roles that it holds.
+    pub assignments: Vec<Map<String, Value>>,
+    /// What a directory says of it.
+    pub directory: Vec<Map<String, Value>>,
+    /// The roles for which it may ask.
+    pub eligibilities: Vec<Map<String, Value>>,
+    /// The entries of the audit log that concern it, newest first.
+    pub entries: Vec<Map<String, Value>>,
+    /// When the export began.
+    pub exported_at: DateTime<Utc>,
+    /// Its second factors and passkeys, without their keys.
+    pub factors: Vec<Map<String, Value>>,
+    /// The groups of the directory in which it is a member.
+    pub groups: Vec<Map<String, Value>>,
+    /// Its accounts at identity providers.
+    pub identities: Vec<Map<String, Value>>,
+    /// The invitations of its present address.
+    pub invitations: Vec<Map<String, Value>>,
+    /// The roles that it held, as far as the history goes.
+    pub past_assignments: Vec<Map<String, Value>>,
+    /// Its sessions, with their addresses and devices.
+    pub sessions: Vec<Map<String, Value>>,
+    /// The user itself, with `hasPassword`, `recoveryCodesLeft`, `failedLogins` and `lockedUntil`.
+    pub user: Map<String, Value>,
+}
+
 /// A user as lists show it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -3663,6 +3878,9 @@ pub struct UserListItem {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserPatch {
+    /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Map<String, Value>>,
     /// The new e-mail address, unique in the tenant.
     #[serde(skip_serializing_if = "Change::is_unchanged")]
     pub email: Change<String>,

@@ -769,6 +769,16 @@ impl Client {
         self.send(Call::new(Method::GET, "/auth/me"))
     }
 
+    /// Change the caller.
+    ///
+    /// Changes attributes that the tenant lets persons change themselves. The user and its version change as by
+    /// `PATCH /users/{id}`. An API key of the user cannot do it.
+    ///
+    /// `PATCH /auth/me`. Needs a session.
+    pub fn update_me(&self, body: &MePatch) -> Request<OwnAttributes> {
+        self.send(Call::new(Method::PATCH, "/auth/me").json(body))
+    }
+
     /// Log in by a passkey.
     ///
     /// Takes what a browser answers to the options. The passkey verifies its user, so it counts as two factors. The lock
@@ -1229,6 +1239,47 @@ impl Client {
         self.send(Call::new(Method::POST, format!("/invitations/{id}/resend")))
     }
 
+    /// List legal holds.
+    ///
+    /// Newest first. Those that were released are in the audit log alone.
+    ///
+    /// `GET /legal-holds`. Needs `iam-legal-holds:read`.
+    pub fn list_legal_holds(&self, query: &ListLegalHolds) -> Request<Collection<LegalHold>> {
+        self.send(Call::new(Method::GET, "/legal-holds").query(query))
+    }
+
+    /// Place a legal hold.
+    ///
+    /// A hold on the tenant refuses the deletion of users, the erasure of persons and the removal of old entries of the
+    /// audit log. A hold on a user refuses the deletion and the erasure of that user, and the removal of old entries:
+    /// entries cannot be kept apart by person. The refused operations answer `legal-hold` (409). A user who is held can
+    /// still be suspended. A tenant has 1,000 holds at most.
+    ///
+    /// `POST /legal-holds`. Needs `iam-legal-holds:create`.
+    pub fn create_legal_hold(&self, body: &NewLegalHold) -> Request<LegalHold> {
+        self.send(Call::new(Method::POST, "/legal-holds").keyed().json(body))
+    }
+
+    /// Get a legal hold.
+    ///
+    /// One that was released is not found.
+    ///
+    /// `GET /legal-holds/{id}`. Needs `iam-legal-holds:read`.
+    pub fn get_legal_hold(&self, id: Uuid) -> Request<LegalHold> {
+        self.send(Call::new(Method::GET, format!("/legal-holds/{id}")))
+    }
+
+    /// Release a legal hold.
+    ///
+    /// What it kept can be destroyed again. The release is recorded as DELETE on LEGAL_HOLD, with both reasons. A user
+    /// cannot release a hold on its own data (403). The session must have authenticated within the last ten minutes; an API
+    /// key cannot do this.
+    ///
+    /// `POST /legal-holds/{id}/release`. Needs `iam-legal-holds:delete`.
+    pub fn release_legal_hold(&self, id: Uuid, body: &LegalHoldRelease) -> Request<()> {
+        self.send(Call::new(Method::POST, format!("/legal-holds/{id}/release")).json(body))
+    }
+
     /// List organizations.
     ///
     /// A caller who holds the permission only in some organizations sees these organizations and everything below them.
@@ -1532,6 +1583,16 @@ impl Client {
         self.send(Call::new(Method::POST, format!("/tenants/{id}/apply")).json(body).query(query))
     }
 
+    /// Get the deletion of the tenant.
+    ///
+    /// The operator schedules the deletion of tenants, which waits and can be called off. Callers can get that of their own
+    /// tenant only.
+    ///
+    /// `GET /tenants/{id}/deletion`. Needs `tenants:read`.
+    pub fn get_tenant_deletion(&self, id: Uuid) -> Request<TenantDeletion> {
+        self.send(Call::new(Method::GET, format!("/tenants/{id}/deletion")))
+    }
+
     /// Get the manifest.
     ///
     /// It names everything that a manifest can name, so to apply it changes nothing. Not in it are built-in permissions and
@@ -1626,6 +1687,26 @@ impl Client {
     /// `POST /users/{id}/api-keys`. Needs `api-keys:create`.
     pub fn create_api_key(&self, id: Uuid, body: &NewApiKey) -> Request<IssuedApiKey> {
         self.send(Call::new(Method::POST, format!("/users/{id}/api-keys")).keyed().json(body))
+    }
+
+    /// Export what is held about a user.
+    ///
+    /// The user, how it logs in (without secrets), its sessions with addresses and devices, its API keys, the roles that it
+    /// holds, held and may ask for, its access requests, its invitations, what a directory says of it, and the entries of the
+    /// audit log that concern it. As JSON, or as an HTML page for people if `Accept` prefers it or `format` is `html`.
+    ///
+    /// A user can export what is held about itself. For another one, the caller needs `users:read` for the whole of that
+    /// user, and `audit-logs:read`. A user without `audit-logs:read` sees the entries about itself, but not the addresses of
+    /// others, and of what it did to others only that it did it. The session must have authenticated within the last ten
+    /// minutes; an API key cannot do this, nor a user who acts as another one.
+    ///
+    /// The export is recorded as READ of the user before its first byte. The parts are read one after the other, and the whole
+    /// log is searched, which takes long in a tenant with millions of entries. An export that fails breaks off the transfer. A
+    /// user runs one export at a time, and a tenant four (429).
+    ///
+    /// `GET /users/{id}/export`. Needs `users:read`.
+    pub fn export_user(&self, id: Uuid) -> Request<UserExport> {
+        self.send(Call::new(Method::GET, format!("/users/{id}/export")))
     }
 
     /// Remove all factors of a user.

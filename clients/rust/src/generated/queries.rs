@@ -234,6 +234,17 @@ pub struct ListInvitations {
     pub email: Option<String>,
 }
 
+/// The parameters of [`Client::list_legal_holds`](crate::Client::list_legal_holds).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ListLegalHolds {
+    /// The number of the page, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<u64>,
+    /// How many items a page holds at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
 /// The parameters of [`Client::list_organizations`](crate::Client::list_organizations).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -257,6 +268,9 @@ pub struct ListOrganizations {
     /// full case folding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<String>,
+    /// Organizations with exactly this value of an attribute, as `key:value`. The tenant has made the key searchable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
     /// The field to sort by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort_by: Option<OrganizationSort>,
@@ -350,6 +364,9 @@ pub struct ListUsers {
     /// Users with an unexpired role in exactly this organization.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<Uuid>,
+    /// Users with exactly this value of an attribute, as `key:value`. The tenant has made the key searchable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
     /// The field to sort by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort_by: Option<UserSort>,

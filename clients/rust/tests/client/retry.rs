@@ -57,6 +57,40 @@ async fn a_change_is_repeated_only_if_the_service_has_not_begun_it() {
 }
 
 #[tokio::test]
+async fn a_change_on_a_condition_is_repeated_only_if_it_had_no_effect() {
+    for (status, attempts) in [(429, 4), (503, 1)] {
+        let fake = Fake::start(move |_, _| async move { Reply::problem(status, "x", "retry-after: 0\r\n") }).await;
+        fake.client().delete_user(Uuid::nil()).if_match("\"3\"").await.unwrap_err();
+        assert_eq!(fake.seen("DELETE", &format!("/users/{}", Uuid::nil())).len(), attempts, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_lost_answer_has_deleted_is_gone() {
+    for (lost, is_deleted) in [(0, true), (503, true), (429, false)] {
+        let fake = Fake::start(move |_, number| async move {
+            match (number, lost) {
+                (0, 0) => Reply::nothing(),
+                (0, status) => Reply::problem(status, "x", "retry-after: 0\r\n"),
+                _ => Reply::problem(404, "not-found", ""),
+            }
+        })
+        .await;
+        let deleted = fake.client().delete_role(Uuid::nil()).await;
+        assert_eq!(deleted.is_ok(), is_deleted, "{lost}: {deleted:?}");
+        assert_eq!(fake.seen("DELETE", &format!("/roles/{}", Uuid::nil())).len(), 2, "{lost}");
+    }
+    let fake = Fake::start(async |_, _| Reply::problem(404, "not-found", "")).await;
+    fake.client().delete_role(Uuid::nil()).await.unwrap_err();
+    let fake = Fake::start(async |_, number| match number {
+        0 => Reply::nothing(),
+        _ => Reply::problem(404, "not-found", ""),
+    })
+    .await;
+    fake.client().preview_delete_role(Uuid::nil()).await.unwrap_err();
+}
+
+#[tokio::test]
 async fn a_read_is_repeated_a_bounded_number_of_times() {
     let fake = Fake::start(async |_, _| Reply::new(502, "retry-after: 0\r\n", "<html>Bad Gateway</html>")).await;
     let client = fake.builder().retries(3, Duration::from_secs(30)).build().unwrap();

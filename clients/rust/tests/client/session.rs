@@ -108,6 +108,33 @@ async fn a_refresh_goes_on_without_its_caller() {
 }
 
 #[tokio::test]
+async fn a_refresh_is_sent_twice_at_most_and_makes_no_long_pause() {
+    for (lost, headers, attempts) in [(true, "", 2), (false, "retry-after: 1\r\n", 2), (false, "retry-after: 3\r\n", 1)]
+    {
+        let fake = Fake::start(move |_, _| async move {
+            if lost { Reply::nothing() } else { Reply::problem(503, "unavailable", headers) }
+        })
+        .await;
+        let client = fake.client();
+        client.refresh().await.unwrap_err();
+        assert_eq!(fake.seen("POST", "/auth/refresh").len(), attempts, "{headers}");
+        assert!(client.tokens().is_some(), "the session may go on");
+    }
+}
+
+/// By the clock of tokio, which goes on by itself while nothing else happens.
+#[tokio::test(start_paused = true)]
+async fn a_refresh_without_an_answer_ends_before_the_session_does() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let client = Client::builder(url).tokens(serde_json::from_value(tokens("old")).unwrap()).build().unwrap();
+    let begun = tokio::time::Instant::now();
+    let error = client.refresh().await.unwrap_err();
+    assert!(matches!(error, Error::Transport(_)), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
 async fn a_token_is_refreshed_before_it_expires() {
     let fake = Fake::start(refreshing).await;
     let mut old = tokens("old");

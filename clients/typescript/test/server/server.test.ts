@@ -20,7 +20,7 @@ async function register() {
   const client = new Client({ url });
   const email = person("ada");
   const body = { email, password, firstName: "Ada", lastName: "Lovelace", tenantName: "Analytical Engines" };
-  const { tenant, user } = client.useLogin(await client.POST("/auth/register", { body }));
+  const { tenant, user } = await client.useLogin(await client.POST("/auth/register", { body }));
   return { client, email, tenant, user };
 }
 

@@ -164,6 +164,65 @@ test("the last attempt of a refresh begins before a spent token ends the session
   );
 });
 
+test("a refresh makes no long pause", async () => {
+  for (const [asked, number] of [
+    ["1", 2],
+    ["2", 1],
+  ] as const) {
+    const { client, requests, waits } = fakeClient((_, number) =>
+      number === 1 ? problem(503, "unavailable", { "retry-after": asked }) : tokens(2),
+    );
+    await client.refresh().catch((error: unknown) => assert.ok(error instanceof Problem));
+    assert.equal(requests.length, number);
+    assert.ok(waits.every((wait) => wait >= 1_000 && wait <= 1_500));
+    // The tokens are not spent.
+    assert.notEqual(client.tokens, undefined);
+  }
+});
+
+test("tokens that were kept for a while expire when the access token says so", async () => {
+  const { environment } = fakeClient(() => json({}));
+  const accessTokenUntil = (exp: unknown) => `e30.${Buffer.from(JSON.stringify({ exp })).toString("base64url")}.AAAA`;
+  const seconds = environment.time / 1_000;
+  for (const [exp, isUsed] of [
+    [seconds - 1, false],
+    [seconds + 5, false],
+    [seconds + 60, true],
+    ["soon", true],
+  ] as const) {
+    for (const expiresIn of [{}, { expiresIn: 900 }]) {
+      const kept = { accessToken: accessTokenUntil(exp), refreshToken: "refresh-1", ...expiresIn };
+      const { client } = fakeClient(() => tokens(2), { tokens: kept });
+      assert.equal(await client.accessToken(), isUsed ? kept.accessToken : "access-2");
+    }
+  }
+  // Those of an answer expire by the clock of this program.
+  const { client } = fakeClient(() => tokens(2));
+  await client.useLogin({ accessToken: accessTokenUntil(1), refreshToken: "refresh-1", expiresIn: 900 });
+  assert.equal(await client.accessToken(), accessTokenUntil(1));
+});
+
+test("a callback that keeps the tokens is waited for, and loses none if it fails", async () => {
+  const kept: (string | undefined)[] = [];
+  let isFull = false;
+  const { client, requests } = fakeClient(serverAt(2), {
+    onTokens: async (tokens) => {
+      await settle();
+      if (isFull) {
+        throw new Error("the disk is full");
+      }
+      kept.push(tokens?.refreshToken);
+    },
+  });
+  await client.useLogin({ accessToken: "access-1", refreshToken: "refresh-1" });
+  assert.deepEqual(kept, ["refresh-1"]);
+  isFull = true;
+  await assert.rejects(client.GET("/auth/me"), { message: "the disk is full" });
+  assert.equal(client.tokens?.refreshToken, "refresh-2");
+  await client.GET("/auth/me");
+  assert.equal(requests.filter(isRefresh).length, 1);
+});
+
 test("one kind of credentials is given", async () => {
   const { Client } = await import("iam-client");
   assert.throws(() => new Client({ url: "https://iam.example.com", apiKey: "iamk_1", tokens: firstTokens }), {

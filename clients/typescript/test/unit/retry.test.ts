@@ -83,6 +83,25 @@ test("what may have had an effect that cannot be repeated is sent once", async (
   }
 });
 
+test("what a lost answer has deleted is gone", async () => {
+  const id = "01a1fdcb-9b32-7000-8000-45f2b9876ce2";
+  const lost = [() => Promise.reject(new TypeError("reset")), () => new Response("<html>", { status: 502 })];
+  for (const first of lost) {
+    const { client } = fakeClient((_, number) => (number === 1 ? first() : problem(404, "not-found")));
+    const { response } = await client.request("delete", "/roles/{id}", { params: { path: { id } } });
+    assert.equal(response.status, 204);
+    const preview = fakeClient((_, number) => (number === 1 ? first() : problem(404, "not-found")));
+    const asked = { params: { path: { id }, query: { preview: true } } };
+    await assert.rejects(preview.client.DELETE("/roles/{id}", asked), { status: 404 });
+  }
+  for (const answers of [[problem(404, "not-found")], [problem(429, "rate-limited"), problem(404, "not-found")]]) {
+    const { client } = fakeClient(() => answers.shift()!);
+    await assert.rejects(client.DELETE("/roles/{id}", { params: { path: { id } } }), { status: 404 });
+  }
+  const proxy = fakeClient((_, number) => (number === 1 ? lost[0]!() : new Response("<html>", { status: 404 })));
+  await assert.rejects(proxy.client.DELETE("/roles/{id}", { params: { path: { id } } }));
+});
+
 test("too many requests have had no effect, so each of them is repeated", async () => {
   const { client, requests } = fakeClient((_, number) =>
     number === 1 ? problem(429, "rate-limited", { "retry-after": "1" }) : new Response(null, { status: 204 }),

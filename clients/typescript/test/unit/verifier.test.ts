@@ -130,11 +130,12 @@ test("keys in the token, and keys of another kind in the set, verify nothing", a
   const withoutName: JWK = { ...key.jwk };
   delete withoutName.kid;
   const token = await sign(key);
+  const other = await keyPair("key-2");
   for (const foreign of [rsaKey, secretKey, encryption, withoutName, null, 7, {}]) {
-    await assertInvalid(token, /NO_MATCHING/, {}, () => ({ keys: [foreign] }));
+    await assertInvalid(token, /NO_MATCHING/, {}, () => ({ keys: [foreign, other.jwk] }));
   }
   const hmac = await sign({ kid: "key-1", privateKey: Buffer.from("secret".repeat(8)) }, {}, { alg: "HS256" });
-  await assertInvalid(hmac, /./, {}, () => ({ keys: [secretKey] }));
+  await assertInvalid(hmac, /./, {}, () => ({ keys: [secretKey, other.jwk] }));
 });
 
 test("a changed or malformed token is refused", async () => {
@@ -174,6 +175,19 @@ test("a new key is read when a token names it, and a key that is gone verifies n
   clock.time += 300_000;
   await assert.rejects(service.verify(await sign(key, lasting)), InvalidToken);
   await service.verify(await sign(next, lasting));
+});
+
+test("a set without a usable key replaces none", async () => {
+  let keys: JWK[] = [key.jwk];
+  const { verifier: service, set, clock } = verifier({}, () => ({ keys }));
+  const lasting = await sign(key, { exp: now + 9_000 });
+  await service.verify(lasting);
+  for (const none of [[], [{ ...key.jwk, use: "enc" }]]) {
+    keys = none;
+    clock.time += 300_000;
+    await service.verify(lasting);
+  }
+  assert.equal(set.reads, 3);
 });
 
 test("a flood of unknown keys reads the set at most once a minute", async () => {
@@ -233,6 +247,7 @@ test("a set that is endless, redirects or is no set is not a token's fault", asy
     [() => new Response(null, { status: 302, headers: { location: "https://evil.example/" } }), "redirect"],
     [() => new Response("<html>"), "malformed"],
     [() => json({ keys: "none" }), "malformed"],
+    [() => json({ keys: [] }), "malformed"],
     [() => json(null), "malformed"],
     [() => json({ keys: [key.jwk] }, { status: 500 }), "malformed"],
   ];

@@ -23,6 +23,8 @@ test("a request of the service is verified", async () => {
     const event = await verifyWebhook(secret, headers(), text, now);
     assert.equal(event.type, "USER.CREATE");
   }
+  const capitals = Object.fromEntries(Object.entries(headers()).map(([name, value]) => [name.toUpperCase(), value]));
+  await verifyWebhook(secret, capitals, body, now);
   const other = sign(body, "01a1", "1769850900", Buffer.from("another"));
   await verifyWebhook(
     secret,
@@ -41,6 +43,7 @@ test("what another has signed, changed or kept is refused", async () => {
     [{ "webhook-signature": `${"v1,AAAA ".repeat(1000)}${sign()}` }, body],
     [{ "webhook-signature": undefined }, body],
     [{ "webhook-signature": [sign()] }, body],
+    [{ "Webhook-Id": "01a1" }, body],
     [{ "webhook-timestamp": "1769850500", "webhook-signature": sign(body, "01a1", "1769850500") }, body],
     [{ "webhook-timestamp": "1769851300", "webhook-signature": sign(body, "01a1", "1769851300") }, body],
     [{ "webhook-timestamp": "NaN", "webhook-signature": sign(body, "01a1", "NaN") }, body],
