@@ -1,7 +1,10 @@
 //! Attributes of users and organizations (`docs/http-api.md#attributes`).
 
-use iam_core::attribute::{AttributeDefinition, AttributeType, Attributes, UnregisteredAttributes};
-use iam_core::{AttributeKey, Error, StoredText as _};
+use std::fmt::{self, Formatter};
+
+use iam_core::attribute::{AttributeDefinition, AttributeType, Attributes, AttributesPatch, UnregisteredAttributes};
+use iam_core::{AttributeKey, Error, FieldError, StoredText as _};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -36,20 +39,95 @@ impl SentAttributes {
 ///
 /// # Errors
 ///
-/// [`Error::Validation`] which names `attributes`.
+/// [`Error::Validation`] which names the keys, such as `attributes.costCentre`, or `attributes` if all of it is wrong.
 pub fn attributes_of_json(json: &str) -> Result<Map<String, Value>, Error> {
     let refused = |message: &str| Error::field(FIELD, message);
     if json.len() > 2 * Attributes::MAX_BYTES {
         // Blanks and escapes may take some room.
         return Err(refused("must be at most 16384 bytes of JSON"));
     }
+    let members = serde_json::from_str::<Members<'_>>(json).map_err(|_| match json.trim_start().starts_with('{') {
+        true => refused("must be an object of valid JSON, with keys that are Unicode text"),
+        false => refused("must be an object"),
+    })?;
+    let Members(members) = members;
+    // More cannot be removed and added together, and each one may have an error.
+    if members.len() > 2 * Attributes::MAX_KEYS {
+        return Err(refused("must have at most 32 keys"));
+    }
+    let (mut read, mut errors) = (Map::new(), Vec::new());
+    for (key, sent) in members {
+        let is_twice = read.contains_key(&key);
+        let value = if is_twice { Err("is given twice") } else { value_of_json(sent.get()) };
+        let value = value.unwrap_or_else(|message| {
+            errors.push(FieldError::new(AttributesPatch::name_of(FIELD, &key), message));
+            Value::Null
+        });
+        read.insert(key, value);
+    }
+    if errors.is_empty() { Ok(read) } else { Err(Error::Validation(errors)) }
+}
+
+/// Reads the value of an attribute from valid JSON.
+fn value_of_json(json: &str) -> Result<Value, &'static str> {
     if !has_exact_numbers(json) {
-        return Err(refused("has a number that cannot be kept exactly: send it as a text"));
+        return Err("has a number that cannot be kept exactly: send it as a text");
+    }
+    if levels(json) >= Attributes::MAX_DEPTH {
+        return Err("must be nested at most 4 levels deep");
     }
     if check_unique_names(json.as_bytes()).is_err_and(|error| error.is_data()) {
-        return Err(refused("has an object with two fields of the same name"));
+        return Err("has an object with two fields of the same name");
     }
-    serde_json::from_str(json).map_err(|_| refused("must be an object"))
+    // In valid JSON, half of a surrogate pair is all that remains.
+    serde_json::from_str(json).map_err(|_| "has text that is not Unicode")
+}
+
+/// Returns how many objects and lists of valid JSON are inside one another.
+fn levels(json: &str) -> usize {
+    let (mut is_text, mut is_escaped, mut level, mut deepest) = (false, false, 0_usize, 0);
+    for byte in json.bytes() {
+        if is_text {
+            is_text = is_escaped || byte != b'"';
+            is_escaped = byte == b'\\' && !is_escaped;
+            continue;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b'{' | b'[' => level += 1,
+            b'}' | b']' => level = level.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(level);
+    }
+    deepest
+}
+
+/// The members of an object, each with its value as it is written. Members may have the same name.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = fields.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Object)
+    }
 }
 
 /// The type of the values of an attribute.
@@ -197,5 +275,49 @@ impl From<OrganizationAttributeDto> for AttributeDefinition {
             person_writes: false,
             in_token: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn errors(json: &str) -> Vec<(String, String)> {
+        match attributes_of_json(json) {
+            Err(Error::Validation(errors)) => errors.into_iter().map(|error| (error.field, error.message)).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_error_names_its_key() {
+        for (json, expected) in [
+            (r#"{"a":"\ud800"}"#, "has text that is not Unicode"),
+            (r#"{"a":{"\udc00":1}}"#, "has text that is not Unicode"),
+            (r#"{"a":[9007199254740993]}"#, "has a number that cannot be kept exactly: send it as a text"),
+            (r#"{"a":1,"a":1}"#, "is given twice"),
+            (r#"{"a":1,"\u0061":1e999}"#, "is given twice"),
+            (r#"{"a":[{"b":1,"b":1}]}"#, "has an object with two fields of the same name"),
+            (r#"{"a":[[[[[1]]]]]}"#, "must be nested at most 4 levels deep"),
+        ] {
+            assert_eq!(errors(json), [("attributes.a".to_owned(), expected.to_owned())], "{json}");
+        }
+        let deep = format!(r#"{{"a":{}"\ud800"{}}}"#, "[".repeat(1_000), "]".repeat(1_000));
+        assert_eq!(errors(&deep), [("attributes.a".to_owned(), "must be nested at most 4 levels deep".to_owned())]);
+        let two: Vec<String> =
+            errors(r#"{"b c":1e999,"ok":1,"d":"\ud800"}"#).into_iter().map(|(field, _)| field).collect();
+        assert_eq!(two, ["attributes.b c", "attributes.d"]);
+        let many: Vec<String> = (0..65).map(|number| format!("\"k{number}\":1e999")).collect();
+        for whole in ["[]", "1", "{", r#"{"\ud800":1}"#, &format!("{{{}}}", many.join(","))] {
+            let fields: Vec<String> = errors(whole).into_iter().map(|(field, _)| field).collect();
+            assert_eq!(fields, ["attributes"], "{whole}");
+        }
+    }
+
+    #[test]
+    fn brackets_in_a_text_are_no_levels() {
+        let read = attributes_of_json(r#" {"a":"[[[[[[\"{{{","b":[[],{"[":[[1]]}],"c":"\ud83d\ude00"} "#).unwrap();
+        assert_eq!(read["a"], "[[[[[[\"{{{");
+        assert_eq!(read["c"], "😀");
     }
 }

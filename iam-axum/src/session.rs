@@ -173,7 +173,7 @@ pub(crate) struct MeDto {
 #[schema(as = MePatch)]
 pub(crate) struct MePatchDto {
     /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396). Only keys that the
-    /// tenant lets persons change.
+    /// tenant lets persons change: each text has at most 1,024 characters, and all of them have at most 4 KiB together.
     #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
     attributes: Option<SentAttributes>,
 }

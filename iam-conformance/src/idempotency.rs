@@ -83,6 +83,24 @@ pub async fn old_answers_are_removed(store: Arc<dyn Store>) {
     assert!(kept(&world, tenant, TenantId::NONE, 4).await.is_some());
 }
 
+/// Answers with a text are removed in one tenant, also those to clients without one. Others stay.
+pub async fn answers_with_a_text_are_forgotten(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
+    let (named, unnamed) = (r#"{"id":"ü_1","name":"%"}"#, r#"{"id":"üx1","ID":"Ü_1"}"#);
+    for (of, id, answer) in [(tenant, 1, named), (tenant, 2, unnamed), (other, 3, named), (TenantId::NONE, 4, named)] {
+        world.commit(tenant, keep(&record(&world, of, id, answer))).await;
+    }
+    let forget = |tenant_id| Change::from(IdempotencyChange::Forget { tenant_id, text: r#""id":"ü_1""#.to_owned() });
+    world.commit(tenant, forget(tenant)).await;
+    assert_eq!(kept(&world, tenant, tenant, 1).await, None);
+    for (of, id) in [(tenant, 2), (other, 3), (TenantId::NONE, 4)] {
+        assert!(kept(&world, tenant, of, id).await.is_some(), "{id}");
+    }
+    world.commit(tenant, forget(TenantId::NONE)).await;
+    assert_eq!(kept(&world, tenant, TenantId::NONE, 4).await, None);
+}
+
 /// Of many concurrent requests that create the same user with one key, one creates it, and all get the same answer.
 pub async fn concurrent_repeats_create_one_user(store: Arc<dyn Store>) {
     const REPEATS: usize = 12;

@@ -257,7 +257,8 @@ macro_rules! conformance_cases {
                 the_service_removes_sessions_and_attempts, one_task_has_a_job_until_its_turn_ends;
             manifest: items_are_read_back_until_they_are_gone, everything_of_a_tenant_is_read;
             idempotency: an_answer_is_read_back, a_later_answer_replaces_an_expired_one,
-                a_dropped_unit_of_work_stores_no_answer, old_answers_are_removed, concurrent_repeats_create_one_user,
+                a_dropped_unit_of_work_stores_no_answer, old_answers_are_removed, answers_with_a_text_are_forgotten,
+                concurrent_repeats_create_one_user,
                 a_key_belongs_to_one_request, failures_are_not_kept, a_key_is_locked_until_the_unit_of_work_ends,
                 a_request_with_a_key_reads_the_time_after_its_locks;
             invitation: an_invitation_is_read_back, an_invitation_of_a_missing_tenant_is_refused,

@@ -79,13 +79,17 @@ impl AttributeFields {
 /// Returns what a form changes of stored attributes, by key: null removes one. `None` if it changes nothing.
 ///
 /// The version in the form says that the attributes are those that the page has shown. Its fields may be those of other
-/// definitions, so a key that has a field in the form is none of the others, whatever is defined now.
+/// definitions, so a key that has a field in the form is none of the others, whatever is defined now. A field without a
+/// definition is refused, because what is typed there would be lost.
 pub(crate) fn changes(
     definitions: &AttributeDefinitions,
     attributes: &Attributes,
     form: &Form,
 ) -> Result<Option<Map<String, Value>>, Error> {
     let (mut changes, mut errors) = (Map::new(), Vec::new());
+    let is_undefined = |name: &&str| name.strip_prefix(ATTRIBUTE).is_some_and(|key| definitions.get(key).is_none());
+    let undefined = form.names().filter(is_undefined);
+    errors.extend(undefined.map(|name| FieldError::new(name, english::HAS_NO_FIELD)));
     for definition in definitions.iter() {
         let key = definition.key.as_str();
         let name = name_of(key);
@@ -254,15 +258,23 @@ mod tests {
 
     #[test]
     fn a_mistake_names_its_field() {
-        for (name, value) in [
-            ("attributes.floor", "three"),
-            ("attributes.remote", "perhaps"),
-            ("attributes", "{"),
-            ("attributes", "[]"),
-            ("attributes", r#"{"a":1,"a":2}"#),
-            ("attributes", r#"{"centre":"1"}"#),
+        for (name, value, named) in [
+            ("attributes.floor", "three", "attributes.floor"),
+            ("attributes.remote", "perhaps", "attributes.remote"),
+            ("attributes", "{", "attributes"),
+            ("attributes", "[]", "attributes"),
+            ("attributes", r#"{"a":1,"a":2}"#, "attributes.a"),
+            ("attributes", r#"{"centre":"1"}"#, "attributes"),
         ] {
-            assert_eq!(changed(json!({}), &[(name, value)]), Err(name.to_owned()), "{value}");
+            assert_eq!(changed(json!({}), &[(name, value)]), Err(named.to_owned()), "{value}");
         }
+    }
+
+    #[test]
+    fn a_field_without_a_definition_is_refused() {
+        let form = Form::with("attributes.evil.key", "x".to_owned());
+        form.check().unwrap();
+        let Err(Error::Validation(errors)) = changes(&definitions(), &Attributes::default(), &form) else { panic!() };
+        assert_eq!(errors, [FieldError::new("attributes.evil.key", english::HAS_NO_FIELD)]);
     }
 }

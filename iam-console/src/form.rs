@@ -154,6 +154,11 @@ impl Form {
         self.0.iter().any(|(found, _)| found == name)
     }
 
+    /// Returns the names of the fields.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Returns the value of a field. A field that is missing is empty.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)

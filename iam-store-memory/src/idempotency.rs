@@ -5,7 +5,7 @@ use iam_model::idempotency::IdempotencyRecord;
 use iam_model::store::IdempotencyTransaction;
 use iam_model::store_error::StoreError;
 
-use crate::state::MemoryTransaction;
+use crate::state::{MemoryTransaction, State};
 
 #[async_trait]
 impl IdempotencyTransaction for MemoryTransaction {
@@ -20,8 +20,17 @@ impl IdempotencyTransaction for MemoryTransaction {
 
 impl MemoryTransaction {
     pub(super) fn write_idempotency(&mut self, change: &IdempotencyChange) {
+        self.idempotency.push(change.clone());
+    }
+}
+
+impl State {
+    pub(super) fn write_answer(&mut self, change: IdempotencyChange) {
         match change {
-            IdempotencyChange::Keep(record) => self.idempotency.push(record.clone()),
+            IdempotencyChange::Keep(record) => drop(self.idempotency.insert((record.tenant_id, record.id), record)),
+            IdempotencyChange::Forget { tenant_id, text } => {
+                self.idempotency.retain(|(of, _), record| *of != tenant_id || !record.answer.contains(&text));
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use iam_model::assignment::Assignment;
 use iam_model::attribute::{AttributeOwner, Attributes};
 use iam_model::audit::AuditEntry;
 use iam_model::challenge::Challenge;
-use iam_model::change::{AuditChange, MailChange};
+use iam_model::change::{AuditChange, IdempotencyChange, MailChange};
 use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
 use iam_model::directory::{Directory, DirectoryActivity, DirectoryGroup, DirectoryUser};
@@ -150,8 +150,8 @@ pub(super) struct MemoryTransaction {
     /// The changes of the audit log. The log is not part of the draft, because it only grows.
     pub(super) audit: Vec<AuditChange>,
     pub(super) entries: Vec<AuditEntry>,
-    /// New idempotency records. They are not part of the draft of a tenant, because some belong to no tenant.
-    pub(super) idempotency: Vec<IdempotencyRecord>,
+    /// Changes of idempotency records. They are not part of the draft of a tenant, because some belong to no tenant.
+    pub(super) idempotency: Vec<IdempotencyChange>,
     /// Changes of the outbox, which belongs to all tenants.
     pub(super) mail: Vec<MailChange>,
     /// E-mails whose failed attempts under [`TenantId::NONE`] are deleted.

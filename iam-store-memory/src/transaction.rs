@@ -78,7 +78,7 @@ impl Transaction for MemoryTransaction {
                 log.record(entries);
             }
             mail.into_iter().for_each(|change| state.write_mail(change));
-            state.idempotency.extend(idempotency.into_iter().map(|record| ((record.tenant_id, record.id), record)));
+            idempotency.into_iter().for_each(|change| state.write_answer(change));
         });
         Ok(())
     }

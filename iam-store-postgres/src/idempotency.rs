@@ -43,11 +43,25 @@ impl PostgresTransaction {
     pub(crate) async fn write_idempotency(&mut self, change: &IdempotencyChange) -> Result<(), StoreError> {
         match change {
             IdempotencyChange::Keep(record) => self.keep_answer(record).await,
+            IdempotencyChange::Forget { tenant_id, text } => self.forget_answers(*tenant_id, text).await,
         }
     }
 
-    // Unlike every other statement, this one does not bind the tenant of the unit of work: a caller that creates a
+    // Unlike every other statement, these two do not bind the tenant of the unit of work: a caller that creates a
     // tenant has no tenant yet.
+
+    async fn forget_answers(&mut self, tenant: TenantId, text: &str) -> Result<(), StoreError> {
+        let delete = sqlx::query!(
+            r#"
+            DELETE FROM iam.idempotency_records
+            WHERE tenant_id = $1 AND strpos(answer, $2) > 0
+            "#,
+            tenant.as_uuid(),
+            text
+        );
+        delete.execute(self.connection()).await.map(drop).map_err(store_error)
+    }
+
     async fn keep_answer(&mut self, record: &IdempotencyRecord) -> Result<(), StoreError> {
         let insert = sqlx::query!(
             r#"

@@ -47,8 +47,14 @@ impl IdempotencyTransaction for RedbTransaction {
 impl Draft<'_> {
     pub(super) fn write_idempotency(self, change: &IdempotencyChange) -> Result<(), StoreError> {
         match change {
-            // Only in this change does the tenant of the record count: a caller that registers a tenant has none yet.
+            // Only in these changes does the tenant of the record count: a caller that registers a tenant has none yet.
             IdempotencyChange::Keep(record) => self.of(record.tenant_id).put(AnswerRow(record.clone())),
+            IdempotencyChange::Forget { tenant_id, text } => {
+                let rows = self.of(*tenant_id);
+                let found =
+                    rows.view().select(|AnswerRow(record): &AnswerRow| record.answer.contains(text.as_str()))?;
+                found.iter().try_for_each(|row| rows.remove::<AnswerRow>(&row.key()).map(drop))
+            }
         }
     }
 }

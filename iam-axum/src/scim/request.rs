@@ -7,10 +7,11 @@ use axum::http::{HeaderMap, header};
 use iam_core::audit::ResourceType;
 use iam_core::directory::{ScimError, ScimType};
 use iam_core::{Caller, DirectoryGroupId, Error, Iam, UserId};
-use iam_scim::Projection;
 use iam_scim::query::projection;
+use iam_scim::{Projection, urn};
 use serde_json::Value;
 
+use crate::audit::has_exact_numbers;
 use crate::extract::{JSON, call, is_of_no_type, is_of_type, path_parameter};
 use crate::long::processed;
 use crate::problem::{Kind, Problem, SCIM_JSON};
@@ -125,9 +126,20 @@ async fn sent(request: Request, state: &ApiState, explained: impl FnOnce(Problem
     };
     let (caller, bytes) = call(request, state, is_possible).await.map_err(other_type)?;
     let size = bytes.len();
-    let read = move || serde_json::from_slice::<Value>(&bytes);
+    let read = move || read_document(&bytes);
     let document = processed(&Iam::from_ref(state), &caller, size, read).await?;
+    Ok(Sent(caller, document?))
+}
+
+/// Reads a body. If it names the extension of the tenant, whose numbers are kept, none of its numbers may be lost.
+fn read_document(body: &[u8]) -> Result<Value, ScimError> {
     // The error of the parser could repeat what a person is called.
-    let malformed = |_| ScimError::bad_request(ScimType::InvalidSyntax, "the body is not valid JSON");
-    Ok(Sent(caller, document.map_err(malformed)?))
+    let malformed = || ScimError::bad_request(ScimType::InvalidSyntax, "the body is not valid JSON");
+    let text = str::from_utf8(body).map_err(|_| malformed())?;
+    let document = serde_json::from_str::<Value>(text).map_err(|_| malformed())?;
+    if !has_exact_numbers(text) && text.to_ascii_lowercase().contains(&urn::CUSTOM_USER.to_ascii_lowercase()) {
+        let message = "the body has a number that cannot be kept exactly";
+        return Err(ScimError::bad_request(ScimType::InvalidValue, message));
+    }
+    Ok(document)
 }

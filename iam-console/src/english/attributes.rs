@@ -14,6 +14,7 @@ pub(crate) const ORGANIZATION_ATTRIBUTES: &str = "Attributes of organizations";
 pub(crate) const ORGANIZATION_ATTRIBUTES_HINT: &str =
     "A list in JSON. Each definition has a key and a type, and may have searchable.";
 pub(crate) const UNREGISTERED_ATTRIBUTES: &str = "Attributes without a definition";
+pub(crate) const HAS_NO_FIELD: &str = "is not an attribute that is defined";
 pub(crate) const MUST_BE_DEFINITIONS: &str = "must be a list of definitions in JSON";
 
 /// What a person types for an attribute of a type.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, ResourceType};
 use iam_model::change::{
-    AccessRequestChange, DirectoryUserChange, ErasedDetails, ErasedOrigin, IdentityChange, UserChange,
+    AccessRequestChange, DirectoryUserChange, ErasedDetails, ErasedOrigin, IdempotencyChange, IdentityChange,
+    UserChange,
 };
 use iam_model::error::{Conflict, Error, Forbidden, Result};
-use iam_model::id::UserId;
+use iam_model::id::{TenantId, UserId};
 use iam_model::permission;
 use iam_model::user::UserStatus;
 
@@ -38,7 +39,7 @@ impl Audit<'_> {
     /// Entries of the user's actions, also of those in which it acted as another user, and its failed logins, lose the
     /// client's address and user agent. All other data
     /// stays. The identities, the attributes and the access requests of the user are removed, and what a directory says of
-    /// it. The user itself does not change otherwise: data that the tenant must not keep has to be changed separately.
+    /// it, and the stored answer to the request that has created it. The user itself does not change otherwise: data that the tenant must not keep has to be changed separately.
     ///
     /// Reads the whole log, so it takes long with millions of entries. It may be interrupted and called again.
     ///
@@ -97,6 +98,12 @@ impl Audit<'_> {
         }
         if let Some(entry) = work.reads().directory_user(user).await? {
             work.apply(DirectoryUserChange::Forget(entry)).await?;
+        }
+        // The answer to the request that has created the user, which has its names, its e-mail and its attributes. That
+        // to a registration belongs to no tenant.
+        let text = format!("\"id\":\"{user}\"");
+        for tenant_id in [caller.tenant(), TenantId::NONE] {
+            work.apply(IdempotencyChange::Forget { tenant_id, text: text.clone() }).await?;
         }
         // All of them were closed when the user was deleted. A legal hold refuses this change, and so the whole erasure
         // before anything is gone.

@@ -281,6 +281,11 @@ pub struct OwnerRules<'a> {
 }
 
 impl OwnerRules<'_> {
+    /// Whether the person changes the value of a key itself.
+    pub(super) fn is_written_by_person(self, key: &str) -> bool {
+        self.definitions.get(key).is_some_and(|definition| definition.person_writes)
+    }
+
     /// Checks the value that a key is to have.
     pub(super) fn check(self, key: &str, value: &Value) -> Result<(), String> {
         match (self.definitions.get(key), self.unregistered) {

@@ -28,11 +28,18 @@ use crate::id::{OrganizationId, UserId};
 pub struct Attributes(BTreeMap<String, Value>);
 
 impl Attributes {
-    /// The maximum size, in bytes of JSON without blanks: 16 KiB.
+    /// The maximum size, in bytes of JSON without blanks: 16 KiB. Values that also the person writes count only for what
+    /// exceeds [`MAX_PERSON_BYTES`](Self::MAX_PERSON_BYTES).
     pub const MAX_BYTES: usize = 16 * 1024;
 
-    /// The maximum number of keys.
+    /// The maximum number of keys. Those that also the person writes do not count.
     pub const MAX_KEYS: usize = 32;
+
+    /// The maximum size of all values that the person writes, when it writes one, in bytes of JSON without blanks: 4 KiB.
+    pub const MAX_PERSON_BYTES: usize = 4 * 1024;
+
+    /// The maximum number of characters of each text that the person writes.
+    pub const MAX_PERSON_TEXT: usize = 1024;
 
     /// How deep values may be nested: the object of the attributes is the first level.
     pub const MAX_DEPTH: usize = 5;

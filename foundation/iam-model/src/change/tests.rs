@@ -562,6 +562,7 @@ fn other_changes_give_no_rights() {
             created_at: at(0),
         })
         .into(),
+        IdempotencyChange::Forget { tenant_id: TenantId::NONE, text: String::new() }.into(),
     ];
     for change in changes {
         assert_eq!(granted(change.clone()), NOTHING, "{change:?}");

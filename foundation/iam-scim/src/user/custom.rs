@@ -82,7 +82,12 @@ mod tests {
 
     #[test]
     fn a_resource_without_the_extension_says_nothing_of_it() {
-        assert_eq!(user(json!({})).custom, None);
+        for silent in
+            [json!({}), json!({ urn::CUSTOM_USER: null }), json!({ format!("{}:badge", urn::CUSTOM_USER): null })]
+        {
+            assert_eq!(user(silent.clone()).custom, None, "{silent}");
+        }
+        assert_eq!(user(json!({ urn::CUSTOM_USER: {} })).custom, Some(Map::new()));
         let user = user(json!({ urn::CUSTOM_USER: { "badge": "7", "x": 1 } }));
         assert_eq!(user.custom.map(Value::Object), Some(json!({ "badge": "7", "x": 1 })));
     }

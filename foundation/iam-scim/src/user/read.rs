@@ -20,7 +20,10 @@ impl UserResource {
             Self { user_name: String::new(), external_id: None, active: None, attributes: Map::new(), custom: None };
         for (name, value) in value::body(body)? {
             if let Some(key) = custom::key(name) {
-                user.write_custom(key, Write::Replace, value)?;
+                // Null is the same as absent (RFC 7643, section 2.5): then the directory does not say.
+                if !value.is_null() {
+                    user.write_custom(key, Write::Replace, value)?;
+                }
                 continue;
             }
             let path = Path::of_member(name);

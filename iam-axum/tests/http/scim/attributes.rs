@@ -32,7 +32,7 @@ async fn defined(app: &TestApp) -> Staff<'_> {
 
 async fn a_directory_reads_and_writes_what_the_tenant_has_defined(app: TestApp) {
     let staff = defined(&app).await;
-    let said = json!({ "badge": "7", "floor": "3", "Remote": "True", "tags": ["a"], "desk": {}, "unknown": 1 });
+    let said = json!({ "badge": "7", "floor": 3, "Remote": "True", "tags": ["a"], "desk": {}, "unknown": 1 });
     let user = staff.made("grace", &json!({ "schemas": [USER, TENANT_USER], TENANT_USER: said })).await;
     let expected = json!({ "badge": "7", "floor": 3, "remote": true, "tags": ["a"] });
     assert_eq!(user[TENANT_USER], expected);
@@ -83,17 +83,34 @@ async fn a_resource_without_the_extension_changes_nothing_of_it(app: TestApp) {
     app.define(&staff.ada, &json!([{ "key": "badge", "type": "NUMBER" }])).await;
     let patched = staff.patched(&user, &json!([{ "op": "replace", "path": "title", "value": "Admiral" }])).await;
     assert_eq!(patched[TENANT_USER], json!({ "badge": "7" }));
-    let removed = staff.put(&user, &person("grace", &json!({ TENANT_USER: null }))).send().await.scim(200);
+    // Null is the same as absent, and an empty extension removes.
+    let kept = staff.put(&user, &person("grace", &json!({ TENANT_USER: null }))).send().await.scim(200);
+    assert_eq!(kept[TENANT_USER], json!({ "badge": "7" }));
+    let removed = staff.put(&user, &person("grace", &json!({ TENANT_USER: {} }))).send().await.scim(200);
     assert_eq!(removed.get(TENANT_USER), None);
 }
 
 async fn a_value_of_another_type_is_refused(app: TestApp) {
     let staff = defined(&app).await;
-    for extension in [json!({ "badge": 7 }), json!({ "floor": "third" }), json!({ "tags": [1] }), json!("x")] {
+    let others = [json!({ "floor": "4" }), json!({ "floor": "third" }), json!({ "tags": [1] }), json!("x")];
+    for extension in [json!({ "badge": 7 })].into_iter().chain(others) {
         let refused = staff.post(&person("grace", &json!({ TENANT_USER: extension }))).send().await;
         refused.refused(400, Some("invalidValue"));
     }
     let user = staff.made("grace", &json!({})).await;
+    // A number that would be rounded, wherever the extension is. Elsewhere, numbers are ignored.
+    let path = format!("/Users/{}", user["id"].as_str().unwrap());
+    let operations = |operation: &str| format!(r#"{{"schemas":["{PATCH_OP}"],"Operations":[{operation}]}}"#);
+    let number = "18446744073709551617";
+    let in_path = format!(r#"{{"op":"add","path":"{TENANT_USER}:floor","value":{number}}}"#);
+    let in_value = format!(r#"{{"op":"add","value":{{"{}":{{"floor":{number}}}}}}}"#, TENANT_USER.to_lowercase());
+    for operation in [in_path, in_value] {
+        let request = staff.request(Method::PATCH, &path).header("content-type", SCIM_JSON);
+        request.body(operations(&operation)).send().await.refused(400, Some("invalidValue"));
+    }
+    let ignored = operations(&format!(r#"{{"op":"add","value":{{"lastSet":{number}}}}}"#));
+    let request = staff.request(Method::PATCH, &path).header("content-type", SCIM_JSON);
+    assert_eq!(request.body(ignored).send().await.scim(200).get(TENANT_USER), None);
     let nul = json!([{ "op": "replace", "path": format!("{TENANT_USER}:badge"), "value": "\u{0}" }]);
     staff.patch(&user, &nul).send().await.refused(400, Some("invalidValue"));
     let filter = json!([{ "op": "remove", "path": format!("{TENANT_USER}:tags[value eq \"a\"]") }]);
