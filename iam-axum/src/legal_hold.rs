@@ -90,10 +90,10 @@ pub(crate) async fn list(
 
 /// Place a legal hold
 ///
-/// A hold on the tenant refuses the deletion of users, the erasure of persons and the removal of old entries of the
-/// audit log. A hold on a user refuses the deletion and the erasure of that user, and the removal of old entries:
-/// entries cannot be kept apart by person. The refused operations answer `legal-hold` (409). A user who is held can
-/// still be suspended. A tenant has 1,000 holds at most.
+/// A hold on the tenant refuses the deletion of users and directories, the erasure of persons and the removal of old
+/// entries of the audit log. A hold on a user refuses the deletion and the erasure of that user, the deletion of any
+/// directory, and the removal of old entries: entries cannot be kept apart by person. The refused operations answer
+/// `legal-hold` (409). A user who is held can still be suspended. A tenant has 1,000 holds at most.
 #[utoipa::path(
     post,
     path = "/legal-holds",

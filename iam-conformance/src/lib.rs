@@ -323,8 +323,8 @@ macro_rules! conformance_cases {
                 a_deletion_comes_before_a_hold_or_fails, a_hold_is_released_once_by_concurrent_tasks;
             tenant_deletion: a_deletion_is_read_back, due_deletions_are_found_in_order,
                 nothing_is_removed_before_a_deletion_begins, a_deleted_tenant_leaves_its_log,
-                a_deleted_tenant_leaves_the_hashes_of_an_erased_log, an_interrupted_deletion_goes_on,
-                a_deletion_that_has_begun_is_not_stopped, a_deletion_begins_before_a_hold_or_waits,
+                a_deleted_tenant_leaves_the_hashes_of_an_erased_log, a_late_entry_of_an_erased_log_goes_too,
+                an_interrupted_deletion_goes_on, a_deletion_that_has_begun_is_not_stopped, a_deletion_begins_before_a_hold_or_waits,
                 a_deletion_is_called_off_as_a_whole_or_begins;
             race: one_of_concurrent_requests_gets_the_email, one_of_concurrent_requests_gets_the_external_id,
                 concurrent_requests_stay_within_the_quota,

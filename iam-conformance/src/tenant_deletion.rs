@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
+use iam_core::session::Login;
 use iam_core::tenant::{DeletedTenant, DeletionRecord, NewTenantDeletion};
 use iam_core::{Caller, Iam};
 use iam_model::audit::AuditEntry;
 use iam_model::change::{Change, TenantDeletionChange};
+use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error};
 use iam_model::id::TenantId;
 use iam_model::store::Store;
@@ -16,7 +18,7 @@ use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::tenant_deletion::{TenantContents, TenantDeletion};
 
 use crate::log::all;
-use crate::race::{Fixture, both};
+use crate::race::{Fixture, both, new_user};
 use crate::world::{World, assert_missing, everything};
 
 /// The records of deleted tenants. The first ones may be refused.
@@ -228,7 +230,26 @@ pub async fn an_interrupted_deletion_goes_on(store: Arc<dyn Store>) {
     assert_eq!(records.kept.into_inner().unwrap().len(), 1);
 }
 
-/// After the beginning of a deletion, it cannot be called off, no hold is placed, and the tenant is not active again.
+/// What a change writes that was under way when the deletion began goes, too, if the log is to be erased.
+pub async fn a_late_entry_of_an_erased_log_goes_too(store: Arc<dyn Store>) {
+    let (fixture, iam, other) = scheduled(store, false).await;
+    let (tenant, records) = (fixture.tenant.id, Records::default());
+    iam.delete_due_tenants(&records).await.unwrap();
+    iam.sequence_audit_logs().await.unwrap();
+    fixture.world.record(vec![fixture.world.new_entry(tenant)]).await;
+    assert_eq!(iam.delete_due_tenants(&records).await.unwrap(), 0, "an entry is pending");
+    iam.sequence_audit_logs().await.unwrap();
+    assert_eq!(iam.delete_due_tenants(&records).await.unwrap(), 1);
+    assert_gone(&fixture, &other).await;
+    let left = all(&fixture.world, tenant).await;
+    assert!(left.iter().all(|entry| entry.resource_type.as_str() == "AUDIT_LOG"), "{left:?}");
+    iam.sequence_audit_logs().await.unwrap();
+    let verified = iam.audit().verify(&Caller::system(tenant, "conformance"), &[]).await.unwrap();
+    assert_eq!(verified.findings, []);
+}
+
+/// After the beginning of a deletion, it cannot be called off, no hold is placed, the tenant is not active again, and its log
+/// gets no entries of other changes.
 pub async fn a_deletion_that_has_begun_is_not_stopped(store: Arc<dyn Store>) {
     let (fixture, iam, _) = scheduled(store, true).await;
     iam.delete_due_tenants(&Records::default()).await.unwrap();
@@ -236,10 +257,19 @@ pub async fn a_deletion_that_has_begun_is_not_stopped(store: Arc<dyn Store>) {
         iam.tenants().cancel_deletion(&fixture.system, "The customer stays.").await,
         iam.tenants().reactivate(&fixture.system).await.map(drop),
         iam.legal_holds().place(&fixture.system, None, "Case 2026-17").await.map(drop),
+        iam.users().create(&fixture.system, new_user("late@example.com")).await.map(drop),
     ];
     for result in results {
         assert!(matches!(result, Err(Error::Conflict(Conflict::TenantDeletionBegun))), "{result:?}");
     }
+    let before = all(&fixture.world, fixture.tenant.id).await;
+    for email in ["ada@example.com", "stranger@example.com"] {
+        let tenant = Some(fixture.tenant.id.to_string());
+        let login = Login { email: email.to_owned(), password: "Wr0ng pass!".into(), tenant };
+        let refused = iam.sessions().login(&RequestContext::default(), login).await.map(drop);
+        assert!(matches!(refused, Err(Error::Unauthenticated(_))), "{refused:?}");
+    }
+    assert_eq!(all(&fixture.world, fixture.tenant.id).await, before);
 }
 
 async fn status(fixture: &Fixture, tenant: TenantId) -> TenantStatus {

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use crate::background::{every, until_stopped};
+use crate::failure::Failure;
 
 /// The time between two looks for tenants whose deletion is due.
 const PERIOD: Duration = Duration::from_secs(60);
@@ -28,11 +29,17 @@ impl DeletionRecord for Record {
         let line = serde_json::to_string(deleted)?;
         if let Some(path) = self.file.clone() {
             let line = line.clone();
-            spawn_blocking(move || append(&path, &line)).await??;
+            let written = spawn_blocking(move || append(&path, &line).map_err(|error| unwritable(&path, &error)));
+            written.await??;
         }
         tracing::info!(tenant = %deleted.tenant_id, record = %line, "a tenant is deleted");
         Ok(())
     }
+}
+
+/// Names the file and its setting, for the log of the server.
+fn unwritable(path: &Path, error: &std::io::Error) -> String {
+    format!("{}, the file of IAM_DELETIONS_FILE, cannot be written: {error}", path.display())
 }
 
 /// Adds a line to a file, durably. Makes the file if it does not exist.
@@ -59,7 +66,9 @@ pub(crate) async fn delete_tenants(iam: Iam, file: Option<PathBuf>, stop: watch:
         loop {
             ticks.tick().await;
             if let Err(error) = round(&iam, &record).await {
-                tracing::warn!(%error, "a tenant could not be deleted; the next round goes on");
+                // With its causes: the text of an internal error alone says nothing.
+                let failure = Failure::new("deleting tenants", &error);
+                tracing::warn!(error = %failure, "a tenant could not be deleted; the next round goes on");
             }
         }
     };
@@ -72,4 +81,29 @@ async fn round(iam: &Iam, record: &Record) -> iam_core::Result<()> {
     let deleted = iam.delete_due_tenants(record).await;
     turn.end().await;
     deleted.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use iam_core::tenant::TenantContents;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_written_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let deleted = DeletedTenant {
+            tenant_id: "00000001-0000-7000-8000-000000000000".parse().unwrap(),
+            slug: None,
+            deleted_at: chrono::Utc::now(),
+            keeps_log: true,
+            reason: "The contract has ended.".parse().unwrap(),
+            contents: TenantContents::default(),
+            log_size: 0,
+            log_root: String::new(),
+        };
+        let refused = Record { file: Some(path.to_owned()) }.record(&deleted).await.unwrap_err().to_string();
+        assert!(refused.contains(&format!("{}, the file of IAM_DELETIONS_FILE", path.display())), "{refused}");
+    }
 }

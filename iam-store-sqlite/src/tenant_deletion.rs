@@ -6,6 +6,7 @@ use iam_model::store::{TenantDeletionStore, TenantDeletionTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::tenant_deletion::{TenantContents, TenantDeletion};
 use iam_store_sql::error::expect_row;
+use iam_store_sql::source::Source;
 use iam_store_sql::tenant_deletion::{TABLES_OF_TENANTS, TenantDeletionRow};
 use sqlx::AssertSqlSafe;
 use sqlx::types::Json;
@@ -13,6 +14,7 @@ use sqlx::types::Json;
 use crate::SqliteStore;
 use crate::column::millis;
 use crate::error::store_error;
+use crate::open::cut_log;
 use crate::transaction::SqliteTransaction;
 
 type Row = TenantDeletionRow<i64>;
@@ -94,7 +96,12 @@ impl TenantDeletionStore for SqliteStore {
             "DELETE FROM tenant_deletions WHERE tenant_id = ?1 AND begun_at IS NOT NULL",
             tenant.as_uuid()
         );
-        self.answer(delete.execute(&self.writes())).await.map(drop)
+        self.answer(delete.execute(&self.writes())).await?;
+        // The write-ahead log has pages from before the deletion.
+        if let Source::Pool(pool) = &self.writer {
+            cut_log(&pool.connect_options()).await;
+        }
+        Ok(())
     }
 }
 

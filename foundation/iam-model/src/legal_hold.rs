@@ -50,7 +50,7 @@ impl LegalHold {
 /// What a change destroys for good, or takes the first step to destroy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destroyed {
-    /// Entries of the audit log.
+    /// Entries of the audit log, or other data that concerns several users together.
     Log,
     /// The data of this user.
     OfUser(UserId),

@@ -4,6 +4,7 @@ use iam_model::change::AuditChange;
 use iam_model::clock::Timestamp;
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
+use iam_model::id::TenantId;
 use iam_model::permission;
 
 use crate::audit::Audit;
@@ -127,6 +128,16 @@ impl Iam {
     ///
     /// [`Error::Store`]; removals before the error are not undone.
     pub async fn apply_audit_retention(&self) -> Result<u64> {
+        self.apply_audit_retention_watched(|_| {}).await
+    }
+
+    /// Does the same as [`apply_audit_retention`](Self::apply_audit_retention), and tells `held` each tenant whose old
+    /// entries stay because of a legal hold.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`apply_audit_retention`](Self::apply_audit_retention).
+    pub async fn apply_audit_retention_watched(&self, mut held: impl FnMut(TenantId) + Send) -> Result<u64> {
         let tenants = self.0.store.audited_tenants().await?;
         let mut heads = self.0.store.log_heads(&tenants).await?;
         heads.retain(|head| head.retention.days_at(self.0.now()).is_some());
@@ -135,7 +146,7 @@ impl Iam {
             match self.audit().give_up(&Caller::system(tenant_id, "audit retention")).await {
                 Ok(count) => removed += count,
                 // The hold of one tenant must not stop the others.
-                Err(Error::Conflict(Conflict::LegalHold(_))) => {}
+                Err(Error::Conflict(Conflict::LegalHold(_))) => held(tenant_id),
                 Err(error) => return Err(error),
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use iam_model::change::DomainChange;
 use iam_model::domain::{Domain, DomainFinding, LookupError, TxtResolver};
-use iam_model::error::Result;
+use iam_model::error::{Conflict, Error, Result};
 use tokio::time::timeout;
 
 use crate::caller::Caller;
@@ -57,7 +57,12 @@ impl Iam {
         let before = work.reads().lock_domain(domain.id).await?;
         let Some(before) = before.filter(|before| before.verified_at.is_some()) else { return Ok(()) };
         let after = before.checked(finding, work.now());
-        work.apply(DomainChange::Check { before: Box::new(before), after }).await?;
-        work.commit().await
+        let applied = work.apply(DomainChange::Check { before: Box::new(before), after }).await;
+        match applied {
+            // The domain goes with its tenant. Those of others are still checked.
+            Err(Error::Conflict(Conflict::TenantDeletionBegun)) => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => work.commit().await,
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use iam_model::access::{Authority, GrantedRights, LeadingRoles, Until};
 use iam_model::assignment::{Grant, GrantOrganization, OfferedRole};
 use iam_model::audit::AuditEntry;
-use iam_model::change::{AssignmentChange, AuditBatch, Change, TenantChange};
+use iam_model::change::{AssignmentChange, AuditBatch, Change, InDeletedTenant, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
 use iam_model::context::Actor;
 use iam_model::eligibility::Eligibility;
@@ -55,6 +55,8 @@ pub struct UnitOfWork<'a> {
     /// Whether a recent authentication, which giving the rights to change what protects the tenant needs, is already
     /// checked or not needed.
     may_give_protections: bool,
+    /// Whether the deletion of the tenant has begun. `None` until that is read.
+    is_deleted: Option<bool>,
     /// Receives the changes instead of the store, if this is only a trial.
     trial: Option<&'a TrialChanges>,
     /// Whether the store gets the changes of a trial too, until they are rolled back.
@@ -86,6 +88,7 @@ impl<'a> UnitOfWork<'a> {
             ended_assignments: 0,
             grantor: None,
             may_give_protections: false,
+            is_deleted: None,
             trial: None,
             writes_on_trial: false,
             permits: [None, None],
@@ -419,12 +422,13 @@ impl<'a> UnitOfWork<'a> {
     /// [`Forbidden::ReadOnly`](iam_model::error::Forbidden::ReadOnly) for a change that a user who acts as another one
     /// cannot make; [`Unauthenticated::NotFresh`] and [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) if
     /// it gives the rights to change what protects the tenant; [`Conflict::LegalHold`] if it
-    /// [destroys](Change::destroys) what a legal hold keeps; and the errors of the store, for instance a violated
-    /// constraint. After an error, the unit of work can only be dropped.
+    /// [destroys](Change::destroys) what a legal hold keeps; [`Conflict::TenantDeletionBegun`] for a change that would
+    /// be recorded after the entries of the deletion; and the errors of the store, for instance a violated constraint.
+    /// After an error, the unit of work can only be dropped.
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
         let change = self.check_granted_rights(change).await?;
         self.refuse_if_held(&change).await?;
-        let batch = self.record(&change);
+        let batch = self.record(&change).await?;
         self.write(&change, batch).await
     }
 
@@ -444,7 +448,7 @@ impl<'a> UnitOfWork<'a> {
     pub(crate) async fn apply_returning_entries(&mut self, change: impl Into<Change>) -> Result<Vec<AuditEntry>> {
         let change = self.check_granted_rights(change).await?;
         self.refuse_if_held(&change).await?;
-        let batch = self.record(&change);
+        let batch = self.record(&change).await?;
         let entries = batch.entries().to_vec();
         self.write(&change, batch).await?;
         Ok(entries)
@@ -463,10 +467,33 @@ impl<'a> UnitOfWork<'a> {
         }
     }
 
+    /// Returns whether the deletion of the tenant has begun. A change that is under way at that moment, without the
+    /// tenant's lock, may not see it.
+    async fn is_deleted(&mut self) -> Result<bool> {
+        if let Some(is_deleted) = self.is_deleted {
+            return Ok(is_deleted);
+        }
+        let deletion = self.reads().tenant_deletion().await?;
+        let is_deleted = deletion.is_some_and(|deletion| deletion.begun_at.is_some());
+        self.is_deleted = Some(is_deleted);
+        Ok(is_deleted)
+    }
+
     /// Returns the audit entries of a change that the caller may make.
-    fn record(&mut self, change: &Change) -> AuditBatch {
+    ///
+    /// # Errors
+    ///
+    /// [`Conflict::TenantDeletionBegun`] if it would be recorded after the entries of the deletion of the tenant.
+    async fn record(&mut self, change: &Change) -> Result<AuditBatch> {
         let now = self.now();
-        let batch = AuditBatch::of(change, self.caller.author(), now, self.ids, self.random);
+        let mut batch = AuditBatch::of(change, self.caller.author(), now, self.ids, self.random);
+        if !batch.entries().is_empty() && self.is_deleted().await? {
+            match change.in_deleted_tenant() {
+                InDeletedTenant::Recorded => {}
+                InDeletedTenant::Unrecorded => batch = batch.without_entries(),
+                InDeletedTenant::Refused => return Err(Conflict::TenantDeletionBegun.into()),
+            }
+        }
         self.pending.invalidate(change.invalidates());
         self.pending.record(batch.entries());
         match change {
@@ -474,7 +501,7 @@ impl<'a> UnitOfWork<'a> {
             Change::Mail(_) => self.pending.queue_mail(),
             _ => {}
         }
-        batch
+        Ok(batch)
     }
 
     async fn write(&mut self, change: &Change, batch: AuditBatch) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The deletion of whole tenants (`docs/operating.md#deleted-tenants`).
 
 use chrono::TimeDelta;
-use iam_model::audit::ResourceType;
+use iam_model::audit::{AuditEntry, AuditFilter, ResourceType};
 use iam_model::change::{TenantChange, TenantDeletionChange};
 use iam_model::clock::Timestamp;
 use iam_model::context::Actor;
@@ -14,6 +14,7 @@ use iam_model::session::EndReason;
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::tenant_deletion::{DeletedTenant, DeletionRecord, TenantContents, TenantDeletion};
 use iam_model::validate::{Fields, Reason};
+use serde_json::Value;
 
 use crate::caller::Caller;
 use crate::due_tenants::DueTenants;
@@ -25,6 +26,12 @@ use crate::told::administrators;
 
 /// How many rows are removed at once, so that no transaction waits long for a lock or makes others wait.
 const BATCH: u32 = 1_000;
+
+/// The name of the deletion in the entries that it causes.
+const DELETION: &str = "tenant deletion";
+
+/// How many entries of an erased log are looked at. The deletion itself leaves fewer.
+const LEFT: u32 = 100;
 
 /// The deletion of a tenant to schedule.
 #[derive(Clone, Debug)]
@@ -184,18 +191,44 @@ impl Tenants<'_> {
         Ok(work.reads().first_sequenced_since(0, begun_at).await?)
     }
 
-    /// Removes the entries of the log before a number, and records that in the log. Their hashes stay.
-    async fn erase_log(&self, caller: &Caller, until: u64, begun_at: Timestamp) -> Result<()> {
+    /// Removes the entries of the log before a number, all of them from before a moment, and records that in the log. Their
+    /// hashes stay.
+    async fn erase_log(&self, caller: &Caller, until: u64, before: Timestamp) -> Result<()> {
         let mut work = self.0.begin(caller).await?;
         work.reads().lock_tenant().await?;
         let from = work.reads().log_head().await?.map_or(0, |head| head.removed);
         if from < until {
-            let change = self.0.keys.log.give_up(caller.tenant(), from..until, begun_at);
+            let change = self.0.keys.log.give_up(caller.tenant(), from..until, before);
             work.apply(change).await?;
             work.commit().await?;
         }
         self.0.store.purge_audit_entries().await?;
         Ok(())
+    }
+
+    /// Removes all entries of an erased log if it still has one that is not of the deletion: a change that was under way
+    /// when the deletion began has written it. Returns whether that is done; it must wait while entries are pending.
+    async fn erase_late_entries(&self, caller: &Caller) -> Result<bool> {
+        let (store, tenant) = (&self.0.store, caller.tenant());
+        let left = store.audit_entries(tenant, &AuditFilter::default(), None, LEFT).await?;
+        if left.iter().all(is_of_deletion) {
+            return Ok(true);
+        }
+        if !store.pending_entries(tenant, None, 1).await?.is_empty() {
+            return Ok(false);
+        }
+        let size = self.0.log_head(tenant).await?.frontier.size();
+        self.erase_log(caller, size, self.0.now()).await?;
+        Ok(true)
+    }
+}
+
+/// Whether an entry is of the deletion of a tenant, or of its schedule. These name no person.
+fn is_of_deletion(entry: &AuditEntry) -> bool {
+    match entry.metadata.get("system").and_then(Value::as_str) {
+        Some(DELETION) => true,
+        Some(_) => entry.resource_type == ResourceType::TENANT,
+        None => false,
     }
 }
 
@@ -218,7 +251,7 @@ impl Iam {
                 return due.finish();
             }
             for tenant in tenants {
-                let deleted = match self.delete_tenant(&Caller::system(tenant, "tenant deletion"), record).await {
+                let deleted = match self.delete_tenant(&Caller::system(tenant, DELETION), record).await {
                     // It was placed between two of the steps.
                     Err(Error::Conflict(Conflict::LegalHold(_))) => Ok(false),
                     deleted => deleted,
@@ -238,6 +271,9 @@ impl Iam {
             tenants.erase_log(caller, until, begun_at).await?;
         }
         while store.remove_rows_of_tenant(tenant, BATCH).await? > 0 {}
+        if !deletion.keeps_log && !tenants.erase_late_entries(caller).await? {
+            return Ok(false);
+        }
         let head = self.0.log_head(tenant).await?;
         let deleted = DeletedTenant {
             tenant_id: tenant,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use iam_core::audit::{Verification, tenant_of};
-use iam_core::{Caller, Iam, TenantId};
+use iam_core::{Caller, Conflict, Error, Iam, TenantId};
 
 use crate::command::output::print;
 use crate::command::tenant;
@@ -187,17 +187,40 @@ fn keep(path: &Path, note: &str) -> Result<(), Failure> {
     linked.map_err(failed)
 }
 
-async fn retain(iam: &Iam, now: bool, mut tenants: Vec<TenantId>) -> Result<(), Failure> {
+async fn retain(iam: &Iam, now: bool, tenants: Vec<TenantId>) -> Result<(), Failure> {
     if now && tenants.is_empty() {
-        tenants = audited(iam).await?;
+        hasten_all(iam).await?;
     }
     for tenant in tenants {
         let caller = tenant::find(iam, &tenant.to_string(), AUDIT_COMMAND).await?;
         let hastened = iam.audit().hasten_retention(&caller).await;
-        hastened.map_err(|error| Failure::new(format!("{tenant}: the retention cannot be changed"), &error))?;
+        hastened.map_err(|error| not_changed(tenant, &error))?;
     }
-    let removed = iam.apply_audit_retention().await.map_err(|error| Failure::new("applying retention", &error))?;
-    print(&format!("Entries removed: {removed}"))
+    let mut held = Vec::new();
+    let removed = iam.apply_audit_retention_watched(|tenant| held.push(tenant)).await;
+    let removed = removed.map_err(|error| Failure::new("applying retention", &error))?;
+    print(&format!("Entries removed: {removed}"))?;
+    held.iter().try_for_each(|tenant| print(&format!("{tenant}: a legal hold keeps the entries")))
+}
+
+/// Puts the pending retention of every tenant into effect. A log can outlast its tenant: a deleted one is passed over, and
+/// one whose deletion has begun.
+async fn hasten_all(iam: &Iam) -> Result<(), Failure> {
+    for tenant in audited(iam).await? {
+        let found = iam.tenants().find(&tenant.to_string()).await;
+        if found.map_err(|error| Failure::new("looking for the tenant", &error))?.is_none() {
+            continue;
+        }
+        match iam.audit().hasten_retention(&caller(tenant)).await {
+            Ok(_) | Err(Error::Conflict(Conflict::TenantDeletionBegun)) => {}
+            Err(error) => return Err(not_changed(tenant, &error)),
+        }
+    }
+    Ok(())
+}
+
+fn not_changed(tenant: TenantId, error: &Error) -> Failure {
+    Failure::new(format!("{tenant}: the retention cannot be changed"), error)
 }
 
 async fn audited(iam: &Iam) -> Result<Vec<TenantId>, Failure> {

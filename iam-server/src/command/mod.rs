@@ -195,3 +195,35 @@ fn completions(shell: Shell) -> Result<(), Failure> {
     clap_complete::generate(shell, &mut CommandLine::command(), "iam-server", &mut script);
     print(String::from_utf8_lossy(&script).trim_end())
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+
+    use super::*;
+    use crate::settings::Setting;
+
+    /// The ids and flags of the arguments of all commands below one.
+    fn arguments(command: &Command, found: &mut Vec<(String, String)>) {
+        for below in command.get_subcommands() {
+            let all = below.get_arguments().filter(|argument| !argument.is_global_set());
+            let flag = |argument: &clap::Arg| argument.get_long().unwrap_or_default().to_owned();
+            found.extend(all.map(|argument| (argument.get_id().to_string(), flag(argument))));
+            arguments(below, found);
+        }
+    }
+
+    // A setting is an argument of every command. clap keeps the values of both under one id.
+    #[test]
+    fn no_argument_of_a_command_has_the_name_of_a_setting() {
+        let command = CommandLine::command();
+        command.clone().debug_assert();
+        let mut found = Vec::new();
+        arguments(&command, &mut found);
+        assert!(found.iter().any(|(id, flag)| id == "audit_log" && flag == "audit-log"), "{found:?}");
+        for (id, flag) in found {
+            assert!(id != "config" && Setting::named(&id).is_none(), "{id}");
+            assert!(Setting::named(&flag.replace('-', "_")).is_none(), "--{flag}");
+        }
+    }
+}

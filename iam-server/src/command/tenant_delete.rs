@@ -18,7 +18,7 @@ pub(crate) struct Delete {
     after: TimeDelta,
     /// Whether the entries of the audit log stay
     #[arg(long, value_name = "WORD", required_unless_present_any = ["cancel", "dry_run"], conflicts_with = "cancel")]
-    log: Option<Log>,
+    audit_log: Option<AuditLog>,
     /// Why, for the audit log
     #[arg(long, value_name = "TEXT", required_unless_present = "dry_run")]
     reason: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Delete {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Log {
+enum AuditLog {
     /// The entries stay, and can be verified
     Keep,
     /// The entries go; hashes stay, which show that the log was there
@@ -63,7 +63,7 @@ impl Delete {
     }
 
     async fn schedule(&self, iam: &Iam, caller: &Caller, reason: String) -> Result<(), Failure> {
-        let keeps_log = matches!(self.log, Some(Log::Keep));
+        let keeps_log = matches!(self.audit_log, Some(AuditLog::Keep));
         let new = NewTenantDeletion { after: self.after, keeps_log, reason };
         let deletion = iam.tenants().schedule_deletion(caller, new).await;
         let deletion = deletion.map_err(|error| refused(format!("deleting the tenant {}", self.tenant), &error))?;

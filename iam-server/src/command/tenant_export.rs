@@ -45,8 +45,7 @@ impl Export {
             return Err(Failure(format!("{} exists", directory.display())));
         }
         let part = part_of(&directory);
-        let created = create_directory(&part);
-        created.map_err(|error| Failure::new(format!("creating {}", part.display()), &error))?;
+        create_directory(&part).map_err(|error| not_created(&part, &error))?;
         let mut draft = Draft { iam, caller, directory: part, files: Vec::new(), without_hash: None };
         let written = self.write(&mut draft).await.and_then(|()| {
             let renamed = fs::rename(&draft.directory, &directory);
@@ -81,6 +80,16 @@ fn part_of(directory: &Path) -> PathBuf {
     let mut name = directory.as_os_str().to_owned();
     name.push(".part");
     name.into()
+}
+
+fn not_created(part: &Path, error: &io::Error) -> Failure {
+    let part = part.display();
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure(format!(
+            "{part} exists: another export is running, or an earlier one was interrupted. If none is running, remove it"
+        )),
+        _ => Failure::new(format!("creating {part}"), error),
+    }
 }
 
 /// Creates a directory that only its owner can enter.

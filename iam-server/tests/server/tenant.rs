@@ -169,12 +169,12 @@ fn a_deletion_can_be_called_off_until_it_begins() {
     let path = format!("/api/v1/tenants/{}/deletion", text(&tenant_of(&ada)["id"]));
     assert_eq!(ada.get(&path).expect(200)["deletionAt"], Value::Null);
     let reason = ["--reason", "The contract has ended."];
-    let scheduled = delete(&store, &tenant, &[&["--log", "keep"][..], &reason[..]].concat());
+    let scheduled = delete(&store, &tenant, &[&["--audit-log", "keep"][..], &reason[..]].concat());
     assert_eq!(scheduled.code, Some(0), "{scheduled:?}");
     let shown = ada.get(&path).expect(200);
     assert_eq!((&shown["keepsLog"], &shown["reason"]), (&json!(true), &json!("The contract has ended.")));
     assert!(shown["deletionAt"].is_string(), "{shown}");
-    let again = delete(&store, &tenant, &[&["--log", "erase"][..], &reason[..]].concat());
+    let again = delete(&store, &tenant, &[&["--audit-log", "erase"][..], &reason[..]].concat());
     assert!(again.log.contains("The deletion of the tenant is scheduled already."), "{again:?}");
     let cancelled = delete(&store, &tenant, &[&["--cancel"][..], &reason[..]].concat());
     assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
@@ -182,7 +182,7 @@ fn a_deletion_can_be_called_off_until_it_begins() {
     let changes = ada.audit_entries("&resourceType=TENANT&action=UPDATE");
     let reasons: Vec<&Value> = changes.iter().map(|entry| &entry["metadata"]["reason"]).collect();
     assert_eq!(reasons, [&json!("The contract has ended."); 2]);
-    for missing in [vec![], vec!["--log", "keep"], vec!["--reason", "x"], vec!["--cancel"]] {
+    for missing in [vec![], vec!["--audit-log", "keep"], vec!["--reason", "x"], vec!["--cancel"]] {
         assert_eq!(delete(&store, &tenant, &missing).code, Some(2), "{missing:?}");
     }
 }
@@ -198,7 +198,7 @@ fn a_deleted_tenant_leaves_its_log_and_a_record_outside() {
         let tenant = tenant_of(&ada);
         let (id, slug) = (text(&tenant["id"]), text(&tenant["slug"]));
         server.stop();
-        let arguments = ["--after", "0d", "--log", "keep", "--reason", "The contract has ended."];
+        let arguments = ["--after", "0d", "--audit-log", "keep", "--reason", "The contract has ended."];
         let scheduled = delete(&store, &slug, &arguments);
         assert_eq!(scheduled.code, Some(0), "{scheduled:?}");
 
@@ -228,6 +228,8 @@ fn a_deleted_tenant_leaves_its_log_and_a_record_outside() {
         let verified = verify();
         assert!(verified.output.contains(text(&record["logRoot"]).as_str()), "{verified:?}");
         assert_eq!(verified.code, Some(0), "{verified:?}");
+        let retained = store.iam_server().args(["audit", "retain", "--now"]).run();
+        assert_eq!((retained.code, retained.output.as_str()), (Some(0), "Entries removed: 0"), "{retained:?}");
         server.client().log_in("grace@example.com");
     }
 }

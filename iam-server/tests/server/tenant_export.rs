@@ -100,6 +100,11 @@ fn a_tenant_is_exported_without_secrets_and_without_its_neighbour() {
         assert!(verified.code == Some(0) && verified.output.contains("1 kept checkpoints"), "{verified:?}");
 
         assert_eq!(reason(&export(&store, &slug, &["out"])), "iam-server: out exists");
+        let interrupted = store.home().path().join("late.part");
+        fs::create_dir(&interrupted).unwrap();
+        let refused = export(&store, &slug, &["late"]);
+        assert!(reason(&refused).starts_with("iam-server: late.part exists: another export is running"), "{refused:?}");
+        fs::remove_dir(&interrupted).unwrap();
         assert_eq!(reason(&export(&store, "nowhere", &["new"])), "iam-server: there is no tenant nowhere");
         assert!(!store.home().files().iter().any(|name| name == "new" || name.ends_with(".part")));
         let exports = ada.audit_entries("&resourceType=TENANT&action=READ");

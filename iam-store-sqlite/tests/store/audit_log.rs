@@ -6,6 +6,7 @@ use std::sync::Arc;
 use iam_conformance::World;
 use iam_core::TenantId;
 use iam_core::audit::{AuditChange, AuditEntry, Digest, ErasedDetails, ErasedOrigin, Salt};
+use iam_core::tenant::TenantDeletionStore as _;
 use iam_store_sqlite::SqliteStore;
 use sqlx::sqlite::SqlitePool;
 use test_support::sqlite::TestFile;
@@ -227,6 +228,19 @@ async fn erased_text_is_nowhere_in_the_file() {
         world.commit(tenant, erase(&world, tenant, entries).await).await;
     }
     assert_eq!(people_in(&file), (0..PEOPLE).filter(|number| number % 3 > 0).collect());
+}
+
+/// The write-ahead log has no rows of a deleted tenant.
+#[tokio::test]
+async fn the_end_of_a_deletion_empties_the_log_of_the_file() {
+    let file = TestFile::create();
+    let store = SqliteStore::open(file.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let tenant = World::new(Arc::new(store.clone())).tenant("acme").await;
+    let length = || std::fs::metadata(file.path().with_extension("db-wal")).unwrap().len();
+    assert_ne!(length(), 0);
+    store.remove_tenant(tenant.id).await.unwrap();
+    assert_eq!(length(), 0);
 }
 
 /// Returns the people whose e-mail is anywhere in the file, or in the write-ahead log beside it.

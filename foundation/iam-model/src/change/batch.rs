@@ -49,6 +49,12 @@ impl AuditBatch {
         self.at
     }
 
+    /// Returns the batch without its entries: the change leaves no trace in the log.
+    #[must_use]
+    pub fn without_entries(self) -> Self {
+        Self { entries: Vec::new(), ..self }
+    }
+
     /// Returns the entries by value, oldest first.
     #[must_use]
     pub fn into_entries(self) -> Vec<AuditEntry> {

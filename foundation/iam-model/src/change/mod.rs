@@ -76,6 +76,17 @@ use crate::history::{EndedVersion, PastStatus};
 use crate::legal_hold::Destroyed;
 use crate::user::UserStatus;
 
+/// What becomes of a change with audit entries in a tenant whose deletion has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InDeletedTenant {
+    /// It is written with its entries: it is part of the deletion.
+    Recorded,
+    /// It is written without entries.
+    Unrecorded,
+    /// It is refused.
+    Refused,
+}
+
 macro_rules! changes {
     ($($(#[$doc:meta])* $variant:ident($change:ident),)+) => {
         /// A change to write, by noun.
@@ -244,6 +255,8 @@ impl Change {
             ) => None,
             Self::DirectoryUser(DirectoryUserChange::Forget(entry)) => Some(Destroyed::OfUser(entry.user_id)),
             Self::DirectoryUser(_) => None,
+            // With what it says of its users. The change does not name them, so a hold of any user counts.
+            Self::Directory(DirectoryChange::Delete(_)) => Some(Destroyed::Log),
             Self::AccessRequest(AccessRequestChange::RemoveOldest { user, kept: 0 }) => Some(Destroyed::OfUser(*user)),
             // A hold of any user is one of its tenant, as for the log.
             Self::TenantDeletion(TenantDeletionChange::Schedule(_) | TenantDeletionChange::Begin { .. }) => {
@@ -276,6 +289,22 @@ impl Change {
             | Self::Eligibility(_)
             | Self::Manifest(_)
             | Self::LegalHold(_) => None,
+        }
+    }
+
+    /// Returns what becomes of this change, if it has audit entries, in a tenant whose deletion has begun. The log has no
+    /// entries after those of the deletion, because they could stay when the log is erased.
+    #[must_use]
+    pub fn in_deleted_tenant(&self) -> InDeletedTenant {
+        match self {
+            Self::TenantDeletion(_) | Self::Audit(AuditChange::GiveUp { .. }) => InDeletedTenant::Recorded,
+            // It is refused anyway, and its answer must not tell a stranger why.
+            Self::Credential(
+                CredentialChange::CountFailure { .. }
+                | CredentialChange::Refuse { .. }
+                | CredentialChange::RefuseFederated { .. },
+            ) => InDeletedTenant::Unrecorded,
+            _ => InDeletedTenant::Refused,
         }
     }
 
