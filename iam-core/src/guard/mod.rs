@@ -163,7 +163,7 @@ pub(crate) async fn delay_refusal<T>(answer: Result<T>, delay: Duration) -> Resu
     answer
 }
 
-/// Replaces a weak hash of a password that was just verified.
+/// Replaces an outdated hash of a password that was just verified.
 ///
 /// To be called after everything else, so that its time does not reveal a right password that is refused. If it fails,
 /// the next login tries again.
@@ -182,7 +182,7 @@ pub(crate) async fn rehash(iam: &Engine, caller: &Caller, credentials: PasswordC
     };
     match replace.await {
         Ok(()) | Err(Error::Overloaded { .. }) => {}
-        Err(error) => tracing::warn!(%error, "a weak password hash was not replaced"),
+        Err(error) => tracing::warn!(%error, "an outdated password hash was not replaced"),
     }
 }
 
