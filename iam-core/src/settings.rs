@@ -33,7 +33,8 @@ pub struct Settings {
     pub lockout: Lockout,
     /// Whether strangers may create tenants.
     pub registration: bool,
-    /// The cost of a password hash.
+    /// The cost of a password hash. A hash of another cost, higher or lower, is replaced at the next login with its
+    /// password, so all processes of an installation must have the same cost.
     pub hashing_cost: HashingCost,
     /// The maximum expected wait of a password in the hash queue: 2 seconds. A call whose expected wait is longer is
     /// refused at once with [`Error::Overloaded`](crate::Error::Overloaded).

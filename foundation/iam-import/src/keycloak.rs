@@ -21,6 +21,7 @@ use crate::row::Row;
 #[serde(rename_all = "camelCase")]
 struct User {
     id: Option<String>,
+    username: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     email: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -113,6 +114,8 @@ fn row(line: u64, user: User) -> Row {
 }
 
 fn record(user: User) -> Record {
+    // People here log in by their e-mails.
+    let loses_username = user.username.is_some_and(|name| !name.eq_ignore_ascii_case(&user.email));
     let mut record = Record::new(user.email);
     record.name(Known { first: user.first_name.as_deref(), last: user.last_name.as_deref(), whole: None });
     record.foreign_id = user.id;
@@ -129,6 +132,9 @@ fn record(user: User) -> Record {
         // An administrator knows a temporary password, and Keycloak lets it log in only to replace it.
         let is_temporary = user.required_actions.iter().any(|action| action == "UPDATE_PASSWORD");
         record.password = if is_temporary { unusable("it is temporary") } else { password(credential) };
+    }
+    if loses_username {
+        record.left_out.push("username".to_owned());
     }
     // Former passwords are credentials, too.
     let is_factor = |credential: &&Credential| credential.kind == "otp" || credential.kind.starts_with("webauthn");

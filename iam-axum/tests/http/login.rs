@@ -277,7 +277,9 @@ async fn a_password_hashed_at_a_lower_cost_is_hashed_again(app: TestApp) {
     assert_eq!(hash().await, cheap);
     dearer.login(&ada).await;
     assert!(hash().await.starts_with("$argon2id$v=19$m=128,t=1,p=1$"));
+    // A higher cost is another one, too: it would be paid at every login.
     app.login(&ada).await;
+    assert!(hash().await.starts_with("$argon2id$v=19$m=64,t=1,p=1$"));
     assert_eq!(app.audit(&ada, &[]).await.len(), entries + 4, "three logins, one failure and nothing else");
 }
 

@@ -10,14 +10,14 @@ pub(crate) const IMPORT_EXAMPLE: &str = "Each person is a line below it, for exa
 pub(crate) const IMPORT_INVITES: &str = "Each person gets an invitation by e-mail: a link that works for 7 days, with which the person chooses a password. \
      The person gets no role.";
 pub(crate) const IMPORT_HASHES: &str = "To take over users of another system with their passwords, add these columns:";
-pub(crate) const IMPORT_HASH_FORMATS: &str = "A row with the hash of a password creates a user at once. The hash is as the other system stored it: Argon2, PBKDF2 or bcrypt. \
+pub(crate) const IMPORT_HASH_FORMATS: &str = "A row with the hash of a password creates a user at once. The hash is as the other system stored it: Argon2 or PBKDF2 \
+     that costs little to verify. The operator imports the others, such as bcrypt. \
      The status is ACTIVE or SUSPENDED; without it, ACTIVE.";
 pub(crate) const IMPORT_FORMAT: &str = "Columns";
 pub(crate) const FORMAT_CSV: &str = "those above";
-pub(crate) const FORMAT_DEVISE: &str = "of the table of users of Devise";
 pub(crate) const FORMAT_ASPNET: &str = "of the table AspNetUsers of ASP.NET Identity";
-pub(crate) const IMPORT_FORMAT_HINT: &str = "The operator imports the files of Keycloak, Auth0, Firebase and Django, and \
-     expensive hashes, roles and groups, by a command.";
+pub(crate) const IMPORT_FORMAT_HINT: &str = "The operator imports the files of Keycloak, Auth0, Firebase, Django and Devise, \
+     and expensive hashes, roles and groups, by a command.";
 pub(crate) const ROW_LEFT_OUT: &str = "Left out:";
 pub(crate) const ROW_OF_OPERATOR: &str = "can only be imported by the operator";
 pub(crate) const CSV_FILE: &str = "CSV file";

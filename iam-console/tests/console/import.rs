@@ -194,6 +194,8 @@ async fn a_hash_that_costs_too_much_is_refused() {
     let row = |number: usize, hash: &str| format!("user-{number}@example.com,Ada,X,\"{hash}{rest}\",");
     let hashes = ["$argon2id$v=19$m=262144,t=4,p=1", "$argon2id$v=19$m=19456,t=2,p=1", "$pbkdf2-sha256$600000"];
     let rows_of_file = hashes.iter().enumerate().map(|(number, hash)| row(number, hash));
+    // All hashes of Devise are of bcrypt, which costs more than that from the minimum on.
+    assert!(!app.get(PATH, &cookie).await.body.contains("value=\"devise\""));
     let csv = [HEADER.to_owned()].into_iter().chain(rows_of_file).collect::<Vec<_>>().join("\n");
     for run in ["check", "import"] {
         let answer = app.post_signed(PATH, &cookie, &[("csv", &csv), ("run", run)]).await;

@@ -89,16 +89,16 @@ enum Outcome {
     Locked,
     Wrong,
     Right {
-        /// Whether the stored hash is weaker than new hashes.
-        is_weak: bool,
+        /// Whether the stored hash differs from new hashes.
+        is_outdated: bool,
     },
 }
 
 /// A right password, with its account.
 pub(crate) struct VerifiedPassword {
     pub(crate) account: Account,
-    /// Whether the stored hash is weaker than new hashes; see [`rehash`].
-    pub(crate) is_weak: bool,
+    /// Whether the stored hash differs from new hashes; see [`rehash`].
+    pub(crate) is_outdated: bool,
     /// The confirmed second factors of the user. If there are any, the password alone proves nothing.
     pub(crate) factors: Vec<Factor>,
     /// How many attempts had failed.
@@ -163,7 +163,7 @@ pub(crate) async fn delay_refusal<T>(answer: Result<T>, delay: Duration) -> Resu
     answer
 }
 
-/// Replaces a weak hash of a password that was just verified.
+/// Replaces an outdated hash of a password that was just verified.
 ///
 /// To be called after everything else, so that its time does not reveal a right password that is refused. If it fails,
 /// the next login tries again.
@@ -182,7 +182,7 @@ pub(crate) async fn rehash(iam: &Engine, caller: &Caller, credentials: PasswordC
     };
     match replace.await {
         Ok(()) | Err(Error::Overloaded { .. }) => {}
-        Err(error) => tracing::warn!(%error, "a weak password hash was not replaced"),
+        Err(error) => tracing::warn!(%error, "an outdated password hash was not replaced"),
     }
 }
 
@@ -207,8 +207,8 @@ impl<'a> PasswordAttempt<'a> {
             let outcome = match verified {
                 _ if is_locked => Outcome::Locked,
                 Verified::No => Outcome::Wrong,
-                Verified::Yes => Outcome::Right { is_weak: false },
-                Verified::YesButWeak => Outcome::Right { is_weak: true },
+                Verified::Yes => Outcome::Right { is_outdated: false },
+                Verified::YesButOutdated => Outcome::Right { is_outdated: true },
             };
             (outcome, refusal_delay)
         };
@@ -370,8 +370,8 @@ impl<'a> PasswordAttempt<'a> {
                 if is_enough && (has_unnamed_failures || attempts != LoginAttempts::default()) {
                     work.apply(CredentialChange::ClearFailures(key)).await?;
                 }
-                let is_weak = matches!(self.outcome, Outcome::Right { is_weak: true });
-                Ok(Ok(VerifiedPassword { account, is_weak, factors, attempt_count: attempts.count() }))
+                let is_outdated = matches!(self.outcome, Outcome::Right { is_outdated: true });
+                Ok(Ok(VerifiedPassword { account, is_outdated, factors, attempt_count: attempts.count() }))
             }
             Err(reason @ (LoginFailure::UserSuspended | LoginFailure::TenantSuspended)) => {
                 let is_user = reason == LoginFailure::UserSuspended;

@@ -19,7 +19,7 @@ use iam_model::version::Version;
 use iam_store_memory::MemoryStore;
 
 const HASH: &str = "the hash that was verified";
-const RIGHT: Outcome = Outcome::Right { is_weak: false };
+const RIGHT: Outcome = Outcome::Right { is_outdated: false };
 
 fn account(email: &str, hash: &str, status: UserStatus) -> Account {
     let now = Timestamp::default();
@@ -65,7 +65,7 @@ fn only_the_right_password_of_an_active_user_in_an_active_tenant_logs_in() {
 
     for (user, outcome, tenant, expected) in [
         (User::Active, RIGHT, Tenant::Active, Ok(())),
-        (User::Active, Outcome::Right { is_weak: true }, Tenant::Active, Ok(())),
+        (User::Active, Outcome::Right { is_outdated: true }, Tenant::Active, Ok(())),
         (User::Active, RIGHT, Tenant::Suspended, Err(Failure::TenantSuspended)),
         (User::Active, Outcome::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
         (User::Active, Outcome::Wrong, Tenant::Suspended, Err(Failure::InvalidPassword)),

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use argon2::password_hash::phc::Output;
-use argon2::{Algorithm, Argon2, Block, Params};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use aws_lc_rs::cipher::{AES_256, EncryptingKey, EncryptionContext, UnboundCipherKey};
 use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::iv::{FixedLength, IV_LEN_128_BIT};
@@ -24,6 +24,12 @@ const BCRYPT_WORK: Work = 100;
 
 /// The work of a KiB of scrypt, which is written once and read once, by a slower function than Argon2's.
 const SCRYPT_WORK: Work = 6;
+
+/// The variant of Argon2 for new hashes.
+pub(super) const ALGORITHM: Algorithm = Algorithm::Argon2id;
+
+/// The version of Argon2 for new hashes.
+pub(super) const VERSION: Version = Version::V0x13;
 
 /// Returns the work of an Argon2 hash.
 pub(super) fn work_of(argon2: &Params) -> Work {
@@ -56,7 +62,7 @@ pub(super) enum Cost {
 /// The function that makes a hash from a password and a salt, with its parameters.
 #[derive(Clone)]
 pub(super) enum Function {
-    Argon2(Algorithm, Argon2<'static>),
+    Argon2(Algorithm, Version, Argon2<'static>),
     #[cfg(feature = "bcrypt")]
     Bcrypt {
         cost: u32,
@@ -95,7 +101,7 @@ impl Function {
     /// Returns the number of blocks of Argon2 that the function needs.
     pub(super) fn blocks(&self) -> usize {
         match self {
-            Self::Argon2(_, argon2) => argon2.params().block_count(),
+            Self::Argon2(_, _, argon2) => argon2.params().block_count(),
             #[cfg(feature = "bcrypt")]
             Self::Bcrypt { .. } => 0,
             Self::Pbkdf2 { .. } | Self::Scrypt { .. } | Self::Firebase { .. } => 0,
@@ -105,7 +111,7 @@ impl Function {
     /// Returns the memory in KiB that the function needs.
     pub(super) fn memory_kib(&self) -> u64 {
         match self {
-            Self::Argon2(_, argon2) => argon2.params().m_cost().into(),
+            Self::Argon2(_, _, argon2) => argon2.params().m_cost().into(),
             #[cfg(feature = "bcrypt")]
             Self::Bcrypt { .. } => 0,
             Self::Pbkdf2 { .. } => 0,
@@ -121,7 +127,7 @@ impl Function {
     pub(super) fn output(&self, password: &Password, salt: &[u8], memory: &mut [Block]) -> Result<Output> {
         let password = password.expose().as_bytes();
         let output = match self {
-            Self::Argon2(_, argon2) => {
+            Self::Argon2(_, _, argon2) => {
                 let mut bytes = vec![0; argon2.params().output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN)];
                 let hashed = argon2.hash_password_into_with_memory(password, salt, &mut bytes, memory);
                 hashed.map_err(|cause| Error::internal("password hashing", cause))?;
@@ -153,7 +159,7 @@ impl Function {
     /// Returns the time that the function needs.
     pub(super) fn work(&self) -> Work {
         match self {
-            Self::Argon2(_, argon2) => work_of(argon2.params()),
+            Self::Argon2(_, _, argon2) => work_of(argon2.params()),
             #[cfg(feature = "bcrypt")]
             Self::Bcrypt { cost, .. } => BCRYPT_WORK << cost,
             Self::Pbkdf2 { algorithm, rounds, length } => {
@@ -174,7 +180,7 @@ impl Function {
     /// Returns the parameters that determine how long the function takes.
     pub(super) fn cost(&self) -> Cost {
         match self {
-            Self::Argon2(_, argon2) => {
+            Self::Argon2(_, _, argon2) => {
                 let params = argon2.params();
                 Cost::Argon2 { memory_kib: params.m_cost(), passes: params.t_cost(), lanes: params.p_cost() }
             }
@@ -199,14 +205,17 @@ impl Function {
         }
     }
 
-    /// Whether the function is weaker than the one for new hashes.
-    pub(super) fn is_weaker_than(&self, wanted: &Argon2<'_>) -> bool {
-        let Self::Argon2(algorithm, argon2) = self else { return true };
-        let (stored, wanted) = (argon2.params(), wanted.params());
-        *algorithm != Algorithm::Argon2id
-            || stored.m_cost() < wanted.m_cost()
-            || stored.t_cost() < wanted.t_cost()
-            || stored.p_cost() < wanted.p_cost()
+    /// Whether the function is the one for new hashes.
+    ///
+    /// A stronger one is another one: it would cost its time and memory at every login, and the time would show whose
+    /// hash it is.
+    pub(super) fn is_that_of_new(&self, new: &Argon2<'_>) -> bool {
+        let Self::Argon2(algorithm, version, argon2) = self else { return false };
+        let of = |params: &Params| {
+            let length = params.output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN);
+            (params.m_cost(), params.t_cost(), params.p_cost(), length)
+        };
+        (*algorithm, *version) == (ALGORITHM, VERSION) && of(argon2.params()) == of(new.params())
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
-use argon2::{Algorithm, Argon2, Block, Params, Version};
+use argon2::{Argon2, Block, Params};
 use iam_model::error::{Error, Result};
 use iam_model::id::TenantId;
 use iam_model::observe::Observer;
@@ -14,7 +14,7 @@ use iam_model::validate::Invalid;
 
 use crate::hashing::Share;
 use crate::hashing::cost::HashingCost;
-use crate::hashing::function::{Function, work_of};
+use crate::hashing::function::{ALGORITHM, Function, VERSION, work_of};
 use crate::hashing::keyed::{self, HashKey};
 use crate::hashing::stored::{ImportLimit, StoredHash, accept_hash, check_secret};
 use crate::hashing::timing::Timing;
@@ -40,8 +40,8 @@ pub(crate) enum Verified {
     No,
     /// The password is right.
     Yes,
-    /// The password is right, and the hash is weaker than new hashes: a new hash of the same password replaces it.
-    YesButWeak,
+    /// The password is right, and the hash is not as new hashes are: a new hash of the same password replaces it.
+    YesButOutdated,
 }
 
 impl PasswordHasher {
@@ -60,7 +60,7 @@ impl PasswordHasher {
     ) -> Result<Self> {
         let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, None)
             .map_err(|cause| Error::internal("password hashing cost", cause))?;
-        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let argon2 = Argon2::new(ALGORITHM, VERSION, params);
         Ok(Self { argon2, workers: Workers::new(max_wait), timing: Timing::default(), observer, random, secrets })
     }
 
@@ -112,7 +112,7 @@ impl PasswordHasher {
         self.timing.note_own(took);
         let params = ParamsString::try_from(self.argon2.params());
         let params = params.map_err(|cause| Error::internal("password hash", cause))?;
-        let (algorithm, version) = (Algorithm::Argon2id.ident(), Some(Version::V0x13.into()));
+        let (algorithm, version) = (ALGORITHM.ident(), Some(VERSION.into()));
         let hash = Phc { algorithm, version, params, salt: Some(salt), hash: Some(hash) };
         Ok(PasswordHash::from(hash.to_string()))
     }
@@ -137,7 +137,7 @@ impl PasswordHasher {
             Some(StoredHash { function, salt, expected }) => (function, salt, Some(expected)),
             None => (self.function(), self.random.bytes::<16>().into(), None),
         };
-        let (prepared, is_weak) = (password.prepared(), function.is_weaker_than(&self.argon2));
+        let (prepared, is_outdated) = (password.prepared(), !function.is_that_of_new(&self.argon2));
         let (is_own, kind) = (self.is_own(&function), (function.cost(), function.work()));
         let is_prepared = prepared.expose() == password.expose();
         let mut left = Duration::ZERO;
@@ -154,8 +154,8 @@ impl PasswordHasher {
             left += self.timing.left(tenant, took);
             // The comparison takes constant time.
             if expected.as_ref().is_some_and(|expected| output == *expected) {
-                let is_to_be_replaced = (is_weak || !is_form_of_new) && function.reads_all_of(tried);
-                return Ok((if is_to_be_replaced { Verified::YesButWeak } else { Verified::Yes }, left));
+                let is_to_be_replaced = (is_outdated || !is_form_of_new) && function.reads_all_of(tried);
+                return Ok((if is_to_be_replaced { Verified::YesButOutdated } else { Verified::Yes }, left));
             }
         }
         Ok((Verified::No, left))
@@ -163,7 +163,7 @@ impl PasswordHasher {
 
     /// Returns the function for new hashes.
     fn function(&self) -> Function {
-        Function::Argon2(Algorithm::Argon2id, self.argon2.clone())
+        Function::Argon2(ALGORITHM, VERSION, self.argon2.clone())
     }
 
     /// Whether a function has the cost of new hashes.
@@ -216,7 +216,7 @@ mod tests {
     use std::num::NonZero;
     use std::sync::mpsc;
 
-    use argon2::{PasswordHasher as _, PasswordVerifier as _};
+    use argon2::{Algorithm, PasswordHasher as _, PasswordVerifier as _, Version};
 
     use super::*;
     use crate::hashing::function::Cost;
@@ -274,7 +274,7 @@ mod tests {
         let verify = async |password: &str| {
             hasher.verify(Share::SYSTEM, TENANT, &password.into(), Some(&theirs)).await.unwrap().0
         };
-        assert_eq!(verify(typed.expose()).await, Verified::YesButWeak);
+        assert_eq!(verify(typed.expose()).await, Verified::YesButOutdated);
         assert_eq!(verify("Passé 1!").await, Verified::No);
         let replaced = hasher.hash_any(Share::SYSTEM, &typed).await.unwrap();
         let (verified, _) = hasher.verify(Share::SYSTEM, TENANT, &"Passé 1!".into(), Some(&replaced)).await.unwrap();
@@ -291,7 +291,7 @@ mod tests {
             let theirs = argon2.hash_password_with_salt(password.as_bytes(), &[7; 16]).unwrap().to_string();
             let (verified, _) =
                 hasher.verify(Share::SYSTEM, TENANT, &password.into(), Some(&theirs.into())).await.unwrap();
-            assert_eq!(verified, Verified::Yes);
+            assert_eq!(verified, Verified::YesButOutdated);
         }
         // Other variants of Argon2 are imported.
         for (algorithm, version) in [(Algorithm::Argon2i, Version::V0x10), (Algorithm::Argon2d, Version::V0x13)] {
@@ -301,7 +301,7 @@ mod tests {
                 .verify(Share::SYSTEM, TENANT, &"Passw0rd!".into(), Some(&theirs.unwrap().to_string().into()))
                 .await
                 .unwrap();
-            assert_eq!(verified, Verified::YesButWeak);
+            assert_eq!(verified, Verified::YesButOutdated);
         }
     }
 
@@ -331,7 +331,8 @@ mod tests {
         let theirs = "$2b$10$9/oL6xk0eBQ4Fx9O4CbTJuJKFg2ctTQbuvxw6HRmiAtjXIqxoziuq";
         let stored = hasher.accept(theirs.into(), Some(&key), true).unwrap();
         assert!(!stored.expose().contains("pepper"));
-        for (password, expected) in [("Passw0rd!", Verified::YesButWeak), ("Passw0rd!a pepper of devise", Verified::No)]
+        for (password, expected) in
+            [("Passw0rd!", Verified::YesButOutdated), ("Passw0rd!a pepper of devise", Verified::No)]
         {
             let (verified, _) = hasher.verify(Share::SYSTEM, TENANT, &password.into(), Some(&stored)).await.unwrap();
             assert_eq!(verified, expected, "{password}");
@@ -351,13 +352,27 @@ mod tests {
         }
     }
 
+    /// An expensive hash would cost its time and memory at every login, and the time would show whose hash it is.
     #[tokio::test]
-    async fn a_hash_of_a_lower_cost_is_weak() {
-        let hash = hasher(64).hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
-        assert_eq!(
-            hasher(128).verify(Share::SYSTEM, TENANT, &"Passw0rd!".into(), Some(&hash)).await.unwrap().0,
-            Verified::YesButWeak
-        );
+    async fn a_hash_that_differs_from_new_ones_is_replaced() {
+        let hasher = hasher(64);
+        let (id, new) = (Algorithm::Argon2id, Version::V0x13);
+        for (algorithm, version, (memory, passes, lanes, length), expected) in [
+            (id, new, (64, 1, 1, 32), Verified::Yes),
+            (id, new, (32, 1, 1, 32), Verified::YesButOutdated),
+            (id, new, (128, 1, 1, 32), Verified::YesButOutdated),
+            (id, new, (64, 2, 1, 32), Verified::YesButOutdated),
+            (id, new, (64, 1, 2, 32), Verified::YesButOutdated),
+            (id, new, (64, 1, 1, 16), Verified::YesButOutdated),
+            (id, Version::V0x10, (64, 1, 1, 32), Verified::YesButOutdated),
+            (Algorithm::Argon2i, new, (64, 1, 1, 32), Verified::YesButOutdated),
+        ] {
+            let params = Params::new(memory, passes, lanes, Some(length)).unwrap();
+            let theirs = Argon2::new(algorithm, version, params).hash_password_with_salt(b"Passw0rd!", &[7; 16]);
+            let theirs = PasswordHash::from(theirs.unwrap().to_string());
+            let (verified, _) = hasher.verify(Share::SYSTEM, TENANT, &"Passw0rd!".into(), Some(&theirs)).await.unwrap();
+            assert_eq!(verified, expected, "{}", theirs.expose());
+        }
     }
 
     /// bcrypt reads only 72 bytes. The bytes after them may be wrong, so a new hash could be that of another password.
@@ -367,7 +382,7 @@ mod tests {
         let read = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
         let hash = PasswordHash::from("$2a$05$abcdefghijklmnopqrstuu5s2v8.iXieOjg/.AySBTTZIIVFJeBui");
         for (password, expected) in [
-            (read.to_owned(), Verified::YesButWeak),
+            (read.to_owned(), Verified::YesButOutdated),
             (format!("{read}!"), Verified::Yes),
             (format!("{read} and more"), Verified::Yes),
         ] {

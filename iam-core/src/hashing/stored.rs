@@ -167,13 +167,15 @@ impl StoredHash {
         let (Some(salt), Some(expected)) = (hash.salt, hash.hash) else { return Err(unknown()) };
         let algorithm = Algorithm::try_from(hash.algorithm.as_str()).map_err(|_| unknown())?;
         let version = hash.version.map_or(Ok(Version::default()), Version::try_from).map_err(|_| unknown())?;
-        let params = Params::try_from(&hash).map_err(|_| unknown())?;
-        let (memory, passes, lanes) = (params.m_cost(), params.t_cost(), params.p_cost());
+        let [Some(memory), Some(passes), Some(lanes)] = params_of(hash.params.as_str(), ["m", "t", "p"])? else {
+            return Err(unknown());
+        };
+        let params = Params::new(memory, passes, lanes, Some(expected.len())).map_err(|_| unknown())?;
         if memory > MAX_MEMORY_KIB || passes > MAX_PASSES || lanes > MAX_LANES || memory * passes > MAX_ARGON2_WORK {
             return Err(too_expensive());
         }
         Ok(Self {
-            function: Function::Argon2(algorithm, Argon2::new(algorithm, version, params)),
+            function: Function::Argon2(algorithm, version, Argon2::new(algorithm, version, params)),
             salt: bytes_of(salt),
             expected,
         })
@@ -284,8 +286,13 @@ impl StoredHash {
             "sha512" => (pbkdf2::PBKDF2_HMAC_SHA512, 64),
             _ => return Err(unknown()),
         };
-        let rounds = params.split(',').find_map(|param| param.strip_prefix("i=")).unwrap_or(params);
-        let rounds: NonZero<u32> = rounds.parse().map_err(|_| unknown())?;
+        let rounds = if params.contains('=') {
+            let [rounds, _] = params_of(params, ["i", "l"])?;
+            rounds.ok_or_else(unknown)?
+        } else {
+            number(params)?
+        };
+        let rounds = NonZero::new(rounds).ok_or_else(unknown)?;
         let salt = if is_django { salt.as_bytes().into() } else { decode(salt)?.into() };
         let expected = Output::new(&decode(expected)?).map_err(|_| unknown())?;
         if u64::from(rounds.get()) * expected.len().div_ceil(block) as u64 > MAX_PBKDF2_ROUNDS {
@@ -296,19 +303,29 @@ impl StoredHash {
     }
 }
 
+/// Returns the values of parameters such as `ln=14,r=8,p=1`, in the order of the names.
+///
+/// # Errors
+///
+/// A parameter with another name, and one that is there twice: two readers of such a text could take different values.
+fn params_of<const N: usize>(text: &str, names: [&str; N]) -> Result<[Option<u32>; N], Invalid> {
+    let mut values = [None; N];
+    for param in text.split(',') {
+        let (name, value) = param.split_once('=').ok_or_else(unknown)?;
+        let (_, place) = names
+            .iter()
+            .zip(&mut values)
+            .find(|(known, place)| **known == name && place.is_none())
+            .ok_or_else(unknown)?;
+        *place = Some(number(value)?);
+    }
+    Ok(values)
+}
+
 /// Parses `ln=14,r=8,p=1`; `p` may be missing.
 fn scrypt_params(text: &str) -> Result<scrypt::Params, Invalid> {
-    let (mut log_n, mut r, mut p) = (None, None, 1);
-    for param in text.split(',') {
-        match param.split_once('=') {
-            Some(("ln", value)) => log_n = Some(number(value)?),
-            Some(("r", value)) => r = Some(number(value)?),
-            Some(("p", value)) => p = number(value)?,
-            _ => return Err(unknown()),
-        }
-    }
-    let (Some(log_n), Some(r)) = (log_n, r) else { return Err(unknown()) };
-    limited(log_n, r, p)
+    let [Some(log_n), Some(r), p] = params_of(text, ["ln", "r", "p"])? else { return Err(unknown()) };
+    limited(log_n, r, p.unwrap_or(1))
 }
 
 /// Returns the parameters of scrypt, if they are within the limits.

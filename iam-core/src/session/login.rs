@@ -299,7 +299,7 @@ impl Sessions<'_> {
             work.commit().await?;
             return Ok(Ok(Step::Federated(federated)));
         }
-        let VerifiedPassword { account, is_weak, factors, .. } = verified;
+        let VerifiedPassword { account, is_outdated, factors, .. } = verified;
         let step = if factors.is_empty() {
             let user = account.user.clone();
             let enrol_by = demand.enrol_by(user.created_at);
@@ -310,7 +310,7 @@ impl Sessions<'_> {
             Step::SecondFactor(begin_second_factor(iam, &mut work, first_half, &account.user, &factors).await?)
         };
         work.commit().await?;
-        if is_weak {
+        if is_outdated {
             rehash(iam, &caller, credentials, account).await;
         }
         Ok(Ok(step))

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use iam_model::attribute::{AttributeDefinitions, Attributes};
 use iam_model::change::UserChange;
 use iam_model::context::Actor;
-use iam_model::error::{Conflict, Result};
+use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::permission;
 use iam_model::secret::{HashSecret, PasswordHash};
@@ -170,7 +170,7 @@ impl<'a> Users<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`](iam_model::error::Error::Forbidden).
+    /// [`Error::Forbidden`].
     pub fn import(&self, caller: &'a Caller) -> Result<Import<'a>> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         Ok(Import {
@@ -198,7 +198,7 @@ impl Import<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`](iam_model::error::Error::Validation) which names `hashSecret`.
+    /// [`Error::Validation`] which names `hashSecret`.
     pub fn hash_secret(mut self, secret: HashSecret) -> Result<Self> {
         self.key = Some(self.iam.passwords.hash_key(secret)?);
         Ok(self)
@@ -212,14 +212,14 @@ impl Import<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`](iam_model::error::Error::Forbidden),
+    /// [`Error::Forbidden`],
     /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation) for a role that the caller could not give,
-    /// [`Error::Unauthenticated`](iam_model::error::Error::Unauthenticated) when the session has ended,
-    /// [`Error::Validation`](iam_model::error::Error::Validation) which names every invalid field,
+    /// [`Error::Unauthenticated`] when the session has ended,
+    /// [`Error::Validation`] which names every invalid field,
     /// [`Conflict::EmailTaken`] when another user has the e-mail, [`Conflict::EmailOfDeletedUser`],
     /// [`Conflict::ExternalIdTaken`], [`Conflict::ExternalIdIsEmail`];
-    /// [`Error::About`](iam_model::error::Error::About) with the errors of [`Assignments::create_all`], or
-    /// `homeOrganizationId` with [`Error::NotFound`](iam_model::error::Error::NotFound) or
+    /// [`Error::About`] with the errors of [`Assignments::create_all`], or
+    /// `homeOrganizationId` with [`Error::NotFound`] or
     /// [`Conflict::OrganizationInactive`].
     pub async fn add(&mut self, user: ImportedUser) -> Result<Imported> {
         // An import takes long, and its caller can lose the permission in between.
@@ -233,13 +233,20 @@ impl Import<'_> {
         if external_id.as_ref().is_some_and(|id| self.external_ids.contains(id)) {
             return Err(Conflict::ExternalIdTaken.into());
         }
-        let imported = match self.holder_of(caller, &valid).await? {
+        let imported = match self.holder_of(caller, &email, external_id.as_ref()).await? {
             Some(id) => Imported::AlreadyThere(id),
             // In a dry run, the user with this e-mail is not in the store.
             None if external_id.as_ref().is_some_and(|id| self.is_email_of_another(id)) => {
                 return Err(Conflict::ExternalIdIsEmail.into());
             }
-            None => self.create(caller, valid).await?,
+            None => match self.create(caller, valid).await {
+                // Another import may have created this very user meanwhile.
+                Err(error @ Error::Conflict(Conflict::EmailTaken | Conflict::ExternalIdTaken)) => {
+                    let found = self.holder_of(caller, &email, external_id.as_ref()).await?;
+                    Imported::AlreadyThere(found.ok_or(error)?)
+                }
+                created => created?,
+            },
         };
         self.emails.insert(email);
         self.external_ids.extend(external_id);
@@ -282,16 +289,21 @@ impl Import<'_> {
     }
 
     /// Returns the user of the tenant that is this one, if there is one.
-    async fn holder_of(&self, caller: &Caller, valid: &ValidUser) -> Result<Option<UserId>> {
+    async fn holder_of(
+        &self,
+        caller: &Caller,
+        email: &EmailKey,
+        external_id: Option<&ExternalId>,
+    ) -> Result<Option<UserId>> {
         let tenant = caller.tenant();
-        let found = self.iam.store.guarded_account(tenant, &valid.profile.email.key()).await?;
+        let found = self.iam.store.guarded_account(tenant, email).await?;
         let Some(holder) = found.account.map(|account| account.user) else {
-            return match &valid.external_id {
+            return match external_id {
                 Some(external_id) => self.holder_of_external_id(tenant, external_id).await,
                 None => Ok(None),
             };
         };
-        let is_same = match (&holder.external_id, &valid.external_id) {
+        let is_same = match (&holder.external_id, external_id) {
             (Some(theirs), Some(ours)) => theirs == ours,
             _ => true,
         };
@@ -336,11 +348,7 @@ impl Import<'_> {
         };
         let create =
             UserChange::Create { user: user.clone(), password: Some(profile.password), invitation: None, attributes };
-        if let Err(error) = work.apply(create).await {
-            // A unit of work must not wait for a second connection while it holds one.
-            drop(work);
-            return Err(self.iam.about_taken_email(caller, &user, error).await);
-        }
+        work.apply(create).await?;
         if let Some(grantor) = &grantor {
             let given = |role: &ImportedRole| NewAssignment {
                 user: user.id,

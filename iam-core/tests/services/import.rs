@@ -286,6 +286,38 @@ async fn a_user_that_is_there_is_not_changed() {
     assert_eq!(fixture.log_in("grace@example.com", password).await.unwrap().email_verified_at, None);
 }
 
+/// Both imports have looked for the user before one of them creates it.
+#[tokio::test]
+async fn a_user_whom_another_import_creates_meanwhile_is_there() {
+    let fixture = Fixture::new().await;
+    for (email, second_id, is_same) in
+        [("grace@example.com", "grace@example.com", true), ("mary@example.com", "another", false)]
+    {
+        let user = |id: &str| ImportedUser { external_id: Some(id.to_owned()), ..person(email, FOREIGN[0].0) };
+        let (mut one, mut two) = (
+            fixture.iam.users().import(&fixture.caller).unwrap(),
+            fixture.iam.users().import(&fixture.caller).unwrap(),
+        );
+        let blocker = fixture.world.begin(&World::system(fixture.tenant.id)).await;
+        let release = async move {
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            drop(blocker);
+        };
+        let (first, second, ()) = tokio::join!(one.add(user(email)), two.add(user(second_id)), release);
+        let (created, other) = match (first, second) {
+            (Ok(Imported::Created(user)), other) | (other, Ok(Imported::Created(user))) => (user, other),
+            neither => panic!("{neither:?}"),
+        };
+        match other {
+            Ok(Imported::AlreadyThere(id)) if is_same => assert_eq!(id, created.id),
+            Err(Error::Conflict(Conflict::EmailTaken)) if !is_same => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[tokio::test]
 async fn only_trusted_code_imports_verified_emails() {
     let fixture = Fixture::new().await;

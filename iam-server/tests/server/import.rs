@@ -156,10 +156,15 @@ fn a_realm_of_keycloak_is_imported_by_a_mapping() {
         assert!(early.log.contains(mistake) && reason(&early).contains("has 2 mistakes"), "{early:?}");
         let north = ada.post("/api/v1/organizations", &json!({ "name": "North", "slug": "north" })).expect(201);
         let dry = run(&["--dry-run"]);
-        assert_eq!(results(&dry), [json!({ "wouldCreate": 2, "alreadyThere": 0, "refused": 1 })]);
+        let left_out = json!({ "password": 1, "roles: offline_access": 1, "second factors": 1 });
+        let counts = |made: &str, (count, there): (u8, u8)| {
+            [json!({ made: count, "alreadyThere": there, "refused": 1, "leftOut": left_out })]
+        };
+        assert_eq!(results(&dry), counts("wouldCreate", (2, 0)));
+        assert!(!dry.log.contains("warning: "), "{dry:?}");
         assert_eq!(ada.get("/api/v1/users").expect(200)["data"].as_array().unwrap().len(), 1);
 
-        assert_eq!(results(&run(&[])), [json!({ "created": 2, "alreadyThere": 0, "refused": 1 })]);
+        assert_eq!(results(&run(&[])), counts("created", (2, 0)));
         let report = fs::read_to_string(path("report")).unwrap();
         assert!(!report.contains("pbkdf2") && !report.contains("Gt0SUk92"), "{report}");
         let lines: Vec<Value> = report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -174,8 +179,46 @@ fn a_realm_of_keycloak_is_imported_by_a_mapping() {
         let held = ada.get(&format!("/api/v1/role-assignments?userId={}", text(&grace["id"]))).expect(200);
         assert_eq!(held["data"][0]["organizationId"], north["id"], "{held}");
         try_log_in(&server.client(), "jean@example.com", "Passw0rd!", 401);
-        assert_eq!(results(&run(&[])), [json!({ "created": 0, "alreadyThere": 2, "refused": 1 })]);
+        assert_eq!(results(&run(&[])), counts("created", (0, 2)));
     }
+}
+
+#[test]
+fn a_wrong_file_and_a_rule_without_effect_are_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let store = Store::sqlite();
+    let server = store.serve();
+    let ada = server.client().with_token(&server.client().register("ada@example.com").access);
+    let tenant = text(&tenant_of(&ada)["slug"]);
+    let run = |file: &Path| {
+        import(&store, "ndjson", &tenant, file)
+            .args(["--report", path("report").to_str().unwrap(), "--mapping", path("mapping.yaml").to_str().unwrap()])
+            .run()
+    };
+    let mapping =
+        "withoutPassword: CREATE\nroles:\n  - from: clerk\n    role: MEMBER\n  - from: clrk\n    role: MEMBER\n";
+    fs::write(path("mapping.yaml"), mapping).unwrap();
+
+    // What cannot be read leaves no report, so that the next run can have the same one.
+    for (file, said) in [(path("missing"), "missing"), (directory.path().to_owned(), "is a directory: name its files")]
+    {
+        let refused = run(&file);
+        assert!(reason(&refused).contains(said) && !path("report").exists(), "{refused:?}");
+    }
+    fs::write(path("realm.json"), "{\n".repeat(2_000)).unwrap();
+    let refused = run(&path("realm.json"));
+    assert!(reason(&refused).contains("none of its first 1000 records can be read"), "{refused:?}");
+    assert_eq!(fs::read_to_string(path("report")).unwrap().lines().count(), 1_000);
+    fs::remove_file(path("report")).unwrap();
+
+    let user = json!({ "email": "grace@example.com", "firstName": "Grace", "lastName": "Hopper", "roles": ["clerk"] });
+    fs::write(path("users.ndjson"), user.to_string()).unwrap();
+    let imported = run(&path("users.ndjson"));
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+    let warnings: Vec<&str> = imported.log.lines().filter(|line| line.contains("warning: ")).collect();
+    let [warning] = warnings.as_slice() else { panic!("{imported:?}") };
+    assert!(warning.contains("mapping.yaml:5: roles[1].from: is in no record of the files"), "{warning}");
 }
 
 /// The hash and its parameters are the example that Firebase publishes.

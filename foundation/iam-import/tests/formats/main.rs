@@ -34,7 +34,7 @@ fn the_users_of_a_realm_of_keycloak_are_read() {
     assert_eq!(ada.roles, ["default-roles-acme", "admin", "shop/clerk"]);
     assert_eq!(ada.groups, ["/customers/north"]);
     assert_eq!(ada.attributes["locale"], serde_json::json!(["en"]));
-    assert_eq!(ada.left_out, ["second factors: 2", "accounts of identity providers: 1"]);
+    assert_eq!(ada.left_out, ["username", "second factors: 2", "accounts of identity providers: 1"]);
     assert_eq!(
         hash(ada),
         "$pbkdf2-sha512$i=210000$AAECAwQFBgcICQoLDA0ODw$\
@@ -60,6 +60,9 @@ fn a_temporary_password_of_keycloak_does_not_become_a_lasting_one() {
     let ada = rows(Format::Keycloak, &temporary, &Source::default()).remove(0).user.unwrap();
     assert_eq!(hash(&ada), "it is temporary");
     assert_eq!(ada.left_out.last().unwrap(), "required actions: 2");
+    let by_email = REALM.replace("\"username\": \"ada\"", "\"username\": \"ADA@example.com\"");
+    let ada = rows(Format::Keycloak, &by_email, &Source::default()).remove(0).user.unwrap();
+    assert!(!ada.left_out.contains(&"username".to_owned()), "{:?}", ada.left_out);
 }
 
 #[test]

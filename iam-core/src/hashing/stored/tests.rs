@@ -132,6 +132,17 @@ fn an_invalid_hash_is_refused_and_the_error_does_not_show_it() {
         "bcrypt_sha256$bcrypt_sha256$$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
         "argon2$scrypt$ln=14,r=8,p=1$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
         "$firebase-scrypt$ln=14,r=8$42xEC+ixf3L2lwc$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$argon2id$v=19$m=4194304,m=65536,t=3,p=1$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$argon2id$v=19$m=65536,t=3,p=1,p=1$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$argon2id$v=19$m=65536,t=3,p=1,keyid=AAAA$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$argon2id$v=19$m=65536,t=3,p=1,data=AAAA$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$argon2id$v=19$m=65536,t=3$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$pbkdf2-sha256$i=20000,i=90000000$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$pbkdf2-sha256$i=20000,l=16,l=16$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$pbkdf2-sha256$i=20000,x=1$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$pbkdf2-sha256$l=16$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$scrypt$ln=24,ln=17,r=8,p=1$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        "$scrypt$ln=14,r=8,p=1,p=1$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
         "$keyed$AAAA$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
     ] {
         let refusal = refusal(hash);

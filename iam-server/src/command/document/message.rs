@@ -21,11 +21,13 @@ pub(crate) struct Mistake {
     pub(crate) message: String,
 }
 
+/// How many warnings of a file are printed.
+const MAX_WARNINGS: usize = 100;
+
 /// The failure of a file with mistakes. Several of them are printed line by line.
 pub(crate) fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
     let file = name_of(file);
-    let shown =
-        |Mistake { line, message }: &Mistake| format!("{file}:{line}: {}", escaped(&shortened(message, MAX_MESSAGE)));
+    let shown = |mistake: &Mistake| shown(&file, mistake);
     if let [mistake] = mistakes {
         return Failure(format!("{} (nothing is changed)", shown(mistake)));
     }
@@ -34,6 +36,23 @@ pub(crate) fn refused(file: &Path, mistakes: &[Mistake]) -> Failure {
         let _ = writeln!(io::stderr(), "{}", shown(mistake));
     }
     Failure(format!("{file} has {} mistakes (nothing is changed)", mistakes.len()))
+}
+
+/// Prints what is suspect in a file, line by line, to the error output.
+pub(crate) fn warn(file: &Path, warnings: &[&Mistake]) {
+    let file = name_of(file);
+    let mut output = io::stderr();
+    for warning in warnings.iter().take(MAX_WARNINGS) {
+        // If the error output is closed, no output is left to report that.
+        let _ = writeln!(output, "warning: {}", shown(&file, warning));
+    }
+    if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
+        let _ = writeln!(output, "warning: {file} has {more} more");
+    }
+}
+
+fn shown(file: &str, Mistake { line, message }: &Mistake) -> String {
+    format!("{file}:{line}: {}", escaped(&shortened(message, MAX_MESSAGE)))
 }
 
 /// The name of a file in messages.

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use iam_core::attribute::{AttributeRules, UnregisteredAttributes};
 use iam_core::user::{ImportedRole, ImportedUser};
-use iam_core::{Caller, FieldError, Iam, OrganizationId};
+use iam_core::{AttributeKey, Caller, FieldError, Iam, OrganizationId};
 use iam_import::{ForeignPassword, Format, Record, short_list};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::command::document::{Lines, Mistake, refused, text_of};
+use crate::command::import::unused::Unused;
 use crate::failure::Failure;
 
 /// The name of a mapping in errors.
@@ -80,7 +82,7 @@ struct Named {
     key: Option<String>,
 }
 
-/// A mapping whose roles and organizations exist.
+/// A mapping whose roles, organizations and keys of attributes exist.
 pub(super) struct Mapping {
     takes_external_id: bool,
     takes_email_verified: bool,
@@ -91,6 +93,7 @@ pub(super) struct Mapping {
     groups: HashMap<String, Vec<Place>>,
     /// The keys here, by those of the other system. `None` takes every attribute under its own key.
     attributes: Option<HashMap<String, String>>,
+    unused: Unused,
 }
 
 /// What a rule gives.
@@ -103,11 +106,14 @@ struct Place {
 pub(super) struct Mapped {
     pub(super) user: ImportedUser,
     pub(super) left_out: Vec<String>,
+    /// The roles, groups and attributes that no rule names, such as `groups: /vip`, each once. They are in `left_out`,
+    /// too, as far as that is short.
+    pub(super) unmapped: Vec<String>,
 }
 
 impl Mapping {
     /// Reads the mapping of a file, or makes the one that holds without a file. All roles and organizations that it names
-    /// must exist.
+    /// must exist, and users of the tenant can have the attributes.
     pub(super) async fn read(iam: &Iam, caller: &Caller, file: Option<&Path>, format: Format) -> Result<Self, Failure> {
         let Some(file) = file else { return Ok(Self::of(&Written::default(), format)) };
         let text = text_of(file, WHAT)?;
@@ -121,8 +127,11 @@ impl Mapping {
         if !mistakes.is_empty() {
             return Err(refused(file, &mistakes));
         }
-        let mut names = Names { iam, caller, lines: &lines, mistakes: Vec::new() };
-        let mut mapping = Self::of(&written, format);
+        let tenant = iam.tenants().get(caller, caller.tenant()).await;
+        let tenant = tenant.map_err(|error| Failure::new("looking for the attributes of the mapping", &error))?;
+        let mistakes = check_keys(&written, &tenant.attribute_rules(), &lines);
+        let mut names = Names { iam, caller, lines: &lines, mistakes };
+        let mut mapping = Self { unused: unused(&written, &lines), ..Self::of(&written, format) };
         for (number, given) in written.defaults.iter().enumerate() {
             let field = format!("defaults[{number}]");
             let organization = names.organization(&field, given.organization.as_deref()).await?;
@@ -161,7 +170,18 @@ impl Mapping {
                     |named: &Named| (named.from.clone(), named.key.clone().unwrap_or_else(|| named.from.clone()));
                 written.attributes.iter().map(named).collect()
             }),
+            unused: Unused::default(),
         }
+    }
+
+    /// Notes that the rules for what this record has are used.
+    pub(super) fn note(&mut self, record: &Record) {
+        self.unused.note(record);
+    }
+
+    /// Returns a warning for each rule that no record has used, with its line.
+    pub(super) fn unused(&self) -> Vec<&Mistake> {
+        self.unused.warnings()
     }
 
     /// Returns what a record becomes.
@@ -186,6 +206,7 @@ impl Mapping {
                 WithoutPassword::Create => left_out.push(format!("password: {problem}")),
             }
         }
+        let mut all_unmapped = Vec::new();
         let (mut roles, mut homes) = (self.defaults.iter().copied().collect::<BTreeSet<_>>(), BTreeSet::new());
         for (kind, names, rules) in [("roles", &record.roles, &self.roles), ("groups", &record.groups, &self.groups)] {
             for place in names.iter().filter_map(|name| rules.get(name)).flatten() {
@@ -196,7 +217,10 @@ impl Mapping {
                 names.iter().filter(|name| !rules.contains_key(*name)).map(String::as_str).collect();
             match self.unmapped {
                 _ if unmapped.is_empty() => {}
-                Unmapped::LeaveOut => left_out.push(format!("{kind}: {}", short_list(unmapped))),
+                Unmapped::LeaveOut => {
+                    all_unmapped.extend(unmapped.iter().map(|name| format!("{kind}: {name}")));
+                    left_out.push(format!("{kind}: {}", short_list(unmapped)));
+                }
                 Unmapped::Refuse => {
                     errors.push(FieldError::new(kind, format!("are not in the mapping: {}", short_list(unmapped))));
                 }
@@ -207,6 +231,7 @@ impl Mapping {
         }
         let (attributes, unnamed) = self.attributes_of(record.attributes);
         if !unnamed.is_empty() {
+            all_unmapped.extend(unnamed.iter().map(|name| format!("attributes: {name}")));
             left_out.push(format!("attributes: {}", short_list(unnamed.iter().map(String::as_str))));
         }
         if !errors.is_empty() {
@@ -222,7 +247,7 @@ impl Mapping {
             attributes,
             ..ImportedUser::new(record.email, record.first_name, record.last_name)
         };
-        Ok(Mapped { user, left_out })
+        Ok(Mapped { user, left_out, unmapped: all_unmapped })
     }
 
     /// Returns the attributes of a user, and the names of those that are left out.
@@ -280,6 +305,42 @@ fn check(written: &Written, lines: &Lines) -> Vec<Mistake> {
     mistakes
 }
 
+/// Checks that users of the tenant can have the keys of attributes.
+fn check_keys(written: &Written, rules: &AttributeRules, lines: &Lines) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for (number, Named { from, key }) in written.attributes.iter().enumerate() {
+        let (name, key) = key.as_ref().map_or(("from", from), |key| ("key", key));
+        let message = match key.parse::<AttributeKey>() {
+            Err(invalid) if name == "key" => invalid.to_string(),
+            Err(invalid) => format!("is the key here, too, if the rule has none, and a key {invalid}"),
+            Ok(_) if rules.unregistered == UnregisteredAttributes::Refused && rules.users.get(key).is_none() => {
+                "is not an attribute that the tenant has defined".to_owned()
+            }
+            Ok(_) => continue,
+        };
+        mistakes.push(lines.mistake(&format!("attributes[{number}].{name}"), &message));
+    }
+    mistakes
+}
+
+/// Returns the warnings for the rules of a mapping, as long as no record has used them.
+fn unused(written: &Written, lines: &Lines) -> Unused {
+    let mut unused = Unused::default();
+    let warning = |list: &str, number: usize| {
+        lines.mistake(&format!("{list}[{number}].from"), "is in no record of the files, so the rule has no effect")
+    };
+    for (number, rule) in written.roles.iter().enumerate() {
+        unused.roles.entry(rule.from.clone()).or_insert_with(|| warning("roles", number));
+    }
+    for (number, rule) in written.groups.iter().enumerate() {
+        unused.groups.entry(rule.from.clone()).or_insert_with(|| warning("groups", number));
+    }
+    for (number, named) in written.attributes.iter().enumerate() {
+        unused.attributes.entry(named.from.clone()).or_insert_with(|| warning("attributes", number));
+    }
+    unused
+}
+
 /// Finds the roles and organizations that a mapping names.
 struct Names<'a> {
     iam: &'a Iam,
@@ -329,7 +390,7 @@ mod tests {
 
     use iam_core::TenantId;
     use iam_core::organization::NewOrganization;
-    use iam_core::tenant::NewTenant;
+    use iam_core::tenant::{NewTenant, TenantPatch};
     use iam_core::user::NewUser;
     use iam_import::{Source, read};
     use iam_store_memory::MemoryStore;
@@ -354,10 +415,14 @@ mod tests {
 
     async fn mapping(text: &str) -> Result<Mapping, Failure> {
         let (iam, caller) = service().await;
+        mapping_in(&iam, &caller, text).await
+    }
+
+    async fn mapping_in(iam: &Iam, caller: &Caller, text: &str) -> Result<Mapping, Failure> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mapping.yaml");
         std::fs::write(&file, text).unwrap();
-        Mapping::read(&iam, &caller, Some(&file), Format::Ndjson).await
+        Mapping::read(iam, caller, Some(&file), Format::Ndjson).await
     }
 
     fn record(fields: &str) -> Record {
@@ -383,7 +448,7 @@ mod tests {
         .unwrap();
         let user =
             record(", \"roles\": [\"admin\", \"admin\", \"x\"], \"groups\": [\"/north\"], \"externalId\": \"7\"");
-        let Mapped { user, left_out } = mapping.map(user).unwrap();
+        let Mapped { user, left_out, .. } = mapping.map(user).unwrap();
         assert_eq!(left_out, ["password: is missing", "roles: x"]);
         assert_eq!((user.roles.len(), user.external_id), (2, None));
         assert!(user.home.is_some() && user.home == user.roles.iter().find_map(|role| role.organization));
@@ -396,7 +461,7 @@ mod tests {
                 .await
                 .unwrap();
         let user = || record(", \"attributes\": {\"dept\": \"4711\", \"floor\": 3, \"shoe\": 44}");
-        let Mapped { user: mapped, left_out } = named.map(user()).unwrap();
+        let Mapped { user: mapped, left_out, .. } = named.map(user()).unwrap();
         assert_eq!(Value::Object(mapped.attributes), serde_json::json!({ "costCentre": "4711", "floor": 3 }));
         assert_eq!(left_out, ["password: is missing", "attributes: shoe"]);
         for (format, taken) in [(Format::Ndjson, 3), (Format::Keycloak, 0)] {
@@ -415,7 +480,7 @@ mod tests {
             ", \"passwordHash\": \"x\", \"externalId\": \"7\", \"emailVerified\": true, \"roles\": [{}]",
             many.join(",")
         ));
-        let Mapped { user, left_out } = mapping.map(user.clone()).unwrap();
+        let Mapped { user, left_out, .. } = mapping.map(user.clone()).unwrap();
         assert_eq!(left_out, ["roles: 0, 1, 2, 3, 4 and 4 more"]);
         assert_eq!((user.external_id.as_deref(), user.is_email_verified), (Some("7"), true));
         // Another system says nothing about this installation.
@@ -459,11 +524,50 @@ mod tests {
                 "attributes:\n  - from: a\n    key: x\n  - from: x\n",
                 ":4: attributes[1].from: gives a key that a rule above gives, too",
             ),
+            ("attributes:\n  - from: a\n    key: 1bad\n", ":3: attributes[0].key: must "),
+            ("attributes:\n  - from: a b\n", ":2: attributes[0].from: is the key here, too"),
             ("withoutPassword: MAYBE\n", ":1: withoutPassword: "),
             ("roles:\n  - from: a\n    role: TENANT_ADMIN\n    organization: north\n", ":3: roles[0].role: "),
         ] {
             let Err(failure) = mapping(text).await else { panic!("{text}") };
             assert!(failure.to_string().contains(part), "{text}: {failure}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_key_that_the_tenant_refuses_is_a_mistake_with_its_line() {
+        let (iam, caller) = service().await;
+        let definitions = serde_json::json!([{ "key": "costCentre", "type": "STRING" }]);
+        let patch = TenantPatch {
+            user_attributes: Some(serde_json::from_value(definitions).unwrap()),
+            unregistered_attributes: Some(UnregisteredAttributes::Refused),
+            ..TenantPatch::default()
+        };
+        iam.tenants().update(&caller, caller.tenant(), patch).await.unwrap();
+        mapping_in(&iam, &caller, "attributes:\n  - from: a\n    key: costCentre\n").await.unwrap();
+        for (text, part) in [
+            (
+                "attributes:\n  - from: a\n    key: floor\n",
+                ":3: attributes[0].key: is not an attribute that the tenant",
+            ),
+            ("attributes:\n  - from: floor\n", ":2: attributes[0].from: is not an attribute that the tenant"),
+        ] {
+            let Err(failure) = mapping_in(&iam, &caller, text).await else { panic!("{text}") };
+            assert!(failure.to_string().contains(part), "{text}: {failure}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_rule_that_no_record_uses_has_a_warning() {
+        let text = "withoutPassword: CREATE\nroles:\n  - from: admin\n    role: MEMBER\n  - from: Admin\n    role: MEMBER\n\
+                    groups:\n  - from: /vip\n    role: MEMBER\nattributes:\n  - from: floor\n";
+        let mut mapping = mapping(text).await.unwrap();
+        let lines = |mapping: &Mapping| mapping.unused().iter().map(|warning| warning.line).collect::<Vec<_>>();
+        assert_eq!(lines(&mapping), [3, 5, 8, 11]);
+        let user =
+            record(", \"roles\": [\"admin\"], \"groups\": [\"/a\", \"/a\", \"/b\"], \"attributes\": {\"floor\": 3}");
+        mapping.note(&user);
+        assert_eq!(lines(&mapping), [5, 8]);
+        assert_eq!(mapping.map(user).unwrap().unmapped, ["groups: /a", "groups: /b"]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod mapping;
 mod report;
+mod unused;
 
 use std::env;
 use std::fs::File;
@@ -14,7 +15,7 @@ use iam_core::user::{Import as Importing, Imported, ImportedUser};
 use iam_core::{Conflict, Error, FieldError, Iam};
 use iam_import::{Auth0Hashes, FirebaseParameters, Format, ReadError, Row, Source, read};
 
-use crate::command::document::{content_of, is_standard_input, name_of};
+use crate::command::document::{content_of, is_standard_input, name_of, warn};
 use crate::command::import::mapping::{Mapped, Mapping, WithoutPassword};
 use crate::command::import::report::{Outcome, Report, Subject};
 use crate::command::output::{print, refused};
@@ -25,6 +26,9 @@ use crate::settings::Settings;
 
 /// The maximum size of the file of parameters of Firebase, in bytes.
 const MAX_PARAMETERS: u64 = 4096;
+
+/// After how many records of a file, none of which can be read, the file is taken for one of another system.
+const MAX_UNREADABLE: u64 = 1_000;
 
 #[derive(Clone, Args)]
 pub(crate) struct Import {
@@ -141,6 +145,9 @@ fn open_file(file: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     if is_standard_input(file) {
         return Ok(Box::new(io::stdin()));
     }
+    if file.is_dir() {
+        return Err(Failure(format!("{} is a directory: name its files, such as dir/*.json", name_of(file))));
+    }
     let opened = File::open(file).map_err(|error| Failure::new(format!("reading {}", name_of(file)), &error))?;
     Ok(Box::new(opened))
 }
@@ -160,16 +167,21 @@ async fn run(iam: &Iam, command: &Import, source: &Source, secret: Option<HashSe
     }
     let report = Report::new(command.report.as_deref(), command.dry_run)?;
     let mut run = Run { import, mapping, report };
-    for file in &command.files {
-        let reading = |error: ReadError| Failure::new(format!("reading {}", name_of(file)), &error);
-        let rows = read(format, open_file(file)?, source).map_err(reading)?;
-        for row in rows {
-            run.add(row.map_err(reading)?).await?;
-        }
+    if let Err(failure) = run.add_files(command, source).await {
+        run.report.abandon();
+        return Err(failure);
     }
     let (counts, refused_users) = run.report.end()?;
     print(&counts)?;
+    if let Some(file) = &command.mapping {
+        warn(file, &run.mapping.unused());
+    }
     if refused_users > 0 { Err(Failure(format!("users that were refused: {refused_users}"))) } else { Ok(()) }
+}
+
+/// Whether nothing of a record could be read. The account of a client, which is refused, has an identifier.
+fn is_unreadable(row: &Row) -> bool {
+    row.user.is_err() && row.email.is_empty() && row.foreign_id.is_none()
 }
 
 struct Run<'a> {
@@ -179,14 +191,45 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    async fn add_files(&mut self, command: &Import, source: &Source) -> Result<(), Failure> {
+        for file in &command.files {
+            let reading = |error: ReadError| Failure::new(format!("reading {}", name_of(file)), &error);
+            let rows = read(command.from.format(), open_file(file)?, source).map_err(reading)?;
+            let (mut rows_read, mut is_of_format) = (0, false);
+            for row in rows {
+                let row = row.map_err(reading)?;
+                is_of_format |= !is_unreadable(&row);
+                rows_read += 1;
+                if !is_of_format && rows_read > MAX_UNREADABLE {
+                    let name = name_of(file);
+                    return Err(Failure(format!(
+                        "reading {name}: none of its first {MAX_UNREADABLE} records can be read: is it of another \
+                         system than the one of --from?"
+                    )));
+                }
+                self.add(row).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn add(&mut self, row: Row) -> Result<(), Failure> {
         let subject = Subject::of(&row);
-        let mapped = row.user.map_err(|error| vec![error]).and_then(|record| self.mapping.map(record));
-        let (outcome, left_out) = match mapped {
-            Ok(Mapped { user, left_out }) => self.import(user, left_out).await?,
-            Err(errors) => (Outcome::Refused(errors), Vec::new()),
-        };
-        self.report.add(&subject, &outcome, &left_out)
+        let mapped = row.user.map_err(|error| vec![error]).and_then(|record| {
+            self.mapping.note(&record);
+            self.mapping.map(record)
+        });
+        match mapped {
+            Ok(Mapped { user, left_out, unmapped }) => {
+                let (outcome, left_out) = self.import(user, left_out).await?;
+                self.report.add(&subject, &outcome, &left_out)?;
+                if !matches!(outcome, Outcome::Refused(_)) {
+                    self.report.count_left_out(&left_out, &unmapped);
+                }
+                Ok(())
+            }
+            Err(errors) => self.report.add(&subject, &Outcome::Refused(errors), &[]),
+        }
     }
 
     async fn import(

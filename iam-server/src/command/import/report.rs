@@ -1,13 +1,14 @@
 //! The result of each record of an import, as one line of JSON, and the counts at the end.
 
-use std::fs::OpenOptions;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use iam_core::text::controls_text;
 use iam_core::{FieldError, UserId};
 use iam_import::Row;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::command::document::name_of;
 use crate::failure::Failure;
@@ -17,6 +18,12 @@ const MAX_TEXT: usize = 320;
 
 /// After how many records a terminal shows how far the import is.
 const PROGRESS: u64 = 100;
+
+/// How many things that are left out are counted, each with its name. Their names are those of the files.
+const MAX_COUNTED: usize = 1_000;
+
+/// How many of them, those of the most users, are in the summary.
+const MAX_SHOWN: usize = 50;
 
 /// Moves to the beginning of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
@@ -31,11 +38,15 @@ pub(super) enum Outcome {
 
 pub(super) struct Report {
     output: Box<dyn Write + Send>,
+    /// The file that was created.
+    file: Option<PathBuf>,
     is_progress_shown: bool,
     is_dry_run: bool,
     created: u64,
     already_there: u64,
     refused: u64,
+    /// The users of each thing that is left out.
+    left_out: BTreeMap<String, u64>,
 }
 
 /// Where a record stands, and what the report shows of it.
@@ -67,7 +78,50 @@ impl Report {
             None => Box::new(io::stdout()),
         };
         let is_progress_shown = io::stderr().is_terminal() && (file.is_some() || !io::stdout().is_terminal());
-        Ok(Self { output, is_progress_shown, is_dry_run, created: 0, already_there: 0, refused: 0 })
+        Ok(Self {
+            output,
+            file: file.map(Path::to_path_buf),
+            is_progress_shown,
+            is_dry_run,
+            created: 0,
+            already_there: 0,
+            refused: 0,
+            left_out: BTreeMap::new(),
+        })
+    }
+
+    /// Removes the file if it has no line: the next run can have the same one.
+    pub(super) fn abandon(self) {
+        let is_empty = self.rows() == 0;
+        if let Some(file) = self.file.filter(|_| is_empty) {
+            // The failure of the import is the one to report.
+            let _ = fs::remove_file(file);
+        }
+    }
+
+    /// Counts what of a user is left out: each role, group and attribute that no rule names, and the other kinds.
+    pub(super) fn count_left_out(&mut self, left_out: &[String], unmapped: &[String]) {
+        let kinds = left_out.iter().filter_map(|text| text.split(':').next());
+        let others = kinds.filter(|kind| !["roles", "groups", "attributes"].contains(kind));
+        for name in others.chain(unmapped.iter().map(String::as_str)) {
+            let name = shown(name);
+            if self.left_out.len() < MAX_COUNTED || self.left_out.contains_key(&name) {
+                *self.left_out.entry(name).or_default() += 1;
+            }
+        }
+    }
+
+    /// Returns the numbers of users of what is left out: those of the most users, and how many more things
+    /// there are at least.
+    fn left_out(&self) -> Map<String, Value> {
+        let mut counts: Vec<(&String, u64)> = self.left_out.iter().map(|(name, users)| (name, *users)).collect();
+        counts.sort_by_key(|(_, users)| std::cmp::Reverse(*users));
+        let mut shown: Map<String, Value> =
+            counts.iter().take(MAX_SHOWN).map(|(name, users)| ((*name).clone(), json!(users))).collect();
+        if let Some(more) = counts.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
+            shown.insert("and more".to_owned(), json!(more));
+        }
+        shown
     }
 
     /// Writes the result of a record.
@@ -131,7 +185,10 @@ impl Report {
         }
         self.output.flush().map_err(|error| unwritten(&error))?;
         let created = if self.is_dry_run { "wouldCreate" } else { "created" };
-        let counts = json!({ created: self.created, "alreadyThere": self.already_there, "refused": self.refused });
+        let mut counts = json!({ created: self.created, "alreadyThere": self.already_there, "refused": self.refused });
+        if let (false, Some(counts)) = (self.left_out.is_empty(), counts.as_object_mut()) {
+            counts.insert("leftOut".to_owned(), self.left_out().into());
+        }
         Ok((counts.to_string(), self.refused))
     }
 }
@@ -180,6 +237,38 @@ mod tests {
         let Err(failure) = Report::new(Some(&file), true) else { panic!() };
         assert!(failure.to_string().contains("exists already"), "{failure}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
+    }
+
+    #[test]
+    fn the_summary_counts_the_users_of_what_is_left_out() {
+        let mut report = Report::new(None, true).unwrap();
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
+        report.count_left_out(
+            &texts(&["groups: /a, /vip", "second factors: 2"]),
+            &texts(&["groups: /a", "groups: /vip"]),
+        );
+        report.count_left_out(&texts(&["groups: /vip", "second factors: 1"]), &texts(&["groups: /vip"]));
+        let counts = json!({ "groups: /a": 1, "groups: /vip": 2, "second factors": 2 });
+        assert_eq!(Value::Object(report.left_out()), counts);
+        for number in 0..2 * MAX_COUNTED {
+            report.count_left_out(&[], &[format!("groups: /{number}")]);
+        }
+        let found = report.left_out();
+        assert_eq!((found.len(), &found["groups: /vip"]), (MAX_SHOWN + 1, &json!(2)));
+        assert_eq!(found["and more"], json!(MAX_COUNTED - MAX_SHOWN));
+    }
+
+    #[test]
+    fn a_report_without_a_line_does_not_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report");
+        Report::new(Some(&file), false).unwrap().abandon();
+        assert!(!file.exists());
+        let mut report = Report::new(Some(&file), false).unwrap();
+        let subject = Subject { line: 1, email: "a@example.com".into(), foreign_id: None };
+        report.add(&subject, &Outcome::WouldCreate, &[]).unwrap();
+        report.abandon();
+        assert!(file.exists());
     }
 
     #[test]
