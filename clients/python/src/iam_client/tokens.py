@@ -80,7 +80,7 @@ class Claims:
     """Whether nothing may be changed by the token. The service that accepts the token must refuse it."""
     issued_at: datetime
     expires_at: datetime
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The attributes of the user that its tenant puts into tokens. Read no rights from them."""
     attributes_truncated: bool = False
     """Whether attributes are left out because not all fit."""

@@ -102,6 +102,7 @@ def test_attributes_are_visible() -> None:
         signed(lambda header, claims: claims.update(attributes={"costCentre": "4711"}, attributesTruncated=True))
     )
     assert (claims.attributes, claims.attributes_truncated) == ({"costCentre": "4711"}, True)
+    assert {claims: "a mapping cannot be hashed"}
 
 
 def test_an_early_clock_is_tolerated() -> None:
