@@ -98,6 +98,7 @@ impl Guard {
             return Ok(VerifiedToken::clone(token));
         }
         let Some(token) = bearer_token(&parts.headers) else {
+            tracing::debug!("a request has no bearer token, or several fields `Authorization`");
             return Err(self.problem(&Code::Unauthorized, "Authentication is required: send a bearer access token."));
         };
         let token = self.verifier.verify(token).await.map_err(|error| self.unauthenticated(&error))?;
@@ -156,6 +157,7 @@ impl Guard {
         let retry_after = error.problem().and_then(|problem| problem.retry_after);
         match error.problem().map(|problem| (problem.status, problem.code())) {
             Some((401, _)) => {
+                tracing::debug!(reason = "the service refuses it", "an access token is refused");
                 let problem = self.problem(&Code::Unauthorized, "The access token is invalid.");
                 Problem { token_refused: true, ..problem }
             }

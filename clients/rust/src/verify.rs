@@ -10,6 +10,7 @@ use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use reqwest::Method;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
@@ -36,7 +37,7 @@ const USABLE: Duration = Duration::from_secs(60 * 60);
 const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
 
 /// Of which tenants a service takes tokens. One installation signs the tokens of all its tenants with the same keys, so
-/// a service that checks no tenant lets the users of every tenant in.
+/// a service that checks no tenant lets the users of every tenant in. A tenant is named by its id, never by its slug.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tenants {
     /// Of this one.
@@ -90,6 +91,10 @@ pub struct VerifiedToken {
     pub actor: Option<Uuid>,
     /// Whether nothing may be changed by the token.
     pub read_only: bool,
+    /// The attributes of the user that its tenant puts into tokens, such as a cost centre. Read no rights from them.
+    pub attributes: Map<String, Value>,
+    /// Whether attributes are left out because not all fit.
+    pub attributes_truncated: bool,
     /// The token itself, with which the service is asked.
     pub(crate) bearer: Secret,
 }
@@ -129,7 +134,8 @@ pub enum TokenError {
 ///
 /// It accepts Ed25519 (`EdDSA`) only, and no algorithm that a token names beside it. It requires the issuer, the
 /// audience, the tenant and the times. Keys are read again every five minutes, and for a token of an unknown key once a
-/// minute at most. While the service does not answer, the keys stay in use for an hour.
+/// minute at most. While the service does not answer, the keys stay in use for an hour. An event of `tracing` at the
+/// level `DEBUG` says why a token is refused, without the token.
 ///
 /// ```no_run
 /// use iam_client::{Client, Expected, Tenants, TokenVerifier};
@@ -194,6 +200,10 @@ struct Claims {
     act: Option<Actor>,
     #[serde(default)]
     read_only: bool,
+    #[serde(default)]
+    attributes: Map<String, Value>,
+    #[serde(default)]
+    attributes_truncated: bool,
 }
 
 #[derive(Deserialize)]
@@ -229,15 +239,13 @@ impl TokenVerifier {
     /// See [`TokenError`].
     pub async fn verify(&self, token: &str) -> Result<VerifiedToken, TokenError> {
         if token.len() > LONGEST_TOKEN {
-            return Err(TokenError::Invalid);
+            return Err(refused(TokenError::Invalid, "it is too long"));
         }
-        let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
-        let kid = header.kid.filter(|_| header.alg == Algorithm::EdDSA).ok_or(TokenError::Invalid)?;
+        let header = decode_header(token).map_err(|_| refused(TokenError::Invalid, "it is no access token"))?;
+        let kid = header.kid.filter(|_| header.alg == Algorithm::EdDSA);
+        let kid = kid.ok_or_else(|| refused(TokenError::Invalid, "it has another algorithm, or names no key"))?;
         let key = self.0.key(&kid).await?;
-        let claims = decode::<Claims>(token, &key, &self.0.validation).map_err(|error| match error.kind() {
-            ErrorKind::ExpiredSignature => TokenError::Expired,
-            _ => TokenError::Invalid,
-        })?;
+        let claims = decode::<Claims>(token, &key, &self.0.validation).map_err(|error| undecoded(error.kind()))?;
         self.0.check(claims.claims, token)
     }
 }
@@ -250,14 +258,33 @@ impl TokenVerifier {
     }
 }
 
+/// Logs why a token is refused. The reason has no part of the token.
+fn refused(error: TokenError, reason: &'static str) -> TokenError {
+    tracing::debug!(reason, "an access token is refused");
+    error
+}
+
+fn undecoded(kind: &ErrorKind) -> TokenError {
+    match kind {
+        ErrorKind::ExpiredSignature => refused(TokenError::Expired, "it has expired"),
+        ErrorKind::InvalidSignature => refused(TokenError::Invalid, "its signature is not that of the key"),
+        ErrorKind::InvalidIssuer => refused(TokenError::Invalid, "it is of another issuer"),
+        ErrorKind::InvalidAudience => refused(TokenError::Invalid, "it is for another audience"),
+        // The text of other errors can have parts of the token.
+        _ => refused(TokenError::Invalid, "a claim is missing or malformed"),
+    }
+}
+
 impl Verifier {
     fn check(&self, claims: Claims, token: &str) -> Result<VerifiedToken, TokenError> {
-        let time = |seconds| DateTime::from_timestamp(seconds, 0).ok_or(TokenError::Invalid);
+        let time = |seconds| {
+            DateTime::from_timestamp(seconds, 0).ok_or_else(|| refused(TokenError::Invalid, "a time is out of range"))
+        };
         if time(claims.nbf)? > Utc::now() + CLOCK_SKEW {
-            return Err(TokenError::Invalid);
+            return Err(refused(TokenError::Invalid, "it is not valid yet"));
         }
         if !self.expected.tenants.contain(claims.tenant_id) {
-            return Err(TokenError::Tenant);
+            return Err(refused(TokenError::Tenant, "it is of another tenant"));
         }
         Ok(VerifiedToken {
             user: claims.sub,
@@ -269,6 +296,8 @@ impl Verifier {
             expires_at: time(claims.exp)?,
             actor: claims.act.map(|actor| actor.sub),
             read_only: claims.read_only,
+            attributes: claims.attributes,
+            attributes_truncated: claims.attributes_truncated,
             bearer: token.into(),
         })
     }
@@ -306,7 +335,9 @@ impl Verifier {
         drop(last);
         match (self.known(kid), failure) {
             ((Some(key), Some(age)), _) if age < USABLE => Ok(key),
-            ((None, Some(age)), None) if age < USABLE => Err(TokenError::Invalid),
+            ((None, Some(age)), None) if age < USABLE => {
+                Err(refused(TokenError::Invalid, "no key of the service has signed it"))
+            }
             (_, Some(error)) => Err(TokenError::Keys(error)),
             (_, None) => Err(TokenError::Keys(Error::Request("the last attempt has failed".to_owned()))),
         }

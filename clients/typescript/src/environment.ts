@@ -49,6 +49,9 @@ export async function shared<T>(work: Promise<T>, signal: AbortSignal | undefine
   }
 }
 
+/** The text of a UUID. */
+export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
 /** A UUID, also in pages without TLS, which have no `crypto.randomUUID`. */
 export function newUuid(): string {
   if (typeof crypto.randomUUID === "function") {

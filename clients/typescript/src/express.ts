@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 
 import { Client } from "./client.js";
-import { newUuid } from "./environment.js";
+import { newUuid, UUID } from "./environment.js";
 import { Problem, RequestFailed, type FieldError } from "./problem.js";
 import type { Schemas } from "./types.js";
 import { InvalidToken, type TokenClaims, type Verifier } from "./verifier.js";
@@ -64,6 +64,8 @@ export interface GuardOptions {
   readonly problemTypeBase?: string;
   /** Gets errors that are no problems of the client. By default, they go to the error output. */
   readonly log?: (error: unknown, correlationId: string) => void;
+  /** Gets the reason of each 401, such as an expired token, which the client is not told. It has no part of the token. */
+  readonly onRefused?: (reason: string, correlationId: string) => void;
   readonly fetch?: typeof fetch;
 }
 
@@ -97,7 +99,7 @@ export class Caller {
       throw answerFor(error);
     }
     if (decision.allowed !== true) {
-      throw new HttpProblem("forbidden");
+      throw new HttpProblem("forbidden", `Missing permission: ${permission}.`);
     }
   }
 }
@@ -170,6 +172,10 @@ export function guards(options: GuardOptions): Guards {
     if (problem.status >= 500) {
       log(error, correlationIdOf(request));
     }
+    if (problem.kind === "unauthorized") {
+      const reason = typeof problem.cause === "string" ? problem.cause : problem.message;
+      options.onRefused?.(reason, correlationIdOf(request));
+    }
     send(problem, request, response, problemTypeBase);
   };
 
@@ -234,7 +240,7 @@ async function verified(verifier: Verifier, token: string): Promise<TokenClaims>
     return await verifier.verify(token);
   } catch (error) {
     if (error instanceof InvalidToken) {
-      throw invalidToken();
+      throw invalidToken(error.reason);
     }
     // A refusal is one of the key of this service, and not of its client.
     const isBusy = error instanceof Problem && (error.status === 429 || error.status === 503);
@@ -242,10 +248,12 @@ async function verified(verifier: Verifier, token: string): Promise<TokenClaims>
   }
 }
 
-function invalidToken(): HttpProblem {
-  return new HttpProblem("unauthorized", "The access token is invalid.", {
+function invalidToken(reason: string): HttpProblem {
+  const problem = new HttpProblem("unauthorized", "The access token is invalid.", {
     challenge: 'Bearer error="invalid_token"',
   });
+  problem.cause = reason;
+  return problem;
 }
 
 function unavailable(cause: unknown): HttpProblem {
@@ -264,7 +272,7 @@ function answerFor(error: unknown): unknown {
   }
   switch (error.status) {
     case 401:
-      return invalidToken();
+      return invalidToken("the API refuses it");
     case 403:
       return new HttpProblem(error.code === "second-factor-required" ? "second-factor-required" : "forbidden");
     case 404:
@@ -277,8 +285,6 @@ function answerFor(error: unknown): unknown {
       return unavailable(error);
   }
 }
-
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 function organizationOf(request: Request, parameter: string): string {
   const value: unknown = request.params[parameter];
@@ -317,7 +323,11 @@ function problemFor(error: unknown): HttpProblem {
     return error;
   }
   // What Express and its parsers refuse has a status, and may be told. A `Problem` is an answer to this service.
-  const { status, expose } = (error ?? {}) as { status?: unknown; expose?: unknown };
+  const { status, expose, type } = (error ?? {}) as { status?: unknown; expose?: unknown; type?: unknown };
+  if (type === "entity.parse.failed" && expose === true) {
+    const errors = [{ field: "$", message: "is not valid JSON" }];
+    return new HttpProblem("validation-error", "The request body is not valid JSON.", { errors });
+  }
   const kind = typeof status === "number" && expose === true ? BY_STATUS[status] : undefined;
   return new HttpProblem(kind ?? "internal");
 }

@@ -1,6 +1,7 @@
 import { errors, jwtVerify, type JWTPayload } from "jose";
 
 import type { Client } from "./client.js";
+import { UUID } from "./environment.js";
 import { PublicKeys } from "./keys.js";
 import { RequestFailed } from "./problem.js";
 
@@ -23,6 +24,10 @@ export interface TokenClaims {
   readonly readOnly: boolean;
   /** The API key, if the token is one. */
   readonly apiKeyId: string | undefined;
+  /** The attributes of the user that its tenant puts into tokens. Read no rights from them. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Whether attributes are left out because not all fit. */
+  readonly attributesTruncated: boolean;
 }
 
 /** A token is not one that this service accepts. */
@@ -55,8 +60,8 @@ export interface TokenVerifierOptions {
   /** The `aud` of access tokens: the setting `IAM_AUDIENCE`. */
   readonly audience: string;
   /**
-   * The ids of the tenants whose tokens are accepted. All tenants share keys, issuer and audience. A service for every
-   * tenant says `"*"`, and must then use the `tenantId` of each token to choose the data.
+   * The ids of the tenants whose tokens are accepted: UUIDs, and not slugs. All tenants share keys, issuer and
+   * audience. A service for every tenant says `"*"`, and must then use the `tenantId` of each token to choose the data.
    */
   readonly tenant: string | readonly string[];
   /** How many seconds the clocks of the service and of this program may differ, 5 by default, 60 at most. */
@@ -84,14 +89,12 @@ export class TokenVerifier implements Verifier {
     const tenants = typeof tenant === "string" ? [tenant] : tenant;
     const isText = (value: unknown) => typeof value === "string" && value !== "";
     // Without them, jose would compare nothing.
-    if (
-      !isText(issuer) ||
-      !isText(audience) ||
-      !Array.isArray(tenants) ||
-      tenants.length === 0 ||
-      !tenants.every(isText)
-    ) {
-      throw new TypeError("issuer, audience and tenant must say which tokens are accepted");
+    if (!isText(issuer) || !isText(audience)) {
+      throw new TypeError("issuer and audience must say which tokens are accepted");
+    }
+    const isId = (value: unknown) => typeof value === "string" && UUID.test(value);
+    if (tenant !== "*" && (!Array.isArray(tenants) || tenants.length === 0 || !tenants.every(isId))) {
+      throw new TypeError('tenant must be the id of a tenant, a UUID and not its slug, or several ids, or "*"');
     }
     if (!(clockTolerance >= 0 && clockTolerance <= 60)) {
       throw new TypeError("clockTolerance must be 0 to 60 seconds");
@@ -100,7 +103,7 @@ export class TokenVerifier implements Verifier {
     const keys = new URL(jwksUrl ?? new URL("/.well-known/jwks.json", url));
     this.#keys = new PublicKeys(keys.href, send ?? ((input, init) => globalThis.fetch(input, init)), this.#now);
     this.#options = { issuer, audience, clockTolerance };
-    this.#tenants = tenant === "*" ? undefined : new Set(tenants);
+    this.#tenants = tenant === "*" ? undefined : new Set(tenants.map((id) => id.toLowerCase()));
   }
 
   async verify(token: string): Promise<TokenClaims> {
@@ -143,6 +146,7 @@ function reasonOf(error: errors.JOSEError): string {
 
 function claimsOf(payload: JWTPayload): TokenClaims {
   const { sub, tenantId, exp, sid, amr, auth_time, act, readOnly, apiKeyId } = payload as Record<string, unknown>;
+  const { attributes = {}, attributesTruncated } = payload as Record<string, unknown>;
   const isOptionalText = (value: unknown): value is string | undefined =>
     value === undefined || typeof value === "string";
   const acting = act === undefined ? undefined : { sub: (act as { sub?: unknown } | null)?.sub };
@@ -151,6 +155,9 @@ function claimsOf(payload: JWTPayload): TokenClaims {
     typeof tenantId !== "string" ||
     !isOptionalText(sid) ||
     !isOptionalText(apiKeyId) ||
+    typeof attributes !== "object" ||
+    attributes === null ||
+    Array.isArray(attributes) ||
     (acting !== undefined && typeof acting.sub !== "string")
   ) {
     throw new InvalidToken("its claims are malformed");
@@ -166,6 +173,8 @@ function claimsOf(payload: JWTPayload): TokenClaims {
     // What is not clearly false may change nothing.
     readOnly: readOnly !== undefined && readOnly !== false,
     apiKeyId,
+    attributes: attributes as Record<string, unknown>,
+    attributesTruncated: attributesTruncated === true,
   });
 }
 

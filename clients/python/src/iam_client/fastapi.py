@@ -3,6 +3,7 @@
 They are what `iam_axum` gives the routes of a Rust program, for a service that asks the API over the network.
 """
 
+import logging
 import re
 import uuid
 from collections.abc import Awaitable, Callable
@@ -44,6 +45,16 @@ CODES = {
     503: "unavailable",
 }
 
+# The titles of the API that are not the words of their code.
+TITLES = {
+    "validation": "Validation Error",
+    "rate-limited": "Too Many Requests",
+    "internal": "Internal Server Error",
+    "unavailable": "Service Unavailable",
+}
+
+_log = logging.getLogger(__name__)
+
 # Shows in the OpenAPI document of the application that a route needs a token.
 _bearer = HTTPBearer(auto_error=False, description="An access token, or an API key if the service accepts them.")
 
@@ -72,17 +83,20 @@ class Refusal(Exception):
         errors: list[dict[str, str]] | None = None,
         retry_after: int | None = None,
         headers: dict[str, str] | None = None,
+        reason: str = "",
     ) -> None:
+        """`reason` is for the log alone, and has no secrets."""
         super().__init__(f"{status} {code}: {detail}")
         self.status, self.code, self.detail = status, code, detail
+        self.reason = reason
         self.errors, self.retry_after, self.headers = errors, retry_after, dict(headers or {})
         if retry_after is not None:
             self.headers["retry-after"] = str(retry_after)
 
 
-def _unauthorized(error: str = "") -> Refusal:
-    challenge = f'Bearer error="{error}"' if error else "Bearer"
-    return Refusal(401, "unauthorized", "Authentication is required.", headers={"www-authenticate": challenge})
+def _unauthorized(reason: str, challenge: str = 'Bearer error="invalid_token"') -> Refusal:
+    headers = {"www-authenticate": challenge}
+    return Refusal(401, "unauthorized", "Authentication is required.", headers=headers, reason=reason)
 
 
 def _unavailable(retry_after: int | None) -> Refusal:
@@ -128,13 +142,13 @@ class Guards:
         scheme, _, token = fields[0].partition(" ") if len(fields) == 1 else ("", "", "")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            raise _unauthorized()
+            raise _unauthorized("no bearer token, or several fields `Authorization`", "Bearer")
         if self._api_keys and API_KEY.fullmatch(token):
             return await self._holder_of_key(token)
         try:
             claims = await self._verifier.verify(token)
-        except InvalidToken:
-            raise _unauthorized("invalid_token") from None
+        except InvalidToken as error:
+            raise _unauthorized(f"the token is invalid: {error.reason}") from None
         except Unreachable:
             raise _unavailable(None) from None
         if claims.read_only and not self._allow_read_only(request):
@@ -156,7 +170,7 @@ class Guards:
                 question["organization_id"] = _identifier(request, organization)
             decision = await self._ask(operations.check(models.PermissionCheck(**question)), caller.token)
             if not decision.allowed:
-                raise Refusal(403, "forbidden", f"The permission {permission} is missing.")
+                raise Refusal(403, "forbidden", f"Missing permission: {permission}.")
             return caller
 
         return guard
@@ -185,7 +199,7 @@ class Guards:
     async def _holder_of_key(self, token: str) -> Caller:
         me = await self._ask(operations.get_me(), token)
         if not self._verifier.accepts(me.tenant.id):
-            raise _unauthorized("invalid_token")
+            raise _unauthorized("the API key is of another tenant")
         return Caller(me.user.id, me.tenant.id, None, token)
 
     async def _ask(self, operation: Operation[Any], token: str) -> Any:
@@ -193,7 +207,7 @@ class Guards:
             return await self._client.send(operation, token=token)
         except Problem as problem:
             if problem.status == 401:
-                raise _unauthorized("invalid_token") from None
+                raise _unauthorized("the API refuses the token") from None
             if problem.status == 403:
                 raise Refusal(403, problem.code, problem.detail) from None
             if problem.status == 404:
@@ -231,7 +245,7 @@ class _Problems:
     def _answer(self, request: Request, refusal: Refusal) -> JSONResponse:
         document: dict[str, Any] = {
             "type": f"{self._type_base}/{refusal.code}",
-            "title": refusal.code.replace("-", " ").title(),
+            "title": TITLES.get(refusal.code, refusal.code.replace("-", " ").title()),
             "status": refusal.status,
             "detail": refusal.detail,
             "instance": request.url.path,
@@ -246,10 +260,16 @@ class _Problems:
 
     async def _refusal(self, request: Request, refusal: Exception) -> JSONResponse:
         assert isinstance(refusal, Refusal)
+        if refusal.reason:
+            _log.info("request %s is refused: %s", _correlation_id(request.scope), refusal.reason)
         return self._answer(request, refusal)
 
     async def _invalid(self, request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
+        if any(one["type"] == "json_invalid" for one in error.errors()):
+            whole = [{"field": "$", "message": "is not valid JSON"}]
+            refusal = Refusal(400, "validation-error", "The request body is not valid JSON.", errors=whole)
+            return self._answer(request, refusal)
         # Without the input, which may be a password.
         errors = [{"field": _field(one["loc"]), "message": str(one["msg"])[:200]} for one in error.errors()[:50]]
         names = ", ".join(dict.fromkeys(one["field"] for one in errors))

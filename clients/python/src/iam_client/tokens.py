@@ -10,8 +10,8 @@ import asyncio
 import base64
 import threading
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from uuid import UUID
@@ -80,6 +80,10 @@ class Claims:
     """Whether nothing may be changed by the token. The service that accepts the token must refuse it."""
     issued_at: datetime
     expires_at: datetime
+    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The attributes of the user that its tenant puts into tokens. Read no rights from them."""
+    attributes_truncated: bool = False
+    """Whether attributes are left out because not all fit."""
 
     def is_fresh(self, max_age: timedelta) -> bool:
         """Whether the user itself has authenticated within this time."""
@@ -136,6 +140,17 @@ def _public_key(key: models.Jwk) -> Ed25519PublicKey | None:
         return None
 
 
+def _ids(tenant: UUID | str | Iterable[UUID | str]) -> frozenset[UUID]:
+    try:
+        given = [tenant] if isinstance(tenant, (UUID, str)) else list(tenant)
+        ids = frozenset(UUID(str(one)) for one in given)
+    except (TypeError, ValueError):
+        ids = frozenset()
+    if not ids:
+        raise ValueError("tenant must be the id of a tenant, a UUID and not its slug, or several ids, or ANY_TENANT")
+    return ids
+
+
 class _Rules:
     """What a token must be."""
 
@@ -144,12 +159,7 @@ class _Rules:
         if not issuer or not audience:
             raise ValueError("an issuer and an audience are required")
         self.issuer, self.audience = issuer, audience
-        self.tenants: frozenset[UUID] | None = None
-        if not isinstance(tenant, AnyTenant):
-            given = [tenant] if isinstance(tenant, (UUID, str)) else list(tenant)
-            self.tenants = frozenset(UUID(str(one)) for one in given)
-            if not self.tenants:
-                raise ValueError("a tenant is required: its id, several ids, or ANY_TENANT")
+        self.tenants = None if isinstance(tenant, AnyTenant) else _ids(tenant)
         self.keys = _Keys()
 
     def accepts(self, tenant: UUID) -> bool:
@@ -204,7 +214,10 @@ class _Rules:
                 raise InvalidToken("it is not valid yet")
             read_only = claims.get("readOnly", False)
             amr = claims.get("amr", [])
+            attributes, truncated = claims.get("attributes", {}), claims.get("attributesTruncated", False)
             if type(read_only) is not bool or not isinstance(amr, list) or not all(isinstance(one, str) for one in amr):
+                raise InvalidToken("a claim has another type")
+            if type(attributes) is not dict or type(truncated) is not bool:
                 raise InvalidToken("a claim has another type")
             return Claims(
                 subject=UUID(claims["sub"]),
@@ -217,6 +230,8 @@ class _Rules:
                 read_only=read_only,
                 issued_at=datetime.fromtimestamp(claims["iat"], timezone.utc),
                 expires_at=datetime.fromtimestamp(claims["exp"], timezone.utc),
+                attributes=attributes,
+                attributes_truncated=truncated,
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError):
             raise InvalidToken("a claim is missing or has another type") from None
@@ -235,7 +250,8 @@ class TokenVerifier:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """`jwks_url` is `https://iam.example.com/.well-known/jwks.json`. `issuer` and `audience` are the settings
-        `IAM_ISSUER` and `IAM_AUDIENCE` of the service. A token of another tenant than `tenant` is refused."""
+        `IAM_ISSUER` and `IAM_AUDIENCE` of the service. A token of another tenant than `tenant`, an id or
+        several, is refused."""
         self._rules = _Rules(jwks_url, issuer, audience, tenant)
         self._http = httpx.Client(**_http.options(TIMEOUT, transport, True))
         self._fetching = threading.Lock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
@@ -129,6 +130,30 @@ def test_a_hostile_token_is_401(name: str) -> None:
     assert service.requests == [], "a token that was not verified is not sent on"
 
 
+def test_the_reason_of_a_refusal_is_logged_without_the_token(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "iam_client")
+    client, _ = app(lambda _: expired())
+    for token, reason in (
+        ("", "no bearer token, or several fields `Authorization`"),
+        ("garbage", "the token is invalid: it is no token"),
+        (HOSTILE["expired"], "the token is invalid: it has expired"),
+        (HOSTILE["another audience"], "the token is invalid: it is refused: InvalidAudienceError"),
+        (HOSTILE["another tenant"], "the token is invalid: it is of another tenant"),
+    ):
+        caplog.clear()
+        client.get("/me", headers={**bearer(token), "x-correlation-id": "mine"})
+        assert caplog.messages == [f"request mine is refused: {reason}"]
+    caplog.clear()
+    client.post(f"/branches/{BRANCH}/refunds", headers={**bearer(signed()), "x-correlation-id": "mine"})
+    assert "request mine is refused: the API refuses the token" in caplog.messages
+
+
+def test_a_missing_permission_is_named() -> None:
+    client, _ = app(decide(DENIED))
+    document = assert_problem(client.post(f"/branches/{BRANCH}/refunds", headers=bearer(signed())), 403, "forbidden")
+    assert document["detail"] == "Missing permission: orders:refund."
+
+
 def test_a_permission_is_asked_for_with_the_token_of_the_caller() -> None:
     client, service = app(decide(ALLOWED))
     token = signed()
@@ -230,7 +255,12 @@ def test_problems_of_the_application() -> None:
     assert_problem(client.request("PUT", "/me"), 405, "method-not-allowed")
     assert_problem(client.get("/teapot"), 418, "refused")
     assert_problem(client.get("/refused"), 409, "conflict")
-    assert "secret" not in json.dumps(assert_problem(client.get("/broken"), 500, "internal"))
+    broken = assert_problem(client.get("/broken"), 500, "internal")
+    assert broken["title"] == "Internal Server Error" and "secret" not in json.dumps(broken)
+    torn = {**bearer(signed()), "content-type": "application/json"}
+    document = assert_problem(client.post("/payouts", headers=torn, content='{"a'), 400, "validation-error")
+    assert document["errors"] == [{"field": "$", "message": "is not valid JSON"}]
+    assert document["detail"] == "The request body is not valid JSON."
     wrong = {"amount": "secret-input", "password": 7}
     document = assert_problem(client.post("/payouts", headers=bearer(signed()), json=wrong), 400, "validation-error")
     assert {error["field"] for error in document["errors"]} == {"amount", "password"}

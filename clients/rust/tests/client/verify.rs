@@ -1,11 +1,16 @@
 //! Tokens that a service must not accept, and keys that it must not use.
 #![cfg(test)]
 
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use iam_client::{Client, Expected, Tenants, TokenError, TokenVerifier};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
 use serde_json::json;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 use uuid::Uuid;
 
 use crate::fake::{Fake, Reply};
@@ -21,15 +26,20 @@ async fn a_valid_token_says_who_it_is() {
     assert_eq!((token.user, token.tenant, token.actor, token.read_only), (USER, TENANT, None, false));
     assert!(token.has_second_factor() && token.has_authenticated_within(Duration::from_secs(60)));
 
+    assert!(token.attributes.is_empty() && !token.attributes_truncated);
+
     let actor = Uuid::from_u128(5);
     let acting = FIRST.token("k1", |_, claims| {
         claims["act"] = json!({ "sub": actor });
         claims["readOnly"] = json!(true);
         claims["auth_time"] = json!(0);
+        claims["attributes"] = json!({ "costCentre": "4711" });
+        claims["attributesTruncated"] = json!(true);
         claims["aClaimOfALaterVersion"] = json!({});
     });
     let token = verifier.verify(&acting).await.unwrap();
     assert_eq!((token.actor, token.read_only), (Some(actor), true));
+    assert_eq!((&token.attributes["costCentre"], token.attributes_truncated), (&json!("4711"), true));
     assert!(!token.has_authenticated_within(Duration::from_secs(24 * 60 * 60)));
     let shown = format!("{token:?} {verifier:?}");
     assert!(!shown.contains(&acting), "{shown}");
@@ -52,13 +62,14 @@ async fn a_wrong_claim_is_refused() {
         ("exp", vec![json!(null), json!("9999999999"), json!(-1)]),
         ("act", vec![json!("ada"), json!({})]),
         ("readOnly", vec![json!("false"), json!(0)]),
+        ("attributes", vec![json!("4711"), json!(["4711"])]),
     ] {
         for value in values {
             let token = FIRST.token("k1", |_, claims| claims[claim] = value.clone());
             let refused = verifier.verify(&token).await;
             assert!(matches!(refused, Err(TokenError::Invalid | TokenError::Expired)), "{claim} {value}: {refused:?}");
         }
-        if claim != "act" && claim != "readOnly" {
+        if !["act", "readOnly", "attributes"].contains(&claim) {
             let token = FIRST.token("k1", |_, claims| {
                 claims.as_object_mut().unwrap().remove(claim);
             });
@@ -195,4 +206,60 @@ async fn keys_that_were_out_of_reach_are_asked_for_again() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(fake.seen("GET", JWKS).len(), 2);
+}
+
+/// Keeps the fields of the events of the client.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("iam_client")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut Fields(&self.0));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+struct Fields<'a>(&'a Mutex<String>);
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.lock().unwrap().push_str(&format!("{field}={value:?} "));
+    }
+}
+
+#[tokio::test]
+async fn the_reason_of_a_refusal_is_logged_without_the_token() {
+    let fake = publishes(json!([FIRST.jwk("k1")])).await;
+    let verifier = verifier(&fake);
+    let log = Log::default();
+    let _default = tracing::subscriber::set_default(log.clone());
+    for (token, reason) in [
+        ("garbage".to_owned(), "it is no access token"),
+        (FIRST.token("k1", |_, claims| claims["exp"] = json!(1)), "it has expired"),
+        (FIRST.token("k1", |_, claims| claims["aud"] = json!("shop")), "it is for another audience"),
+        (FIRST.token("k1", |_, claims| claims["tenantId"] = json!(USER)), "it is of another tenant"),
+        (FIRST.token("k1", |_, claims| claims["sub"] = json!("a secret")), "a claim is missing or malformed"),
+        (SECOND.token("k1", |_, _| {}), "its signature is not that of the key"),
+        (FIRST.token("k2", |_, _| {}), "no key of the service has signed it"),
+    ] {
+        verifier.verify(&token).await.unwrap_err();
+        let logged = std::mem::take(&mut *log.0.lock().unwrap());
+        assert!(logged.contains(reason), "{reason}: {logged}");
+        assert!(!logged.contains(&token) && !logged.contains("secret"), "{logged}");
+    }
 }

@@ -150,6 +150,25 @@ test("a stolen token of another tenant, and one without the audience, open nothi
   assert.equal(backend.requests.length, 0);
 });
 
+test("the reason of a 401 is for the service alone", async () => {
+  const refused: string[][] = [];
+  const onRefused = (...told: string[]) => refused.push(told);
+  const { ask } = await service(() => problem(401, "unauthorized"), { onRefused });
+  const mine = { "x-correlation-id": "mine" };
+  await ask("GET", "/me", mine);
+  await ask("GET", "/me", { ...mine, authorization: "Bearer garbage" });
+  await ask("GET", "/me", { ...mine, ...(await bearer({ exp: now - 60 })) });
+  await ask("GET", "/me", { ...mine, ...(await bearer({ tenantId: branch })) });
+  await ask("GET", "/report", { ...mine, ...(await bearer()) });
+  assert.deepEqual(refused, [
+    ["Authentication is required: send a bearer access token.", "mine"],
+    ["ERR_JWS_INVALID", "mine"],
+    ["the claim exp does not fit", "mine"],
+    ["it is one of another tenant", "mine"],
+    ["the API refuses it", "mine"],
+  ]);
+});
+
 test("the caller is known behind the guard, and shows no token", async () => {
   const { ask } = await service(allowed);
   const headers = await bearer();
@@ -164,7 +183,9 @@ test("a permission is asked for with the token of the caller, in the organizatio
   );
   const headers = { ...(await bearer()), "x-correlation-id": "mine" };
   assert.equal((await ask("POST", `/branches/${branch}/refunds`, headers)).status, 200);
-  assertProblem(await ask("GET", "/report", headers), 403, "forbidden");
+  const missing = await ask("GET", "/report", headers);
+  assertProblem(missing, 403, "forbidden");
+  assert.equal(missing.body["detail"], "Missing permission: orders:report.");
   assert.deepEqual(
     backend.requests.map(({ path, body }) => [path, body]),
     [
@@ -234,7 +255,8 @@ test("a recent authentication is required by the claims", async () => {
   }
   assertProblem(await ask("GET", "/strong", await bearer(recent)), 401, "insufficient-authentication");
   const { exp, ...rest } = claims;
-  const ofKey: Verifier = { verify: async () => ({ ...rest, exp, act: undefined, readOnly: false, apiKeyId: "k" }) };
+  const fixed = { act: undefined, readOnly: false, attributes: {}, attributesTruncated: false };
+  const ofKey: Verifier = { verify: async () => ({ ...rest, exp, ...fixed, apiKeyId: "k" }) };
   const withKey = await service(allowed, { verifier: ofKey });
   assertProblem(await withKey.ask("GET", "/fresh", { authorization: "Bearer iamk_1" }), 403, "forbidden");
 });
@@ -252,7 +274,9 @@ test("errors of handlers and of parsers are problems without their secrets", asy
   assertProblem(await ask("GET", "/nowhere", headers), 404, "not-found");
   assertProblem(await ask("GET", "/unguarded"), 500, "internal");
   const sent = { ...headers, "content-type": "application/json" };
-  assertProblem(await ask("POST", "/me", sent, "{"), 400, "validation-error");
+  const torn = await ask("POST", "/me", sent, "{");
+  assertProblem(torn, 400, "validation-error");
+  assert.deepEqual(torn.body["errors"], [{ field: "$", message: "is not valid JSON" }]);
   assertProblem(await ask("POST", "/me", sent, JSON.stringify("x".repeat(200))), 413, "payload-too-large");
   assert.equal(logged.length, 2);
 });

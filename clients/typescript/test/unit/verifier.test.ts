@@ -54,6 +54,17 @@ test("a token of the service is verified, and its claims are visible", async () 
   assert.equal(set.reads, 1);
 });
 
+test("the attributes in a token are visible", async () => {
+  const { verifier: service } = verifier();
+  const none = await service.verify(await sign(key));
+  assert.deepEqual([none.attributes, none.attributesTruncated], [{}, false]);
+  const some = await service.verify(await sign(key, { attributes: { costCentre: "4711" }, attributesTruncated: true }));
+  assert.deepEqual([some.attributes, some.attributesTruncated], [{ costCentre: "4711" }, true]);
+  for (const attributes of ["4711", ["4711"], null]) {
+    await assertInvalid(await sign(key, { attributes }), /malformed/);
+  }
+});
+
 test("a token of another tenant, issuer or audience is refused", async () => {
   const other = "01a1fdcb-9b32-7000-8000-000000000009";
   await assertInvalid(await sign(key, { tenantId: other }), /another tenant/);
@@ -71,14 +82,18 @@ test("a verifier must say what it accepts", () => {
   for (const missing of [
     { issuer: "" },
     { audience: "" },
-    { tenant: "" },
-    { tenant: [] },
-    { tenant: [""] },
     { clockTolerance: 3600 },
   ]) {
     assert.throws(() => verifier(missing), TypeError);
   }
-  assert.throws(() => verifier({ tenant: undefined as never }), TypeError);
+  const slug = "analytical-engines";
+  for (const none of ["", [], [""], slug, [tenant, slug], ["*"], undefined as never, null as never, 7 as never]) {
+    assert.throws(() => verifier({ tenant: none }), { name: "TypeError", message: /^tenant must be the id .* a UUID/ });
+  }
+});
+
+test("an id of a tenant is one in capitals, too", async () => {
+  await verifier({ tenant: tenant.toUpperCase() }).verifier.verify(await sign(key));
 });
 
 test("the lifetime is checked", async () => {
@@ -278,7 +293,9 @@ test("introspection learns of ended sessions and knows API keys", async () => {
   const { client, requests } = fakeClient(({ body }) => {
     const { token } = body as { token: string };
     return json(
-      token === "live" ? { ...live, apiKeyId: "k", readOnly: false } : { active: token === "odd" ? "yes" : false },
+      token === "live"
+        ? { ...live, apiKeyId: "k", readOnly: false, attributes: { costCentre: "4711" }, attributesTruncated: true }
+        : { active: token === "odd" ? "yes" : false },
     );
   });
   const service = new Introspection(client);
@@ -294,6 +311,8 @@ test("introspection learns of ended sessions and knows API keys", async () => {
       act: undefined,
       readOnly: false,
       apiKeyId: "k",
+      attributes: { costCentre: "4711" },
+      attributesTruncated: true,
     },
   );
   await assert.rejects(service.verify("ended"), InvalidToken);
