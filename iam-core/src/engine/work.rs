@@ -470,6 +470,10 @@ impl<'a> UnitOfWork<'a> {
     /// Returns whether the deletion of the tenant has begun. A change that is under way at that moment, without the
     /// tenant's lock, may not see it.
     async fn is_deleted(&mut self) -> Result<bool> {
+        // Sessions end when the deletion begins, so a user has none any more.
+        if self.caller.user().is_some() {
+            return Ok(false);
+        }
         if let Some(is_deleted) = self.is_deleted {
             return Ok(is_deleted);
         }
