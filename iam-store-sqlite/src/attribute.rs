@@ -4,7 +4,8 @@ use iam_model::id::{TenantId, UserId};
 use iam_model::store::{AttributeStore, AttributeTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::user::User;
-use iam_store_sql::attribute::{AttributeRulesRow, UserWithAttributesRow, attributes, attributes_of};
+use iam_store_sql::attribute::{AttributeRulesRow, attributes, attributes_of};
+use iam_store_sql::user::UserWithAttributesRow;
 use sqlx::types::Json;
 
 use crate::error::store_error;

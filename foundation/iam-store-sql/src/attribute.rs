@@ -3,13 +3,11 @@
 use iam_model::attribute::{AttributeDefinitions, AttributeFilter, AttributeRules, Attributes};
 use iam_model::id::{TenantId, UserId};
 use iam_model::store_error::StoreError;
-use iam_model::user::User;
 use sqlx::{Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
-use crate::column::{StoredMoment, parse};
+use crate::column::parse;
 use crate::store::SqlStore;
-use crate::user::UserRow;
 
 /// The rules of a tenant for attributes: columns of its table.
 #[expect(missing_docs, reason = "the migrations document the columns")]
@@ -29,52 +27,6 @@ impl TryFrom<AttributeRulesRow> for AttributeRules {
             organizations: definitions("tenants.organization_attributes", &row.organization_attributes)?,
             unregistered: parse("tenants.unregistered_attributes", row.unregistered_attributes)?,
         })
-    }
-}
-
-/// A user with its attributes.
-#[expect(missing_docs, reason = "the migrations document the columns")]
-#[derive(Debug)]
-pub struct UserWithAttributesRow<T> {
-    pub tenant_id: Uuid,
-    pub id: Uuid,
-    pub kind: String,
-    pub email: String,
-    pub email_verified_at: Option<T>,
-    pub first_name: String,
-    pub last_name: String,
-    pub external_id: Option<String>,
-    pub home_organization_id: Option<Uuid>,
-    pub status: String,
-    pub last_login_at: Option<T>,
-    pub created_at: T,
-    pub updated_at: T,
-    pub version: i64,
-    /// `None` for a user without attributes.
-    pub attributes: Option<String>,
-}
-
-impl<T: StoredMoment> TryFrom<UserWithAttributesRow<T>> for (User, Attributes) {
-    type Error = StoreError;
-
-    fn try_from(row: UserWithAttributesRow<T>) -> Result<Self, StoreError> {
-        let user = UserRow {
-            tenant_id: row.tenant_id,
-            id: row.id,
-            kind: row.kind,
-            email: row.email,
-            email_verified_at: row.email_verified_at,
-            first_name: row.first_name,
-            last_name: row.last_name,
-            external_id: row.external_id,
-            home_organization_id: row.home_organization_id,
-            status: row.status,
-            last_login_at: row.last_login_at,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            version: row.version,
-        };
-        Ok((user.try_into()?, attributes(row.attributes)?))
     }
 }
 

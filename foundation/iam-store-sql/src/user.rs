@@ -9,7 +9,7 @@ use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus, UserS
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
-use crate::attribute::push_has;
+use crate::attribute::{attributes, push_has};
 use crate::column::{StoredMoment, moment, moment_optional, parse, text};
 use crate::store::SqlStore;
 
@@ -53,6 +53,52 @@ impl<T: StoredMoment> TryFrom<UserRow<T>> for User {
             updated_at: moment("users.updated_at", row.updated_at)?,
             version: row.version.into(),
         })
+    }
+}
+
+/// A user with its attributes.
+#[expect(missing_docs, reason = "the migrations document the columns")]
+#[derive(Debug)]
+pub struct UserWithAttributesRow<T> {
+    pub tenant_id: Uuid,
+    pub id: Uuid,
+    pub kind: String,
+    pub email: String,
+    pub email_verified_at: Option<T>,
+    pub first_name: String,
+    pub last_name: String,
+    pub external_id: Option<String>,
+    pub home_organization_id: Option<Uuid>,
+    pub status: String,
+    pub last_login_at: Option<T>,
+    pub created_at: T,
+    pub updated_at: T,
+    pub version: i64,
+    /// `None` for a user without attributes.
+    pub attributes: Option<String>,
+}
+
+impl<T: StoredMoment> TryFrom<UserWithAttributesRow<T>> for (User, Attributes) {
+    type Error = StoreError;
+
+    fn try_from(row: UserWithAttributesRow<T>) -> Result<Self, StoreError> {
+        let user = UserRow {
+            tenant_id: row.tenant_id,
+            id: row.id,
+            kind: row.kind,
+            email: row.email,
+            email_verified_at: row.email_verified_at,
+            first_name: row.first_name,
+            last_name: row.last_name,
+            external_id: row.external_id,
+            home_organization_id: row.home_organization_id,
+            status: row.status,
+            last_login_at: row.last_login_at,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            version: row.version,
+        };
+        Ok((user.try_into()?, attributes(row.attributes)?))
     }
 }
 

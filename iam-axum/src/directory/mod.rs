@@ -297,7 +297,7 @@ pub(crate) async fn update(
     responses((status = 204, description = "The directory is removed"), Problems),
     extensions(
         ("x-required-permission" = json!("directories:delete")),
-        ("x-problems" = json!(["conflict"])),
+        ("x-problems" = json!(["conflict", "legal-hold"])),
     ),
 )]
 pub(crate) async fn delete(

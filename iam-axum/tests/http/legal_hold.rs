@@ -18,6 +18,7 @@ in_memory![
     a_hold_on_the_tenant_keeps_every_user,
     a_hold_keeps_what_directories_say,
     a_hold_keeps_the_texts_of_a_deleted_user,
+    a_manifest_removes_no_held_account,
     a_preview_says_that_a_hold_refuses,
     the_hold_of_one_tenant_stops_no_other,
     a_release_needs_a_reason_and_a_recent_authentication,
@@ -171,6 +172,19 @@ async fn a_hold_keeps_the_texts_of_a_deleted_user(app: TestApp) {
     assert_eq!(app.audit(&ada, &[]).await, before);
     app.release(&ada, &hold).await.no_content();
     assert_ne!(app.erase(&ada, &grace).await.ok()["entries"], 0);
+}
+
+async fn a_manifest_removes_no_held_account(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let apply = |accounts: Value| {
+        let path = format!("/tenants/{}/apply", ada.tenant);
+        app.post(&path).by(&ada).json(&json!({ "serviceAccounts": accounts })).query("prune", "true")
+    };
+    apply(json!([{ "name": "Nightly" }])).send().await.ok();
+    let hold = app.hold(&ada, None).await;
+    assert_held(&apply(json!([])).send().await, &hold);
+    app.release(&ada, &hold).await.no_content();
+    apply(json!([])).send().await.ok();
 }
 
 async fn a_preview_says_that_a_hold_refuses(app: TestApp) {

@@ -129,7 +129,9 @@ async fn store_calls_are_measured_by_operation(app: TestApp) {
     app.get(&format!("/users/{}", ada.user)).by(&ada).send().await.ok();
     app.post("/organizations").by(&ada).json(&json!({ "name": "Branch" })).send().await.created();
     let text = scrape(&app).await;
-    for (operation, count) in [("session_snapshot", 2.0), ("user", 1.0), ("lock_tenant", 1.0), ("commit", 1.0)] {
+    for (operation, count) in
+        [("session_snapshot", 2.0), ("user_with_attributes", 1.0), ("lock_tenant", 1.0), ("commit", 1.0)]
+    {
         let series = format!("database_query_duration_ms_count{{operation=\"{operation}\"}}");
         assert_eq!(value(&text, &series), count, "{operation}\n{text}");
     }

@@ -274,6 +274,8 @@ impl Iam {
         if !deletion.keeps_log && !tenants.erase_late_entries(caller).await? {
             return Ok(false);
         }
+        // What a late change has written, and what the removal of its entry has.
+        while store.remove_rows_of_tenant(tenant, BATCH).await? > 0 {}
         let head = self.0.log_head(tenant).await?;
         let deleted = DeletedTenant {
             tenant_id: tenant,

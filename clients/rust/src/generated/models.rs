@@ -401,7 +401,8 @@ pub enum SubjectClaim {
     Oid,
 }
 
-/// Whether users and organizations can have attributes that the tenant has not defined.
+/// Whether users and organizations can have attributes that the tenant has not defined. Of a tenant, absent where
+/// `userAttributes` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub enum UnregisteredAttributes {
     /// `ALLOWED`
@@ -2585,7 +2586,7 @@ pub struct Me {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MePatch {
     /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396). Only keys that the
-    /// tenant lets persons change.
+    /// tenant lets persons change: each text has at most 1,024 characters, and all of them have at most 4 KiB together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attributes: Option<Map<String, Value>>,
 }
@@ -3587,7 +3588,8 @@ pub struct Tenant {
     pub slug: String,
     /// The status.
     pub status: String,
-    /// Whether users and organizations can have attributes that the tenant has not defined.
+    /// Whether users and organizations can have attributes that the tenant has not defined. Of a tenant, absent where
+    /// `userAttributes` is.
     pub unregistered_attributes: Option<UnregisteredAttributes>,
     /// When it was last changed.
     pub updated_at: DateTime<Utc>,
@@ -3846,7 +3848,7 @@ pub struct UserExport {
     pub past_assignments: Vec<Map<String, Value>>,
     /// Its sessions, with their addresses and devices.
     pub sessions: Vec<Map<String, Value>>,
-    /// The user itself, with `hasPassword`, `recoveryCodesLeft`, `failedLogins` and `lockedUntil`.
+    /// The user itself, with its `attributes`, `hasPassword`, `recoveryCodesLeft`, `failedLogins` and `lockedUntil`.
     pub user: Map<String, Value>,
 }
 

@@ -1250,10 +1250,10 @@ impl Client {
 
     /// Place a legal hold.
     ///
-    /// A hold on the tenant refuses the deletion of users, the erasure of persons and the removal of old entries of the
-    /// audit log. A hold on a user refuses the deletion and the erasure of that user, and the removal of old entries:
-    /// entries cannot be kept apart by person. The refused operations answer `legal-hold` (409). A user who is held can
-    /// still be suspended. A tenant has 1,000 holds at most.
+    /// A hold on the tenant refuses the deletion of users and directories, the erasure of persons and the removal of old
+    /// entries of the audit log. A hold on a user refuses the deletion and the erasure of that user, the deletion of any
+    /// directory, and the removal of old entries: entries cannot be kept apart by person. The refused operations answer
+    /// `legal-hold` (409). A user who is held can still be suspended. A tenant has 1,000 holds at most.
     ///
     /// `POST /legal-holds`. Needs `iam-legal-holds:create`.
     pub fn create_legal_hold(&self, body: &NewLegalHold) -> Request<LegalHold> {
@@ -1691,11 +1691,12 @@ impl Client {
 
     /// Export what is held about a user.
     ///
-    /// The user, how it logs in (without secrets), its sessions with addresses and devices, its API keys, the roles that it
-    /// holds, held and may ask for, its access requests, its invitations, what a directory says of it, and the entries of the
-    /// audit log that concern it. As JSON, or as an HTML page for people if `Accept` prefers it or `format` is `html`.
+    /// The user with all of its attributes, how it logs in (without secrets), its sessions with addresses and devices, its API
+    /// keys, the roles that it holds, held and may ask for, its access requests, its invitations, what a directory says of it,
+    /// and the entries of the audit log that concern it. As JSON, or as an HTML page for people if `Accept` prefers it or
+    /// `format` is `html`.
     ///
-    /// A user can export what is held about itself. For another one, the caller needs `users:read` for the whole of that
+    /// A user can export what is held about itself, also attributes that it does not see elsewhere. For another one, the caller needs `users:read` for the whole of that
     /// user, and `audit-logs:read`. A user without `audit-logs:read` sees the entries about itself, but not the addresses of
     /// others, and of what it did to others only that it did it. The session must have authenticated within the last ten
     /// minutes; an API key cannot do this, nor a user who acts as another one.
