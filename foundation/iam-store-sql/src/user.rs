@@ -1,5 +1,6 @@
 //! Users.
 
+use iam_model::attribute::Attributes;
 use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId};
 use iam_model::page::PageRequest;
