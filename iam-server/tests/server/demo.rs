@@ -281,7 +281,10 @@ impl<'a> Ada<'a> {
                     self.client.post("/api/v1/domains", &json!({ "domain": name })).expect(201)["id"].clone()
                 };
                 let hold = || {
-                    let body = json!({ "userId": self.own_id(), "reason": "Case 2026-17" });
+                    // No user releases a hold on itself.
+                    let account = json!({ "name": format!("Held {}", fastrand::u64(..)) });
+                    let account = self.client.post("/api/v1/service-accounts", &account).expect(201);
+                    let body = json!({ "userId": account["id"], "reason": "Case 2026-17" });
                     self.client.post("/api/v1/legal-holds", &body).expect(201)["id"].clone()
                 };
                 let value = match path {

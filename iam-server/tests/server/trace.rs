@@ -71,7 +71,7 @@ fn the_parent_of_a_requests_span_is_the_clients_span() {
             ],
         );
         let children: Vec<&Span> = spans.iter().filter(|child| child.parent == span.id).collect();
-        assert!(children.iter().any(|child| child.name == "user"), "{children:#?}");
+        assert!(children.iter().any(|child| child.name == "user_with_attributes"), "{children:#?}");
         for child in children {
             assert_eq!((&*child.trace, child.kind), (TRACE, SpanKind::Client));
             assert_attributes(child, &[("db.system.name", system), ("db.operation.name", &child.name)]);

@@ -66,7 +66,7 @@ const REAL: [&str; 12] =
     ["bash", "cat", "chmod", "cp", "env", "grep", "install", "ln", "mkdir", "openssl", "sed", "uname"];
 
 /// Programs that `stand-in` replaces.
-const STAND_INS: [&str; 14] = [
+const STAND_INS: [&str; 15] = [
     "apt-get",
     "cargo",
     "curl",
@@ -76,6 +76,7 @@ const STAND_INS: [&str; 14] = [
     "iam-server",
     "kubectl",
     "npm",
+    "python3",
     "runuser",
     "sha256sum",
     "ssh-keygen",
