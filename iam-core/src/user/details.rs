@@ -22,7 +22,7 @@ impl UserWithAttributes {
     }
 }
 
-/// What a new user has beside its profile; see [`Users::create_with`].
+/// What a new user has beside its profile; see [`Users::create_with`](crate::user::Users::create_with).
 #[derive(Clone, Debug, Default)]
 pub struct NewUserDetails {
     /// The home; `None` for the tenant.

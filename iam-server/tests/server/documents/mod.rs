@@ -240,6 +240,16 @@ fn importing(document: &mut Document) {
     let results = said(&Shell::new(store.home().path()).run(&document.take("iam-server import --from ndjson").text));
     assert_eq!(results[1], json!({ "wouldCreate": 1, "alreadyThere": 0, "refused": 0 }));
     assert_eq!(results[3], json!({ "created": 1, "alreadyThere": 0, "refused": 0 }));
+    fs::write(store.home().path().join("mapping.yaml"), "withoutPassword: CREATE\n").unwrap();
+    for (system, beginning) in [("ndjson", "{\"email\": \"grace@example.com\""), ("csv", "email,firstName")] {
+        fs::write(store.home().path().join("attributes"), &document.take(beginning).text).unwrap();
+        let import = format!("iam-server import --from {system} --tenant analytical-engines --mapping mapping.yaml");
+        let found = said(&Shell::new(store.home().path()).run(&format!("{import} --dry-run attributes")));
+        let left_out = json!({ "password": 1 });
+        let expected = json!({ "wouldCreate": 0, "alreadyThere": 1, "refused": 0, "leftOut": left_out });
+        assert_eq!(found.last(), Some(&expected));
+    }
+    serde_json::from_str::<Value>(&document.take("{\"format\": \"json\"").text).unwrap();
     let login = json!({ "email": "grace@example.com", "password": "U*U" });
     store.serve().client().post("/api/v1/auth/login", &login).expect(200);
 }
