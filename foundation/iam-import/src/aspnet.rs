@@ -9,68 +9,28 @@ use iam_model::validate::FieldError;
 
 use crate::column::{Columns, is_true};
 use crate::error::ReadError;
-use crate::names::Known;
 use crate::password::{Sha, decode, pbkdf2, unusable};
 use crate::record::{ForeignPassword, Record, status};
 use crate::row::Row;
-use crate::table::Table;
+use crate::user_table::{UserTable, record_of};
 
-pub(crate) struct Aspnet<R> {
-    table: Table<R>,
-    columns: Columns,
-    /// The moment at which a lockout counts.
+/// Reads the users. A lockout counts if it ends after this moment.
+pub(crate) fn read<R: BufRead>(
+    input: R,
     now: Timestamp,
-}
-
-impl<R: BufRead> Aspnet<R> {
-    pub(crate) fn read(input: R, now: Timestamp) -> Result<Self, ReadError> {
-        let mut table = Table::with_header(input)?;
-        let columns = Columns::folded(&table.header()?);
-        for (folded, name) in [("email", "Email"), ("passwordhash", "PasswordHash")] {
-            if !columns.has(folded) {
-                return Err(ReadError::malformed(1, format!("has no column {name}")));
-            }
-        }
-        Ok(Self { table, columns, now })
-    }
-}
-
-impl<R: BufRead> Iterator for Aspnet<R> {
-    type Item = Result<Row, ReadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (line, record) = match self.table.next() {
-            Ok(found) => found?,
-            Err(error) => return Some(Err(error)),
-        };
-        Some(Ok(match record {
-            Ok(record) => Row {
-                line,
-                email: self.columns.value(&record, "email").to_owned(),
-                foreign_id: self.columns.given(&record, "id").map(str::to_owned),
-                user: user(&self.columns, &record, self.now),
-            },
-            Err(error) => Row::refused(line, error),
-        }))
-    }
+) -> Result<impl Iterator<Item = Result<Row, ReadError>>, ReadError> {
+    let required = [("email", "Email"), ("passwordhash", "PasswordHash")];
+    UserTable::read(input, required, move |columns, record| user(columns, record, now))
 }
 
 fn user(columns: &Columns, record: &StringRecord, now: Timestamp) -> Result<Record, FieldError> {
     let value = |name: &str| columns.value(record, name);
     let given = |name: &str| columns.given(record, name);
-    let mut user = Record::new(value("email"));
-    user.name(Known {
-        first: given("firstname"),
-        last: given("lastname"),
-        whole: given("name").or_else(|| given("fullname")),
-    });
-    user.foreign_id = given("id").map(str::to_owned);
+    let mut user = record_of(columns, record);
     user.is_email_verified = is_true(value("emailconfirmed"));
     // ASP.NET Identity has no such field: programs disable a user by a long lockout.
     user.status = status(is_locked_out(columns, record, now)?);
     user.password = password(value("passwordhash"));
-    user.roles = [columns.list(record, "roles"), columns.list(record, "role")].concat();
-    user.groups = columns.list(record, "groups");
     user.leave_out("second factors", usize::from(is_true(value("twofactorenabled"))));
     if let Some(phone) = given("phonenumber") {
         user.attributes.insert("PhoneNumber".to_owned(), phone.into());

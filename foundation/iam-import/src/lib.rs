@@ -20,6 +20,7 @@ mod plain;
 mod record;
 mod row;
 mod table;
+mod user_table;
 mod users;
 
 pub use crate::auth0::Auth0Hashes;

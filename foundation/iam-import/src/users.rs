@@ -2,9 +2,7 @@ use std::io::{BufReader, Read};
 
 use iam_model::clock::Timestamp;
 
-use crate::aspnet::Aspnet;
 use crate::auth0::{Auth0, Auth0Hashes};
-use crate::devise::Devise;
 use crate::django::Django;
 use crate::error::ReadError;
 use crate::firebase::{Firebase, FirebaseParameters};
@@ -12,6 +10,7 @@ use crate::keycloak::Keycloak;
 use crate::ndjson::Ndjson;
 use crate::plain::Plain;
 use crate::row::Row;
+use crate::{aspnet, devise};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +61,8 @@ pub fn read<'a>(format: Format, input: impl Read + Send + 'a, source: &'a Source
         Format::Auth0 => until_error(Auth0::read(input, &source.auth0)?),
         Format::Firebase => until_error(Firebase::read(input, source.firebase.as_ref())?),
         Format::Django => until_error(Django::read(input)?),
-        Format::Devise => until_error(Devise::read(input)?),
-        Format::Aspnet => until_error(Aspnet::read(input, source.now)?),
+        Format::Devise => until_error(devise::read(input)?),
+        Format::Aspnet => until_error(aspnet::read(input, source.now)?),
         Format::Csv => until_error(Plain::read(input)?),
         Format::Ndjson => until_error(Ndjson::read(input)),
     })
