@@ -1,7 +1,7 @@
 //! Legal holds: what is not destroyed while a court or an authority may ask for it (`docs/operating.md#legal-holds`).
 //!
 //! [`UnitOfWork::apply`](crate::UnitOfWork::apply) asks for a hold whenever a change
-//! [destroys](iam_model::change::Change::destroys) something, whatever the operation is.
+//! [destroys](iam_model::change::Change::destroys) something, in every operation.
 
 use iam_model::audit::ResourceType;
 use iam_model::error::{Conflict, Error, Forbidden, Result};

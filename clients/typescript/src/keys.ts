@@ -7,7 +7,7 @@ import { RequestFailed } from "./problem.js";
 const FRESH = 5 * 60_000;
 /** How long they are used while the server does not answer. */
 const USABLE = 60 * 60_000;
-/** The shortest time between two reads, whatever tokens say and whether a read succeeds. */
+/** The shortest time between two reads. It depends neither on tokens nor on the success of a read. */
 const COOLDOWN = 60_000;
 /** The same while there are no keys at all, so that a program may start before the service. */
 const COOLDOWN_WITHOUT_KEYS = 5_000;

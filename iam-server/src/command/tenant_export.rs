@@ -157,7 +157,7 @@ impl Draft<'_> {
     /// Writes the users, and in other files what belongs to each of them.
     async fn users(&mut self, export: TenantExport, with_credentials: bool) -> Result<(), BoxError> {
         let (iam, caller) = (self.iam, self.caller);
-        // Who is created meanwhile comes last, and moves nobody to another page.
+        // A user who is created meanwhile comes last, and moves no other user to another page.
         let sort = UserSort { order: SortOrder::Ascending, ..UserSort::default() };
         let mut users = self.lines("users.ndjson")?;
         let mut identities = self.lines("identities.ndjson")?;

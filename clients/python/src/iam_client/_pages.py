@@ -17,7 +17,7 @@ def first(operation: Operation[Any]) -> Operation[Any]:
 
 
 def after(operation: Operation[Any], page: Any) -> Operation[Any] | None:
-    """Returns the request of the page after this one. An empty page is the last one, whatever it says."""
+    """Returns the request of the page after this one. An empty page is the last one, also if it names another."""
     if not page.data or not page.pagination.has_next:
         return None
     if isinstance(page.pagination, models.CursorPagination):

@@ -66,11 +66,11 @@ async fn a_search_finds_no_user_whom_the_caller_must_not_read(app: TestApp) {
     }
     assert_eq!(found(&app, &mallory, "gold").await, std::slice::from_ref(&near.user));
     app.get(&format!("/users/{}", far.user)).by(&mallory).send().await.problem("not-found");
-    let nobody = company.user_without_roles().await;
+    let outsider = company.user_without_roles().await;
     // Whether a key is searchable, or what is wrong with the value, is for callers with the permission.
     for text in ["level:gold", "unknown:x", "x"] {
-        app.get("/users").by(&nobody).query("attribute", text).send().await.problem("forbidden");
-        app.get("/organizations").by(&nobody).query("attribute", text).send().await.problem("forbidden");
+        app.get("/users").by(&outsider).query("attribute", text).send().await.problem("forbidden");
+        app.get("/organizations").by(&outsider).query("attribute", text).send().await.problem("forbidden");
     }
 }
 
