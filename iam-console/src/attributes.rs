@@ -79,8 +79,8 @@ impl AttributeFields {
 /// Returns what a form changes of stored attributes, by key: null removes one. `None` if it changes nothing.
 ///
 /// The version in the form says that the attributes are those that the page has shown. Its fields may be those of other
-/// definitions, so a key that has a field in the form is none of the others, also if the definitions have changed. A field without a
-/// definition is refused, because what is typed there would be lost.
+/// definitions, so a key that has a field in the form is none of the others, also if the definitions have changed. A
+/// field without a definition is refused, because what is typed there would be lost.
 pub(crate) fn changes(
     definitions: &AttributeDefinitions,
     attributes: &Attributes,
