@@ -23,7 +23,7 @@ macro_rules! pages {
 }
 
 /// The pages in the order of the book: their names, and their text in Markdown.
-const PAGES: [(&str, &str); 22] = pages![
+const PAGES: [(&str, &str); 23] = pages![
     "introduction",
     "design",
     "embedding",
@@ -33,6 +33,7 @@ const PAGES: [(&str, &str); 22] = pages![
     "foresight",
     "access-requests",
     "manifests",
+    "importing",
     "federation",
     "identity-providers",
     "directories",
