@@ -142,7 +142,7 @@ const MAX_BODY: usize = 256 * 1024;
 /// ```
 pub fn router(iam: Iam, settings: Settings) -> Router {
     let state = ApiState::new(iam, settings);
-    let api = routes(&operations(&state.settings.parts), &[""]);
+    let api = routes(operations(&state.settings.parts), &[""]);
     let api = api.merge(scim::routes(&state)).with_state(state.clone());
     with_layers(api, state)
 }
@@ -158,7 +158,7 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
     let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router_beside_api(state.iam.clone()));
     let pages = account::routes(|part| settings.shows_account_pages && settings.parts.contains(&part));
-    let composed = routes(&operations(&settings.parts), &prefixes)
+    let composed = routes(operations(&settings.parts), &prefixes)
         .merge(routes(&operations_at_the_root(&settings.parts), &[""]))
         .merge(scim::routes(&state))
         .merge(pages)

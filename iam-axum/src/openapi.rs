@@ -51,7 +51,7 @@ pub fn openapi(settings: &Settings) -> OpenApi {
         text.push_str(&format!("\n## Read more\n\n[The book]({book}/introduction) explains the whole service.\n"));
     }
     document.merge(document_of(operations(&settings.parts)));
-    document.merge(at_the_root(document_of(operations_at_the_root(&settings.parts))));
+    document.merge(at_the_root(document_of(&operations_at_the_root(&settings.parts))));
     complete(&mut document, &settings.problem_type_base);
     document.security = Some(vec![by_token()]);
     document
@@ -179,8 +179,8 @@ fn by_token() -> SecurityRequirement {
     SecurityRequirement::new(BEARER, Vec::<String>::new())
 }
 
-fn document_of(operations: Vec<UtoipaMethodRouter<ApiState>>) -> OpenApi {
-    operations.into_iter().fold(OpenApiRouter::new(), OpenApiRouter::routes).into_openapi()
+fn document_of<'a>(operations: impl IntoIterator<Item = &'a UtoipaMethodRouter<ApiState>>) -> OpenApi {
+    operations.into_iter().cloned().fold(OpenApiRouter::new(), OpenApiRouter::routes).into_openapi()
 }
 
 fn server(url: &str) -> Server {

@@ -1,6 +1,7 @@
 //! The operations of the API, by the parts that a host program can leave out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use axum::Router;
 use axum::middleware::map_response;
@@ -24,9 +25,15 @@ use crate::{
     user_export, verification, webhook,
 };
 
+/// Every operation, by its part. It takes milliseconds to describe them all, and they are alike in all routers.
+static OPERATIONS: LazyLock<BTreeMap<ApiPart, Vec<UtoipaMethodRouter<ApiState>>>> = LazyLock::new(|| {
+    let all = ApiPart::ALL.into_iter();
+    all.map(|part| (part, operations_of(part).into_iter().map(refuse_unused).collect())).collect()
+});
+
 /// Every operation of these parts of the API, with its path without prefix.
-pub(crate) fn operations(parts: &BTreeSet<ApiPart>) -> Vec<UtoipaMethodRouter<ApiState>> {
-    parts.iter().flat_map(|part| operations_of(*part)).map(refuse_unused).collect()
+pub(crate) fn operations(parts: &BTreeSet<ApiPart>) -> impl Iterator<Item = &'static UtoipaMethodRouter<ApiState>> {
+    OPERATIONS.iter().filter(|(part, _)| parts.contains(part)).flat_map(|(_, operations)| operations)
 }
 
 fn operations_of(part: ApiPart) -> Vec<UtoipaMethodRouter<ApiState>> {
@@ -229,7 +236,10 @@ pub(crate) fn operations_at_the_root(parts: &BTreeSet<ApiPart>) -> Vec<UtoipaMet
 }
 
 /// Mounts the operations under each of these prefixes. A nested router would rewrite the path of every request.
-pub(crate) fn routes(operations: &[UtoipaMethodRouter<ApiState>], prefixes: &[&str]) -> Router<ApiState> {
+pub(crate) fn routes<'a>(
+    operations: impl IntoIterator<Item = &'a UtoipaMethodRouter<ApiState>>,
+    prefixes: &[&str],
+) -> Router<ApiState> {
     let mut router = Router::new();
     for (_, paths, methods) in operations {
         for (prefix, path) in prefixes.iter().flat_map(|prefix| paths.paths.keys().map(move |path| (prefix, path))) {
