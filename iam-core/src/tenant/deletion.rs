@@ -201,6 +201,9 @@ impl Tenants<'_> {
             let change = self.0.keys.log.give_up(caller.tenant(), from..until, before);
             work.apply(change).await?;
             work.commit().await?;
+        } else {
+            // In a store with one writer at a time, the purge would wait for this unit of work.
+            drop(work);
         }
         self.0.store.purge_audit_entries().await?;
         Ok(())
