@@ -198,7 +198,8 @@ fn closed(
     counts: &BTreeMap<OrganizationId, OrganizationCounts>,
 ) -> Vec<(OrganizationWithDepth, Line)> {
     let line = |found: &OrganizationWithDepth| Line::of(counts.get(&found.organization.id), String::new());
-    organizations.into_iter().map(|found| (found.clone(), line(&found))).collect()
+    let lines: Vec<Line> = organizations.iter().map(line).collect();
+    organizations.into_iter().zip(lines).collect()
 }
 
 /// Returns where the person reads on below an organization, and where the page loads more.
