@@ -205,6 +205,7 @@ macro_rules! conformance_cases {
                 rows_of_another_tenant_are_not_found, a_unit_of_work_reads_its_own_changes;
             organization: a_created_row_is_read_back, lineages_hold_every_ancestor_once, deep_lineages_are_complete,
                 a_subtree_leaves_out_deleted_organizations, children_are_directly_below_their_parent,
+                children_of_several_organizations_are_found_by_name, members_and_organizations_below_are_counted,
                 update_is_read_back, every_change_raises_the_version, a_move_takes_the_subtree_along, a_change_to_a_missing_row_is_refused,
                 a_parent_must_be_in_the_same_tenant, slug_is_unique_in_a_tenant,
                 the_slug_of_a_deleted_organization_is_free, organizations_are_found_by_their_slugs, list_filters_by_every_field,

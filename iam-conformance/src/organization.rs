@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::slice;
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_model::access::VisibleScope;
 use iam_model::change::OrganizationChange;
 use iam_model::id::{OrganizationId, TenantId};
 use iam_model::organization::{
-    Hierarchy, Organization, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStatus,
-    ParentFilter,
+    Hierarchy, MemberCounts, Organization, OrganizationCounts, OrganizationFilter, OrganizationSort,
+    OrganizationSortKey, OrganizationStatus, ParentFilter,
 };
 use iam_model::page::{Page, SortOrder};
 use iam_model::store::Store;
@@ -19,7 +20,7 @@ use iam_model::tenant::Tenant;
 use iam_model::validate::Slug;
 use iam_model::version::Version;
 
-use crate::world::{World, assert_conflict, assert_missing, assert_pages, everything, sorted, update, within};
+use crate::world::{World, assert_conflict, assert_missing, assert_pages, everything, named, sorted, update, within};
 
 /// A created organization is read back to the millisecond, in any status and with its parent.
 pub async fn a_created_row_is_read_back(store: Arc<dyn Store>) {
@@ -123,6 +124,84 @@ pub async fn children_are_directly_below_their_parent(store: Arc<dyn Store>) {
         assert_eq!(some, []);
     }
     assert_eq!(world.store.children(tenant.id, world.id(), 100).await.unwrap(), []);
+}
+
+/// The children of several organizations are ordered by name, in any letter case. They are limited for each parent and
+/// as a whole. Deleted ones are left out, suspended ones are not.
+pub async fn children_of_several_organizations_are_found_by_name(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let [root, left, right, leaf, sibling, elsewhere] = family(&world, &tenant).await;
+    let gone = world.below(&root, "gone").await;
+    world.set_status(&gone, OrganizationStatus::Inactive).await;
+    let left = world.set_status(&left, OrganizationStatus::Suspended).await;
+    let middle = Organization { parent_id: Some(left.id), ..world.new_organization(tenant.id, "middle") };
+    let middle = world.add_organization(Organization { name: "ORGANIZATION middle".parse().unwrap(), ..middle }).await;
+    let parents = [root.id, left.id, root.id, elsewhere.id, gone.id, world.id()];
+    for (each, limit, expected) in [
+        (10, 10, vec![&leaf, &left, &middle, &right, &sibling]),
+        (2, 10, vec![&leaf, &left, &middle, &right]),
+        (1, 10, vec![&leaf, &left]),
+        (10, 3, vec![&leaf, &left, &middle]),
+        (0, 10, vec![]),
+        (10, 0, vec![]),
+    ] {
+        let found = world.store.children_of(tenant.id, &parents, each, limit).await.unwrap();
+        assert_eq!(Vec::from_iter(&found), expected, "{each} of each, {limit} of all");
+    }
+    assert_eq!(world.store.children_of(tenant.id, &[leaf.id], 10, 10).await.unwrap(), []);
+    assert_eq!(world.store.children_of(tenant.id, &[], 10, 10).await.unwrap(), []);
+    assert_eq!(world.store.children_of(other.id, &parents, 10, 10).await.unwrap(), []);
+}
+
+/// What is below an organization is counted without deleted organizations. Its members are the users who hold a role,
+/// each once, by assignments that have not expired. If there are more assignments than are to be read, none are counted.
+pub async fn members_and_organizations_below_are_counted(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let roles = world.roles(&tenant).await;
+    let (auditor, member) = (named(&roles, "AUDITOR"), named(&roles, "MEMBER"));
+    let [root, left, right, leaf, _, elsewhere] = family(&world, &tenant).await;
+    let [ada, bob] = [world.user(&tenant, "ada@example.com").await, world.user(&tenant, "bob@example.com").await];
+    let end = world.now() + TimeDelta::hours(1);
+    for (role, place) in [(auditor, &root), (member, &root), (member, &leaf), (member, &elsewhere)] {
+        world.give(&ada, role, Some(place)).await;
+    }
+    world.give(&ada, auditor, None).await;
+    world.give_until(&bob, member, Some(&left), Some(end)).await;
+    let gone = world.below(&root, "gone").await;
+    world.give(&bob, member, Some(&gone)).await;
+    let gone = world.set_status(&gone, OrganizationStatus::Inactive).await;
+    let counted = |found: &Organization, below, own, members_below| OrganizationCounts {
+        id: found.id,
+        below,
+        members: Some(MemberCounts { own, below: members_below }),
+    };
+    let asked = [root.id, left.id, right.id, leaf.id, elsewhere.id, root.id, world.id()];
+    let before = [
+        counted(&root, 4, 1, 2),
+        counted(&left, 2, 1, 1),
+        counted(&right, 0, 0, 0),
+        counted(&leaf, 0, 1, 0),
+        counted(&elsewhere, 0, 1, 0),
+    ];
+    let mut after = before;
+    after[0] = counted(&root, 4, 1, 1);
+    after[1] = counted(&left, 2, 0, 1);
+    let uncounted = before.map(|counts| OrganizationCounts { members: None, ..counts });
+    for (at, most, expected) in [
+        (end - TimeDelta::milliseconds(1), 5, before),
+        (end - TimeDelta::milliseconds(1), 4, uncounted),
+        (end, 4, after),
+        (end, 3, uncounted),
+    ] {
+        let found = world.store.organization_counts(tenant.id, &asked, at, most).await.unwrap();
+        assert_eq!(sorted(found, |counts| counts), sorted(expected.into(), |counts| counts), "at most {most}");
+    }
+    let found = world.store.organization_counts(tenant.id, &[gone.id], end, 1).await.unwrap();
+    assert_eq!(found, [counted(&gone, 0, 1, 0)]);
+    assert_eq!(world.store.organization_counts(tenant.id, &[], end, 5).await.unwrap(), []);
+    assert_eq!(world.store.organization_counts(other.id, &asked, end, 5).await.unwrap(), []);
 }
 
 /// Every changed field is read back, for a change to any status.

@@ -13,6 +13,7 @@ const CSS: &str = include_str!("../assets/console.css");
 const SCRIPT: &str = include_str!("../assets/console.js");
 const AUDIT: &str = include_str!("../assets/audit.js");
 const TREE: &str = include_str!("../assets/tree.js");
+const MAP: &str = include_str!("../assets/map.js");
 const PASSKEY: &str = include_str!("../assets/passkey.js");
 const IMPORT: &str = include_str!("../assets/import.js");
 /// The columns of an import, for people who begin with an empty file.
@@ -37,6 +38,8 @@ pub(crate) struct Assets {
     pub(crate) audit: Asset,
     /// The script of the organization tree.
     pub(crate) tree: Asset,
+    /// The script of the map of organizations.
+    pub(crate) map: Asset,
     pub(crate) htmx: Asset,
     pub(crate) icon: Asset,
     pub(crate) passkey: Asset,
@@ -50,6 +53,7 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     script: asset("console.js", "text/javascript; charset=utf-8", SCRIPT),
     audit: asset("audit.js", "text/javascript; charset=utf-8", AUDIT),
     tree: asset("tree.js", "text/javascript; charset=utf-8", TREE),
+    map: asset("map.js", "text/javascript; charset=utf-8", MAP),
     htmx: asset("htmx.js", "text/javascript; charset=utf-8", HTMX),
     icon: asset("icon.svg", "image/svg+xml", ICON),
     passkey: asset("passkey.js", "text/javascript; charset=utf-8", PASSKEY),
@@ -66,8 +70,8 @@ fn asset(name: &str, content_type: &'static str, content: &'static str) -> Asset
 
 /// Returns the routes of all files.
 pub(crate) fn routes() -> Router {
-    let Assets { css, script, audit, tree, htmx, icon, passkey, import, template } = &*ASSETS;
-    [css, script, audit, tree, htmx, icon, passkey, import, template].into_iter().fold(
+    let Assets { css, script, audit, tree, map, htmx, icon, passkey, import, template } = &*ASSETS;
+    [css, script, audit, tree, map, htmx, icon, passkey, import, template].into_iter().fold(
         Router::new(),
         |router, asset| {
             let headers = [

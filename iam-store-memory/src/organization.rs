@@ -1,9 +1,15 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::change::OrganizationChange;
-use iam_model::id::{OrganizationId, TenantId};
-use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort, OrganizationStatus};
-use iam_model::page::{Page, PageRequest};
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, TenantId, UserId};
+use iam_model::organization::{
+    MemberCounts, Organization, OrganizationCounts, OrganizationFilter, OrganizationSort, OrganizationSortKey,
+    OrganizationStatus,
+};
+use iam_model::page::{Page, PageRequest, SortOrder};
 use iam_model::store::{OrganizationStore, OrganizationTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::validate::Slug;
@@ -34,6 +40,38 @@ impl OrganizationStore for MemoryStore {
         let mut children = state.sorted(|found| found.parent_id == Some(parent) && is_kept(found));
         children.truncate(limit as usize);
         Ok(children)
+    }
+
+    async fn children_of(
+        &self,
+        tenant: TenantId,
+        parents: &[OrganizationId],
+        each: u32,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError> {
+        let parents: BTreeSet<&OrganizationId> = parents.iter().collect();
+        let is_child = |found: &Organization| found.parent_id.is_some_and(|parent| parents.contains(&parent));
+        let mut children = self.tenant_state(tenant).sorted(|found| is_child(found) && is_kept(found));
+        let by_name = OrganizationSort { by: OrganizationSortKey::Name, order: SortOrder::Ascending };
+        children.sort_by(|a, b| by_name.compare(a, b));
+        let mut taken: BTreeMap<Option<OrganizationId>, u32> = BTreeMap::new();
+        children.retain(|child| {
+            let number = taken.entry(child.parent_id).or_default();
+            *number += 1;
+            *number <= each
+        });
+        children.truncate(limit as usize);
+        Ok(children)
+    }
+
+    async fn organization_counts(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<OrganizationCounts>, StoreError> {
+        Ok(self.tenant_state(tenant).organization_counts(organizations, now, most))
     }
 
     async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError> {
@@ -106,6 +144,37 @@ impl TenantState {
     fn subtree(&self, root: OrganizationId) -> Vec<Organization> {
         let is_below = |found: &Organization| self.upwards(found.id).any(|above| above.id == root);
         self.sorted(|found| is_below(found) && (is_kept(found) || found.id == root))
+    }
+
+    fn organization_counts(&self, asked: &[OrganizationId], now: Timestamp, most: u32) -> Vec<OrganizationCounts> {
+        let known = asked.iter().filter(|id| self.organizations.contains_key(id));
+        let mut below: BTreeMap<OrganizationId, Vec<OrganizationId>> = known.map(|id| (*id, Vec::new())).collect();
+        for found in self.organizations.values().filter(|found| is_kept(found)) {
+            for above in self.upwards(found.id).skip(1) {
+                if let Some(places) = below.get_mut(&above.id) {
+                    places.push(found.id);
+                }
+            }
+        }
+        let places: BTreeSet<&OrganizationId> = below.iter().flat_map(|(id, below)| below.iter().chain([id])).collect();
+        let mut members: BTreeMap<OrganizationId, BTreeSet<UserId>> = BTreeMap::new();
+        let mut assignments: u32 = 0;
+        for found in self.assignments.values().filter(|found| found.is_live(now)) {
+            if let Some(place) = found.organization_id.filter(|id| places.contains(id)) {
+                assignments += 1;
+                members.entry(place).or_default().insert(found.user_id);
+            }
+        }
+        let members_of = |places: &[OrganizationId]| {
+            let users: BTreeSet<&UserId> = places.iter().filter_map(|id| members.get(id)).flatten().collect();
+            users.len() as u64
+        };
+        let counts = below.iter().map(|(id, below)| OrganizationCounts {
+            id: *id,
+            below: below.len() as u64,
+            members: (assignments <= most).then(|| MemberCounts { own: members_of(&[*id]), below: members_of(below) }),
+        });
+        counts.collect()
     }
 
     fn sorted(&self, passes: impl Fn(&Organization) -> bool) -> Vec<Organization> {

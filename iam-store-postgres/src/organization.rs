@@ -3,7 +3,7 @@ use iam_model::access::VisibleScope;
 use iam_model::change::OrganizationChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId};
-use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort};
+use iam_model::organization::{MemberCounts, Organization, OrganizationCounts, OrganizationFilter, OrganizationSort};
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{OrganizationStore, OrganizationTransaction};
 use iam_model::store_error::StoreError;
@@ -113,6 +113,117 @@ impl OrganizationStore for PostgresStore {
             i64::from(limit)
         );
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn children_of(
+        &self,
+        tenant: TenantId,
+        parents: &[OrganizationId],
+        each: u32,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError> {
+        let parents: Vec<Uuid> = parents.iter().map(|parent| parent.as_uuid()).collect();
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                o.tenant_id AS "tenant_id!", o.id AS "id!", o.name AS "name!", o.slug AS "slug!", o.status AS "status!",
+                o.parent_id, o.created_at AS "created_at!", o.updated_at AS "updated_at!", o.version AS "version!"
+            FROM (SELECT DISTINCT unnest($2::uuid[]) AS id) p
+            CROSS JOIN LATERAL (
+                SELECT o.*
+                FROM iam.organizations o
+                WHERE o.tenant_id = $1 AND o.parent_id = p.id AND o.status <> 'INACTIVE'
+                ORDER BY o.name_key, o.id
+                LIMIT $3
+            ) o
+            ORDER BY o.name_key, o.id
+            LIMIT $4
+            "#,
+            tenant.as_uuid(),
+            &parents,
+            i64::from(each),
+            i64::from(limit)
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn organization_counts(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<OrganizationCounts>, StoreError> {
+        let ids: Vec<Uuid> = organizations.iter().map(|id| id.as_uuid()).collect();
+        // Each step down and each place finds its rows by an index: with OFFSET 0, the planner cannot join them in
+        // another way, for which it would read all rows of the tenant.
+        let counts = sqlx::query!(
+            r#"
+            WITH RECURSIVE place AS (
+                SELECT o.id AS root, o.id
+                FROM iam.organizations o
+                WHERE o.tenant_id = $1 AND o.id = ANY(ARRAY(SELECT unnest($2::uuid[])))
+                UNION
+                SELECT p.root, o.id
+                FROM place p
+                CROSS JOIN LATERAL (
+                    SELECT o.id
+                    FROM iam.organizations o
+                    WHERE o.tenant_id = $1 AND o.parent_id = p.id AND o.status <> 'INACTIVE'
+                    OFFSET 0
+                ) o
+            ),
+            held AS MATERIALIZED (
+                SELECT p.id, a.user_id
+                FROM (SELECT DISTINCT id FROM place) p
+                CROSS JOIN LATERAL (
+                    SELECT a.user_id
+                    FROM iam.role_assignments a
+                    WHERE a.tenant_id = $1
+                        AND a.organization_id = p.id
+                        AND (a.expires_at IS NULL OR a.expires_at > $3)
+                    OFFSET 0
+                ) a
+                LIMIT $4
+            ),
+            member AS (
+                SELECT p.root, h.user_id, bool_or(p.id = p.root) AS is_own, bool_or(p.id <> p.root) AS is_below
+                FROM place p
+                JOIN held h ON h.id = p.id
+                GROUP BY p.root, h.user_id
+            ),
+            members AS (
+                SELECT
+                    m.root,
+                    count(*) FILTER (WHERE m.is_own) AS own,
+                    count(*) FILTER (WHERE m.is_below) AS below
+                FROM member m
+                GROUP BY m.root
+            )
+            SELECT
+                p.root AS "id!",
+                count(*) - 1 AS "below!",
+                coalesce(max(m.own), 0) AS "members!",
+                coalesce(max(m.below), 0) AS "members_below!",
+                (SELECT count(*) FROM held) AS "assignments!"
+            FROM place p
+            LEFT JOIN members m ON m.root = p.root
+            GROUP BY p.root
+            "#,
+            tenant.as_uuid(),
+            &ids,
+            in_range(now),
+            i64::from(most) + 1
+        );
+        let counts = self.answer(counts.fetch_all(&self.reads_of(tenant))).await?;
+        let counts = counts.into_iter().map(|row| OrganizationCounts {
+            id: row.id.into(),
+            below: row.below.unsigned_abs(),
+            members: (row.assignments <= i64::from(most))
+                .then(|| MemberCounts { own: row.members.unsigned_abs(), below: row.members_below.unsigned_abs() }),
+        });
+        Ok(counts.collect())
     }
 
     async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError> {

@@ -1,8 +1,9 @@
 use async_trait::async_trait;
 use iam_model::access::VisibleScope;
 use iam_model::change::OrganizationChange;
+use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId};
-use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort};
+use iam_model::organization::{MemberCounts, Organization, OrganizationCounts, OrganizationFilter, OrganizationSort};
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{OrganizationStore, OrganizationTransaction};
 use iam_model::store_error::StoreError;
@@ -11,6 +12,7 @@ use iam_model::validate::Slug;
 use iam_store_sql::error::expect_row;
 use iam_store_sql::organization::{OrganizationRow, list};
 use sqlx::types::Json;
+use uuid::Uuid;
 
 use crate::SqliteStore;
 use crate::column::millis;
@@ -100,6 +102,101 @@ impl OrganizationStore for SqliteStore {
             i64::from(limit)
         );
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn children_of(
+        &self,
+        tenant: TenantId,
+        parents: &[OrganizationId],
+        each: u32,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            WITH child AS (
+                SELECT o.id, row_number() OVER (PARTITION BY o.parent_id ORDER BY o.name_key, o.id) AS number
+                FROM (SELECT DISTINCT unhex(value, '-') AS id FROM json_each(?2)) p
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.parent_id = p.id
+                WHERE o.status <> 'INACTIVE'
+            )
+            SELECT
+                o.tenant_id AS "tenant_id!", o.id AS "id!", o.name AS "name!", o.slug AS "slug!", o.status AS "status!",
+                o.parent_id, o.created_at AS "created_at!", o.updated_at AS "updated_at!", o.version AS "version!"
+            FROM child c
+            CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = c.id
+            WHERE c.number <= ?3
+            ORDER BY o.name_key, o.id
+            LIMIT ?4
+            "#,
+            tenant.as_uuid(),
+            Json(parents),
+            i64::from(each),
+            i64::from(limit)
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Organization::try_from).collect()
+    }
+
+    async fn organization_counts(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<OrganizationCounts>, StoreError> {
+        let counts = sqlx::query!(
+            r#"
+            WITH RECURSIVE place (root, id) AS (
+                SELECT o.id, o.id
+                FROM json_each(?2) e
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = unhex(e.value, '-')
+                UNION
+                SELECT p.root, o.id
+                FROM place p
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.parent_id = p.id
+                WHERE o.status <> 'INACTIVE'
+            ),
+            held (id, user_id) AS MATERIALIZED (
+                SELECT p.id, a.user_id
+                FROM (SELECT DISTINCT id FROM place) p
+                CROSS JOIN role_assignments a ON a.tenant_id = ?1 AND a.organization_id = p.id
+                WHERE a.expires_at IS NULL OR a.expires_at > ?3
+                LIMIT ?4
+            ),
+            member (root, is_own, is_below) AS (
+                SELECT p.root, max(p.id = p.root), max(p.id <> p.root)
+                FROM place p
+                JOIN held h ON h.id = p.id
+                GROUP BY p.root, h.user_id
+            ),
+            members (root, own, below) AS (
+                SELECT m.root, sum(m.is_own), sum(m.is_below)
+                FROM member m
+                GROUP BY m.root
+            )
+            SELECT
+                p.root AS "id!: Uuid",
+                count(*) - 1 AS "below!: i64",
+                coalesce(max(m.own), 0) AS "members!: i64",
+                coalesce(max(m.below), 0) AS "members_below!: i64",
+                (SELECT count(*) FROM held) AS "assignments!: i64"
+            FROM place p
+            LEFT JOIN members m ON m.root = p.root
+            GROUP BY p.root
+            "#,
+            tenant.as_uuid(),
+            Json(organizations),
+            millis(now),
+            i64::from(most) + 1
+        );
+        let counts = self.answer(counts.fetch_all(&self.reads_of(tenant))).await?;
+        let counts = counts.into_iter().map(|row| OrganizationCounts {
+            id: row.id.into(),
+            below: row.below.unsigned_abs(),
+            members: (row.assignments <= i64::from(most))
+                .then(|| MemberCounts { own: row.members.unsigned_abs(), below: row.members_below.unsigned_abs() }),
+        });
+        Ok(counts.collect())
     }
 
     async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError> {

@@ -2,10 +2,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use iam_model::access::VisibleScope;
+use iam_model::assignment::Assignment;
 use iam_model::change::OrganizationChange;
-use iam_model::id::{OrganizationId, TenantId};
-use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort, OrganizationStatus};
-use iam_model::page::{Page, PageRequest};
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, TenantId, UserId};
+use iam_model::organization::{
+    MemberCounts, Organization, OrganizationCounts, OrganizationFilter, OrganizationSort, OrganizationSortKey,
+    OrganizationStatus,
+};
+use iam_model::page::{Page, PageRequest, SortOrder};
 use iam_model::store::{OrganizationStore, OrganizationTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::validate::Slug;
@@ -61,6 +66,20 @@ impl Organizations {
         self.sorted(|found| (is_kept(found) || found.id == root) && is_below(found))
     }
 
+    /// The ids of the organizations below each of these that exist.
+    fn below(&self, asked: &[OrganizationId]) -> BTreeMap<OrganizationId, Vec<OrganizationId>> {
+        let known = asked.iter().filter(|id| self.0.contains_key(id));
+        let mut below: BTreeMap<OrganizationId, Vec<OrganizationId>> = known.map(|id| (*id, Vec::new())).collect();
+        for found in self.0.values().filter(|found| is_kept(found)) {
+            for above in self.upwards(found.id).skip(1) {
+                if let Some(places) = below.get_mut(&above.id) {
+                    places.push(found.id);
+                }
+            }
+        }
+        below
+    }
+
     fn sorted(&self, passes: impl Fn(&Organization) -> bool) -> Vec<Organization> {
         let found = self.0.values().filter(|found| passes(found)).cloned().collect();
         newest_first(found, |organization: &Organization| (organization.created_at, organization.id))
@@ -91,6 +110,60 @@ impl OrganizationStore for RedbStore {
         let mut children = organizations.sorted(|found| found.parent_id == Some(parent) && is_kept(found));
         children.truncate(limit as usize);
         Ok(children)
+    }
+
+    async fn children_of(
+        &self,
+        tenant: TenantId,
+        parents: &[OrganizationId],
+        each: u32,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError> {
+        let organizations = self.read(tenant, |view| view.organizations())?;
+        let is_child = |found: &Organization| found.parent_id.is_some_and(|parent| parents.contains(&parent));
+        let mut children = organizations.sorted(|found| is_child(found) && is_kept(found));
+        let by_name = OrganizationSort { by: OrganizationSortKey::Name, order: SortOrder::Ascending };
+        children.sort_by(|a, b| by_name.compare(a, b));
+        let mut taken: BTreeMap<Option<OrganizationId>, u32> = BTreeMap::new();
+        children.retain(|child| {
+            let number = taken.entry(child.parent_id).or_default();
+            *number += 1;
+            *number <= each
+        });
+        children.truncate(limit as usize);
+        Ok(children)
+    }
+
+    async fn organization_counts(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<OrganizationCounts>, StoreError> {
+        let (all, live) = self.read(tenant, |view| {
+            let live = view.select(|found: &Assignment| found.organization_id.is_some() && found.is_live(now))?;
+            Ok((view.organizations()?, live))
+        })?;
+        let below = all.below(organizations);
+        let places: BTreeSet<&OrganizationId> = below.iter().flat_map(|(id, below)| below.iter().chain([id])).collect();
+        let held = live.iter().filter_map(|found| Some((found.organization_id?, found.user_id)));
+        let held: Vec<(OrganizationId, UserId)> = held.filter(|(place, _)| places.contains(place)).collect();
+        let is_counted = held.len() <= most as usize;
+        let mut members: BTreeMap<OrganizationId, BTreeSet<UserId>> = BTreeMap::new();
+        for (place, user) in held {
+            members.entry(place).or_default().insert(user);
+        }
+        let members_of = |places: &[OrganizationId]| {
+            let users: BTreeSet<&UserId> = places.iter().filter_map(|id| members.get(id)).flatten().collect();
+            users.len() as u64
+        };
+        let counts = below.iter().map(|(id, below)| OrganizationCounts {
+            id: *id,
+            below: below.len() as u64,
+            members: is_counted.then(|| MemberCounts { own: members_of(&[*id]), below: members_of(below) }),
+        });
+        Ok(counts.collect())
     }
 
     async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError> {

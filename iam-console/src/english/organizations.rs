@@ -1,5 +1,7 @@
 //! Organizations.
 
+use iam_core::organization::OrganizationCounts;
+
 pub(crate) const ORGANIZATIONS: &str = "Organizations";
 pub(crate) const ORGANIZATION: &str = "Organization";
 pub(crate) const NEW_ORGANIZATION: &str = "New organization";
@@ -11,7 +13,7 @@ pub(crate) const NO_ORGANIZATIONS: &str =
     "There are no organizations. They are parts of the tenant in which roles can be held, such as branches or teams.";
 pub(crate) const NO_ORGANIZATION_MATCHES: &str = "No organization matches.";
 pub(crate) const SHOW_THE_TREE: &str = "Show the tree";
-pub(crate) const TREE_HINT: &str = "Press a line with a triangle to see the organizations below it. Details leads to the page of an organization. To move \
+pub(crate) const TREE_HINT: &str = "Press a line with a triangle to show or hide the organizations below it. Details leads to the page of an organization. To move \
      an organization, drag it onto another one, or use Move on its page.";
 pub(crate) const WHAT_IS_BELOW: &str = "What is below";
 pub(crate) const NOTHING_BELOW: &str = "No organization is below it.";
@@ -46,6 +48,57 @@ pub(crate) const MOVE_NOTE: &str = "It moves with everything below it.";
 pub(crate) const NEW_PLACE: &str = "New place";
 pub(crate) const NEW_PARENT: &str = "Organization above";
 pub(crate) const BELOW_ANOTHER: &str = "Below another organization";
+
+pub(crate) const MAP: &str = "Map";
+pub(crate) const MAP_OF_ALL: &str = "Map of the organizations";
+pub(crate) const MAP_FROM_HERE: &str = "Map from here";
+pub(crate) const MAP_HINT: &str =
+    "Each place leads to its page. The mark at its right side leads to a map that begins there.";
+pub(crate) const MAP_KEYS: &str = "Press + or - inside the map to zoom.";
+pub(crate) const SHOW_AS_LIST: &str = "Show as a list";
+pub(crate) const ZOOM_IN: &str = "Zoom in";
+pub(crate) const ZOOM_OUT: &str = "Zoom out";
+
+pub(crate) fn map_from(name: &str) -> String {
+    format!("Map from {name}")
+}
+
+pub(crate) fn places_not_drawn(count: &u64) -> String {
+    let (what, verb) = if *count == 1 { ("organization", "is") } else { ("organizations", "are") };
+    format!("{count} {what} {verb} not drawn. To see them, begin the map at a place above them.")
+}
+
+/// How many organizations below a place of the map are missing on it.
+pub(crate) fn missing_below(count: u64) -> String {
+    format!("{count} below not drawn")
+}
+
+pub(crate) fn number_of_members(count: u64) -> String {
+    match count {
+        0 => "no members".to_owned(),
+        1 => "1 member".to_owned(),
+        _ => format!("{count} members"),
+    }
+}
+
+/// What is in an organization and below it, in a line of the tree.
+pub(crate) fn organization_counts(counts: &OrganizationCounts) -> String {
+    let own = counts.members.map(|members| number_of_members(members.own));
+    let below = (counts.below > 0).then(|| {
+        let organizations = organizations_found(counts.below);
+        let members = counts.members.map(|members| number_of_members(members.below));
+        let below = [Some(organizations), members].into_iter().flatten().collect::<Vec<_>>();
+        format!("below it: {}", below.join(", "))
+    });
+    [own, below].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The same in a place of the map, which has little room.
+pub(crate) fn place_counts(counts: &OrganizationCounts) -> String {
+    let own = counts.members.map(|members| number_of_members(members.own));
+    let below = (counts.below > 0).then(|| format!("{} below", counts.below));
+    [own, below].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
 
 pub(crate) fn organizations_found(count: u64) -> String {
     if count == 1 { "1 organization".to_owned() } else { format!("{count} organizations") }

@@ -1,5 +1,6 @@
-//! The organizations of the tenant: their tree, and a page for each.
+//! The organizations of the tenant: their tree, a map of it, and a page for each.
 
+mod map;
 mod moving;
 mod new;
 mod one;
@@ -15,6 +16,7 @@ use crate::state::Console;
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/organizations", get(tree::show))
+        .route("/organizations/map", get(map::show))
         .route("/organizations/new", get(new::show).post(new::create))
         .route("/organizations/{id}", get(one::show).post(one::update))
         .route("/organizations/{id}/below", get(tree::show_below))

@@ -1,10 +1,14 @@
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::{PathId, Problem};
-use iam_core::organization::{OrganizationFilter, OrganizationStatus, OrganizationWithDepth, ParentFilter};
-use iam_core::page::{Page, PageRequest};
+use iam_core::organization::{
+    OrganizationCounts, OrganizationFilter, OrganizationStatus, OrganizationWithDepth, ParentFilter,
+};
+use iam_core::page::Page;
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_READ, ORGANIZATIONS_UPDATE};
 use iam_core::{Caller, Error, Iam, OrganizationId};
 use serde::Deserialize;
@@ -19,6 +23,10 @@ use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::view::{Frame, page, part, query};
+
+/// How many organizations below those of a page are shown at once. Each of them shows up to [`paging::LIMIT`], and one
+/// more is read of each, to know whether there are more.
+const OPENED: u32 = paging::LIMIT * (paging::LIMIT + 1);
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
@@ -52,10 +60,29 @@ struct OrganizationsPage {
 #[template(path = "organization-branch.html")]
 struct Branch {
     base: String,
-    /// Each with whether there are others below it.
-    organizations: Vec<(OrganizationWithDepth, bool)>,
+    organizations: Vec<(OrganizationWithDepth, Line)>,
     /// Where the person reads on, and where the page loads more.
     more: Option<(String, String)>,
+}
+
+/// What a line of the tree has beside the organization.
+struct Line {
+    /// How many members it has, and how much is below it.
+    counts: String,
+    /// Whether there are others below it.
+    has_more: bool,
+    /// The [`Branch`] below it. Empty if the page loads it when the line is opened.
+    below: String,
+}
+
+impl Line {
+    fn of(counts: Option<&OrganizationCounts>, below: String) -> Self {
+        Self {
+            counts: counts.map(english::organization_counts).unwrap_or_default(),
+            has_more: counts.is_some_and(|counts| counts.below > 0),
+            below,
+        }
+    }
 }
 
 /// The top of the tree.
@@ -129,27 +156,64 @@ async fn top(console: &Console, caller: &Caller, number: Option<u64>) -> Result<
     };
     let base = console.base().to_owned();
     let pages = Pages::of(&found, |page| format!("{base}/organizations?page={page}"));
-    Ok((Branch { base, organizations: with_below(iam, caller, found.items).await?, more: None }, pages))
+    Ok((opened(console, caller, found.items).await?, pages))
 }
 
-/// Adds to each organization whether there are others below it. A page has few of them.
-async fn with_below(
-    iam: &Iam,
+/// Returns organizations, each with those directly below it.
+async fn opened(
+    console: &Console,
     caller: &Caller,
     organizations: Vec<OrganizationWithDepth>,
-) -> Result<Vec<(OrganizationWithDepth, bool)>, Error> {
-    let mut found = Vec::new();
-    for organization in organizations {
-        let parent = Some(ParentFilter::Of(organization.organization.id));
-        let filter = OrganizationFilter { parent, ..OrganizationFilter::default() };
-        let below = iam.organizations().list(caller, &filter, by_name(), PageRequest::new(1, 1)?).await?;
-        found.push((organization, below.total > 0));
+) -> Result<Branch, Error> {
+    let service = console.iam.organizations();
+    let ids = ids_of(&organizations);
+    let children = service.children_of(caller, &ids, paging::LIMIT + 1, OPENED).await?;
+    let counts = service.counts(caller, &[ids, ids_of(&children)].concat()).await?;
+    let mut below: BTreeMap<Option<OrganizationId>, Vec<OrganizationWithDepth>> = BTreeMap::new();
+    for child in children {
+        below.entry(child.organization.parent_id).or_default().push(child);
     }
-    Ok(found)
+    let base = console.base().to_owned();
+    let mut lines = Vec::new();
+    for organization in organizations {
+        let id = organization.organization.id;
+        let mut children = below.remove(&Some(id)).unwrap_or_default();
+        let has_next = children.len() > paging::LIMIT as usize;
+        children.truncate(paging::LIMIT as usize);
+        let shown = if children.is_empty() {
+            String::new()
+        } else {
+            let organizations = closed(children, &counts);
+            let branch = Branch { base: base.clone(), organizations, more: has_next.then(|| next(&base, id, 2)) };
+            branch.render().map_err(|error| Error::internal("a branch of organizations", error))?
+        };
+        lines.push((organization, Line::of(counts.get(&id), shown)));
+    }
+    Ok(Branch { base, organizations: lines, more: None })
+}
+
+/// Returns organizations without those below them.
+fn closed(
+    organizations: Vec<OrganizationWithDepth>,
+    counts: &BTreeMap<OrganizationId, OrganizationCounts>,
+) -> Vec<(OrganizationWithDepth, Line)> {
+    let line = |found: &OrganizationWithDepth| Line::of(counts.get(&found.organization.id), String::new());
+    let lines: Vec<Line> = organizations.iter().map(line).collect();
+    organizations.into_iter().zip(lines).collect()
+}
+
+/// Returns where the person reads on below an organization, and where the page loads more.
+fn next(base: &str, id: OrganizationId, page: u64) -> (String, String) {
+    let address = format!("{base}/organizations/{id}");
+    (format!("{address}?page={page}#below"), format!("{address}/below?page={page}"))
+}
+
+pub(super) fn ids_of(organizations: &[OrganizationWithDepth]) -> Vec<OrganizationId> {
+    organizations.iter().map(|found| found.organization.id).collect()
 }
 
 /// Returns the topmost organizations in which the caller itself may see the tree.
-async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWithDepth>, Error> {
+pub(super) async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWithDepth>, Error> {
     let grants = iam.sessions().me(caller).await?.grants;
     let sees = grants.iter().filter(|grant| grant.role.permissions.allows(&ORGANIZATIONS_READ));
     let places: Vec<_> = sees.filter_map(|grant| grant.organization.as_ref()).collect();
@@ -207,14 +271,10 @@ pub(super) async fn show_below(
     Query(Numbered { page: number }): Query<Numbered>,
 ) -> Result<Response, Problem> {
     let found = below(&console.iam, &signed_in.caller, id, number).await?;
+    let counts = console.iam.organizations().counts(&signed_in.caller, &ids_of(&found.items)).await?;
     let base = console.base().to_owned();
-    let more = found.has_next().then(|| {
-        let next = found.request.page().saturating_add(1);
-        let address = format!("{base}/organizations/{id}");
-        (format!("{address}?page={next}#below"), format!("{address}/below?page={next}"))
-    });
-    let organizations = with_below(&console.iam, &signed_in.caller, found.items).await?;
-    page(StatusCode::OK, &Branch { base, organizations, more })
+    let more = found.has_next().then(|| next(&base, id, found.request.page().saturating_add(1)));
+    page(StatusCode::OK, &Branch { base, organizations: closed(found.items, &counts), more })
 }
 
 /// Returns a page of the organizations directly below another one.

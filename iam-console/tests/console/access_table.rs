@@ -84,6 +84,7 @@ const OFFERED: &[&str] = &[
     "GET /organizations",
     "POST /organizations",
     "GET /organizations/{id}",
+    "GET /organizations/{id}/tree",
     "PATCH /organizations/{id} (name)",
     "PATCH /organizations/{id} (move)",
     "PATCH /organizations/{id} (make a root)",
@@ -582,6 +583,9 @@ impl World {
             }
             "GET /organizations/{id}" => {
                 self.opens(by, &format!("/organizations/{}", self.organization(target).await.id)).await
+            }
+            "GET /organizations/{id}/tree" => {
+                self.opens(by, &format!("/organizations/map?root={}", self.organization(target).await.id)).await
             }
             "PATCH /organizations/{id} (name)" => {
                 let found = self.organization(target).await;

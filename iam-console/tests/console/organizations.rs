@@ -69,19 +69,24 @@ fn path(id: OrganizationId, action: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_tree_is_opened_branch_by_branch() {
+async fn the_tree_shows_two_levels_and_is_opened_branch_by_branch() {
     let signed = signed().await;
+    make(&signed.app, &signed.ada, "Quay", Some(signed.harbour)).await;
     let top = signed.get("/console/organizations").await.body;
-    assert!(top.contains("North") && top.contains("South") && !top.contains("Harbour"), "{top}");
-    let below = signed.part(&path(signed.north, "/below")).await;
-    assert!(below.body.contains("Harbour") && !below.body.contains("<html"), "{}", below.body);
+    assert!(top.contains("North") && top.contains("South") && top.contains("Harbour"), "{top}");
+    assert!(!top.contains("Quay"), "{top}");
+    let below = signed.part(&path(signed.harbour, "/below")).await;
+    assert!(below.body.contains("Quay") && !below.body.contains("<html"), "{}", below.body);
     assert!(signed.part(&path(signed.south, "/below")).await.body.contains("No organization is below it"));
     for number in 0..30 {
         make(&signed.app, &signed.ada, &format!("Team {number:02}"), Some(signed.south)).await;
     }
     let first = signed.part(&path(signed.south, "/below")).await.body;
-    assert!(first.contains("Team 24") && !first.contains("Team 25"), "{first}");
-    assert!(first.contains(&format!("hx-get=\"{}?page=2\"", path(signed.south, "/below"))), "{first}");
+    let top = signed.get("/console/organizations").await.body;
+    for shown in [first, top] {
+        assert!(shown.contains("Team 24") && !shown.contains("Team 25"), "{shown}");
+        assert!(shown.contains(&format!("hx-get=\"{}?page=2\"", path(signed.south, "/below"))), "{shown}");
+    }
     let second = signed.part(&path(signed.south, "/below?page=2")).await.body;
     assert!(second.contains("Team 29") && !second.contains("page=3"), "{second}");
 }
@@ -89,13 +94,85 @@ async fn the_tree_is_opened_branch_by_branch() {
 #[tokio::test]
 async fn only_an_organization_with_others_below_it_can_be_opened() {
     let signed = signed().await;
+    let quay = make(&signed.app, &signed.ada, "Quay", Some(signed.harbour)).await;
     let top = signed.get("/console/organizations").await.body;
     let below = |id| format!("<details hx-get=\"{}\"", path(id, "/below"));
-    assert!(top.contains(&below(signed.north)) && !top.contains(&below(signed.south)), "{top}");
+    assert!(top.contains("<details open>") && !top.contains(&below(signed.north)), "{top}");
+    assert!(top.contains(&below(signed.harbour)) && !top.contains(&below(signed.south)), "{top}");
     // It can still be dragged.
     let leaf = |id| format!("<span class=\"leaf\" draggable=\"true\" data-organization=\"{id}\"");
-    assert!(top.contains(&leaf(signed.south)) && !top.contains(&leaf(signed.north)), "{top}");
-    assert!(signed.part(&path(signed.north, "/below")).await.body.contains(&leaf(signed.harbour)));
+    assert!(top.contains(&leaf(signed.south)) && !top.contains(&leaf(signed.harbour)), "{top}");
+    assert!(signed.part(&path(signed.north, "/below")).await.body.contains(&below(signed.harbour)));
+    assert!(signed.part(&path(signed.harbour, "/below")).await.body.contains(&leaf(quay)));
+}
+
+#[tokio::test]
+async fn each_line_counts_what_is_below_and_the_members_that_the_person_may_see() {
+    let signed = signed().await;
+    signed.holder("grace@example.com", "MEMBER", signed.north).await;
+    signed.holder("alan@example.com", "MEMBER", signed.harbour).await;
+    let tree = signed.get("/console/organizations").await.body;
+    let texts = ["1 member · below it: 1 organization, 1 member", "1 member", "no members"];
+    for text in texts {
+        assert!(tree.contains(&format!("<span class=\"hint\">{text}</span>")), "{text}: {tree}");
+    }
+    let below = signed.part(&path(signed.north, "/below")).await.body;
+    assert!(below.contains("<span class=\"hint\">1 member</span>"), "{below}");
+    let her = signed.app.sign_in("grace@example.com").await;
+    let tree = signed.app.get("/console/organizations", &her).await.body;
+    assert!(tree.contains("<span class=\"hint\">below it: 1 organization</span>"), "{tree}");
+    assert!(tree.contains("Harbour") && !tree.contains("1 member"), "{tree}");
+}
+
+#[tokio::test]
+async fn the_map_draws_places_with_their_counts_and_can_begin_at_each() {
+    let signed = signed().await;
+    signed.holder("grace@example.com", "MEMBER", signed.harbour).await;
+    let map = signed.get("/console/organizations/map").await.body;
+    let place = |id, title: &str| format!("<a href=\"{}\"><title>{title}</title>", path(id, ""));
+    let (north, south) = ("North · no members · below it: 1 organization, 1 member", "South · no members");
+    for drawn in [place(signed.north, north), place(signed.south, south), place(signed.harbour, "Harbour · 1 member")]
+    {
+        assert!(map.contains(&drawn), "{drawn}: {map}");
+    }
+    assert_eq!(map.matches("<path ").count(), 1, "{map}");
+    let from = |id| format!("<a href=\"/console/organizations/map?root={id}\"><title>");
+    assert!(map.contains(&from(signed.north)) && !map.contains(&from(signed.south)), "{map}");
+    assert!(map.contains(r#"role="document" aria-labelledby="map-title""#) && !map.contains("style="), "{map}");
+    assert!(map.contains(r#"href="/console/organizations">Show as a list</a>"#), "{map}");
+    let page = signed.get(&path(signed.north, "")).await.body;
+    let address = format!("/console/organizations/map?root={}", signed.north);
+    assert!(page.contains(&format!("<a href=\"{address}\">Map from here</a>")), "{page}");
+    let part = signed.get(&address).await.body;
+    assert!(part.contains("<h1>Map from North</h1>") && part.contains(&place(signed.harbour, "Harbour · 1 member")));
+    assert!(!part.contains("South") && !part.contains(&from(signed.north)), "{part}");
+    let unknown = signed.get("/console/organizations/map?root=00000000-0000-0000-0000-000000000000").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_map_is_zoomed_by_links() {
+    let signed = signed().await;
+    let usual = signed.get("/console/organizations/map").await.body;
+    assert!(usual.contains(r#"<svg viewBox="0 0 544 176" width="544" height="176""#), "{usual}");
+    assert!(usual.contains("/console/organizations/map?zoom=75\"") && usual.contains("map?zoom=150\""), "{usual}");
+    let small = signed.get(&format!("/console/organizations/map?root={}&zoom=50", signed.north)).await.body;
+    assert!(small.contains(r#"<svg viewBox="0 0 544 96" width="272" height="48""#), "{small}");
+    assert!(small.contains(&format!("map?root={}&#38;zoom=75\"", signed.north)), "{small}");
+}
+
+#[tokio::test]
+async fn a_map_of_more_than_a_thousand_places_says_how_many_are_not_drawn() {
+    let signed = signed().await;
+    for number in 0..998 {
+        make(&signed.app, &signed.ada, &format!("Team {number:03}"), Some(signed.south)).await;
+    }
+    let map = signed.get("/console/organizations/map").await.body;
+    assert_eq!(map.matches("<g class=\"place ").count(), 1_000);
+    assert!(map.contains("1 organization is not drawn") && map.contains("1 below not drawn"));
+    assert!(map.contains("Team 996") && !map.contains("Team 997"));
+    let part = signed.get(&format!("/console/organizations/map?root={}", signed.south)).await.body;
+    assert!(part.contains("Team 997") && !part.contains("not drawn"));
 }
 
 #[tokio::test]
@@ -301,6 +378,9 @@ async fn an_administrator_of_an_organization_sees_only_its_part_of_the_tree() {
     let tree = app.get("/console/organizations", &her).await.body;
     assert!(tree.contains("Harbour") && !tree.contains("North") && !tree.contains("South"), "{tree}");
     assert!(!tree.contains("/console/organizations/new") && !tree.contains("data-root"), "{tree}");
+    let map = app.get("/console/organizations/map", &her).await.body;
+    assert!(map.contains("Harbour") && map.contains("Quay"), "{map}");
+    assert!(!map.contains("North") && !map.contains("South") && !map.contains("not drawn"), "{map}");
     let page = app.get(&path(*harbour, ""), &her).await.body;
     assert!(page.contains("Quay") && !page.contains("North") && page.contains("may not see the audit log"), "{page}");
     let version = signed.version(*harbour).await;
@@ -308,6 +388,8 @@ async fn an_administrator_of_an_organization_sees_only_its_part_of_the_tree() {
         for action in ["", "/below", "/move"] {
             assert_eq!(app.get(&path(id, action), &her).await.status, StatusCode::NOT_FOUND, "{action}");
         }
+        let map = format!("/console/organizations/map?root={id}");
+        assert_eq!(app.get(&map, &her).await.status, StatusCode::NOT_FOUND);
     }
     let below = south.to_string();
     let fields = [("place", "below"), ("parent", &*below), ("version", &*version), ("confirmed", "yes")];
@@ -338,7 +420,9 @@ async fn who_may_only_look_gets_no_forms() {
     assert_eq!(signed.version(signed.north).await, version);
     signed.app.iam.users().create(&signed.ada, person("alan@example.com", "Alan")).await.unwrap();
     let nobody = signed.app.sign_in("alan@example.com").await;
-    assert_eq!(signed.app.get("/console/organizations", &nobody).await.status, StatusCode::FORBIDDEN);
+    for page in ["/console/organizations", "/console/organizations/map"] {
+        assert_eq!(signed.app.get(page, &nobody).await.status, StatusCode::FORBIDDEN, "{page}");
+    }
 }
 
 #[tokio::test]
@@ -385,6 +469,9 @@ async fn names_of_organizations_are_never_markup() {
         signed.get(&path(evil, "/move")).await,
         signed.get(&path(signed.north, "")).await,
         signed.part(&path(signed.north, "/below")).await,
+        signed.get("/console/organizations").await,
+        signed.get("/console/organizations/map").await,
+        signed.get(&format!("/console/organizations/map?root={evil}")).await,
         signed.get("/console/organizations?search=img").await,
         signed.get("/console/pick/organizations?organization=img").await,
         signed.post(&path(evil, "/status"), &[("status", "SUSPENDED"), ("version", &version)]).await,

@@ -8,10 +8,11 @@ mod service;
 
 pub use crate::organization::details::OrganizationWithAttributes;
 pub use crate::organization::input::{NewOrganization, OrganizationPatch};
-pub use crate::organization::service::Organizations;
+pub use crate::organization::service::{MAX_ASKED, Organizations};
 pub use iam_model::change::OrganizationChange;
 pub use iam_model::organization::{
-    Hierarchy, Node, Organization, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStatus,
-    OrganizationSummary, OrganizationTree, OrganizationWithDepth, ParentFilter, Position,
+    Hierarchy, MemberCounts, Node, Organization, OrganizationCounts, OrganizationFilter, OrganizationSort,
+    OrganizationSortKey, OrganizationStatus, OrganizationSummary, OrganizationTree, OrganizationWithDepth,
+    ParentFilter, Position,
 };
 pub use iam_model::store::{OrganizationStore, OrganizationTransaction};

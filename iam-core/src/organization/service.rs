@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use iam_model::access::{HeldRole, Until, VisibleScope};
@@ -6,13 +6,13 @@ use iam_model::assignment::{AssignmentFilter, RevokeReason};
 use iam_model::attribute::Attributes;
 use iam_model::audit::ResourceType;
 use iam_model::change::{ActivatedRoles, OrganizationChange, UserChange};
-use iam_model::error::{Conflict, Result};
 #[cfg(doc)]
-use iam_model::error::{Error, Rule};
+use iam_model::error::Rule;
+use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::OrganizationId;
 use iam_model::organization::{
-    AffectedTree, Hierarchy, Node, Organization, OrganizationFilter, OrganizationSort, OrganizationStatus,
-    OrganizationTree, OrganizationWithDepth,
+    AffectedTree, Ancestry, Hierarchy, Node, Organization, OrganizationCounts, OrganizationFilter, OrganizationSort,
+    OrganizationStatus, OrganizationTree, OrganizationWithDepth, Position,
 };
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
@@ -30,6 +30,7 @@ use serde_json::{Map, Value};
 use crate::assignment::{of_groups, revoke};
 use crate::attribute::{AttributeFacts, new_attributes};
 use crate::caller::Caller;
+use crate::distinct::distinct;
 use crate::eligibility;
 use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
@@ -42,6 +43,13 @@ use crate::organization::{NewOrganization, OrganizationPatch, OrganizationWithAt
 
 /// So many children of an organization are read without a turn for a long read.
 const FEW_CHILDREN: u32 = 100;
+
+/// The maximum number of organizations that [`Organizations::counts`] and [`Organizations::children_of`] are asked about
+/// at once.
+pub const MAX_ASKED: usize = 1_000;
+
+/// If more assignments would have to be read, members are not counted.
+const MAX_COUNTED: u32 = 50_000;
 
 /// Makes, reads, changes, moves and deletes organizations; see [`Iam::organizations`](crate::iam::Iam::organizations).
 ///
@@ -286,6 +294,81 @@ impl Organizations<'_> {
         }
         let _turn = self.0.long_read(caller).await?;
         Ok(self.0.store.children(caller.tenant(), id, u32::MAX).await?)
+    }
+
+    /// The organizations directly below any of these that are not INACTIVE, by name: at most the first `each` of each
+    /// parent, and of those at most the first `limit`. Parents in which the caller does not hold `organizations:read`
+    /// count as absent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`] when the caller has the permission nowhere; [`Error::Validation`] which names `parents`, if
+    /// there are more than [`MAX_ASKED`].
+    pub async fn children_of(
+        &self,
+        caller: &Caller,
+        parents: &[OrganizationId],
+        each: u32,
+        limit: u32,
+    ) -> Result<Vec<OrganizationWithDepth>> {
+        let (ancestry, parents) = self.readable(caller, "parents", parents).await?;
+        if parents.is_empty() {
+            return Ok(Vec::new());
+        }
+        let _turn = self.0.long_read(caller).await?;
+        let children = self.0.store.children_of(caller.tenant(), &parents, each, limit).await?;
+        let placed = children.into_iter().filter_map(|organization| {
+            let depth = ancestry.position(organization.parent_id?)?.depth() + 1;
+            Some(OrganizationWithDepth { organization, depth })
+        });
+        Ok(placed.collect())
+    }
+
+    /// The counts of organizations: what is below them, and their members. Needs `organizations:read` in each
+    /// organization, and `role-assignments:read` for its members. Organizations that the caller may not read count as
+    /// absent, and members that it may not see, or that are too many, are not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`] when the caller has `organizations:read` nowhere; [`Error::Validation`] which names
+    /// `organizations`, if there are more than [`MAX_ASKED`].
+    pub async fn counts(
+        &self,
+        caller: &Caller,
+        organizations: &[OrganizationId],
+    ) -> Result<BTreeMap<OrganizationId, OrganizationCounts>> {
+        let (ancestry, organizations) = self.readable(caller, "organizations", organizations).await?;
+        if organizations.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (rights, now) = (self.0.rights(caller), self.0.now());
+        let _turn = self.0.long_read(caller).await?;
+        let counts = self.0.store.organization_counts(caller.tenant(), &organizations, now, MAX_COUNTED).await?;
+        let visible = counts.into_iter().map(|counts| {
+            let position = ancestry.position(counts.id);
+            let sees_members = position.is_some_and(|it| rights.holds(&permission::ROLE_ASSIGNMENTS_READ, it.scope()));
+            (counts.id, OrganizationCounts { members: counts.members.filter(|_| sees_members), ..counts })
+        });
+        Ok(visible.collect())
+    }
+
+    /// Returns those of these organizations that the caller may read, each once, and where they are.
+    async fn readable(
+        &self,
+        caller: &Caller,
+        field: &str,
+        organizations: &[OrganizationId],
+    ) -> Result<(Arc<Ancestry>, Vec<OrganizationId>)> {
+        let rights = self.0.rights(caller);
+        rights.require_anywhere(&permission::ORGANIZATIONS_READ)?;
+        if organizations.len() > MAX_ASKED {
+            return Err(Error::field(field, format!("must have at most {MAX_ASKED} items")));
+        }
+        let mut organizations = distinct(organizations.iter().copied());
+        let ancestry = self.0.lineages(caller.tenant(), organizations.iter().copied()).await?;
+        let may_read = |position: Position<'_>| require(rights, &permission::ORGANIZATIONS_READ, position).is_ok();
+        organizations.retain(|id| ancestry.position(*id).is_some_and(may_read));
+        Ok((ancestry, organizations))
     }
 
     /// The ancestors of an organization that the caller may read, from the root down. Needs `organizations:read` in the

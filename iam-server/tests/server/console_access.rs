@@ -185,7 +185,6 @@ fn an_organization_is_moved_by_dragging_it_and_by_a_form() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let browser = open(&server, "/console/organizations");
-        browser.click("//summary[starts-with(text(), 'North')]");
         browser.text_of("//span[@class='leaf' and starts-with(text(), 'Harbour')]");
         check_page(&browser);
         browser.run(DRAG);
@@ -218,4 +217,30 @@ fn an_organization_is_moved_by_dragging_it_and_by_a_form() {
         assert_eq!(browser.text_of("//div[@id='organizations']//td[2]"), "North › Harbour");
         check_page(&browser);
     }
+}
+
+/// Presses a key inside the map.
+fn press(browser: &Browser, key: &str) {
+    let event = format!("new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true, cancelable: true }})");
+    browser.run(&format!("document.querySelector('#map a').dispatchEvent({event})"));
+}
+
+#[test]
+fn the_map_of_organizations_is_zoomed_by_keys_and_by_links() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let browser = open(&server, "/console/organizations/map");
+    let zoom = || browser.text_of("//span[@id='zoom']");
+    let width = || browser.run("return Number(document.querySelector('#map > svg').getAttribute('width'))");
+    // The script shows it.
+    browser.text_of("//span[@id='map-keys' and not(@hidden)]");
+    let before = width().as_f64().unwrap();
+    press(&browser, "+");
+    assert_eq!((zoom(), width().as_f64().unwrap()), ("150 %".to_owned(), before * 1.5));
+    press(&browser, "-");
+    press(&browser, "-");
+    assert_eq!(zoom(), "75 %");
+    browser.click("//a[text()='Zoom in']");
+    assert_eq!((zoom(), width().as_f64().unwrap()), ("100 %".to_owned(), before));
+    check_page(&browser);
 }

@@ -48,6 +48,8 @@ impl Seed {
         let webhook = text(&client.post("/api/v1/webhooks", &webhook).expect(201)["id"]);
         let north = json!({ "name": "Northern branch" });
         let organization = text(&client.post("/api/v1/organizations", &north).expect(201)["id"]);
+        let harbour = json!({ "name": "Harbour", "parentId": organization });
+        client.post("/api/v1/organizations", &harbour).expect(201);
         let review = json!({ "name": "Spring", "dueAt": "2100-01-01T00:00:00Z" });
         let review = text(&client.post("/api/v1/access-reviews", &review).expect(201)["id"]);
         let role = json!({ "name": "CASHIER", "permissions": ["users:read"] });
@@ -105,6 +107,7 @@ fn pages(seed: &Seed) -> Vec<String> {
         "/organizations",
         "/organizations?search=nothing",
         "/organizations/new",
+        "/organizations/map",
         "/access-requests",
         "/access-requests?show=to-decide",
         "/access-requests?show=all",
@@ -137,6 +140,7 @@ fn pages(seed: &Seed) -> Vec<String> {
         format!("/roles/{role}/edit"),
         format!("/organizations/{organization}"),
         format!("/organizations/{organization}/move"),
+        format!("/organizations/map?root={organization}"),
         format!("/access-requests/{request}"),
         format!("/access-requests/new?eligibility={eligibility}"),
         format!("/eligibilities/{eligibility}"),

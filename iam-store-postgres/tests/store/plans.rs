@@ -488,6 +488,7 @@ async fn a_walk_through_the_tree_reads_only_organizations_on_its_way() {
     database.pool().execute(OTHERS).await.unwrap();
     let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
     let leaf = "00000004-0000-7000-8000-000000001053".parse().unwrap();
+    let now = DateTime::from_timestamp_secs(1_800_000_000).unwrap();
     let users: Vec<UserId> =
         (0..20).map(|number| format!("00000002-0000-7000-8000-{number:012x}").parse().unwrap()).collect();
     let read = || {
@@ -504,6 +505,14 @@ async fn a_walk_through_the_tree_reads_only_organizations_on_its_way() {
         assert!(rows <= LEVELS + 1, "{rows} rows: {explained:#?}");
 
         assert_eq!(store.subtree(tenant, leaf).await.unwrap().len(), 1);
+        let (rows, explained) = read();
+        assert!(rows <= 1, "{rows} rows: {explained:#?}");
+
+        assert_eq!(store.children_of(tenant, &[leaf], 10, 10).await.unwrap().len(), 0);
+        let (rows, explained) = read();
+        assert_eq!(rows, 0, "{explained:#?}");
+
+        assert_eq!(store.organization_counts(tenant, &[leaf], now, 100).await.unwrap()[0].below, 0);
         let (rows, explained) = read();
         assert!(rows <= 1, "{rows} rows: {explained:#?}");
 

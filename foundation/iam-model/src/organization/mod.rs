@@ -97,6 +97,27 @@ pub struct OrganizationSummary {
     pub name: String,
 }
 
+/// How many members an organization has, and how much is below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OrganizationCounts {
+    /// The organization.
+    pub id: OrganizationId,
+    /// The number of organizations below it, at any depth, that are not INACTIVE.
+    pub below: u64,
+    /// Its members. `None` if they were not counted.
+    pub members: Option<MemberCounts>,
+}
+
+/// How many users hold a role in an organization, by an assignment that has not expired. A user who holds several roles
+/// counts once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemberCounts {
+    /// The users who hold a role in the organization itself.
+    pub own: u64,
+    /// The users who hold a role in one of the organizations below it. Some of them may be among `own`, too.
+    pub below: u64,
+}
+
 /// Which organizations a list shows; every part that is set must match.
 #[derive(Clone, Debug, Default)]
 pub struct OrganizationFilter {

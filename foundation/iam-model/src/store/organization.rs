@@ -2,8 +2,9 @@ use async_trait::async_trait;
 use macro_rules_attribute::apply;
 
 use crate::access::VisibleScope;
+use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
-use crate::organization::{Organization, OrganizationFilter, OrganizationSort};
+use crate::organization::{Organization, OrganizationCounts, OrganizationFilter, OrganizationSort};
 use crate::page::{Page, PageRequest};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
@@ -33,6 +34,27 @@ pub trait OrganizationStore {
         parent: OrganizationId,
         limit: u32,
     ) -> Result<Vec<Organization>, StoreError>;
+
+    /// The organizations directly below any of these that are not INACTIVE, by name, then by id: at most the first
+    /// `each` of each parent, and of those at most the first `limit`.
+    async fn children_of(
+        &self,
+        tenant: TenantId,
+        parents: &[OrganizationId],
+        each: u32,
+        limit: u32,
+    ) -> Result<Vec<Organization>, StoreError>;
+
+    /// The counts of the organizations with these ids at a moment, as far as they exist: each once, in no particular
+    /// order. If more than `most` assignments that have not expired are in them and in what is below them, the members
+    /// of none are counted, and no more assignments than that are read.
+    async fn organization_counts(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<OrganizationCounts>, StoreError>;
 
     /// The organizations with these slugs that are not INACTIVE, in no particular order.
     async fn organizations_by_slug(&self, tenant: TenantId, slugs: &[Slug]) -> Result<Vec<Organization>, StoreError>;
