@@ -17,6 +17,16 @@ const OTHERS: &str = "attributes";
 pub(crate) struct AttributeFields {
     pub(crate) defined: Vec<DefinedField>,
     pub(crate) others: Field,
+    /// Whether the form has the field for the others.
+    pub(crate) takes_others: bool,
+}
+
+/// The attributes of a person on the page of its own account.
+pub(crate) struct OwnAttributes {
+    /// The keys and the values that the person sees, and does not change.
+    pub(crate) seen: Vec<(String, String)>,
+    /// The form with those that it changes. `None` if there is none.
+    pub(crate) form: Option<AttributeFields>,
 }
 
 /// The field of an attribute that the tenant has defined.
@@ -67,13 +77,87 @@ impl AttributeFields {
         let of_others = of_others.map(|error| format!("{} {}.", error.field, error.message));
         let all: Vec<String> =
             Some(others.error.clone()).into_iter().filter(|error| !error.is_empty()).chain(of_others).collect();
-        Self { defined, others: Field { error: all.join(" "), ..others } }
+        Self { defined, others: Field { error: all.join(" "), ..others }, takes_others: true }
     }
 
     /// Whether no attribute has a value.
     pub(crate) fn is_empty(&self) -> bool {
         self.others.value.is_empty() && self.defined.iter().all(|defined| defined.field.value.is_empty())
     }
+}
+
+impl OwnAttributes {
+    /// Returns the attributes that a person sees of itself, with the typed values and their errors if the form is shown
+    /// again. `None` if the tenant shows none to persons.
+    pub(crate) fn of(
+        definitions: &AttributeDefinitions,
+        attributes: &Attributes,
+        typed: (Option<&Form>, &[FieldError]),
+    ) -> Option<Self> {
+        let seen = definitions.iter().filter(|definition| definition.person_reads && !definition.person_writes);
+        let seen: Vec<(String, String)> = seen
+            .map(|definition| {
+                let key = definition.key.as_str();
+                (key.to_owned(), attributes.get(key).map_or_else(|| english::NOT_SET.to_owned(), read_as))
+            })
+            .collect();
+        let (written, attributes) = own(definitions, attributes);
+        let form = (!written.is_empty()).then(|| AttributeFields {
+            // Without a definition, a person writes no key.
+            takes_others: has_others(&written, &attributes),
+            ..AttributeFields::of(&written, &attributes, typed)
+        });
+        (form.is_some() || !seen.is_empty()).then_some(Self { seen, form })
+    }
+}
+
+/// Returns what a form changes of the attributes that a person sees of itself, as [`changes`] does.
+pub(crate) fn own_changes(
+    definitions: &AttributeDefinitions,
+    attributes: &Attributes,
+    form: &Form,
+) -> Result<Option<Map<String, Value>>, Error> {
+    let (written, attributes) = own(definitions, attributes);
+    changes(&written, &attributes, form)
+}
+
+/// Returns the definitions of the attributes that a person changes itself, and their values.
+fn own(definitions: &AttributeDefinitions, attributes: &Attributes) -> (AttributeDefinitions, Attributes) {
+    let written = definitions.select(|definition| definition.person_writes);
+    let attributes = attributes.select(|key| written.get(key).is_some());
+    (written, attributes)
+}
+
+/// Whether some of the attributes with a definition have no field of their own.
+fn has_others(definitions: &AttributeDefinitions, attributes: &Attributes) -> bool {
+    definitions.iter().any(|definition| shown(definition.kind, attributes.get(definition.key.as_str())).is_none())
+}
+
+/// Returns a value for a person who does not change it.
+fn read_as(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(truth) => (if *truth { english::YES } else { english::NO }).to_owned(),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
+        value => value.to_string(),
+    }
+}
+
+/// Returns the filter `key:value` of a list by the exact value of an attribute. `None` without a value.
+pub(crate) fn sought(key: &str, value: &str) -> Result<Option<String>, Error> {
+    match (key, value) {
+        (_, "") => Ok(None),
+        ("", _) => Err(Error::field("attribute", english::MUST_BE_CHOSEN)),
+        (key, value) => Ok(Some(format!("{key}:{value}"))),
+    }
+}
+
+/// Returns the keys by whose value a list can be searched.
+pub(crate) fn searchable(definitions: &AttributeDefinitions) -> Vec<String> {
+    let searchable = definitions.iter().filter(|definition| definition.searchable);
+    searchable.map(|definition| definition.key.as_str().to_owned()).collect()
 }
 
 /// Returns what a form changes of stored attributes, by key: null removes one. `None` if it changes nothing.

@@ -1,5 +1,12 @@
 //! The program and the system that a user agent names, in a few words.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use iam_core::clock::Timestamp;
+use iam_core::session::Session;
+use iam_core::user::User;
+
 use crate::english;
 
 /// The browsers, by the words that only their user agents have: most of them also name Chrome and Safari.
@@ -42,6 +49,30 @@ pub(crate) fn describe(agent: &str) -> String {
         (None, _) if agent.chars().count() > MAX => agent.chars().take(MAX).chain(['…']).collect(),
         (None, _) => agent.to_owned(),
     }
+}
+
+/// The sessions of a user whose user agents have the same description.
+pub(crate) struct Device {
+    pub(crate) name: String,
+    pub(crate) last_used_at: Timestamp,
+    /// Each with the user who acts in it, if that is another one.
+    pub(crate) sessions: Vec<(Session, Option<User>)>,
+}
+
+/// Returns the devices of sessions, the one that was used last first.
+pub(crate) fn devices(sessions: Vec<(Session, Option<User>)>) -> Vec<Device> {
+    let mut named: BTreeMap<String, Vec<(Session, Option<User>)>> = BTreeMap::new();
+    for (session, actor) in sessions {
+        let agent = session.user_agent.as_ref().map(|agent| describe(agent.as_str()));
+        named.entry(agent.unwrap_or_else(|| english::UNKNOWN_DEVICE.to_owned())).or_default().push((session, actor));
+    }
+    let devices = named.into_iter().filter_map(|(name, sessions)| {
+        let last_used_at = sessions.iter().map(|(session, _)| session.last_used_at).max()?;
+        Some(Device { name, last_used_at, sessions })
+    });
+    let mut devices: Vec<Device> = devices.collect();
+    devices.sort_by_key(|device| Reverse(device.last_used_at));
+    devices
 }
 
 #[cfg(test)]

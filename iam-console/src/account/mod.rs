@@ -1,6 +1,7 @@
-//! The account of the person who is signed in: its password, its e-mail, its second factors, its accounts at identity
-//! providers, its sessions and its keys.
+//! The account of the person who is signed in: its password, its e-mail, its attributes, its second factors, its accounts
+//! at identity providers, its sessions and its keys.
 
+mod attributes;
 mod factors;
 pub(crate) mod identities;
 mod linked;
@@ -17,10 +18,11 @@ use iam_axum::Problem;
 use iam_core::factor::{Factor, FactorKind, FactorList};
 use iam_core::session::{Me, Session};
 use iam_core::user::User;
-use iam_core::{Error, SessionId};
+use iam_core::{Error, FieldError, SessionId};
 use serde::Deserialize;
 
 use crate::account::linked::Linked;
+use crate::attributes::OwnAttributes;
 use crate::english;
 use crate::form::Form;
 use crate::keys::{self, Keys};
@@ -36,6 +38,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/account", get(show))
         .route("/account/password", get(profile::show_password).post(profile::change_password))
         .route("/account/email", get(profile::show_email).post(profile::change_email))
+        .route("/account/attributes", post(attributes::change))
         .route("/account/second-factor", post(use_factor))
         .route("/account/verification", post(profile::send_verification))
         .route("/account/end-session", post(end_session))
@@ -59,6 +62,10 @@ struct AccountPage {
     notice: &'static str,
     error: String,
     me: Me,
+    /// `None` if the tenant shows none to persons, and in a session that can only be used to set up a factor.
+    attributes: Option<OwnAttributes>,
+    /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
+    version: String,
     /// Whether the session can only be used to set up a factor.
     is_restricted: bool,
     factors: FactorList,
@@ -102,6 +109,7 @@ impl Done {
         match &*self.done {
             "password" => english::PASSWORD_CHANGED,
             "email" => english::EMAIL_LINK_SENT,
+            "attributes" => english::SAVED,
             "verification" => english::VERIFICATION_SENT,
             "session" => english::SESSION_WAS_ENDED,
             "sessions" => english::OTHER_SESSIONS_ENDED,
@@ -118,6 +126,15 @@ impl Done {
 }
 
 async fn page_of(console: &Console, person: &WithoutFactor) -> Result<AccountPage, Problem> {
+    page_with(console, person, (None, &[])).await
+}
+
+/// Returns the page, with the typed values of the attributes and their errors if their form is shown again.
+async fn page_with(
+    console: &Console,
+    person: &WithoutFactor,
+    (form, errors): (Option<&Form>, &[FieldError]),
+) -> Result<AccountPage, Problem> {
     let WithoutFactor { signed_in, is_restricted } = person;
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let me = iam.sessions().me(caller).await?;
@@ -129,8 +146,12 @@ async fn page_of(console: &Console, person: &WithoutFactor) -> Result<AccountPag
         let keys = Keys::of(console, signed_in, &frame, me.user.id).await?;
         (Linked::of(console, signed_in).await?, Some(sessions), Some(keys))
     };
+    let seen = me.attributes.as_ref().filter(|_| !*is_restricted);
+    let attributes = seen.and_then(|seen| OwnAttributes::of(&me.tenant.user_attributes, seen, (form, errors)));
     Ok(AccountPage {
         frame,
+        attributes,
+        version: form.map_or_else(|| me.user.version.to_string(), |form| form.get("version").to_owned()),
         sends_mail: iam.sends_mail(),
         notice: "",
         error: String::new(),

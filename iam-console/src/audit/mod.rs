@@ -1,5 +1,6 @@
 //! The audit log of the tenant.
 
+mod difference;
 mod follow;
 mod proof;
 pub(crate) mod sentence;
@@ -17,9 +18,9 @@ use iam_core::audit::{AuditEntry, AuditFilter, Cursor, ResourceType};
 use iam_core::clock::Timestamp;
 use iam_core::{Caller, Error, FieldError, Iam, TenantId, UserId};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use crate::assets::ASSETS;
+use crate::audit::difference::{Difference, differences, text_of};
 use crate::audit::sentence::{names_of, sentence};
 use crate::english;
 use crate::names::Names;
@@ -230,24 +231,19 @@ struct Entry {
     entry: AuditEntry,
     sentence: String,
     changes: Vec<Difference>,
+    /// The fields whose value is the same before and after.
+    unchanged: Vec<Difference>,
     metadata: Vec<(String, String)>,
-}
-
-/// A field with its values before and after.
-#[derive(Debug, PartialEq, Eq)]
-struct Difference {
-    field: String,
-    before: Option<String>,
-    after: Option<String>,
 }
 
 impl Entry {
     fn of(entry: AuditEntry, names: &Names) -> Self {
         let sentence = sentence(&entry, names);
-        let changes = differences(entry.old_value.as_ref(), entry.new_value.as_ref());
+        let fields = differences(entry.old_value.as_ref(), entry.new_value.as_ref());
+        let (unchanged, changes) = fields.into_iter().partition(|field| field.kind.is_same());
         let metadata = entry.metadata.iter().filter(|(name, _)| *name != "changedFields");
         let metadata = metadata.map(|(name, value)| (name.clone(), text_of(value))).collect();
-        Self { sentence, changes, metadata, entry }
+        Self { sentence, changes, unchanged, metadata, entry }
     }
 
     /// The moment as the log commits to it.
@@ -260,22 +256,6 @@ impl Entry {
         let id = self.entry.resource_id.as_ref();
         self.entry.resource_type == ResourceType::USER && id.is_some_and(|id| id.parse::<UserId>().is_ok())
     }
-}
-
-/// Returns the fields of both values, by their names.
-fn differences(before: Option<&Map<String, Value>>, after: Option<&Map<String, Value>>) -> Vec<Difference> {
-    let names =
-        |values: Option<&Map<String, Value>>| values.into_iter().flat_map(Map::keys).cloned().collect::<BTreeSet<_>>();
-    let value =
-        |values: Option<&Map<String, Value>>, name: &str| values.and_then(|values| values.get(name)).map(text_of);
-    let fields = names(before).union(&names(after)).cloned().collect::<Vec<_>>();
-    let difference = |field: String| Difference { before: value(before, &field), after: value(after, &field), field };
-    fields.into_iter().map(difference).collect()
-}
-
-/// A text is shown without quotes.
-fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 async fn show(
@@ -325,23 +305,7 @@ async fn show(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_difference_has_every_field_of_both_values() {
-        let (before, after) = (json!({ "a": "x", "c": 1 }), json!({ "a": "y", "b": null }));
-        let found = differences(before.as_object(), after.as_object());
-        let text = |text: &str| Some(text.to_owned());
-        let expected = [
-            Difference { field: "a".into(), before: text("x"), after: text("y") },
-            Difference { field: "b".into(), before: None, after: text("null") },
-            Difference { field: "c".into(), before: text("1"), after: None },
-        ];
-        assert_eq!(found, expected);
-        assert_eq!(differences(None, None), []);
-    }
 
     #[test]
     fn the_last_day_is_included() {

@@ -1,6 +1,7 @@
 //! An entry of the log, in one sentence.
 
 use iam_core::audit::{AuditEntry, ResourceType};
+use iam_core::clock::Timestamp;
 use iam_core::{Caller, Error, Iam, RoleId, UserId};
 use serde_json::{Map, Value};
 
@@ -22,6 +23,16 @@ pub(crate) async fn names_of(iam: &Iam, caller: &Caller, entries: &[AuditEntry])
         roles.extend(role_of(entry));
     }
     Names::read(iam, caller, users, organizations).await?.with_roles(iam, caller, roles).await
+}
+
+/// Returns the sentence of each entry, with its moment.
+pub(crate) async fn said(
+    iam: &Iam,
+    caller: &Caller,
+    entries: &[AuditEntry],
+) -> Result<Vec<(String, Timestamp)>, Error> {
+    let names = names_of(iam, caller, entries).await?;
+    Ok(entries.iter().map(|entry| (sentence(entry, &names), entry.created_at)).collect())
 }
 
 /// Returns the sentence. An entry that the service does not record itself gets its raw action and resource type.

@@ -29,6 +29,20 @@ pub(crate) const SHOW_ALL_ENTRIES: &str = "Show all entries";
 pub(crate) const FIELD: &str = "Field";
 pub(crate) const BEFORE: &str = "Before";
 pub(crate) const AFTER: &str = "After";
+pub(crate) const FIELD_ADDED: &str = "added";
+pub(crate) const FIELD_CHANGED: &str = "changed";
+pub(crate) const FIELD_REMOVED: &str = "removed";
+/// Both values are secrets.
+pub(crate) const FIELD_HIDDEN: &str = "not shown";
+pub(crate) const FIELD_SAME: &str = "unchanged";
+pub(crate) const REDACTED_VALUE: &str = "Redacted: the log keeps no secrets.";
+pub(crate) const ERASED_VALUE: &str = "Erased: the log no longer has this personal value.";
+
+/// How many fields of an entry have the same value before and after.
+pub(crate) fn fields_unchanged(count: usize) -> String {
+    if count == 1 { "1 unchanged field".to_owned() } else { format!("{count} unchanged fields") }
+}
+
 pub(crate) const ADDRESS: &str = "Address";
 pub(crate) const DEVICE: &str = "Device";
 pub(crate) const NEWEST: &str = "Newest";

@@ -16,6 +16,31 @@ pub(crate) const SHOW_ALL_USERS: &str = "Show all users";
 pub(crate) const SERVICE_ACCOUNT: &str = "Service account";
 pub(crate) const MAY_CHANGE_ONLY_IN: &str =
     "You may change only users whose home, and all of whose roles, are in one of these organizations or below:";
+pub(crate) const ON_THIS_PAGE: &str = "On this page";
+pub(crate) const WHAT_USER_MAY: &str = "What this user may do";
+pub(crate) const IN_THE_WHOLE_TENANT: &str = "In the whole tenant";
+pub(crate) const HELD_EVERYWHERE: &str = "These roles apply in every organization, too.";
+pub(crate) const PLACE_NOT_ACTIVE: &str =
+    "This organization or one above it is not active, so the roles give nothing here.";
+pub(crate) const PERMISSIONS_BEHIND: &str = "Permissions";
+pub(crate) const WHY_HELD: &str = "Why?";
+
+/// How many permissions of a role the page does not show.
+pub(crate) fn more_permissions(count: &usize) -> String {
+    if *count == 1 { "1 more permission".to_owned() } else { format!("{count} more permissions") }
+}
+
+/// How many roles of a user the page does not show.
+pub(crate) fn more_roles(count: &usize) -> String {
+    if *count == 1 { "1 more role".to_owned() } else { format!("{count} more roles") }
+}
+
+pub(crate) const TIME_LINE: &str = "Time line";
+pub(crate) const TIME_LINE_WHAT: &str = "The newest of what this user did, and of what was done to its account and to the roles that it holds. What others did \
+     to earlier roles, sessions, second factors and keys of the user is only in the audit log.";
+pub(crate) const TIME_LINE_EMPTY: &str = "The log has no entries about this user.";
+pub(crate) const DEVICES: &str = "Devices";
+pub(crate) const SIGNED_IN_FROM: &str = "Signed in from";
 pub(crate) const USER_HAS_NO_ROLES: &str = "This user holds no role, and so may do nothing. Assign one.";
 pub(crate) const DELETED_HAS_NO_ROLES: &str = "This user holds no role.";
 pub(crate) const ROLES_HIDDEN: &str = "You may not see the roles of this user.";

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
-use iam_core::audit::{AuditEntry, AuditFilter};
+use iam_core::audit::AuditFilter;
 use iam_core::clock::Timestamp;
 use iam_core::organization::{
     OrganizationPatch, OrganizationStatus, OrganizationWithAttributes, OrganizationWithDepth,
@@ -17,7 +17,7 @@ use iam_core::{Caller, Error, FieldError, Iam, OrganizationId};
 use serde::Deserialize;
 
 use crate::attributes::{self, AttributeFields};
-use crate::audit::sentence::{names_of, sentence};
+use crate::audit::sentence::said;
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::english;
 use crate::form::Form;
@@ -127,12 +127,6 @@ async fn page_of(
         may_delete,
         organization,
     })
-}
-
-/// Returns the sentence of each entry, with its moment.
-async fn said(iam: &Iam, caller: &Caller, entries: &[AuditEntry]) -> Result<Vec<(String, Timestamp)>, Error> {
-    let names = names_of(iam, caller, entries).await?;
-    Ok(entries.iter().map(|entry| (sentence(entry, &names), entry.created_at)).collect())
 }
 
 pub(super) async fn show(

@@ -14,6 +14,7 @@ use iam_core::{Caller, Error, Iam, OrganizationId};
 use serde::Deserialize;
 
 use crate::assets::ASSETS;
+use crate::attributes::{searchable, sought};
 use crate::english;
 use crate::paging::{self, Pages};
 use crate::picker::by_name;
@@ -33,13 +34,16 @@ const OPENED: u32 = paging::LIMIT * (paging::LIMIT + 1);
 pub(super) struct Params {
     search: String,
     status: String,
+    /// The key of a searchable attribute, and its value.
+    attribute: String,
+    value: String,
     page: Option<u64>,
     done: String,
 }
 
 impl Params {
     fn is_filtered(&self) -> bool {
-        !self.search.trim().is_empty() || !self.status.is_empty()
+        !self.search.trim().is_empty() || !self.status.is_empty() || !self.value.is_empty()
     }
 }
 
@@ -51,6 +55,8 @@ struct OrganizationsPage {
     notice: &'static str,
     may_create: bool,
     script: String,
+    /// The keys of the searchable attributes.
+    keys: Vec<String>,
     found: String,
     list: String,
 }
@@ -140,7 +146,8 @@ async fn respond(
     let frame = signed_in.frame(console).await?;
     let script = format!("{}{}", frame.base, ASSETS.tree.path);
     let notice = if params.done == "deleted" { english::ORGANIZATION_DELETED } else { "" };
-    page(StatusCode::OK, &OrganizationsPage { frame, params, notice, may_create, script, found, list })
+    let keys = searchable(&console.iam.organizations().attribute_definitions(&signed_in.caller).await?);
+    page(StatusCode::OK, &OrganizationsPage { frame, params, notice, may_create, script, keys, found, list })
 }
 
 /// Returns the topmost organizations that the caller may see.
@@ -239,14 +246,24 @@ pub(super) async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWi
 async fn search(console: &Console, caller: &Caller, params: &Params) -> Result<(Found, String), Error> {
     let organizations = console.iam.organizations();
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
-    let filter =
-        OrganizationFilter { search, status: filter("status", &params.status)?, ..OrganizationFilter::default() };
+    let attribute = match sought(&params.attribute, &params.value)? {
+        Some(text) => Some(organizations.attribute_filter(caller, &text).await?),
+        None => None,
+    };
+    let status = filter("status", &params.status)?;
+    let filter = OrganizationFilter { search, status, attribute, ..OrganizationFilter::default() };
     let found = organizations.list(caller, &filter, by_name(), paging::request(params.page)?).await?;
     let base = console.base().to_owned();
     let pages = Pages::of(&found, |page| {
         let page = page.to_string();
-        let fields = [("search", &*params.search), ("status", &*params.status), ("page", &*page)];
-        format!("{base}/organizations?{}", query(&fields))
+        let query = query(&[
+            ("search", &*params.search),
+            ("status", &params.status),
+            ("attribute", &params.attribute),
+            ("value", &params.value),
+            ("page", &page),
+        ]);
+        format!("{base}/organizations?{query}")
     });
     let (total, mut shown) = (found.total, Vec::new());
     for organization in found.items {

@@ -6,6 +6,8 @@ mod import;
 mod list;
 mod new;
 mod one;
+mod rights;
+mod time_line;
 
 use axum::Router;
 use axum::routing::{get, post};

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::access::Permission;
-use iam_core::assignment::Grant;
+use iam_core::clock::Timestamp;
 use iam_core::permission;
 use iam_core::session::Session;
 use iam_core::user::{User, UserPatch, UserStatus, UserWithAttributes};
@@ -16,9 +16,9 @@ use iam_core::{Caller, Error, ExternalId, FieldError, Iam, OrganizationId, Sessi
 use serde::Deserialize;
 
 use crate::attributes::{self, AttributeFields};
+use crate::device::{Device, devices};
 use crate::english;
 use crate::form::Form;
-use crate::group_names::GroupNames;
 use crate::keys::{self, Keys};
 use crate::picker;
 use crate::problem::{if_allowed, refused_form, refused_in_place};
@@ -27,7 +27,8 @@ use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
-use crate::users::{EXTERNAL_ID, HOME};
+use crate::users::rights::UserRights;
+use crate::users::{EXTERNAL_ID, HOME, time_line};
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -44,11 +45,11 @@ pub(super) struct UserPage {
     fields: Vec<Field>,
     attributes: AttributeFields,
     /// `None` if the caller may not see them.
-    roles: Option<Vec<Grant>>,
-    /// The groups that give some of them.
-    groups: GroupNames,
-    /// `None` if the caller may not see them.
-    sessions: Option<Vec<(Session, Option<User>)>>,
+    rights: Option<UserRights>,
+    /// The sentences of the audit log, and their moments. `None` if the caller may not read it.
+    time_line: Option<Vec<(String, Timestamp)>>,
+    /// The devices on which the user is signed in. `None` if the caller may not see its sessions.
+    devices: Option<Vec<Device>>,
     current: Option<SessionId>,
     keys: Keys,
     /// The field for the reason to act as the user; `None` if the person may not.
@@ -99,6 +100,11 @@ impl UserPage {
     fn is_current(&self, session: &Session) -> bool {
         self.current == Some(session.id)
     }
+
+    /// Whether the page has a section in which the status of the account changes.
+    fn has_account(&self) -> bool {
+        self.may_suspend || self.may_delete || self.may_restore
+    }
 }
 
 /// Returns the page of a user, with the typed values instead of the names and the e-mail that the user has.
@@ -140,18 +146,21 @@ pub(super) async fn page_of(
     // A permission that is held in organizations is for the users whose home is there.
     let [may_update, may_delete, may_create, may_end] = held(iam, caller, user.home_organization_id, needed).await?;
     let keys = Keys::of(console, signed_in, &frame, id).await?;
-    let roles = if_allowed(iam.assignments().of_user(caller, id).await)?;
-    let groups = roles.iter().flatten().map(|grant| grant.assignment.directory_group_id);
-    let groups = GroupNames::read(console, caller, groups).await?;
+    let grants = if_allowed(iam.assignments().of_user(caller, id).await)?;
+    let time_line = time_line::read(iam, caller, id, grants.as_deref().unwrap_or_default()).await?;
+    let rights = match grants {
+        Some(grants) => Some(UserRights::read(console, caller, id, grants).await?),
+        None => None,
+    };
     Ok(UserPage {
         notice: "",
         error: String::new(),
         home: Some(home).filter(|home| !home.is_empty()),
         fields,
         attributes: AttributeFields::of(&defined, &attributes, (form, errors)),
-        roles,
-        groups,
-        sessions: if_allowed(iam.sessions().list_with_actors(caller, id).await)?,
+        rights,
+        time_line,
+        devices: if_allowed(iam.sessions().list_with_actors(caller, id).await)?.map(devices),
         current: caller.require_user().ok().map(|(_, session)| session),
         keys: if is_deleted { keys.of_deleted() } else { keys },
         act: reason_to_act(&frame, &user, is_self),

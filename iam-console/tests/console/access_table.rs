@@ -35,6 +35,7 @@ const TARGETS: [&str; 6] = ["own branch", "other branch", "other tenant", "tenan
 
 /// The operations of the API that the console offers.
 const OFFERED: &[&str] = &[
+    "PATCH /auth/me",
     "GET /users",
     "POST /users",
     "GET /users/{id}",
@@ -440,6 +441,10 @@ impl World {
         self.app.clock.advance(TimeDelta::milliseconds(1));
         let place = self.place_of(target).map(|id| id.to_string()).unwrap_or_default();
         match operation {
+            "PATCH /auth/me" => {
+                let version = self.subject("oneself", by).await.version.to_string();
+                self.does(by, "/account/attributes", &[("version", &version)]).await
+            }
             "GET /users" => {
                 let user = self.user(target).await;
                 self.shows(by, &format!("/users?search={}", user.email), &format!("/users/{}", user.id)).await

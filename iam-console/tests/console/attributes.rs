@@ -114,3 +114,103 @@ async fn the_attributes_of_an_organization_are_shown_and_changed() {
     let stored = app.iam.organizations().get_with_attributes(&ada, north).await.unwrap().attributes;
     assert!(is(&stored, json!({ "region": "south" })), "{stored:?}");
 }
+
+#[tokio::test]
+async fn a_person_sees_and_changes_the_attributes_that_the_tenant_lets_it() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap().id;
+    let attributes = Some(object(json!({ "centre": SCRIPT, "nickname": "Amazing", "note": "of the tenant" })));
+    app.iam.users().update(&ada, grace, UserPatch { attributes, ..UserPatch::default() }).await.unwrap();
+    let (cookie, path) = (app.sign_in("grace@example.com").await, "/console/account");
+    let before = app.get(path, &cookie).await.body;
+    assert!(!before.contains("own-attributes") && !before.contains("Amazing"), "{before}");
+    let definitions = json!([
+        { "key": "centre", "type": "STRING", "personReads": true },
+        { "key": "nickname", "type": "STRING", "personWrites": true },
+        { "key": "note", "type": "STRING" },
+    ]);
+    let patch =
+        TenantPatch { user_attributes: Some(serde_json::from_value(definitions).unwrap()), ..TenantPatch::default() };
+    app.iam.tenants().update(&ada, ada.tenant(), patch).await.unwrap();
+    let page = app.get(path, &cookie).await;
+    for shown in [
+        "<dt>centre</dt><dd>&#60;script&#62;alert(1)&#60;/script&#62;</dd>",
+        r#"name="attributes.nickname" type="text" autocomplete="off" value="Amazing""#,
+    ] {
+        assert!(page.body.contains(shown), "{shown}: {}", page.body);
+    }
+    for hidden in [SCRIPT, "of the tenant", r#"name="attributes.centre""#, r#"name="attributes""#] {
+        assert!(!page.body.contains(hidden), "{hidden}: {}", page.body);
+    }
+    let version = page.hidden("version");
+    let save = async |fields: &[(&str, &str)]| {
+        let fields = [&[("version", &*version)][..], fields].concat();
+        app.post_signed("/console/account/attributes", &cookie, &fields).await
+    };
+    let long = "x".repeat(1_025);
+    let refused = save(&[("attributes.nickname", &long)]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(refused.body.contains(r#"id="attributes.nickname-error""#) && refused.body.contains(&long));
+    for foreign in [("attributes.centre", "1"), ("attributes", r#"{"note": "mine"}"#)] {
+        let refused = save(&[foreign]).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{foreign:?}");
+        assert!(refused.body.contains(r#"class="error">attributes."#), "{foreign:?}: {}", refused.body);
+    }
+    let saved = save(&[("attributes.nickname", "Grace")]).await;
+    assert_eq!(saved.location(), "/console/account?done=attributes", "{}", saved.body);
+    // The page that was open before does not bring back what it shows.
+    assert_eq!(save(&[("attributes.nickname", "Amazing")]).await.status, StatusCode::PRECONDITION_FAILED);
+    let stored = app.iam.users().get_with_attributes(&ada, grace).await.unwrap().attributes;
+    let expected = json!({ "centre": SCRIPT, "nickname": "Grace", "note": "of the tenant" });
+    assert!(is(&stored, expected), "{stored:?}");
+}
+
+#[tokio::test]
+async fn users_and_organizations_are_found_by_the_value_of_an_attribute() {
+    let app = App::empty().await;
+    let ada = defined(&app).await;
+    for number in 0..26 {
+        let user = app.iam.users().create(&ada, person(&format!("user{number}@example.com"), "Many")).await.unwrap();
+        let attributes = Some(object(json!({ "costCentre": "47&11" })));
+        app.iam.users().update(&ada, user.id, UserPatch { attributes, ..UserPatch::default() }).await.unwrap();
+    }
+    let cookie = app.sign_in(EMAIL).await;
+    let found = app.get("/console/users?attribute=costCentre&value=47%2611", &cookie).await.body;
+    assert!(found.contains("26 users") && !found.contains("Ada Lovelace"), "{found}");
+    assert!(
+        found.contains("<option selected>costCentre</option>") && found.contains(r#"value="47&#38;11""#),
+        "{found}"
+    );
+    assert!(found.contains("attribute=costCentre&#38;value=47%2611&#38;page=2"), "{found}");
+    // Only what is searchable is offered.
+    assert!(!found.contains("<option>floor</option>"), "{found}");
+    let none = app.get("/console/users?attribute=costCentre&value=47", &cookie).await.body;
+    assert!(none.contains("No user matches") && none.contains("Show all users"), "{none}");
+    let all = app.get("/console/users?attribute=costCentre&value=", &cookie).await.body;
+    assert!(all.contains("27 users"), "{all}");
+    for query in ["attribute=floor&value=3", "value=3"] {
+        let answer = app.get(&format!("/console/users?{query}"), &cookie).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}");
+        assert!(answer.body.contains("attribute"), "{query}: {}", answer.body);
+    }
+
+    let page = app.get("/console/organizations", &cookie).await.body;
+    assert!(!page.contains(r#"name="attribute""#), "{page}");
+    let definitions = json!([{ "key": "region", "type": "STRING", "searchable": true }]);
+    let patch = TenantPatch {
+        organization_attributes: Some(serde_json::from_value(definitions).unwrap()),
+        ..TenantPatch::default()
+    };
+    app.iam.tenants().update(&ada, ada.tenant(), patch).await.unwrap();
+    for name in ["North", "South"] {
+        let new = NewOrganization { name: name.to_owned(), ..NewOrganization::default() };
+        let id = app.iam.organizations().create(&ada, new).await.unwrap().organization.id;
+        let attributes = Some(object(json!({ "region": name })));
+        let patch = OrganizationPatch { attributes, ..OrganizationPatch::default() };
+        app.iam.organizations().update(&ada, id, patch).await.unwrap();
+    }
+    let found = app.get("/console/organizations?attribute=region&value=North", &cookie).await.body;
+    assert!(found.contains(">North</a>") && !found.contains(">South</a>"), "{found}");
+    assert!(found.contains("1 organization") && found.contains("<option selected>region</option>"), "{found}");
+}

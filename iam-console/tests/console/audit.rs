@@ -23,7 +23,8 @@ async fn a_change_is_shown_with_the_values_before_and_after() {
     let path = format!("/console/audit?resource=USER&action=UPDATE&id={}", grace.id);
     let answer = app.get(&path, &cookie).await;
     assert_eq!(answer.status, StatusCode::OK);
-    let difference = "<del>Lovelace</del></td><td><ins>&#60;b&#62;Hopper</ins>";
+    let difference = "<tr class=\"changed\"><th scope=\"row\">lastName <span class=\"mark\">changed</span></th>\n\
+        <td data-label=\"Before\"><del>Lovelace</del></td>\n<td data-label=\"After\"><ins>&#60;b&#62;Hopper</ins></td></tr>";
     assert!(answer.body.contains(difference) && !answer.body.contains("<b>"), "{}", answer.body);
     let sentence = "<strong>ada@example.com changed the user grace@example.com (lastName)</strong>";
     assert!(answer.body.contains(sentence) && answer.body.contains("<code>USER UPDATE</code>"), "{}", answer.body);
@@ -32,6 +33,28 @@ async fn a_change_is_shown_with_the_values_before_and_after() {
     // On a narrow screen, filters are folded unless one is set.
     assert!(answer.body.contains(r#"<details class="filters" open>"#), "{}", answer.body);
     assert!(app.get("/console/audit", &cookie).await.body.contains(r#"<details class="filters">"#));
+}
+
+#[tokio::test]
+async fn values_of_objects_are_compared_one_by_one_and_secrets_are_named_as_such() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let id = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap().id;
+    for (secret, floor) in [("first", 2), ("second", 3)] {
+        let attributes = json!({ "secret": secret, "desk": { "room": 1, "floor": floor } });
+        let attributes = Some(attributes.as_object().cloned().unwrap());
+        app.iam.users().update(&ada, id, UserPatch { attributes, ..UserPatch::default() }).await.unwrap();
+        app.clock.advance(chrono::TimeDelta::seconds(1));
+    }
+    let cookie = app.sign_in(EMAIL).await;
+    let body = app.get(&format!("/console/audit?resource=USER&action=UPDATE&id={id}"), &cookie).await.body;
+    let newest = body.split("<li id=\"entry-").nth(1).unwrap();
+    let (changed, unchanged) = newest.split_once("<summary>1 unchanged field</summary>").unwrap();
+    assert!(changed.contains("<del>2</del></td>\n<td data-label=\"After\"><ins>3</ins>"), "{newest}");
+    assert!(changed.contains("attributes.desk.floor") && !changed.contains("attributes.desk.room"), "{newest}");
+    assert!(unchanged.contains("attributes.desk.room <span class=\"mark\">unchanged</span>"), "{newest}");
+    assert!(changed.contains("attributes.secret <span class=\"mark\">not shown</span>"), "{newest}");
+    assert_eq!(changed.matches("Redacted: the log keeps no secrets.").count(), 2, "{newest}");
 }
 
 #[tokio::test]

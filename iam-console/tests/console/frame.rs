@@ -68,12 +68,10 @@ async fn a_session_names_the_browser_and_keeps_what_the_browser_sends() {
         .header(header::USER_AGENT, agent)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
     let cookie = app.send(sign_in.body(Body::from(form)).unwrap()).await.cookie();
-    let shown = format!(r#"<span title="{agent}">Firefox on Linux</span>"#);
-    let user = format!("/console/users/{}", ada.user().unwrap());
-    for path in ["/console/account", &user] {
-        let body = app.get(path, &cookie).await.body;
-        assert!(body.contains(&shown), "{path}: {body}");
-    }
+    let account = app.get("/console/account", &cookie).await.body;
+    assert!(account.contains(&format!(r#"<span title="{agent}">Firefox on Linux</span>"#)), "{account}");
+    let user = app.get(&format!("/console/users/{}", ada.user().unwrap()), &cookie).await.body;
+    assert!(user.contains("<h3>Firefox on Linux</h3>") && user.contains(&format!(r#"title="{agent}""#)), "{user}");
     let log = app.get("/console/audit?action=LOGIN", &cookie).await.body;
     assert!(log.contains(&format!(r#"<dd title="{agent}">Firefox on Linux</dd>"#)), "{log}");
 }

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
 use iam_core::assignment::NewAssignment;
+use iam_core::audit::NewEvent;
 use iam_core::organization::NewOrganization;
 use iam_core::role::NewRole;
 use iam_core::user::{User, UserPatch, UserStatus};
@@ -301,6 +302,94 @@ async fn sessions_are_shown_and_ended() {
     app.post_signed(&signed.path("/sign-out"), cookie, &[]).await;
     assert!(app.get("/console", &other).await.is_to_sign_in());
     assert!(app.get(&signed.path(""), cookie).await.body.contains("not signed in anywhere"));
+}
+
+#[tokio::test]
+async fn sessions_are_grouped_by_device() {
+    let signed = signed().await;
+    let Signed { app, cookie, grace, .. } = &signed;
+    for agent in [
+        "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:143.0) Firefox/143.0",
+        "Mozilla/5.0 (X11; Linux x86_64) Chrome/141.0.0.0 Safari/537.36",
+    ] {
+        let user_agent = Some(iam_core::UserAgent::new(agent));
+        let context = RequestContext { user_agent, ..RequestContext::default() };
+        let login =
+            iam_core::session::Login { email: grace.email.as_str().into(), password: PASSWORD.into(), tenant: None };
+        app.iam.sessions().login(&context, login).await.unwrap();
+        app.clock.advance(TimeDelta::seconds(1));
+    }
+    let body = app.get(&signed.path(""), cookie).await.body;
+    let (first, rest) = body.split_once("<h3>Chrome on Linux</h3>").unwrap();
+    let (chrome, firefox) = rest.split_once("<h3>Firefox on Windows</h3>").unwrap();
+    let count = |part: &str| part.matches(r#"name="session""#).count();
+    assert_eq!((count(first), count(chrome), count(firefox)), (0, 2, 1), "the device that was used last comes first");
+}
+
+#[tokio::test]
+async fn what_a_user_may_do_is_shown_at_each_place_with_what_comes_from_above() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace } = &signed;
+    let new = |name: &str, parent| NewOrganization { name: name.to_owned(), slug: None, parent };
+    let company = app.iam.organizations().create(ada, new("Company", None)).await.unwrap().organization.id;
+    let north = app.iam.organizations().create(ada, new("North", Some(company))).await.unwrap().organization.id;
+    for (name, permission, organization) in [("DESK", "roles:read", north), ("KEEPER", "users:*", company)] {
+        let new = NewRole { name: name.into(), permissions: vec![permission.into()], ..NewRole::default() };
+        let role = app.iam.roles().create(ada, new).await.unwrap().id;
+        let new = NewAssignment { user: grace.id, role, organization: Some(organization), expires_at: None };
+        app.iam.assignments().create(ada, new).await.unwrap();
+    }
+    let body = app.get(&signed.path(""), cookie).await.body;
+    let (_, at_company) = body.split_once("<h3>Company</h3>").unwrap();
+    let (at_company, at_north) = at_company.split_once("<h3>North</h3>").unwrap();
+    assert!(at_company.contains("<strong>KEEPER</strong>") && !at_company.contains("DESK"), "{at_company}");
+    assert!(at_north.contains("<strong>DESK</strong>") && !at_north.contains("<strong>KEEPER"), "{at_north}");
+    let inherited = r#"<div>KEEPER <span class="hint">inherited from above: Company</span></div>"#;
+    assert!(at_north.contains(inherited) && !at_company.contains("inherited"), "{body}");
+    let id = grace.id;
+    let why = format!(r#"href="/console/access?user={id}&#38;permission=roles%3Aread&#38;organization={north}""#);
+    assert!(at_north.contains(&why), "{at_north}");
+    // A pattern is no question.
+    assert!(at_company.contains("users:*") && !at_company.contains("permission=users"), "{at_company}");
+    // What a role allows is for those who may read roles.
+    app.person_with(ada, "mary@example.com", &["users:read", "role-assignments:read"]).await;
+    let mary = app.sign_in("mary@example.com").await;
+    let body = app.get(&signed.path(""), &mary).await.body;
+    assert!(body.contains("<strong>KEEPER</strong>") && !body.contains("users:*"), "{body}");
+}
+
+#[tokio::test]
+async fn the_time_line_has_what_a_user_did_and_what_was_done_to_it() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace } = &signed;
+    app.clock.advance(TimeDelta::seconds(1));
+    let member = app.iam.roles().by_name(ada, "MEMBER").await.unwrap().unwrap().id;
+    let new = NewAssignment { user: grace.id, role: member, organization: None, expires_at: None };
+    app.iam.assignments().create(ada, new).await.unwrap();
+    app.clock.advance(TimeDelta::seconds(1));
+    let her = app.sign_in("grace@example.com").await;
+    let body = app.get(&signed.path(""), cookie).await.body;
+    let (_, line) = body.split_once(r#"<ol class="plain entries-short">"#).unwrap();
+    let line = line.split("</ol>").next().unwrap();
+    let said: Vec<&str> = line.split("<li>").skip(1).map(|item| item.split(" <span").next().unwrap()).collect();
+    let expected = [
+        "grace@example.com signed in",
+        "ada@example.com assigned the role MEMBER to grace@example.com in the whole tenant",
+        "ada@example.com created the user grace@example.com",
+    ];
+    assert_eq!(said, expected);
+    assert!(body.contains(r##"<a href="#time-line">"##), "{body}");
+    assert!(body.contains(&format!("/console/audit?user={}", grace.id)), "{body}");
+    // It is for those who may read the log.
+    let page = app.get(&format!("/console/users/{}", ada.user().unwrap()), &her).await;
+    assert!(page.status == StatusCode::OK && !page.body.contains("time-line"), "{}", page.body);
+    for _ in 0..21 {
+        let event = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
+        app.iam.audit().log(ada, event).await.unwrap();
+    }
+    let own = app.get(&format!("/console/users/{}", ada.user().unwrap()), cookie).await.body;
+    assert_eq!(own.matches("recorded INVOICE SENT").count(), 20);
 }
 
 #[tokio::test]

@@ -24,6 +24,8 @@ const FIRST_PAGE: u64 = 60 * 1024;
 
 /// What the pages show.
 struct Seed {
+    /// The person that is signed in.
+    administrator: String,
     user: String,
     webhook: String,
     organization: String,
@@ -41,6 +43,18 @@ impl Seed {
     fn make(anonymous: &Client, receiver: &Receiver) -> Self {
         let ada = anonymous.log_in(EMAIL);
         let client = anonymous.with_token(&ada.access);
+        let tenant = text(&client.get("/api/v1/auth/me").expect(200)["tenant"]["id"]);
+        let attributes = json!({
+            "userAttributes": [
+                { "key": "costCentre", "type": "STRING", "searchable": true, "personReads": true },
+                { "key": "nickname", "type": "STRING", "personWrites": true },
+                { "key": "remote", "type": "BOOLEAN", "personWrites": true },
+                { "key": "desk", "type": "OBJECT", "personWrites": true },
+            ],
+            "organizationAttributes": [{ "key": "region", "type": "STRING", "searchable": true }],
+        });
+        let path = format!("/api/v1/tenants/{tenant}");
+        client.send("PATCH", &path, Some(&attributes.to_string())).unwrap().expect(200);
         let grace =
             json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
         let user = text(&client.post("/api/v1/users", &grace).expect(201)["id"]);
@@ -62,7 +76,8 @@ impl Seed {
         let grace = anonymous.with_token(&anonymous.log_in("grace@example.com").access);
         let asked = json!({ "eligibilityId": of_grace, "reason": "The yearly audit.", "ticket": "OPS-7" });
         let request = id(&grace, "/api/v1/access-requests", &asked);
-        Self { user, webhook, organization, review, role, directory, group, eligibility, request }
+        let administrator = ada.user;
+        Self { administrator, user, webhook, organization, review, role, directory, group, eligibility, request }
     }
 
     /// Makes a directory that has sent a group, which gives a role, and a request that was refused.
@@ -87,11 +102,13 @@ impl Seed {
 
 /// The pages for a person that is signed in.
 fn pages(seed: &Seed) -> Vec<String> {
-    let Seed { user, webhook, organization, review, role, directory, group, eligibility, request } = seed;
+    let Seed { administrator, user, webhook, organization, review, role, directory, group, eligibility, request } =
+        seed;
     let fixed = [
         "",
         "/users",
         "/users?search=nobody",
+        "/users?attribute=costCentre&value=4711",
         "/users/new",
         "/users/import",
         "/invitations",
@@ -106,6 +123,7 @@ fn pages(seed: &Seed) -> Vec<String> {
         "/access/who?permission=users:read",
         "/organizations",
         "/organizations?search=nothing",
+        "/organizations?attribute=region&value=north",
         "/organizations/new",
         "/organizations/map",
         "/access-requests",
@@ -134,6 +152,7 @@ fn pages(seed: &Seed) -> Vec<String> {
     ];
     let of_seed = [
         format!("/users/{user}"),
+        format!("/users/{administrator}"),
         format!("/users/{user}/api-keys/new"),
         format!("/access?user={user}&permission=users:read"),
         format!("/roles/{role}"),
@@ -240,6 +259,13 @@ fn every_page_is_accessible_fits_the_window_and_loads_nothing_from_elsewhere() {
     for path in pages(&seed) {
         visit.open(&path);
         visit.check(&path);
+    }
+    for path in ["/audit".to_owned(), format!("/users/{}", seed.administrator)] {
+        visit.open(&path);
+        browser.run(
+            "document.querySelectorAll('main details:not(.filters)').forEach((details) => { details.open = true; })",
+        );
+        visit.check(&format!("{path} with all details"));
     }
     visit.open("/users/new");
     let person = [("firstName", "Mary"), ("lastName", "Lee"), ("email", "mary@example.com"), ("password", "weak")];

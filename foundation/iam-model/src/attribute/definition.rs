@@ -170,6 +170,12 @@ impl AttributeDefinitions {
         self.0.iter().find(|definition| definition.key.as_str() == key)
     }
 
+    /// Returns the definitions that pass, in the same order.
+    #[must_use]
+    pub fn select(&self, passes: impl Fn(&AttributeDefinition) -> bool) -> Self {
+        Self(self.0.iter().filter(|definition| passes(definition)).cloned().collect())
+    }
+
     /// Returns the JSON text that a store keeps.
     #[must_use]
     pub fn to_text(&self) -> String {
