@@ -1,6 +1,7 @@
 //! The account of the person who is signed in: its password, its e-mail, its second factors, its accounts at identity
 //! providers, its sessions and its keys.
 
+mod density;
 mod factors;
 pub(crate) mod identities;
 mod linked;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/account", get(show))
         .route("/account/password", get(profile::show_password).post(profile::change_password))
         .route("/account/email", get(profile::show_email).post(profile::change_email))
+        .route("/account/density", post(density::choose))
         .route("/account/second-factor", post(use_factor))
         .route("/account/verification", post(profile::send_verification))
         .route("/account/end-session", post(end_session))
