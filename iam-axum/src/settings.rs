@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
+use iam_core::brand::Brand;
 use ipnet::IpNet;
 
 use crate::metrics::Metrics;
@@ -66,6 +67,8 @@ pub struct Settings {
     /// that takes the token of a link in the field `token`, and begins a session in the browser. By default, the page
     /// has no form, and asks the person to type the code of the message where it began to log in.
     pub login_by_link: Option<String>,
+    /// The name, the logo and the colour on the account pages, and in the console: none by default.
+    pub brand: Brand,
 }
 
 impl Settings {
@@ -211,6 +214,7 @@ impl Default for Settings {
             public_url: None,
             login_page: None,
             login_by_link: None,
+            brand: Brand::default(),
         }
     }
 }

@@ -133,6 +133,20 @@ impl CookieKind {
         headers.get_all(header::SET_COOKIE).iter().any(|value| value.as_bytes().starts_with(start.as_bytes()))
     }
 
+    /// Returns the header with which the browser keeps the density of pages for a year, beyond a session.
+    pub(crate) fn density_kept(self, density: &str) -> Option<HeaderValue> {
+        self.set(&self.density_name(), density, "; Max-Age=31536000")
+    }
+
+    /// Reads the density of pages from a request.
+    pub(crate) fn density(self, headers: &HeaderMap) -> Option<&str> {
+        value_of(headers, &self.density_name())
+    }
+
+    fn density_name(self) -> String {
+        format!("{}-density", self.name())
+    }
+
     fn set(self, name: &str, value: &str, more: &str) -> Option<HeaderValue> {
         let secure = if self.is_secure { "; Secure" } else { "" };
         let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");

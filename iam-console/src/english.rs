@@ -64,6 +64,13 @@ pub(crate) const STOP_ACTING: &str = "Stop";
 pub(crate) const SIGN_OUT: &str = "Sign out";
 pub(crate) const SIGN_OUT_EVERYWHERE: &str = "Sign out everywhere";
 pub(crate) const ACCOUNT: &str = "Account";
+pub(crate) const COMPACT_LINES: &str = "Compact lines";
+pub(crate) const COMFORTABLE_LINES: &str = "Comfortable lines";
+
+// The groups of the navigation, beside the one of the tenant.
+pub(crate) const PEOPLE: &str = "People";
+pub(crate) const ACCESS_OF_PEOPLE: &str = "Access";
+pub(crate) const EVENTS: &str = "Events";
 
 /// The time zone of all times on a page. A script names the one of the person.
 pub(crate) const UTC_TIMES: &str = "Times are in UTC.";

@@ -13,7 +13,7 @@ pub(crate) const ATTRIBUTE: &str = "attributes.";
 const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 101] = [
+const KNOWN: [&str; 102] = [
     "account",
     "action",
     "adopt",
@@ -32,6 +32,7 @@ const KNOWN: [&str; 101] = [
     "csv",
     "currentPassword",
     "decision",
+    "density",
     "description",
     "domain",
     "domainIds",

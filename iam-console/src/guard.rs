@@ -5,7 +5,7 @@ use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest as _, FromRequestParts as _, OriginalUri, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router, routing::post};
@@ -22,7 +22,7 @@ use crate::problem::{Document, foreign_form, is_for_part, problem_of, refused};
 use crate::proofs::{ProofError, Proofs, take_step_up};
 use crate::query;
 use crate::resume::resume;
-use crate::session::{SignedIn, WithoutFactor, destination, needs_sign_in};
+use crate::session::{SignedIn, WithoutFactor, came_from, destination, needs_sign_in};
 use crate::sign_in;
 use crate::state::Console;
 use crate::view::{Frame, page};
@@ -142,11 +142,7 @@ async fn admit(console: &Console, request: Request) -> Result<CheckedForm, Box<R
 /// Returns the page of the console that has sent a form. A page that asks for a proof has its address in the form,
 /// because its own address may have no page.
 fn page_before(console: &Console, parts: &Parts, form: &Form) -> String {
-    let referer = || {
-        let address: Uri = parts.headers.get(header::REFERER)?.to_str().ok()?.parse().ok()?;
-        Some(address.path_and_query()?.to_string())
-    };
-    destination(console, &form.given(BACK).or_else(referer).unwrap_or_default())
+    destination(console, &form.given(BACK).or_else(|| came_from(parts)).unwrap_or_default())
 }
 
 /// Shows a form that has no token of the session. The person sends it again, or does not.

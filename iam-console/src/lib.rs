@@ -9,10 +9,12 @@ mod assets;
 mod assignments;
 mod attributes;
 mod audit;
+mod brand;
 mod catalogue;
 mod confirm;
 mod cookie;
 mod day;
+mod density;
 mod device;
 mod directories;
 mod domains;
@@ -116,7 +118,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .layer(from_fn_with_state(console.clone(), problem::as_page));
     let limited = |router| with_limits(router, iam.clone(), api.clone());
     let complete = |router| with_conventions(router, api.clone()).layer(map_response(with_policy));
-    let all = complete(pages.merge(limited(assets::routes())));
+    let all = complete(pages.merge(limited(assets::routes(console.look.files()))));
     let base = console.base();
     if base.is_empty() {
         return all;
@@ -127,8 +129,9 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 }
 
 async fn with_policy(mut response: Response) -> Response {
+    // A file of the operator has a stricter one.
+    response.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
         // With the `no-referrer` of the API, browsers would send `Origin: null` with every form.
         (header::REFERRER_POLICY, "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),

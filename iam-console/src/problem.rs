@@ -13,6 +13,7 @@ use iam_core::{Error, FieldError, Forbidden, RequestContext, Unauthenticated};
 use serde::Deserialize;
 
 use crate::cookie::SessionCookie;
+use crate::density::Density;
 use crate::english;
 use crate::state::Console;
 use crate::view::{Acting, Frame, FrameSession, page};
@@ -83,7 +84,9 @@ pub(crate) async fn as_page(
     next: Next,
 ) -> Response {
     let is_for_part = is_for_part(request.headers());
-    let response = next.run(request).await;
+    let (parts, body) = request.into_parts();
+    let density = Density::of(&console, &parts);
+    let response = next.run(Request::from_parts(parts, body)).await;
     let is_page =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
     if is_page || !(response.status().is_client_error() || response.status().is_server_error()) {
@@ -114,7 +117,7 @@ pub(crate) async fn as_page(
             }
             None => None,
         };
-        let frame = Frame { session, ..Frame::without_session(console.base()) };
+        let frame = Frame { density, session, ..Frame::without_session(&console) };
         page(status, &ProblemPage { frame, problem: &document, correlation_id })
     };
     let mut shown = shown.unwrap_or_else(|problem| problem.into_response());

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::{FromRequestParts, OriginalUri, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use iam_axum::{Authenticated, Context, Kind, Problem};
@@ -13,6 +13,7 @@ use iam_core::{Caller, Error, Forbidden, RequestContext, UserId};
 use tokio::time::timeout;
 
 use crate::cookie::SessionCookie;
+use crate::density::Density;
 use crate::english;
 use crate::problem::{is_for_part, problem_of};
 use crate::query::{accept, written};
@@ -146,6 +147,7 @@ pub(crate) struct SignedIn {
     pub(crate) form_token: String,
     /// See [`Console::provider_callback`].
     pub(crate) provider_callback: Option<String>,
+    density: Density,
 }
 
 impl FromRequestParts<Console> for SignedIn {
@@ -186,9 +188,10 @@ impl FromRequestParts<Console> for WithoutFactor {
         let session = parts.extensions.get::<SessionCookie>().cloned();
         let Some(session) = session else { return Err(to_sign_in(parts, console)) };
         let (form_token, provider_callback) = (session.form_token(), console.provider_callback(parts));
+        let density = Density::of(console, parts);
         let problem = match Authenticated::from_request_parts(parts, console).await {
             Ok(Authenticated(caller)) => {
-                let signed_in = SignedIn { caller, form_token, provider_callback };
+                let signed_in = SignedIn { caller, form_token, provider_callback, density };
                 return Ok(Self { signed_in, is_restricted: false });
             }
             Err(problem) => problem,
@@ -196,7 +199,7 @@ impl FromRequestParts<Console> for WithoutFactor {
         let (document, response) = problem_of(problem.into_response()).await;
         if document.is_some_and(|document| document.is_of(Kind::SecondFactorRequired)) {
             let caller = restricted(parts, console, &session).await.map_err(|problem| problem.into_response())?;
-            let signed_in = SignedIn { caller, form_token, provider_callback };
+            let signed_in = SignedIn { caller, form_token, provider_callback, density };
             return Ok(Self { signed_in, is_restricted: true });
         }
         if response.status() != StatusCode::UNAUTHORIZED {
@@ -237,7 +240,7 @@ impl SignedIn {
             enrol_by: me.enrol_by.filter(|until| console.iam.now() < *until),
             acting: Acting::of(me),
         };
-        Frame { base: console.base().to_owned(), session: Some(session) }
+        Frame { density: self.density, session: Some(session), ..Frame::without_session(console) }
     }
 }
 
@@ -250,7 +253,7 @@ struct Arrival {
 
 /// Returns a page that leads on at once.
 pub(crate) fn leading_to(console: &Console, wanted: &str) -> Result<Response, Problem> {
-    let arrival = Arrival { frame: Frame::without_session(console.base()), wanted: wanted.to_owned() };
+    let arrival = Arrival { frame: Frame::without_session(console), wanted: wanted.to_owned() };
     page(StatusCode::OK, &arrival)
 }
 
@@ -308,6 +311,12 @@ struct NeedsSignIn;
 /// Whether a response leads the person to sign-in, because the request has no session.
 pub(crate) fn needs_sign_in(response: &Response) -> bool {
     response.extensions().get::<NeedsSignIn>().is_some()
+}
+
+/// Returns the path and the query of the page from which a request comes, as far as it is known.
+pub(crate) fn came_from(parts: &Parts) -> Option<String> {
+    let address: Uri = parts.headers.get(header::REFERER)?.to_str().ok()?.parse().ok()?;
+    Some(address.path_and_query()?.to_string())
 }
 
 /// Returns where a person goes after it has signed in: only to a page of the console.

@@ -22,7 +22,8 @@ pub struct Settings {
     /// [public URL](iam_axum::Settings::public_url) of the API, or else the origin. A host program that has given the
     /// API a prefix must set it, because the address has the same prefix.
     pub scim_url: Option<String>,
-    /// The settings of the HTTP API, whose limits and conventions also hold for the console.
+    /// The settings of the HTTP API, whose limits, conventions and [brand](iam_axum::Settings::brand) also hold for the
+    /// console.
     pub api: iam_axum::Settings,
 }
 

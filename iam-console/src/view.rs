@@ -1,6 +1,7 @@
 //! The common parts of all pages.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -13,15 +14,20 @@ use iam_core::clock::Timestamp;
 use iam_core::session::{AuthenticatedBy, Me};
 
 use crate::assets::ASSETS;
+use crate::brand::Look;
+use crate::density::Density;
 use crate::english;
 use crate::form::Form;
 use crate::query::written;
+use crate::state::Console;
 
 /// The frame of a page: the data of its head and its navigation.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     /// The path of the console, without a slash at its end.
     pub(crate) base: String,
+    pub(crate) look: Arc<Look>,
+    pub(crate) density: Density,
     /// Who is signed in. `None` on pages that need no session.
     pub(crate) session: Option<FrameSession>,
 }
@@ -61,8 +67,9 @@ impl Acting {
 
 impl Frame {
     /// Returns the frame of a page without a session.
-    pub(crate) fn without_session(base: &str) -> Self {
-        Self { base: base.to_owned(), session: None }
+    pub(crate) fn without_session(console: &Console) -> Self {
+        let (base, look) = (console.base().to_owned(), console.look.clone());
+        Self { base, look, density: Density::default(), session: None }
     }
 
     pub(crate) fn css(&self) -> String {
@@ -77,8 +84,23 @@ impl Frame {
         format!("{}{}", self.base, ASSETS.htmx.path)
     }
 
+    /// The picture of the site: the logo, if the brand has one.
     pub(crate) fn icon(&self) -> String {
-        format!("{}{}", self.base, ASSETS.icon.path)
+        format!("{}{}", self.base, self.look.logo.as_ref().unwrap_or(&ASSETS.icon).path)
+    }
+
+    pub(crate) fn logo(&self) -> Option<String> {
+        Some(format!("{}{}", self.base, self.look.logo.as_ref()?.path))
+    }
+
+    /// The colours of the brand.
+    pub(crate) fn brand_style(&self) -> Option<String> {
+        Some(format!("{}{}", self.base, self.look.style.as_ref()?.path))
+    }
+
+    /// Returns an icon of `assets/icons.svg`. Screen readers pass over it, so that a text must stand beside it.
+    pub(crate) fn svg(&self, name: &'static str) -> Icon<'_> {
+        Icon { base: &self.base, path: &ASSETS.icons.path, name }
     }
 
     pub(crate) fn passkey(&self) -> String {
@@ -128,6 +150,15 @@ impl Frame {
     pub(crate) fn factor_needed_by(&self) -> Option<&Timestamp> {
         self.session.as_ref()?.enrol_by.as_ref()
     }
+}
+
+/// An icon. The names of templates are those of the file.
+#[derive(Template)]
+#[template(path = "icon.html")]
+pub(crate) struct Icon<'a> {
+    base: &'a str,
+    path: &'a str,
+    name: &'static str,
 }
 
 /// Returns a page.

@@ -91,7 +91,7 @@ pub use iam_model::validate::{
     AttributeKey, Description, Email, EmailKey, ExternalId, FieldError, Invalid, InvalidFields, Name, PersonName,
     Reason, RoleName, Slug, StoredText,
 };
-pub use iam_model::{clock, observe, page, preview, random, search, secret, store, text, version};
+pub use iam_model::{brand, clock, observe, page, preview, random, search, secret, store, text, version};
 pub use introspection::{IntrospectedToken, Introspection};
 pub use joined::Joined;
 pub use settings::Settings;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use iam_model::brand::Brand;
 use iam_model::clock::Timestamp;
 use iam_model::link::LinkPurpose;
 use iam_model::mail::{Mail, MailAccount, MailActor, MailKind};
@@ -14,15 +15,21 @@ use serde::Serialize;
 /// The templates of messages, in the language of [minijinja](https://docs.rs/minijinja), which is that of Jinja2.
 ///
 /// Each kind of message has three: `verify.subject.txt`, `verify.txt` and `verify.html`, for instance. They know `name`
-/// (of the person), `tenant`, `link`, `code` (in `login`), `expires_at`, `to`, `kind`, `console`, and `accounts`, the
-/// list of all accounts that the message is about, each with `name`, `tenant`, `link`, `code` and `expires_at`. In
-/// `impersonation-started`, `actors` is the list of those who act as the person, each with `name` and `reason`;
-/// elsewhere it is empty. Values in the HTML are escaped.
+/// (of the person), `tenant`, `link`, `code` (in `login`), `expires_at`, `to`, `kind`, `console`, `brand` (the name of the
+/// installation), `accent` (a colour on which white text can be read), and `accounts`, the list of all accounts that the
+/// message is about, each with `name`, `tenant`, `link`, `code` and `expires_at`. In `impersonation-started`, `actors` is
+/// the list of those who act as the person, each with `name` and `reason`; elsewhere it is empty. Values in the HTML are
+/// escaped.
 #[derive(Debug)]
 pub struct Templates {
     environment: Environment<'static>,
     console: Option<String>,
+    brand: Option<String>,
+    accent: String,
 }
+
+/// The colour of buttons without a brand.
+const ACCENT: &str = "#1d4ed8";
 
 /// Why a template cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +128,8 @@ struct Values<'a> {
     kind: &'static str,
     to: &'a str,
     console: Option<&'a str>,
+    brand: Option<&'a str>,
+    accent: &'a str,
     #[serde(flatten)]
     first: Account<'a>,
     accounts: Vec<Account<'a>>,
@@ -181,6 +190,14 @@ impl Templates {
         Self { console: Some(address.trim_end_matches('/').to_owned()), ..self }
     }
 
+    /// Returns the templates with the name and the colour of a brand. Its logo is in no message: mail programs show no SVG,
+    /// and load no pictures without being asked.
+    #[must_use]
+    pub fn with_brand(self, brand: &Brand) -> Self {
+        let accent = brand.accent().map_or_else(|| ACCENT.to_owned(), |accent| accent.light().to_string());
+        Self { brand: brand.name().map(str::to_owned), accent, ..self }
+    }
+
     fn with(replaced: impl Fn(&str) -> Result<Option<String>, InvalidTemplate>) -> Result<Self, InvalidTemplate> {
         let mut environment = Environment::new();
         // A misspelt name must be found at the start, and not by the person who gets a message without a link.
@@ -194,7 +211,7 @@ impl Templates {
             let added = environment.add_template_owned(*name, text);
             added.map_err(|cause| InvalidTemplate::new(name, describe(&cause)))?;
         }
-        let templates = Self { environment, console: None };
+        let templates = Self { environment, console: None, brand: None, accent: ACCENT.to_owned() };
         for kind in MailKind::ALL {
             templates.check(*kind)?;
         }
@@ -211,7 +228,8 @@ impl Templates {
         let (name, tenant) = ("Ada Lovelace".to_owned(), "Acme".to_owned());
         let account = Account { name, tenant, link, code, expires_at, actors };
         let (to, console, first) = ("ada@example.com", None, account.clone());
-        let values = Values { kind: kind.as_str(), to, console, first, accounts: vec![account] };
+        let (brand, accent) = (Some("Acme"), ACCENT);
+        let values = Values { kind: kind.as_str(), to, console, brand, accent, first, accounts: vec![account] };
         let text = self.fill(kind, &values)?;
         let name = file_name(kind);
         if text.subject.is_empty() {
@@ -245,7 +263,8 @@ impl Templates {
         let accounts: Vec<Account<'_>> = mail.accounts.iter().map(account).collect();
         let first = accounts.first().cloned().unwrap_or_default();
         let (to, console) = (mail.to.as_str(), self.console.as_deref());
-        self.fill(mail.kind, &Values { kind: mail.kind.as_str(), to, console, first, accounts })
+        let (kind, brand, accent) = (mail.kind.as_str(), self.brand.as_deref(), &*self.accent);
+        self.fill(mail.kind, &Values { kind, to, console, brand, accent, first, accounts })
     }
 
     fn fill(&self, kind: MailKind, values: &Values<'_>) -> Result<Text, InvalidTemplate> {
@@ -370,6 +389,25 @@ mod tests {
             let text = plain.render(&mail).unwrap();
             assert!(!text.plain.contains("console/") && !text.html.contains("href"), "{}", text.html);
             assert!(!text.plain.contains("\n\n\n") && !text.plain.contains("none"), "{}", text.plain);
+        }
+    }
+
+    #[test]
+    fn every_message_has_the_name_and_the_colour_of_the_brand() {
+        let brand = Brand::default().with_name("Acme <b>").unwrap().with_accent("#7c3aed").unwrap();
+        let branded = Templates::english().unwrap().with_brand(&brand);
+        for kind in MailKind::ALL {
+            let url = LinkPurpose::of(*kind).map(|_| "https://a.example/1");
+            let mail = mail(*kind, vec![account("Ada", "North", url)]);
+            let text = branded.render(&mail).unwrap();
+            assert!(text.plain.ends_with("\n\n-- \nAcme <b>"), "{}", text.plain);
+            assert!(text.html.contains(">Acme &lt;b&gt;</p>") && !text.html.contains(ACCENT), "{}", text.html);
+            assert!(text.html.contains("3px solid #7c3aed"), "{}", text.html);
+            let has_button = text.html.contains("background:#7c3aed;color:#fff");
+            assert_eq!(has_button, url.is_some(), "{}", text.html);
+            let text = Templates::english().unwrap().render(&mail).unwrap();
+            assert!(!text.plain.contains("-- ") && !text.html.contains("3px solid"), "{}", text.plain);
+            assert_eq!(text.html.contains(&format!("background:{ACCENT};color:#fff")), url.is_some(), "{}", text.html);
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iam_core::Iam;
+use iam_core::brand::Brand;
 use iam_core::mail::{Delivery, LinkPages, LinkTemplate, Mailer};
 use iam_mail::{DirectoryMailer, SmtpMailer, SmtpServer, Templates};
 use prometheus::{IntCounterVec, Opts, Registry};
@@ -23,9 +24,10 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// Returns the mailer.
 pub(crate) fn mailer(all: &Settings, settings: &MailSettings, address: SocketAddr) -> Result<Arc<dyn Mailer>, Failure> {
+    let templates = templates(settings, &all.http.brand)?;
     let templates = match console(all, address) {
-        Some(console) => templates(settings)?.with_console(console),
-        None => templates(settings)?,
+        Some(console) => templates.with_console(console),
+        None => templates,
     };
     match &settings.route {
         MailRoute::Smtp(server) => Ok(Arc::new(smtp_mailer(server, settings, templates))),
@@ -43,12 +45,13 @@ pub(crate) fn smtp_mailer(server: &SmtpServer, settings: &MailSettings, template
     SmtpMailer::new(server.clone(), settings.sender.clone(), templates)
 }
 
-pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
+pub(crate) fn templates(settings: &MailSettings, brand: &Brand) -> Result<Templates, Failure> {
     let templates = match &settings.templates {
         Some(directory) => Templates::from_directory(directory),
         None => Templates::english(),
     };
-    templates.map_err(|error| Failure::new("mail_templates", &error))
+    let templates = templates.map_err(|error| Failure::new("mail_templates", &error))?;
+    Ok(templates.with_brand(brand))
 }
 
 /// Returns the address under which people reach the server.

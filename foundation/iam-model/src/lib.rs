@@ -11,6 +11,7 @@ pub mod api_key;
 pub mod assignment;
 pub mod attribute;
 pub mod audit;
+pub mod brand;
 pub mod challenge;
 pub mod change;
 pub mod clock;

@@ -13,6 +13,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
+use iam_core::brand::Logo;
 use iam_core::invitation::{Acceptance, InvitationDetails};
 use iam_core::link::{LinkDetails, LinkToken};
 use iam_core::tenant::PasswordPolicy;
@@ -32,14 +33,14 @@ const RESET: &str = "/account/reset";
 const INVITATION: &str = "/account/invitation";
 const LOGIN: &str = "/account/login";
 
-/// Only the style of this service, and forms that it receives itself.
-const POLICY: &str =
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/// Only styles and pictures of this service, and forms that it receives itself.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; \
+     frame-ancestors 'none'";
 
 /// The same, and scripts of this service, which call the API.
 #[cfg(feature = "passkeys")]
-const POLICY_WITH_SCRIPT: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
-     base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const POLICY_WITH_SCRIPT: &str = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; \
+     connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const TEMPLATES: &[(&str, &str)] = &[
     ("page.html", include_str!("page.html")),
@@ -55,7 +56,10 @@ const TEMPLATES: &[(&str, &str)] = &[
 /// Returns the pages of these parts.
 pub(crate) fn routes(has: impl Fn(ApiPart) -> bool) -> Router<ApiState> {
     let style = ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("style.css"));
-    let mut router = Router::new().route("/account/style.css", get(async move || style));
+    let mut router = Router::new()
+        .route("/account/style.css", get(async move || style))
+        .route("/account/brand.css", get(brand_style))
+        .route("/account/logo", get(logo));
     if has(ApiPart::Verification) {
         router = router.route(VERIFY, get(ask_to_verify).post(verify));
     }
@@ -78,19 +82,36 @@ pub(crate) fn routes(has: impl Fn(ApiPart) -> bool) -> Router<ApiState> {
 #[cfg(feature = "passkeys")]
 fn passkey_page() -> Router<ApiState> {
     let script = ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("passkey.js"));
-    let html = async || page(StatusCode::OK, "passkey.html", context! { title => "Your account" });
     Router::new()
-        .route("/account/passkey", get(html))
+        .route("/account/passkey", get(ask_for_passkey))
         .route("/account/passkey.js", get(async move || script))
         .layer(map_response(with_policy(POLICY_WITH_SCRIPT)))
+}
+
+#[cfg(feature = "passkeys")]
+async fn ask_for_passkey(State(settings): State<Arc<Settings>>) -> Result<Response, Problem> {
+    page(&settings, StatusCode::OK, "passkey.html", context! { title => "Your account" })
 }
 
 /// Adds a Content Security Policy to responses.
 fn with_policy(policy: &'static str) -> impl Fn(Response) -> Ready<Response> + Clone {
     move |mut response| {
-        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+        // The logo has a stricter one.
+        response.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
         future::ready(response)
     }
+}
+
+/// The colours of the brand.
+async fn brand_style(State(settings): State<Arc<Settings>>) -> Result<Response, Problem> {
+    let style = settings.brand.style().ok_or_else(|| Problem::new(Kind::NotFound))?;
+    Ok(([(header::CONTENT_TYPE, "text/css; charset=utf-8")], style).into_response())
+}
+
+async fn logo(State(settings): State<Arc<Settings>>) -> Result<Response, Problem> {
+    let logo = settings.brand.logo().ok_or_else(|| Problem::new(Kind::NotFound))?;
+    let headers = [(header::CONTENT_TYPE, logo.content_type()), (header::CONTENT_SECURITY_POLICY, Logo::POLICY)];
+    Ok((headers, logo.content().to_vec()).into_response())
 }
 
 /// The content of a link. Programs between the message and the browser may add parameters of their own to it.
@@ -114,28 +135,42 @@ struct Sent {
     last_name: String,
 }
 
-async fn ask_to_verify(State(iam): State<Iam>, Query(sent): Query<Link>) -> Result<Response, Problem> {
+async fn ask_to_verify(
+    State(iam): State<Iam>,
+    State(settings): State<Arc<Settings>>,
+    Query(sent): Query<Link>,
+) -> Result<Response, Problem> {
     match iam.verification().look_up(&LinkToken::from(&*sent.token)).await {
-        Ok(link) => form("verify.html", "Confirm your e-mail address", &link, (&sent.token, None)),
-        Err(error) => refused(error),
+        Ok(link) => form(&settings, "verify.html", "Confirm your e-mail address", &link, (&sent.token, None)),
+        Err(error) => refused(&settings, error),
     }
 }
 
 async fn verify(
     State(iam): State<Iam>,
+    State(settings): State<Arc<Settings>>,
     Context(context): Context,
     Form(sent): Form<Sent>,
 ) -> Result<Response, Problem> {
     match iam.verification().verify(&context, &sent.token.into()).await {
-        Ok(()) => message(StatusCode::OK, "Thank you", "Your e-mail address is confirmed. You can close this page."),
-        Err(error) => refused(error),
+        Ok(()) => message(
+            &settings,
+            StatusCode::OK,
+            "Thank you",
+            "Your e-mail address is confirmed. You can close this page.",
+        ),
+        Err(error) => refused(&settings, error),
     }
 }
 
-async fn ask_for_password(State(iam): State<Iam>, Query(sent): Query<Link>) -> Result<Response, Problem> {
+async fn ask_for_password(
+    State(iam): State<Iam>,
+    State(settings): State<Arc<Settings>>,
+    Query(sent): Query<Link>,
+) -> Result<Response, Problem> {
     match iam.recovery().look_up(&LinkToken::from(&*sent.token)).await {
-        Ok(link) => form("reset.html", NEW_PASSWORD, &link, (&sent.token, None)),
-        Err(error) => refused(error),
+        Ok(link) => form(&settings, "reset.html", NEW_PASSWORD, &link, (&sent.token, None)),
+        Err(error) => refused(&settings, error),
     }
 }
 
@@ -149,24 +184,28 @@ async fn reset(
     // A password that is refused must not end on a page without the form.
     let link = match iam.recovery().look_up(&token).await {
         Ok(link) => link,
-        Err(error) => return refused(error),
+        Err(error) => return refused(&settings, error),
     };
     match iam.recovery().reset(&context, &token, sent.new_password.into()).await {
         Ok(()) => ready(&settings, "Your password is saved", "Log in with it."),
         Err(Error::Validation(errors)) => match error_of(&errors, "newPassword") {
-            Some(error) => form("reset.html", NEW_PASSWORD, &link, (token.expose(), Some(error))),
-            None => refused(Error::Validation(errors)),
+            Some(error) => form(&settings, "reset.html", NEW_PASSWORD, &link, (token.expose(), Some(error))),
+            None => refused(&settings, Error::Validation(errors)),
         },
-        Err(error) => refused(error),
+        Err(error) => refused(&settings, error),
     }
 }
 
 const NEW_PASSWORD: &str = "Choose a new password";
 
-async fn ask_to_accept(State(iam): State<Iam>, Query(link): Query<Link>) -> Result<Response, Problem> {
+async fn ask_to_accept(
+    State(iam): State<Iam>,
+    State(settings): State<Arc<Settings>>,
+    Query(link): Query<Link>,
+) -> Result<Response, Problem> {
     let invitation = match iam.invitations().look_up(&LinkToken::from(&*link.token)).await {
         Ok(invitation) => invitation,
-        Err(error) => return refused(error),
+        Err(error) => return refused(&settings, error),
     };
     let sent = Sent {
         first_name: invitation.first_name.as_ref().map_or_else(String::new, ToString::to_string),
@@ -174,7 +213,7 @@ async fn ask_to_accept(State(iam): State<Iam>, Query(link): Query<Link>) -> Resu
         token: link.token,
         ..Sent::default()
     };
-    invitation_form(&invitation, &sent, &[])
+    invitation_form(&settings, &invitation, &sent, &[])
 }
 
 async fn accept(
@@ -186,7 +225,7 @@ async fn accept(
     let token = LinkToken::from(&*sent.token);
     let invitation = match iam.invitations().look_up(&token).await {
         Ok(invitation) => invitation,
-        Err(error) => return refused(error),
+        Err(error) => return refused(&settings, error),
     };
     let acceptance = Acceptance {
         token,
@@ -197,9 +236,9 @@ async fn accept(
     match iam.invitations().accept(&context, acceptance).await {
         Ok(_) => ready(&settings, "Welcome", "Your account is ready. Log in with your password."),
         Err(Error::Validation(errors)) if error_of(&errors, "token").is_none() => {
-            invitation_form(&invitation, &sent, &errors)
+            invitation_form(&settings, &invitation, &sent, &errors)
         }
-        Err(error) => refused(error),
+        Err(error) => refused(&settings, error),
     }
 }
 
@@ -211,7 +250,7 @@ async fn ask_to_log_in(
 ) -> Result<Response, Problem> {
     let link = match iam.email_logins().look_up(&LinkToken::from(&*sent.token)).await {
         Ok(link) => link,
-        Err(error) => return refused(error),
+        Err(error) => return refused(&settings, error),
     };
     let values = context! {
         title => "Log in",
@@ -220,7 +259,7 @@ async fn ask_to_log_in(
         token => sent.token,
         action => settings.login_by_link.as_deref().unwrap_or_default(),
     };
-    page(StatusCode::OK, "login.html", values)
+    page(&settings, StatusCode::OK, "login.html", values)
 }
 
 /// Returns the rules for a password, for the person who chooses one.
@@ -241,7 +280,12 @@ fn error_of<'a>(errors: &'a [FieldError], field: &str) -> Option<&'a str> {
 }
 
 /// Returns the page of an invitation, with the values that were sent and their errors.
-fn invitation_form(invitation: &InvitationDetails, sent: &Sent, errors: &[FieldError]) -> Result<Response, Problem> {
+fn invitation_form(
+    settings: &Settings,
+    invitation: &InvitationDetails,
+    sent: &Sent,
+    errors: &[FieldError],
+) -> Result<Response, Problem> {
     let error = |field: &str| error_of(errors, field).unwrap_or_default();
     let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     let field = |id: &str, name: &str, label: &str, autocomplete: &str, value: &str| {
@@ -261,11 +305,12 @@ fn invitation_form(invitation: &InvitationDetails, sent: &Sent, errors: &[FieldE
         rule => rule(invitation.password_policy, invitation.min_password_length),
         error => error("password"),
     };
-    page(status, "invitation.html", values)
+    page(settings, status, "invitation.html", values)
 }
 
 /// Returns the page of a form. With an error, the form was sent and refused.
 fn form(
+    settings: &Settings,
     template: &str,
     title: &str,
     link: &LinkDetails,
@@ -281,37 +326,44 @@ fn form(
         rule => rule(link.password_policy, link.min_password_length),
         error => error.unwrap_or_default(),
     };
-    page(status, template, values)
+    page(settings, status, template, values)
 }
 
 /// Returns a page with a message.
-fn message(status: StatusCode, title: &str, message: &str) -> Result<Response, Problem> {
-    page(status, "message.html", context! { title, message, login_page => "" })
+fn message(settings: &Settings, status: StatusCode, title: &str, message: &str) -> Result<Response, Problem> {
+    page(settings, status, "message.html", context! { title, message, login_page => "" })
 }
 
 /// Returns the page of a person who can log in now.
 fn ready(settings: &Settings, title: &str, message: &str) -> Result<Response, Problem> {
     let login_page = settings.login_page.as_deref().unwrap_or_default();
-    page(StatusCode::OK, "message.html", context! { title, message, login_page })
+    page(settings, StatusCode::OK, "message.html", context! { title, message, login_page })
 }
 
 /// Returns the page for a link that cannot be used, or the problem if something else went wrong.
-fn refused(error: Error) -> Result<Response, Problem> {
+fn refused(settings: &Settings, error: Error) -> Result<Response, Problem> {
     match error {
         Error::Validation(_) => message(
+            settings,
             StatusCode::BAD_REQUEST,
             "This link does not work",
             "It was used, was replaced by a newer one, or has expired. Ask for a new message.",
         ),
         Error::Conflict(_) | Error::About { .. } => {
-            message(StatusCode::CONFLICT, "This is not possible", &error.to_string())
+            message(settings, StatusCode::CONFLICT, "This is not possible", &error.to_string())
         }
         error => Err(error.into()),
     }
 }
 
-fn page(status: StatusCode, template: &str, values: Value) -> Result<Response, Problem> {
+fn page(settings: &Settings, status: StatusCode, template: &str, values: Value) -> Result<Response, Problem> {
     static PAGES: LazyLock<Result<Environment<'static>, minijinja::Error>> = LazyLock::new(environment);
+    let brand = context! {
+        name => settings.brand.name().unwrap_or_default(),
+        has_logo => settings.brand.logo().is_some(),
+        has_style => settings.brand.accent().is_some(),
+    };
+    let values = context! { brand, ..values };
     let html = match &*PAGES {
         Ok(pages) => pages.get_template(template).and_then(|template| template.render(values)),
         Err(error) => {

@@ -84,6 +84,7 @@ mod authenticator;
 mod authz;
 mod authzen;
 mod body;
+mod brand;
 mod bulk;
 mod cached_session;
 mod compatibility;

@@ -2,6 +2,7 @@
 //! at identity providers, its sessions and its keys.
 
 mod attributes;
+mod density;
 mod factors;
 pub(crate) mod identities;
 mod linked;
@@ -39,6 +40,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/account/password", get(profile::show_password).post(profile::change_password))
         .route("/account/email", get(profile::show_email).post(profile::change_email))
         .route("/account/attributes", post(attributes::change))
+        .route("/account/density", post(density::choose))
         .route("/account/second-factor", post(use_factor))
         .route("/account/verification", post(profile::send_verification))
         .route("/account/end-session", post(end_session))

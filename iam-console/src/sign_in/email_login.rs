@@ -39,7 +39,7 @@ struct CodePage {
 fn code_page(console: &Console, form: &Form, errors: &[FieldError], error: String) -> CodePage {
     let field = Field::text("code", english::EMAIL_CODE).first().completed_as("one-time-code");
     CodePage {
-        frame: Frame::without_session(console.base()),
+        frame: Frame::without_session(console),
         next: destination(console, form.get("next")),
         kept: form.get(KEPT).to_owned(),
         error,

@@ -20,6 +20,7 @@ use iam_core::{Conflict, Error, FieldError, Unauthenticated};
 use serde::Deserialize;
 
 use crate::cookie::{SessionCookie, TemporaryCookie, with_cookie};
+use crate::density::Density;
 use crate::english;
 use crate::form::{Form, KEPT};
 use crate::problem::{refused, refused_form};
@@ -127,7 +128,7 @@ async fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> Resul
     let field = |field: Field| field.shown(form, errors);
     let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
     Ok(SignInPage {
-        frame: Frame::without_session(console.base()),
+        frame: Frame::without_session(console),
         next: destination(console, form.get("next")),
         kept: form.get(KEPT).to_owned(),
         notice: "",
@@ -252,7 +253,7 @@ fn to_second_step(
 fn forgot_page(console: &Console, form: &Form, errors: &[FieldError]) -> FormPage {
     let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
     FormPage {
-        frame: Frame::without_session(console.base()),
+        frame: Frame::without_session(console),
         title: english::NEW_PASSWORD_BY_MAIL,
         notice: "",
         intro: english::FORGOT_WHAT,
@@ -320,7 +321,7 @@ async fn too_late(console: &Console, parts: &Parts, form: &Form) -> Result<Respo
 
 /// Returns the page of the second step, which leads where that of the first step does.
 fn second_step(console: &Console, form: &Form, proofs: Proofs, error: String) -> SecondFactorPage {
-    let (frame, next) = (Frame::without_session(console.base()), destination(console, form.get("next")));
+    let (frame, next) = (Frame::without_session(console), destination(console, form.get("next")));
     SecondFactorPage { frame, next, kept: form.get(KEPT).to_owned(), error, proofs }
 }
 
@@ -427,7 +428,7 @@ fn registration(console: &Console, form: &Form, errors: &[FieldError], error: St
         Field::password("new-password").with_hint(rule),
     ];
     let fields = fields.map(|field| field.shown(form, errors));
-    RegisterPage { frame: Frame::without_session(console.base()), error, fields: fields.into() }
+    RegisterPage { frame: Frame::without_session(console), error, fields: fields.into() }
 }
 
 async fn show_registration(State(console): State<Console>) -> Result<Response, Problem> {
@@ -477,8 +478,8 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         let email = Some(login.user.email.as_str().to_owned());
         let enrol_by = login.enrol_by.filter(|until| console.iam.now() < *until);
         let session = FrameSession { email, form_token: session.form_token(), enrol_by, acting: None, grants: None };
-        let session = Some(session);
-        let frame = Frame { base: console.base().to_owned(), session };
+        let (density, session) = (Density::of(console, parts), Some(session));
+        let frame = Frame { density, session, ..Frame::without_session(console) };
         resume(StatusCode::OK, frame, (next, kept), english::SEND_AGAIN_WHY)?
     };
     let cookies = session.headers(console.settings.cookie(parts));

@@ -14,6 +14,7 @@ use http_body_util::BodyExt as _;
 use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
 use iam_console::Settings;
 use iam_core::assignment::NewAssignment;
+use iam_core::brand::Brand;
 use iam_core::clock::testing::FixedClock;
 use iam_core::domain::{Domain, LookupError, TxtResolver};
 use iam_core::factor::webauthn::RelyingParty;
@@ -195,6 +196,14 @@ impl App {
         "/console".clone_into(&mut settings.path);
         settings.api.rate_limiter = Some(Arc::new(MemoryRateLimiter::new(limits)));
         let router = axum::Router::new().merge(iam_console::router(self.iam.clone(), settings));
+        Self { router, ..self }
+    }
+
+    /// Returns the same console with a brand.
+    pub(crate) fn branded(self, brand: Brand) -> Self {
+        let mut settings = Settings::default();
+        settings.api.brand = brand;
+        let router = Router::new().merge(iam_console::router(self.iam.clone(), settings));
         Self { router, ..self }
     }
 

@@ -21,6 +21,7 @@ mod identity_providers;
 mod import;
 mod invitations;
 mod keys;
+mod look;
 mod organizations;
 mod overview;
 mod roles;

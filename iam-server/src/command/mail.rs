@@ -29,10 +29,10 @@ async fn test(address: &Email, settings: &Settings) -> Result<(), Failure> {
         return Err(Failure("mail is off: set smtp_url and mail_from".to_owned()));
     };
     let MailRoute::Smtp(server) = &mail.route else {
-        templates(mail)?;
+        templates(mail, &settings.http.brand)?;
         return Err(Failure("mail_dir is set, so no message is sent: set smtp_url instead".to_owned()));
     };
-    let answer = smtp_mailer(server, mail, templates(mail)?).test(address).await;
+    let answer = smtp_mailer(server, mail, templates(mail, &settings.http.brand)?).test(address).await;
     let answer = answer.map_err(|error| Failure(format!("the message was not sent: {error}")))?;
     print(&format!("The mail server has accepted the message: {answer}"))
 }

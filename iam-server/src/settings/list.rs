@@ -1,8 +1,9 @@
 //! The list of the settings. A new setting is one entry here and a line in `docs/operating.md`.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use clap::Arg;
+use iam_core::brand::{Brand, InvalidBrand};
 
 use super::draft::Draft;
 use super::value::*;
@@ -79,6 +80,12 @@ impl fmt::Display for Setting {
 
 fn put<T>(target: &mut T, value: Result<T, String>) -> Result<(), String> {
     *target = value?;
+    Ok(())
+}
+
+fn put_brand(draft: &mut Draft, with: impl FnOnce(Brand) -> Result<Brand, InvalidBrand>) -> Result<(), String> {
+    let brand = &mut draft.settings.http.brand;
+    *brand = with(mem::take(brand)).map_err(|error| error.to_string())?;
     Ok(())
 }
 
@@ -284,6 +291,27 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "WORD",
         "Whether to serve the console for administrators at /console, to which / leads: on or off [default: on]",
         |draft, text| put(&mut draft.settings.shows_console, on_or_off(text)),
+    ),
+    Setting::new(
+        "brand_name",
+        "TEXT",
+        "The name of the installation on its pages and in messages, at most 40 characters [default: none]",
+        |draft, text| put_brand(draft, |brand| brand.with_name(text)),
+    ),
+    Setting::new(
+        "brand_logo",
+        "FILE",
+        "A picture on the pages, SVG or PNG of at most 32 KiB [default: none]",
+        |draft, text| {
+            let file = picture(text)?;
+            put_brand(draft, |brand| brand.with_logo(file))
+        },
+    ),
+    Setting::new(
+        "brand_accent",
+        "COLOUR",
+        "The colour of links and buttons, such as #7c3aed; white text on it must be readable [default: none]",
+        |draft, text| put_brand(draft, |brand| brand.with_accent(text)),
     ),
     Setting::new("issuer", "TEXT", "The `iss` claim of access tokens [default: iam]", |draft, text| {
         put(&mut draft.settings.iam.issuer, not_empty(text))

@@ -151,6 +151,28 @@ mod tests {
     }
 
     #[test]
+    fn a_brand_is_checked_when_the_settings_are_read() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let [logo, text, missing] = ["logo.svg", "logo.txt", "missing.svg"].map(|name| directory.path().join(name));
+        std::fs::write(&logo, "<svg/>").unwrap();
+        std::fs::write(&text, "no picture").unwrap();
+        let file = format!("brand_name = 'Acme'\nbrand_accent = '#7c3aed'\nbrand_logo = '{}'", logo.display());
+        let brand = from_toml(&file).unwrap().http.brand;
+        assert_eq!((brand.name(), brand.logo().unwrap().content_type()), (Some("Acme"), "image/svg+xml"));
+        assert_eq!(brand.accent().unwrap().light().to_string(), "#7c3aed");
+        let path = |path: &std::path::Path| format!("brand_logo = '{}'", path.display());
+        for (text, expected) in [
+            ("brand_name = ' '", "brand_name (--brand-name, IAM_BRAND_NAME) must have 1 to 40 characters"),
+            ("brand_accent = 'blue'", "brand_accent (--brand-accent, IAM_BRAND_ACCENT) must be a colour"),
+            ("brand_accent = '#facc15'", "brand_accent (--brand-accent, IAM_BRAND_ACCENT) must be darker"),
+            (&*path(&text), "brand_logo (--brand-logo, IAM_BRAND_LOGO) must be a picture"),
+            (&*path(&missing), "brand_logo (--brand-logo, IAM_BRAND_LOGO) cannot be read"),
+        ] {
+            assert!(complaint(text).starts_with(expected), "{}", complaint(text));
+        }
+    }
+
+    #[test]
     fn an_error_names_an_unknown_key_or_variable() {
         assert!(complaint("listne = 'x'").contains("listne"));
         assert_eq!(complaint("\nlisten = true"), "listen: must be a string, a number or a list of strings (line 2)");

@@ -1,6 +1,8 @@
 //! The texts of values. A parser returns the error of a text, without the text, which may be secret.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -209,6 +211,14 @@ pub(super) fn collector(text: &str) -> Result<String, String> {
 /// Parses a URL under which paths are served. It has no slash at its end.
 pub(super) fn public_url(text: &str) -> Result<String, String> {
     collector(text).map_err(|_| "must be a URL such as https://iam.example.com, without credentials".to_owned())
+}
+
+/// Reads a picture. The brand says how large it may be; this only bounds what is read.
+pub(super) fn picture(path: &str) -> Result<Vec<u8>, String> {
+    const MOST: u64 = 1024 * 1024;
+    let mut content = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut content));
+    read.map(|_| content).map_err(|error| format!("cannot be read: {error}"))
 }
 
 pub(super) fn page(text: &str) -> Result<LinkTemplate, String> {

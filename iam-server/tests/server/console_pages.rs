@@ -286,6 +286,36 @@ fn every_page_is_accessible_fits_the_window_and_loads_nothing_from_elsewhere() {
     assert!(elsewhere.iter().all(|url| url.starts_with("data:") || url.starts_with("chrome:")), "{elsewhere:#?}");
 }
 
+#[test]
+fn a_brand_can_be_read_on_comfortable_and_on_compact_pages() {
+    let store = Store::sqlite();
+    let picture = "<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'><rect width='8' height='8'/></svg>";
+    let logo = store.home().file("logo.svg", picture);
+    let launch = store.iam_server().env("IAM_BRAND_NAME", "Acme").env("IAM_BRAND_ACCENT", "#7c3aed");
+    let server = launch.env("IAM_BRAND_LOGO", logo).serve();
+    server.client().register(EMAIL);
+    let visit = Visit::to(&server);
+    let browser = &visit.browser;
+    visit.open("/sign-in");
+    visit.check("sign-in with a brand");
+    let seen = "
+        const button = getComputedStyle(document.querySelector('main button')).backgroundColor;
+        return [button, document.querySelector('.brand img').naturalWidth, document.querySelector('.brand').textContent];";
+    assert_eq!(browser.run(seen), json!(["rgb(124, 58, 237)", 8, "Acme"]));
+    visit.sign_in();
+    // An icon of the file has a size only after the browser has loaded it.
+    browser.wait_for_result("return document.querySelector('nav .icon use').getBBox().width > 0", &json!(true));
+    visit.check("the overview with a brand");
+    browser.click("//details[@class='me']/summary");
+    browser.click("//button[text()='Compact lines']");
+    browser.wait_for_result("return document.documentElement.dataset.density", &json!("compact"));
+    for path in ["", "/users", "/users/new"] {
+        visit.open(path);
+        visit.check(&format!("{path} with compact lines"));
+    }
+    assert_eq!(violations(browser), Vec::<String>::new());
+}
+
 /// The check would find what it looks for.
 #[test]
 fn the_check_of_pages_finds_an_error() {

@@ -1,0 +1,31 @@
+//! The brand of the installation, with the files of it that pages load.
+
+use iam_core::brand::{Brand, Logo};
+
+use crate::assets::Asset;
+use crate::english;
+
+/// How the pages of this installation look.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// The name on every page.
+    pub(crate) name: String,
+    pub(crate) logo: Option<Asset>,
+    /// The colours in place of those of the console.
+    pub(crate) style: Option<Asset>,
+}
+
+impl Look {
+    pub(crate) fn of(brand: &Brand) -> Self {
+        let logo = brand
+            .logo()
+            .map(|logo| Asset::foreign(logo.file_name(), logo.content_type(), logo.content(), Logo::POLICY));
+        let style = brand.style().map(|style| Asset::style("brand.css", style));
+        Self { name: brand.name().unwrap_or(english::CONSOLE).to_owned(), logo, style }
+    }
+
+    /// Returns the files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Asset> {
+        self.logo.iter().chain(&self.style)
+    }
+}
