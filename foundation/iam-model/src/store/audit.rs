@@ -33,6 +33,18 @@ pub trait AuditStore {
         limit: u32,
     ) -> Result<Vec<(Day, u64)>, StoreError>;
 
+    /// Counts the newest entries with an action, and their different actors, by their weeks in UTC, from a moment on, in
+    /// the order of the weeks: the first day of each, which is a Monday, its entries and its actors. Entries without an
+    /// actor count as entries alone. Counts at most `limit` entries, as
+    /// [`audit_entries_by_day`](Self::audit_entries_by_day) does.
+    async fn audit_actors_by_week(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64, u64)>, StoreError>;
+
     /// Returns one entry.
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError>;
 
