@@ -4,12 +4,12 @@ mod access;
 mod access_requests;
 mod access_reviews;
 mod account;
-mod activity;
 mod assets;
 mod assignments;
 mod attributes;
 mod audit;
 mod catalogue;
+mod charts;
 mod confirm;
 mod cookie;
 mod day;
@@ -24,6 +24,7 @@ mod errand;
 mod form;
 mod group_names;
 mod guard;
+mod hands;
 mod identity_providers;
 mod invitations;
 mod keys;
@@ -86,6 +87,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let console = Console::new(iam.clone(), settings);
     let pages = Router::new()
         .route("/", get(overview::show))
+        .merge(charts::routes())
         .merge(sign_in::routes())
         .merge(provider::routes())
         .merge(guard::routes())

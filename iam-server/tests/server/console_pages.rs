@@ -88,6 +88,7 @@ fn pages(seed: &Seed) -> Vec<String> {
     let Seed { user, webhook, organization, review, role, directory, group, eligibility, request } = seed;
     let fixed = [
         "",
+        "/charts",
         "/users",
         "/users?search=nobody",
         "/users/new",
@@ -409,6 +410,10 @@ fn pictures_of_every_page_are_written() {
     ] {
         visit.open(&path);
         browser.text_of("//h1");
+        if name == "overview" {
+            // The charts are loaded after the page.
+            browser.text_of("//figcaption");
+        }
         picture(browser, name);
     }
 }
