@@ -1,5 +1,5 @@
-//! The charts of the overview, as pictures made on the server. The overview loads them after itself: to count may take a
-//! moment in a large tenant.
+//! The charts of the overview, as pictures made on the server. The overview loads them after itself: to count may take
+//! a moment in a large tenant.
 
 use askama::Template;
 use axum::Router;
@@ -105,8 +105,8 @@ fn height_of(count: Option<u64>, highest: u64) -> u64 {
 }
 
 impl BarChart {
-    /// Places the bars. Each row has a day, or the first one of a week, and a number for each series. Every `labelled`th
-    /// column gets a label.
+    /// Places the bars. Each row has a day, or the first one of a week, and a number for each series. One of so many
+    /// columns gets a label.
     fn with_rows(self, rows: Vec<(Day, Vec<Option<u64>>)>, labelled: u64) -> Self {
         let highest = rows.iter().flat_map(|(_, counts)| counts.iter().flatten()).copied().max().unwrap_or(0);
         let column_width = WIDTH / (rows.len() as u64).max(1);

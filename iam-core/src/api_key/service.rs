@@ -137,8 +137,8 @@ impl ApiKeys<'_> {
         Ok(self.0.store.api_keys_of(caller.tenant(), user).await?)
     }
 
-    /// Returns the keys of all users that expire within this time, earliest expiry first: at most `limit` (1–100). Needs
-    /// `api-keys:read` tenant-wide.
+    /// Returns the keys of all users that expire within this time, earliest expiry first: at most `limit` (1–100).
+    /// Needs `api-keys:read` tenant-wide.
     ///
     /// # Errors
     ///

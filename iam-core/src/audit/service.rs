@@ -141,8 +141,8 @@ impl Audit<'_> {
         Ok(DayCounts::of(days, from, MAX_COUNTED))
     }
 
-    /// Counts the different actors of the entries with an action by their weeks in UTC, from the week of a day on. Needs
-    /// `audit-logs:read` tenant-wide.
+    /// Counts the different actors of the entries with an action by their weeks in UTC, from the week of a day on.
+    /// Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
     ///

@@ -155,8 +155,8 @@ impl Webhooks<'_> {
         Ok(self.0.store.webhooks(caller.tenant()).await?)
     }
 
-    /// Returns the webhooks of which the last attempt has failed, newest first, also those that were switched off for it.
-    /// Needs `webhooks:read`.
+    /// Returns the webhooks of which the last attempt has failed, newest first, also those that were switched off for
+    /// it. Needs `webhooks:read`.
     ///
     /// # Errors
     ///

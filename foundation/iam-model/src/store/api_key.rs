@@ -43,8 +43,8 @@ pub trait ApiKeyStore {
     /// Returns the keys of a user, also expired ones, newest first, then by identifier.
     async fn api_keys_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Returns the keys of a tenant that expire after `now`, and at `until` at the latest: earliest expiry first, then by
-    /// identifier, at most `limit`.
+    /// Returns the keys of a tenant that expire after `now`, and at `until` at the latest: earliest expiry first, then
+    /// by identifier, at most `limit`.
     async fn expiring_api_keys(
         &self,
         tenant: TenantId,
