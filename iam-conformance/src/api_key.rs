@@ -86,6 +86,26 @@ pub async fn keys_are_read_back_in_order(store: Arc<dyn Store>) {
     assert_eq!(read(&world, &ApiKey { tenant_id: other.id, ..full }).await, None);
 }
 
+/// The keys of a tenant that expire within a time are found to the millisecond, whoever their user is: earliest expiry
+/// first, then by identifier, and only as many as asked for.
+pub async fn expiring_keys_are_found_by_their_expiry(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let (ada, bob) = (world.user(&acme, "ada@example.com").await, world.user(&acme, "bob@example.com").await);
+    let namesake = world.user(&other, "ada@example.com").await;
+    let now = world.now();
+    let mut added = Vec::new();
+    for (user, millis) in [(&ada, 7), (&bob, 8), (&ada, 1), (&bob, 0), (&ada, 7), (&namesake, 3)] {
+        let expires_at = now + TimeDelta::milliseconds(millis);
+        added.push(add(&world, ApiKey { expires_at, ..new_api_key(&world, user) }).await);
+    }
+    let until = now + TimeDelta::milliseconds(7);
+    let mut expected = vec![added[2].clone(), added[0].clone(), added[4].clone()];
+    expected.sort_by_key(|key| (key.expires_at, key.id));
+    assert_eq!(world.store.expiring_api_keys(acme.id, now, until, 10).await.unwrap(), expected);
+    assert_eq!(world.store.expiring_api_keys(acme.id, now, until, 2).await.unwrap(), expected[..2]);
+}
+
 /// A snapshot has the key, both statuses and the grants of the user.
 pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let world = World::new(store);

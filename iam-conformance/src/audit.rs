@@ -8,7 +8,7 @@ use iam_model::audit::{AuditEntry, AuditFilter, Cursor, NewEvent, Salt, Salts};
 use iam_model::change::{TenantChange, UserChange};
 use iam_model::clock::{Day, Timestamp};
 use iam_model::context::{RequestContext, UserAgent};
-use iam_model::id::OrganizationId;
+use iam_model::id::{OrganizationId, UserId};
 use iam_model::store::Store;
 use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserStatus};
@@ -183,6 +183,48 @@ pub async fn entries_are_counted_by_day(store: Arc<dyn Store>) {
         world.sequence().await;
         // Both a sequenced and a pending entry in the second round.
         world.record(vec![entry(&tenant, "OTHER", 0)]).await;
+    }
+}
+
+/// Entries and their actors are counted by the weeks of ISO 8601 in UTC, the newest entries first, whether they are
+/// sequenced or not, in one tenant and with one action. An actor of several entries of a week counts once in it, and an
+/// entry without an actor counts as an entry.
+pub async fn actors_are_counted_by_week(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    // A Monday. The year ends in the week.
+    let from: Timestamp = "2025-12-29T00:00:00Z".parse().unwrap();
+    let [ada, bob]: [UserId; 2] = std::array::from_fn(|_| world.id());
+    let entry = |tenant: &Tenant, action: &'static str, millis: i64, user_id: Option<UserId>| AuditEntry {
+        action: action.into(),
+        created_at: from + TimeDelta::milliseconds(millis),
+        user_id,
+        ..world.new_entry(tenant.id)
+    };
+    let day = TimeDelta::days(1).num_milliseconds();
+    let sent = [
+        (-1, Some(bob)),
+        (0, Some(ada)),
+        (3 * day, Some(ada)),
+        (5 * day, None),
+        (7 * day - 1, Some(bob)),
+        (7 * day, Some(bob)),
+        (21 * day, None),
+    ];
+    world.record(sent.map(|(millis, user)| entry(&tenant, "SENT", millis, user)).into()).await;
+    world.record(vec![entry(&tenant, "PAID", 1, Some(ada)), entry(&other, "SENT", 1, Some(world.id()))]).await;
+    let date = |text: &str| text.parse::<Day>().unwrap();
+    let all = [(date("2025-12-29"), 4, 2), (date("2026-01-05"), 1, 1), (date("2026-01-19"), 1, 0)];
+    for _ in 0..2 {
+        let count =
+            async |action: &str, limit| world.store.audit_actors_by_week(tenant.id, action, from, limit).await.unwrap();
+        assert_eq!(count("SENT", 100).await, all);
+        assert_eq!(count("SENT", 4).await, [(all[0].0, 2, 1), all[1], all[2]]);
+        assert_eq!(count("PAID", 100).await, [(all[0].0, 1, 1)]);
+        assert_eq!(count("\0", 100).await, []);
+        world.sequence().await;
+        // Both a sequenced and a pending entry in the second round.
+        world.record(vec![entry(&tenant, "OTHER", 0, None)]).await;
     }
 }
 

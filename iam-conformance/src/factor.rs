@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_model::challenge::{Ceremony, Challenge, ChallengePurpose};
-use iam_model::change::{ChallengeChange, Change, FactorChange};
+use iam_model::change::{ChallengeChange, Change, FactorChange, UserChange};
 use iam_model::error::{Conflict, Error};
 use iam_model::factor::{Factor, FactorKey, FactorKind};
 use iam_model::id::TenantId;
 use iam_model::session::ProviderSession;
 use iam_model::store::Store;
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::user::User;
+use iam_model::user::{User, UserStatus};
 use tokio::task::JoinSet;
 
 use crate::world::{World, assert_conflict, assert_missing, new_passkey, new_totp, sorted};
@@ -107,6 +107,28 @@ pub async fn factors_are_read_back_in_order(store: Arc<dyn Store>) {
     assert_eq!(world.store.factors(other.id, ada.id).await.unwrap(), []);
     assert_eq!(factors(&world, &bob).await.len(), 1);
     assert_eq!(factors(&world, &namesake).await.len(), 1);
+}
+
+/// ACTIVE people with a confirmed factor are counted, each once, in their tenant, and no further than asked for.
+pub async fn people_with_a_factor_are_counted(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let count = async |limit| world.store.people_with_factor(acme.id, limit).await.unwrap();
+    let mut people = Vec::new();
+    for name in ["ada", "bob", "eve", "none"] {
+        people.push(world.user(&acme, &format!("{name}@example.com")).await);
+    }
+    let namesake = world.user(&other, "ada@example.com").await;
+    assert_eq!(count(10).await, 0);
+    for (number, user) in [&people[0], &people[0], &people[1], &people[2], &namesake].into_iter().enumerate() {
+        add(&world, new_passkey(&world, user, number.to_string().as_bytes())).await;
+    }
+    add(&world, new_totp(&world, &people[3])).await;
+    assert_eq!((count(10).await, count(2).await), (3, 2));
+    let before = people.remove(2);
+    let after = User { status: UserStatus::Suspended, ..before.clone() };
+    world.commit(acme.id, UserChange::ChangeStatus { before, after, grants: None }).await;
+    assert_eq!(count(10).await, 2);
 }
 
 /// A TOTP generator replaces the unconfirmed one of its user. It replaces neither a confirmed one nor that of another

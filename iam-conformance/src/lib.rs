@@ -134,19 +134,22 @@ macro_rules! conformance_cases {
             impersonation: who_acts_in_a_session_is_read_back, sessions_are_locked_with_those_in_which_their_user_acts,
                 no_user_acts_without_an_own_session, what_a_user_does_as_another_one_ends_with_its_suspension,
                 ends_of_users_who_act_as_each_other_do_not_deadlock;
-            factor: factors_are_read_back_in_order, a_prepared_factor_replaces_an_unconfirmed_one,
+            factor: factors_are_read_back_in_order, people_with_a_factor_are_counted,
+                a_prepared_factor_replaces_an_unconfirmed_one,
                 changes_are_read_back, a_change_to_a_missing_factor_is_refused, removed_factors_are_gone,
                 recovery_codes_are_replaced_and_used, a_recovery_code_is_used_once_by_concurrent_tasks,
                 concurrent_uses_of_a_factor_are_all_counted, a_passkey_belongs_to_one_user,
                 a_passkey_is_registered_once_by_concurrent_tasks, factors_of_a_missing_user_are_refused,
                 a_challenge_is_read_back, ended_challenges_are_gone,
                 a_challenge_is_answered_once_by_concurrent_tasks, expired_challenges_are_removed;
-            api_key: keys_are_read_back_in_order, snapshot_shows_status_and_grants,
+            api_key: keys_are_read_back_in_order, expiring_keys_are_found_by_their_expiry,
+                snapshot_shows_status_and_grants,
                 snapshot_shows_until_when_a_factor_must_be_set_up, changes_are_read_back,
                 a_change_to_a_missing_key_is_refused, a_key_of_a_missing_user_is_refused, revoked_keys_are_gone,
                 the_latest_use_is_kept, service_accounts_are_listed, concurrent_keys_stay_within_the_maximum,
                 one_secret_of_concurrent_rotations_is_valid, a_concurrent_deletion_leaves_no_key;
             webhook: webhooks_are_read_back_in_order, changes_are_read_back, deliveries_are_read_back_in_order,
+                failing_webhooks_are_found,
                 a_webhook_is_due_when_it_has_something_to_do, due_deliveries_come_in_the_order_of_the_log,
                 a_replay_goes_back_and_is_not_undone, deliveries_after_a_replay_are_not_due,
                 a_change_is_not_passed_by_a_record_from_before, the_backlog_is_that_of_the_last_webhook,
@@ -235,7 +238,8 @@ macro_rules! conformance_cases {
                 assignments_that_had_expired_are_listed_on_demand, holders_are_found, past_holders_are_found,
                 roles_that_allow_a_permission_are_found, retention_removes_past_versions;
             audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back,
-                an_entry_is_found_by_id, entries_are_counted_by_day, entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
+                an_entry_is_found_by_id, entries_are_counted_by_day, actors_are_counted_by_week,
+                entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
                 every_filter_selects_matching_entries, combined_filters_select_matching_entries, events_are_read_back;
             sequence: committed_entries_are_pending_oldest_first, uncommitted_entries_are_not_pending, sequenced_entries_are_read_back,
                 batches_of_another_size_are_refused, batches_of_entries_that_are_not_pending_are_refused,

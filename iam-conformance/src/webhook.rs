@@ -217,6 +217,30 @@ pub async fn deliveries_are_read_back_in_order(store: Arc<dyn Store>) {
     assert_eq!(read(&webhook, 10).await, []);
 }
 
+/// The webhooks of a tenant of which the last attempt has failed are found, newest first, also those that are switched
+/// off. One that is switched on again begins anew.
+pub async fn failing_webhooks_are_found(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let older = add(&world, &tenant).await;
+    world.tick();
+    let (webhook, elsewhere) = (add(&world, &tenant).await, add(&world, &other).await);
+    let failing = async || world.store.failing_webhooks(tenant.id).await.unwrap();
+    assert_eq!(failing().await, []);
+    let failed = DeliveryProgress { failures: 1, ..at(1) };
+    for failed_one in [&older, &webhook, &elsewhere] {
+        assert!(record(&world, failed_one, 0, failed, &[pending(&world, 1)]).await);
+    }
+    assert_eq!(failing().await, [webhook.clone(), older.clone()]);
+    assert!(record(&world, &older, 1, at(1), &[delivered(&world, 1)]).await);
+    assert_eq!(failing().await, [webhook.clone()]);
+    let off = Webhook { enabled: false, ..webhook.clone() };
+    update(&world, &webhook, &off).await;
+    assert_eq!(failing().await, [Webhook { version: webhook.version.next(), ..off.clone() }]);
+    update(&world, &off, &webhook).await;
+    assert_eq!(failing().await, []);
+}
+
 /// A webhook is due when its log goes on or an attempt is due. It is not due while it pauses or is switched off, or its
 /// tenant is suspended.
 pub async fn a_webhook_is_due_when_it_has_something_to_do(store: Arc<dyn Store>) {

@@ -4,13 +4,13 @@ mod access;
 mod access_requests;
 mod access_reviews;
 mod account;
-mod activity;
 mod assets;
 mod assignments;
 mod attributes;
 mod audit;
 mod brand;
 mod catalogue;
+mod charts;
 mod confirm;
 mod cookie;
 mod day;
@@ -26,6 +26,7 @@ mod errand;
 mod form;
 mod group_names;
 mod guard;
+mod hands;
 mod identity_providers;
 mod invitations;
 mod keys;
@@ -88,6 +89,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     let console = Console::new(iam.clone(), settings);
     let pages = Router::new()
         .route("/", get(overview::show))
+        .merge(charts::routes())
         .merge(sign_in::routes())
         .merge(provider::routes())
         .merge(guard::routes())

@@ -37,6 +37,21 @@ impl ApiKeyStore for MemoryStore {
         Ok(self.tenant_state(tenant).api_keys_of(user))
     }
 
+    async fn expiring_api_keys(
+        &self,
+        tenant: TenantId,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let expires = |key: &&ApiKey| now < key.expires_at && key.expires_at <= until;
+        let mut keys: Vec<ApiKey> = state.api_keys.values().filter(expires).cloned().collect();
+        keys.sort_by_key(|key| (key.expires_at, key.id));
+        keys.truncate(limit as usize);
+        Ok(keys)
+    }
+
     async fn record_api_key_use(&self, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<(), StoreError> {
         // A unit of work that has begun would undo the write.
         let _writer = self.writer.lock().await;

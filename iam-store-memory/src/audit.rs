@@ -1,12 +1,12 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use iam_model::audit::{
     AuditEntry, AuditFilter, Cursor, Leaf, LogHead, Pending, PendingEntry, SequencedBatch, SequencedEntry, TreeHash,
     TreeSpan,
 };
-use iam_model::clock::{Day, Timestamp};
-use iam_model::id::{AuditEntryId, TenantId};
+use iam_model::clock::{Day, Timestamp, week_of};
+use iam_model::id::{AuditEntryId, TenantId, UserId};
 use iam_model::store::{AuditStore, AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
 
@@ -49,6 +49,25 @@ impl AuditStore for MemoryStore {
                 *days.entry(entry.created_at.date_naive()).or_default() += 1;
             }
             days.into_iter().collect()
+        }))
+    }
+
+    async fn audit_actors_by_week(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64, u64)>, StoreError> {
+        let passes = |entry: &&AuditEntry| entry.action == action && entry.created_at >= from;
+        Ok(self.log(tenant, |log| {
+            let mut weeks: BTreeMap<Day, (u64, BTreeSet<UserId>)> = BTreeMap::new();
+            for entry in log.entries.values().rev().filter(passes).take(limit as usize) {
+                let (entries, actors) = weeks.entry(week_of(entry.created_at.date_naive())).or_default();
+                *entries += 1;
+                actors.extend(entry.user_id);
+            }
+            weeks.into_iter().map(|(week, (entries, actors))| (week, entries, actors.len() as u64)).collect()
         }))
     }
 

@@ -18,6 +18,12 @@ impl FactorStore for MemoryStore {
         Ok(self.tenant_state(tenant).recovery_codes.get(&user).map_or(0, |codes| codes.len() as u64))
     }
 
+    async fn people_with_factor(&self, tenant: TenantId, limit: u32) -> Result<u64, StoreError> {
+        let state = self.tenant_state(tenant);
+        let counted = state.users.values().filter(|user| user.can_administer() && state.has_factor(user.id));
+        Ok(counted.take(limit as usize).count() as u64)
+    }
+
     async fn challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Option<Challenge>, StoreError> {
         Ok(self.tenant_state(tenant).challenges.get(token_hash).cloned())
     }

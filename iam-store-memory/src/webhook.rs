@@ -29,6 +29,14 @@ impl WebhookStore for MemoryStore {
         Ok(webhooks)
     }
 
+    async fn failing_webhooks(&self, tenant: TenantId) -> Result<Vec<Webhook>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let failing = state.webhooks.values().filter(|stored| stored.progress.failures > 0);
+        let mut webhooks: Vec<Webhook> = failing.map(|stored| stored.webhook.clone()).collect();
+        newest_first(&mut webhooks, |webhook| (webhook.created_at, webhook.id));
+        Ok(webhooks)
+    }
+
     async fn deliveries(&self, tenant: TenantId, webhook: WebhookId, limit: u32) -> Result<Vec<Delivery>, StoreError> {
         let state = self.tenant_state(tenant);
         let stored = state.webhooks.get(&webhook);

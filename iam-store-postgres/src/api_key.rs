@@ -245,6 +245,33 @@ impl ApiKeyStore for PostgresStore {
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(ApiKey::try_from).collect()
     }
 
+    async fn expiring_api_keys(
+        &self,
+        tenant: TenantId,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                k.tenant_id, k.id, k.user_id, k.name, k.secret_hash, k.former_hash, k.former_until, k.permissions,
+                k.organization_id, k.expires_at, k.created_at, k.created_by, k.rotated_by_owner,
+                k.last_used_at, k.version
+            FROM iam.api_keys k
+            WHERE k.tenant_id = $1 AND k.expires_at > $2 AND k.expires_at <= $3
+            ORDER BY k.expires_at, k.id
+            LIMIT $4
+            "#,
+            tenant.as_uuid(),
+            in_range(now),
+            in_range(until),
+            i64::from(limit)
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(ApiKey::try_from).collect()
+    }
+
     async fn record_api_key_use(&self, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<(), StoreError> {
         let update = sqlx::query!(
             r#"

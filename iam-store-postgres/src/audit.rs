@@ -109,6 +109,42 @@ impl AuditStore for PostgresStore {
         Ok(rows.into_iter().map(|(day, count)| (day, count.unsigned_abs())).collect())
     }
 
+    async fn audit_actors_by_week(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64, u64)>, StoreError> {
+        if !is_storable(action) {
+            return Ok(Vec::new());
+        }
+        let filter = AuditFilter { action: Some(action.to_owned()), from: Some(from), ..AuditFilter::default() };
+        let select = || {
+            let mut query = QueryBuilder::new(
+                "SELECT date_trunc('week', n.created_at AT TIME ZONE 'UTC')::date AS week, count(*), \
+                 count(DISTINCT n.user_id) FROM (SELECT created_at, user_id FROM (",
+            );
+            // Each part is a range of one index.
+            for (table, next) in [("iam.audit_unsealed", " UNION ALL "), ("iam.audit_entries", "")] {
+                query.push("(SELECT e.created_at, e.user_id FROM ").push(table);
+                query.push(" e WHERE e.tenant_id = ").push_bind(tenant.as_uuid());
+                push_filter::<Self>(&mut query, &filter);
+                query.push(" ORDER BY e.created_at DESC LIMIT ").push(limit).push(")").push(next);
+            }
+            query.push(") entry ORDER BY created_at DESC LIMIT ").push(limit).push(") n GROUP BY week ORDER BY week");
+            query
+        };
+        let rows: Vec<(Day, i64, i64)> = self
+            .list(tenant, |source| {
+                let mut query = select();
+                async move { query.build_query_as().fetch_all(&source).await }
+            })
+            .await?;
+        let row = |(week, entries, actors): (Day, i64, i64)| (week, entries.unsigned_abs(), actors.unsigned_abs());
+        Ok(rows.into_iter().map(row).collect())
+    }
+
     // Sequenced entries have no index by their identifier. The leaf gives the time of the entry, and so the entry is
     // found by the primary key. Only an entry without a leaf is searched in the queue, which has no such index
     // either.

@@ -47,6 +47,30 @@ impl FactorStore for PostgresStore {
         counted("recovery_codes", self.answer(left.fetch_one(&self.reads_of(tenant))).await?)
     }
 
+    async fn people_with_factor(&self, tenant: TenantId, limit: u32) -> Result<u64, StoreError> {
+        let people = sqlx::query_scalar!(
+            r#"
+            SELECT count(*) AS "count!"
+            FROM (
+                SELECT u.id
+                FROM iam.users u
+                WHERE u.tenant_id = $1
+                    AND u.status = 'ACTIVE'
+                    AND u.kind = 'HUMAN'
+                    AND EXISTS (
+                        SELECT 1
+                        FROM iam.factors f
+                        WHERE f.tenant_id = $1 AND f.user_id = u.id AND f.confirmed_at IS NOT NULL
+                    )
+                LIMIT $2
+            ) person
+            "#,
+            tenant.as_uuid(),
+            i64::from(limit)
+        );
+        counted("factors", self.answer(people.fetch_one(&self.reads_of(tenant))).await?)
+    }
+
     async fn challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Option<Challenge>, StoreError> {
         let row = sqlx::query_as!(
             ChallengesRow,

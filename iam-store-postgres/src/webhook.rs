@@ -54,6 +54,22 @@ impl WebhookStore for PostgresStore {
         self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Webhook::try_from).collect()
     }
 
+    async fn failing_webhooks(&self, tenant: TenantId) -> Result<Vec<Webhook>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"
+            SELECT
+                w.tenant_id, w.id, w.url, w.types, w.format, w.description, w.enabled, w.salt, w.former_salt,
+                w.former_until, w.created_at, w.created_by, w.version
+            FROM iam.webhooks w
+            WHERE w.tenant_id = $1 AND w.failures > 0
+            ORDER BY w.created_at DESC, w.id
+            "#,
+            tenant.as_uuid()
+        );
+        self.answer(rows.fetch_all(&self.reads_of(tenant))).await?.into_iter().map(Webhook::try_from).collect()
+    }
+
     async fn deliveries(&self, tenant: TenantId, webhook: WebhookId, limit: u32) -> Result<Vec<Delivery>, StoreError> {
         let rows = sqlx::query_as!(
             Attempted,

@@ -53,6 +53,22 @@ impl AuditStore for SqliteStore {
             .collect()
     }
 
+    async fn audit_actors_by_week(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64, u64)>, StoreError> {
+        let mut query = counted_actors(tenant, action, from, limit);
+        let rows: Vec<(String, i64, i64)> =
+            self.answer(query.build_query_as().fetch_all(&self.reads_of(tenant))).await?;
+        let row = |(week, entries, actors): (String, i64, i64)| -> Result<(Day, u64, u64), StoreError> {
+            Ok((parse("audit_entries.created_at", &week)?, entries.unsigned_abs(), actors.unsigned_abs()))
+        };
+        rows.into_iter().map(row).collect()
+    }
+
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
         let mut query = by_id();
         let query = query.build_query_as::<AuditEntryRow>().bind(tenant.as_uuid()).bind(id.as_uuid());
@@ -134,6 +150,22 @@ fn counted(tenant: TenantId, action: &str, from: Timestamp, limit: u32) -> Query
     query.push(" ORDER BY e.created_at DESC");
     push_limit(&mut query, limit);
     query.push(") n GROUP BY day ORDER BY day");
+    query
+}
+
+/// Counts the newest entries with an action, and their actors, by their weeks. From a day, SQLite goes on to the next
+/// Sunday, if it is none, and back to the Monday before.
+fn counted_actors(tenant: TenantId, action: &str, from: Timestamp, limit: u32) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new(
+        "SELECT date(n.created_at / 1000.0, 'unixepoch', 'weekday 0', '-6 days') AS week, count(*), \
+         count(DISTINCT n.user_id) FROM (SELECT e.created_at, e.user_id FROM audit_entries e WHERE e.tenant_id = ",
+    );
+    query.push_bind(tenant.as_uuid());
+    let filter = AuditFilter { action: Some(action.to_owned()), from: Some(from), ..AuditFilter::default() };
+    push_filter::<SqliteStore>(&mut query, &filter);
+    query.push(" ORDER BY e.created_at DESC");
+    push_limit(&mut query, limit);
+    query.push(") n GROUP BY week ORDER BY week");
     query
 }
 
@@ -357,6 +389,13 @@ mod tests {
         let first =
             "SEARCH e USING COVERING INDEX audit_entries_action_idx (tenant_id=? AND action=? AND created_at>?)";
         assert_list(counted(TenantId::NONE, "LOGIN", Timestamp::UNIX_EPOCH, 50), first, false).await;
+    }
+
+    /// The actors are in the rows of the entries.
+    #[tokio::test]
+    async fn a_count_of_actors_by_week_is_a_range_of_one_index() {
+        let first = "SEARCH e USING INDEX audit_entries_action_idx (tenant_id=? AND action=? AND created_at>?)";
+        assert_list(counted_actors(TenantId::NONE, "LOGIN", Timestamp::UNIX_EPOCH, 50), first, false).await;
     }
 
     /// Each filter alone, with the index of its pages, and its condition in the index.

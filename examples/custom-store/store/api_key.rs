@@ -107,6 +107,21 @@ impl ApiKeyStore for RedbStore {
         self.read(tenant, |view| view.api_keys_of(user))
     }
 
+    async fn expiring_api_keys(
+        &self,
+        tenant: TenantId,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, StoreError> {
+        let expires = |ApiKeyRow(key): &ApiKeyRow| now < key.expires_at && key.expires_at <= until;
+        let rows = self.read(tenant, |view| view.select(expires))?;
+        let mut keys: Vec<ApiKey> = rows.into_iter().map(|ApiKeyRow(key)| key).collect();
+        keys.sort_by_key(|key| (key.expires_at, key.id));
+        keys.truncate(limit as usize);
+        Ok(keys)
+    }
+
     async fn record_api_key_use(&self, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<(), StoreError> {
         self.write(|rows| {
             let draft = Draft::new(rows, tenant);

@@ -1,11 +1,11 @@
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use async_trait::async_trait;
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Digest, ResourceType, Salt, Salts};
 use iam_model::change::AuditChange;
-use iam_model::clock::{Day, Timestamp};
+use iam_model::clock::{Day, Timestamp, week_of};
 use iam_model::context::{CorrelationId, RequestContext, UserAgent};
 use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
 use iam_model::store::AuditStore;
@@ -148,6 +148,24 @@ impl AuditStore for RedbStore {
             *days.entry(entry.created_at.date_naive()).or_default() += 1;
         }
         Ok(days.into_iter().collect())
+    }
+
+    async fn audit_actors_by_week(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64, u64)>, StoreError> {
+        let passes = |EntryRow(entry): &EntryRow| entry.action == action && entry.created_at >= from;
+        let found = self.read(tenant, |view| view.take(Keys::backwards_from(None), limit, passes))?;
+        let mut weeks: BTreeMap<Day, (u64, BTreeSet<UserId>)> = BTreeMap::new();
+        for EntryRow(entry) in found {
+            let (entries, actors) = weeks.entry(week_of(entry.created_at.date_naive())).or_default();
+            *entries += 1;
+            actors.extend(entry.user_id);
+        }
+        Ok(weeks.into_iter().map(|(week, (entries, actors))| (week, entries, actors.len() as u64)).collect())
     }
 
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {

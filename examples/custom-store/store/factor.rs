@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use iam_model::challenge::{Ceremony, Challenge, ChallengePurpose};
 use iam_model::change::{ChallengeChange, FactorChange};
@@ -11,7 +13,7 @@ use iam_model::user::User;
 use iam_model::validate::Name;
 use serde::{Deserialize, Serialize};
 
-use super::rows::{Draft, Row, View, everywhere, key};
+use super::rows::{Draft, Keys, Row, View, everywhere, key};
 use super::transaction::RedbTransaction;
 use super::{RedbStore, hold};
 
@@ -121,6 +123,15 @@ impl FactorStore for RedbStore {
 
     async fn recovery_codes_left(&self, tenant: TenantId, user: UserId) -> Result<u64, StoreError> {
         Ok(self.read(tenant, |view| view.recovery_codes(user))?.len() as u64)
+    }
+
+    async fn people_with_factor(&self, tenant: TenantId, limit: u32) -> Result<u64, StoreError> {
+        self.read(tenant, |view| {
+            let confirmed = view.select(|FactorRow(factor)| factor.is_confirmed())?;
+            let owners: BTreeSet<UserId> = confirmed.iter().map(|FactorRow(factor)| factor.user_id).collect();
+            let passes = |user: &User| user.can_administer() && owners.contains(&user.id);
+            Ok(view.take(Keys::all(), limit, passes)?.len() as u64)
+        })
     }
 
     async fn challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Option<Challenge>, StoreError> {

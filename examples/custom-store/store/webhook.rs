@@ -62,6 +62,12 @@ impl WebhookStore for RedbStore {
         Ok(newest_first(webhooks, |webhook: &Webhook| (webhook.created_at, webhook.id)))
     }
 
+    async fn failing_webhooks(&self, tenant: TenantId) -> Result<Vec<Webhook>, StoreError> {
+        let rows = self.read(tenant, |view| view.select(|row: &WebhookRow| row.progress.failures > 0))?;
+        let webhooks = rows.into_iter().map(|row| row.webhook).collect();
+        Ok(newest_first(webhooks, |webhook: &Webhook| (webhook.created_at, webhook.id)))
+    }
+
     async fn deliveries(&self, tenant: TenantId, webhook: WebhookId, limit: u32) -> Result<Vec<Delivery>, StoreError> {
         let mut deliveries = self.read(tenant, |view| view.deliveries(webhook, |_| true))?;
         deliveries.sort_by_key(|delivery| Reverse((delivery.started_at, delivery.sequence)));

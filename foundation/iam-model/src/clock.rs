@@ -2,13 +2,20 @@
 
 use std::time::Instant;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Datelike as _, Days, SecondsFormat, Utc};
 
 /// A moment in UTC, with millisecond precision (`docs/http-api.md#paths`).
 pub type Timestamp = DateTime<Utc>;
 
 /// A day in UTC.
 pub type Day = chrono::NaiveDate;
+
+/// Returns the first day of the week of a day: a Monday, as in ISO 8601.
+#[must_use]
+pub fn week_of(day: Day) -> Day {
+    let before = Days::new(day.weekday().num_days_from_monday().into());
+    day.checked_sub_days(before).unwrap_or(day)
+}
 
 /// The source of the time.
 ///
@@ -106,5 +113,16 @@ mod tests {
         ] {
             assert_eq!(shown(cut(text.parse().unwrap())), expected);
         }
+    }
+
+    #[test]
+    fn a_week_begins_on_monday_also_in_the_year_before() {
+        let day = |text: &str| text.parse::<Day>().unwrap();
+        for (text, expected) in
+            [("2025-12-29", "2025-12-29"), ("2026-01-01", "2025-12-29"), ("2026-01-04", "2025-12-29")]
+        {
+            assert_eq!(week_of(day(text)), day(expected), "{text}");
+        }
+        assert_eq!(week_of(Day::MIN), Day::MIN);
     }
 }

@@ -230,8 +230,8 @@ pub(crate) const OF_REQUEST_WHAT: &str = "An access request has given this role,
      ends with the request.";
 
 /// How many requests wait for the decision of the person.
-pub(crate) fn requests_wait(count: &u64) -> String {
-    if *count == 1 {
+pub(crate) fn requests_wait(count: u64) -> String {
+    if count == 1 {
         "1 access request waits for your decision".to_owned()
     } else {
         format!("{count} access requests wait for your decision")

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
+use chrono::TimeDelta;
 use iam_core::access_review::{AccessReviewStatus, NewAccessReview, NewDecision, ReviewDecision};
 use iam_core::assignment::{Assignment, NewAssignment};
 use iam_core::organization::NewOrganization;
@@ -386,4 +387,20 @@ async fn lists_of_reviews_and_of_items_have_pages() {
     let second = app.get(&next_of(&first), cookie).await.body;
     assert_eq!(second.matches("<li id=\"item-").count(), 28 - 25, "{second}");
     assert!(second.contains(r#"name="page" value="2""#) && second.contains(r#"name="shown" value="UNDECIDED""#));
+}
+
+#[tokio::test]
+async fn the_overview_shows_reviews_that_are_due_and_have_undecided_items() {
+    let signed = signed().await;
+    let app = &signed.app;
+    let review = signed.begin_small().await;
+    assert!(!app.get("/console", &signed.cookie).await.body.contains("hand-reviews"));
+    app.clock.advance(TimeDelta::days(22));
+    let (ada, cookie) = (app.caller(EMAIL).await, app.sign_in(EMAIL).await);
+    let body = app.get("/console", &cookie).await.body;
+    let line = format!(r#"<a href="/console/access-reviews/{review}">Small</a> · 1 undecided</span>"#);
+    assert!(body.contains("1 access review with undecided items") && body.contains(&line), "{body}");
+    let keep = NewDecision { decision: ReviewDecision::Keep, reason: None };
+    app.iam.access_reviews().decide(&ada, review, signed.membership.id, keep).await.unwrap();
+    assert!(!app.get("/console", &cookie).await.body.contains("hand-reviews"));
 }

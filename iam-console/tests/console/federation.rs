@@ -345,14 +345,14 @@ async fn the_overview_shows_the_administrators_whom_a_provider_can_sign_in() {
     let page = world.start(&[]).await;
     let back = world.log_in(&page, ("grace", GRACE)).await;
     assert_eq!(app.get(&back, &page.cookies("")).await.location(), ACCOUNT);
-    assert!(!overview().await.contains(r#"id="linked""#));
+    assert!(!overview().await.contains(r#"id="hand-linked""#));
 
     // The link stays although its user holds all permissions now.
     let role = app.iam.roles().by_name(ada, "TENANT_ADMIN").await.unwrap().unwrap().id;
     let new = NewAssignment { user: *grace, role, organization: None, expires_at: None };
     app.iam.assignments().create(ada, new).await.unwrap();
     let body = overview().await;
-    assert!(body.contains("Administrators with a linked account"), "{body}");
+    assert!(body.contains("1 administrator has a linked account"), "{body}");
     let line = format!(r#"<li><span><a href="/console/users/{grace}">{GRACE}</a> · &#60;b&#62;Acme"#);
     assert!(body.contains(&line) && !body.contains("<b>Acme"), "{body}");
     assert!(!body.contains(&format!("{EMAIL}</a> ·")) && !body.contains("Only 100 holders"), "{body}");
@@ -360,11 +360,11 @@ async fn the_overview_shows_the_administrators_whom_a_provider_can_sign_in() {
     for (email, permission) in [("olga@example.com", "role-assignments:read"), ("bob@example.com", "users:read")] {
         app.person_with(ada, email, &[permission]).await;
         let cookie = app.sign_in(email).await;
-        assert!(!app.get("/console", &cookie).await.body.contains(r#"id="linked""#), "{permission}");
+        assert!(!app.get("/console", &cookie).await.body.contains(r#"id="hand-linked""#), "{permission}");
     }
     let patch = IdentityProviderPatch { enabled: Some(false), ..IdentityProviderPatch::default() };
     app.iam.identity_providers().update(ada, *provider, patch).await.unwrap();
-    assert!(!overview().await.contains(r#"id="linked""#), "nobody signs in by a provider that is not enabled");
+    assert!(!overview().await.contains(r#"id="hand-linked""#), "nobody signs in by a provider that is not enabled");
 }
 
 #[tokio::test]

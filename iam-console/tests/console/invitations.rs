@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
+use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_core::assignment::NewAssignment;
 use iam_core::invitation::{Invitation, InvitationFilter, InvitationStatus, NewInvitation};
@@ -178,4 +179,17 @@ async fn without_mail_the_form_says_so() {
     let answer = app.post_signed(NEW, &cookie, &[("email", "grace@example.com")]).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(answer.body.contains("sends no mail"), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn the_overview_shows_how_many_invitations_end_soon() {
+    let (app, ada, cookie) = signed().await;
+    invite(&app, &ada, "early@example.com").await;
+    assert!(!app.get("/console", &cookie).await.body.contains("hand-invitations"));
+    app.clock.advance(TimeDelta::days(5));
+    let ada = app.caller(EMAIL).await;
+    invite(&app, &ada, "late@example.com").await;
+    let cookie = app.sign_in(EMAIL).await;
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("1 invitation ends within 2 days without an answer"), "{body}");
 }

@@ -1,11 +1,18 @@
 #![cfg(test)]
 
+use axum::body::Body;
+use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
+use iam_core::Caller;
 use iam_core::api_key::NewApiKey;
 use iam_core::assignment::NewAssignment;
+use iam_core::factor::SecondFactorPolicy;
 use iam_core::organization::NewOrganization;
+use iam_core::role::NewRole;
+use iam_core::tenant::TenantPatch;
+use iam_core::user::NewServiceAccount;
 
-use crate::app::{App, EMAIL, person};
+use crate::app::{App, EMAIL, person, request};
 
 #[tokio::test]
 async fn the_overview_counts_users_and_sign_ins() {
@@ -17,11 +24,52 @@ async fn the_overview_counts_users_and_sign_ins() {
     app.clock.advance(TimeDelta::days(1));
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("<text x=\"-8\" y=\"6\" text-anchor=\"end\">1</text>"), "{body}");
     assert!(body.contains("/console/users?status=SUSPENDED\">Suspended</a>: <strong>1</strong>"), "{body}");
+    assert!(body.contains("hx-get=\"/console/charts\"") && !body.contains("<svg"), "{body}");
+    let page = app.get("/console/charts", &cookie).await.body;
     // The registration is a sign-in, too.
-    assert!(body.contains("<th scope=\"row\">2026-01-31</th><td>1</td><td>1</td>"), "{body}");
-    assert!(body.contains("<th scope=\"row\">2026-02-01</th><td>1</td><td>0</td>"), "{body}");
+    for part in [
+        "<text x=\"-8\" y=\"6\" text-anchor=\"end\">1</text>",
+        "<title>2026-01-31 · Sign-ins: 1, Failed attempts: 1</title>",
+        "<th scope=\"row\">2026-01-31</th><td>1</td><td>1</td>",
+        "<th scope=\"row\">2026-02-01</th><td>1</td><td>0</td>",
+        // One person has signed in twice in this week.
+        "<th scope=\"row\">2026-01-26</th><td>1</td></tr>",
+        "<strong class=\"large\">0 %</strong> · Active people with a second factor: 0 of 1",
+        "<nav",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let sent = request(Method::GET, "/console/charts", &cookie).header("hx-request", "true");
+    let part = app.send(sent.body(Body::empty()).unwrap()).await.body;
+    assert!(part.starts_with("<section") && part.contains("2026-01-31 ·") && !part.contains("<nav"), "{part}");
+}
+
+#[tokio::test]
+async fn a_person_sees_the_charts_of_what_it_may_read_in_the_whole_tenant() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    for (email, permission, sees_log) in
+        [("audit@example.com", "audit-logs:read", true), ("users@example.com", "users:read", false)]
+    {
+        app.person_with(&ada, email, &[permission]).await;
+        let cookie = app.sign_in(email).await;
+        assert!(app.get("/console", &cookie).await.body.contains("/console/charts"), "{permission}");
+        let page = app.get("/console/charts", &cookie).await.body;
+        assert_eq!((page.contains("id=\"sign-ins\""), page.contains("id=\"people\"")), (sees_log, sees_log), "{page}");
+        assert_eq!(page.contains("id=\"share\""), !sees_log, "{page}");
+    }
+    let north = NewOrganization { name: "North".into(), ..NewOrganization::default() };
+    let north = app.iam.organizations().create(&ada, north).await.unwrap().organization.id;
+    let permissions = vec!["audit-logs:read".to_owned(), "users:read".to_owned()];
+    let role = NewRole { name: "NORTH".into(), permissions, ..NewRole::default() };
+    let role = app.iam.roles().create(&ada, role).await.unwrap().id;
+    let user = app.iam.users().create(&ada, person("north@example.com", "Nora")).await.unwrap().id;
+    let new = NewAssignment { user, role, organization: Some(north), expires_at: None };
+    app.iam.assignments().create(&ada, new).await.unwrap();
+    let cookie = app.sign_in("north@example.com").await;
+    assert!(!app.get("/console", &cookie).await.body.contains("/console/charts"));
+    assert_eq!(app.get("/console/charts", &cookie).await.status, StatusCode::FORBIDDEN);
 }
 
 #[tokio::test]
@@ -49,10 +97,9 @@ async fn who_may_see_nothing_has_an_overview_of_itself() {
     app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in("grace@example.com").await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("None of your API keys ends") && !body.contains("id=\"log\""), "{body}");
-    assert!(!body.contains("Role assignments that end") && !body.contains("Invitations that wait"), "{body}");
+    assert!(body.contains("Nothing needs a hand") && !body.contains("id=\"log\""), "{body}");
     assert!(
-        body.contains("You have no roles") && !body.contains(r#"class="chart""#) && !body.contains("status=ACTIVE"),
+        body.contains("You have no roles") && !body.contains("/charts") && !body.contains("status=ACTIVE"),
         "{body}"
     );
 }
@@ -64,8 +111,7 @@ async fn the_overview_shows_what_ends_soon() {
     let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("No role assignment ends within 30 days") && !body.contains("Your API keys"), "{body}");
-    assert!(body.contains("No invitation waits"), "{body}");
+    assert!(body.contains("Nothing needs a hand") && !body.contains("id=\"hand-"), "{body}");
     for (role, days) in [("MEMBER", 7), ("AUDITOR", 8), ("USER_ADMIN", 31)] {
         let Some(role) = app.iam.roles().by_name(&ada, role).await.unwrap() else { continue };
         let expires_at = Some(app.iam.now() + TimeDelta::days(days));
@@ -77,10 +123,44 @@ async fn the_overview_shows_what_ends_soon() {
         let new = NewApiKey { name: name.into(), expires_at, ..NewApiKey::default() };
         app.iam.api_keys().create(&ada, ada.user().unwrap(), new).await.unwrap();
     }
+    let robot = NewServiceAccount { name: "Robot".into() };
+    let robot = app.iam.users().create_service_account(&ada, robot).await.unwrap().id;
+    let (permissions, expires_at) = (Some(vec!["users:read".to_owned()]), Some(app.iam.now() + TimeDelta::days(30)));
+    let new = NewApiKey { name: "Nightly".into(), permissions, expires_at, ..NewApiKey::default() };
+    app.iam.api_keys().create(&ada, robot, new).await.unwrap();
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("within 7 days: 1; within 30 days: 2."), "{body}");
+    assert!(body.contains("within 7 days: 1; within 30 days: 2"), "{body}");
     assert!(body.find("MEMBER · the whole tenant").unwrap() < body.find("AUDITOR · the whole tenant").unwrap());
-    assert!(body.contains("Soon &#38; sure") && !body.contains("Later"), "{body}");
+    assert!(body.contains("2 API keys end within 30 days") && !body.contains("Later"), "{body}");
+    let own = format!("<a href=\"/console/account\">Soon &#38; sure</a> · {EMAIL}</span>");
+    let of_robot = format!("<a href=\"/console/users/{robot}\">Nightly</a> · Robot</span>");
+    assert!(body.find(&own).unwrap() < body.find(&of_robot).unwrap(), "{body}");
+
+    // Without the permission, a person sees its own keys.
+    app.iam.users().create(&ada, person("mary@example.com", "Mary")).await.unwrap();
+    let mary = app.caller("mary@example.com").await;
+    let new = NewApiKey { name: "Mine".into(), expires_at, ..NewApiKey::default() };
+    app.iam.api_keys().create(&mary, mary.user().unwrap(), new).await.unwrap();
+    let cookie = app.sign_in("mary@example.com").await;
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("1 of your API keys ends within 30 days") && body.contains("Mine"), "{body}");
+    assert!(!body.contains("Nightly") && !body.contains("Soon &#38; sure"), "{body}");
+}
+
+#[tokio::test]
+async fn the_overview_counts_people_without_a_factor_where_one_is_required() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
+    let cookie = app.sign_in(EMAIL).await;
+    assert!(!app.get("/console", &cookie).await.body.contains("hand-factors"));
+    let (second_factor, second_factor_grace_days) = (Some(SecondFactorPolicy::Required), Some(10));
+    let patch = TenantPatch { second_factor, second_factor_grace_days, ..TenantPatch::default() };
+    app.iam.tenants().update(&Caller::system(ada.tenant(), "test"), ada.tenant(), patch).await.unwrap();
+    let body = app.get("/console", &cookie).await.body;
+    assert!(body.contains("2 of 2 active people have no second factor"), "{body}");
+    let grace = app.sign_in("grace@example.com").await;
+    assert!(!app.get("/console", &grace).await.body.contains("hand-factors"));
 }
 
 #[tokio::test]
@@ -93,7 +173,7 @@ async fn the_overview_shows_how_far_the_log_is_behind() {
     assert!(body.contains("They can be checked within a minute") && !body.contains("too long"), "{body}");
     app.clock.advance(TimeDelta::minutes(2));
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("cannot be checked yet: 5,") && body.contains("takes too long"), "{body}");
+    assert!(body.contains("cannot be checked yet: 5</a>") && body.contains("takes too long"), "{body}");
     app.iam.sequence_audit_logs().await.unwrap();
     let body = app.get("/console", &cookie).await.body;
     assert!(

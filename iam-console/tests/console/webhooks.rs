@@ -285,3 +285,21 @@ async fn a_secret_is_not_shown_to_the_next_session() {
     let shown = app.get(answer.location(), &format!("{next}; {secret}")).await;
     assert_eq!(shown.location(), signed.path(""));
 }
+
+#[tokio::test]
+async fn the_overview_shows_a_webhook_that_fails() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, .. } = &signed;
+    signed.deliver(1).await;
+    assert!(!app.get("/console", cookie).await.body.contains("hand-webhooks"));
+    let url = Some("https://example.com/refuse".to_owned());
+    app.iam.webhooks().update(ada, signed.webhook.id, WebhookPatch { url, ..WebhookPatch::default() }).await.unwrap();
+    // The delivery of the first event counts, too.
+    signed.deliver(2).await;
+    let body = app.get("/console", cookie).await.body;
+    let line = format!(r#"<a href="{}">https://example.com/refuse</a></span>"#, signed.path(""));
+    assert!(body.contains("1 webhook fails") && body.contains(&line), "{body}");
+    app.person_with(ada, "grace@example.com", &["users:read"]).await;
+    let grace = app.sign_in("grace@example.com").await;
+    assert!(!app.get("/console", &grace).await.body.contains("hand-webhooks"));
+}

@@ -8,10 +8,12 @@ use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{ApiKeyId, OrganizationId, UserId};
 use iam_model::mail::MailKind;
+use iam_model::page::check_limit;
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::secret::ApiKeyToken;
 use iam_model::user::{User, UserKind, UserStatus};
+use iam_model::validate::Fields;
 use iam_model::version::Precondition;
 
 use crate::access::{Subject, require_visible};
@@ -133,6 +135,21 @@ impl ApiKeys<'_> {
     pub async fn list(&self, caller: &Caller, user: UserId) -> Result<Vec<ApiKey>> {
         require_visible(self.0, caller, user, &permission::API_KEYS_READ, Coverage::Whole).await?;
         Ok(self.0.store.api_keys_of(caller.tenant(), user).await?)
+    }
+
+    /// Returns the keys of all users that expire within this time, earliest expiry first: at most `limit` (1–100).
+    /// Needs `api-keys:read` tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::Validation`] which names `limit`.
+    pub async fn expiring(&self, caller: &Caller, within: TimeDelta, limit: u32) -> Result<Vec<ApiKey>> {
+        self.0.rights(caller).require(&permission::API_KEYS_READ)?;
+        let mut fields = Fields::default();
+        check_limit(&mut fields, limit);
+        fields.finish()?;
+        let now = self.0.now();
+        Ok(self.0.store.expiring_api_keys(caller.tenant(), now, now + within, limit).await?)
     }
 
     /// Returns a key, also an expired one. For the key of another user, it needs `api-keys:read` as

@@ -17,7 +17,7 @@ mod verify;
 pub use crate::audit::feed::{EventFeed, EventPage, LogEvent};
 pub use crate::audit::proof::{ConsistencyProof, InclusionProof, LogState};
 pub use crate::audit::sequence::Sequenced;
-pub use crate::audit::service::{Audit, AuditExport, DayCounts};
+pub use crate::audit::service::{ActorCounts, Audit, AuditExport, DayCounts};
 pub use crate::engine::OpenStream;
 pub use iam_audit_proof::{Checkpoint, CheckpointError, Finding, SignedCheckpoint, Tampering, Verification, tenant_of};
 pub use iam_model::audit::{

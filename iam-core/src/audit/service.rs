@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
-use chrono::NaiveTime;
+use chrono::{Days, NaiveTime};
 use iam_model::audit::{
     ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Export, NewEvent, RESOURCE_TYPES, Recorded,
     ResourceType,
 };
 use iam_model::change::AuditChange;
-use iam_model::clock::Day;
+use iam_model::clock::{Day, week_of};
 use iam_model::error::{Error, Result};
 use iam_model::page::check_limit;
 use iam_model::permission;
@@ -141,6 +141,21 @@ impl Audit<'_> {
         Ok(DayCounts::of(days, from, MAX_COUNTED))
     }
 
+    /// Counts the different actors of the entries with an action by their weeks in UTC, from the week of a day on.
+    /// Needs `audit-logs:read` tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn count_actors_by_week(&self, caller: &Caller, action: &str, from: Day) -> Result<ActorCounts> {
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
+        let from = week_of(from);
+        let moment = from.and_time(NaiveTime::MIN).and_utc();
+        let _turn = self.0.long_read(caller).await?;
+        let weeks = self.0.store.audit_actors_by_week(caller.tenant(), action, moment, MAX_COUNTED).await?;
+        Ok(ActorCounts::of(&weeks, from, MAX_COUNTED))
+    }
+
     /// Returns the main resource types in the log. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
@@ -224,6 +239,34 @@ impl DayCounts {
     }
 }
 
+/// The numbers of different actors by their weeks in UTC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ActorCounts {
+    /// The first days of the weeks with entries, which are Mondays, and the numbers of actors.
+    pub weeks: BTreeMap<Day, u64>,
+    /// The first day of the first week of which all entries were counted. Only the newest 50,000 entries are counted.
+    pub first_whole: Day,
+}
+
+impl ActorCounts {
+    /// Returns the numbers of a count from a Monday on, which has counted at most `limit` entries.
+    fn of(weeks: &[(Day, u64, u64)], from: Day, limit: u32) -> Self {
+        let counted: u64 = weeks.iter().map(|(_, entries, _)| entries).sum();
+        let oldest = weeks.first().map(|(week, ..)| *week).filter(|_| counted >= u64::from(limit));
+        // The oldest week may have entries that were not counted.
+        let first_whole = oldest.and_then(|week| week.checked_add_days(Days::new(7))).unwrap_or(from);
+        Self { weeks: weeks.iter().map(|(week, _, actors)| (*week, *actors)).collect(), first_whole }
+    }
+
+    /// Returns the number of actors in the week of a day; `None` if not all of its entries were counted.
+    #[must_use]
+    pub fn in_week_of(&self, day: Day) -> Option<u64> {
+        let week = week_of(day);
+        (week >= self.first_whole).then(|| self.weeks.get(&week).copied().unwrap_or(0))
+    }
+}
+
 /// A recorded export, page by page. Only one page is in memory at a time. Entries that are created during the export
 /// do not appear.
 #[derive(Debug)]
@@ -272,5 +315,17 @@ mod tests {
         let cut = DayCounts::of(days, first, 5);
         assert_eq!([first, second, third].map(|day| cut.on(day)), [None, None, Some(3)]);
         assert_eq!(cut.on(day("2026-02-02")), Some(0));
+    }
+
+    #[test]
+    fn a_week_that_may_have_more_entries_has_no_number() {
+        let day = |text: &str| text.parse::<Day>().unwrap();
+        let (first, second, third) = (day("2026-01-05"), day("2026-01-12"), day("2026-01-19"));
+        let weeks = [(second, 2, 1), (third, 3, 2)];
+        let all = ActorCounts::of(&weeks, first, 6);
+        assert_eq!([first, second, third].map(|day| all.in_week_of(day)), [Some(0), Some(1), Some(2)]);
+        let cut = ActorCounts::of(&weeks, first, 5);
+        assert_eq!([first, day("2026-01-18"), day("2026-01-25")].map(|day| cut.in_week_of(day)), [None, None, Some(2)]);
+        assert_eq!(cut.in_week_of(day("2026-01-26")), Some(0));
     }
 }

@@ -533,6 +533,8 @@ mod tests {
             "reviews": iam.access_reviews().list(&caller, &AccessReviewFilter::default(), page),
             "audit entries": iam.audit().list(&caller, audit, None, 10),
             "counts": iam.audit().count_by_day(&caller, "LOGIN", past.date_naive()),
+            "actors": iam.audit().count_actors_by_week(&caller, "LOGIN", past.date_naive()),
+            "people with a factor": iam.factors().count_people(&caller),
             "an export": export.next(iam),
             "events": feed.next_within(std::time::Duration::ZERO),
             "a computation": iam.compute(&caller, || ()),

@@ -2,7 +2,7 @@
 
 mod service;
 
-pub use crate::factor::service::{FactorList, Factors, IssuedCodes, TotpSetup};
+pub use crate::factor::service::{FactorList, Factors, IssuedCodes, PeopleWithFactor, TotpSetup};
 pub use iam_model::challenge::{Ceremony, Challenge, ChallengePurpose};
 pub use iam_model::change::{ChallengeChange, FactorChange};
 pub use iam_model::error::PendingLogin;

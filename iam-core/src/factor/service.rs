@@ -1,3 +1,4 @@
+use iam_model::access::VisibleScope;
 use iam_model::audit::ResourceType;
 #[cfg(feature = "passkeys")]
 use iam_model::challenge::{Challenge, ChallengePurpose};
@@ -9,11 +10,12 @@ use iam_model::error::{Conflict, Error, Forbidden, Result, Unauthenticated};
 use iam_model::factor::{Factor, FactorKey, FactorKind, SecondFactorPolicy};
 use iam_model::id::{FactorId, UserId};
 use iam_model::mail::MailKind;
+use iam_model::page::PageRequest;
 use iam_model::permission;
 use iam_model::secret::{OneTimeCode, RecoveryCode, TotpSecret};
 use iam_model::session::{EndReason, Session};
 use iam_model::tenant::Tenant;
-use iam_model::user::User;
+use iam_model::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_model::validate::{Fields, Name};
 
 use crate::access::Subject;
@@ -57,6 +59,29 @@ pub struct FactorList {
     /// How many recovery codes are left.
     pub recovery_codes_left: u64,
 }
+
+/// How many people have a second factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeopleWithFactor {
+    /// The ACTIVE people of the tenant.
+    pub people: u64,
+    /// Those of them who have a confirmed factor.
+    pub with_factor: u64,
+    /// Whether there may be more who have one: only so many are counted.
+    pub truncated: bool,
+}
+
+impl PeopleWithFactor {
+    /// Returns the number of people without a factor; `None` if not all of those who have one were counted.
+    #[must_use]
+    pub fn without_factor(&self) -> Option<u64> {
+        (!self.truncated).then(|| self.people.saturating_sub(self.with_factor))
+    }
+}
+
+/// How many people with a factor are counted at most, so that the count does not become slow in a large tenant.
+const MAX_COUNTED: u32 = 100_000;
 
 /// A TOTP generator that waits for its first code.
 #[derive(Clone, Debug)]
@@ -121,6 +146,24 @@ impl Factors<'_> {
         factors.retain(Factor::is_confirmed);
         let recovery_codes_left = self.0.store.recovery_codes_left(caller.tenant(), user).await?;
         Ok(FactorList { factors, recovery_codes_left })
+    }
+
+    /// Counts the ACTIVE people of the tenant, and those of them who have a confirmed factor. It names none of them.
+    /// Needs `users:read` tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn count_people(&self, caller: &Caller) -> Result<PeopleWithFactor> {
+        self.0.rights(caller).require(&permission::USERS_READ)?;
+        let _turn = self.0.long_read(caller).await?;
+        let filter =
+            UserFilter { status: Some(UserStatus::Active), kind: Some(UserKind::Human), ..UserFilter::default() };
+        let (scope, one) = (VisibleScope::Tenant, PageRequest::new(1, 1)?);
+        let people = self.0.store.users(caller.tenant(), &filter, &scope, UserSort::default(), one, self.0.now());
+        let people = people.await?.total;
+        let with_factor = self.0.store.people_with_factor(caller.tenant(), MAX_COUNTED).await?;
+        Ok(PeopleWithFactor { people, with_factor, truncated: with_factor >= u64::from(MAX_COUNTED) })
     }
 
     /// Sets up an authenticator app for the caller. It replaces one that was not confirmed, and proves nothing until it

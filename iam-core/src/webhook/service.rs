@@ -155,6 +155,17 @@ impl Webhooks<'_> {
         Ok(self.0.store.webhooks(caller.tenant()).await?)
     }
 
+    /// Returns the webhooks of which the last attempt has failed, newest first, also those that were switched off for
+    /// it. Needs `webhooks:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn failing(&self, caller: &Caller) -> Result<Vec<Webhook>> {
+        self.0.rights(caller).require(&permission::WEBHOOKS_READ)?;
+        Ok(self.0.store.failing_webhooks(caller.tenant()).await?)
+    }
+
     /// Returns a webhook. Needs `webhooks:read`.
     ///
     /// # Errors

@@ -13,13 +13,16 @@ use iam_core::access::VisibleScope;
 use iam_core::access_request::{
     AccessRequestFilter, AccessRequestScope, AccessRequestStatus, AccessRequestStore as _, ApproverPlace,
 };
+use iam_core::api_key::ApiKeyStore as _;
 use iam_core::assignment::{AssignmentFilter, AssignmentStore as _};
 use iam_core::audit::{AuditFilter, AuditStore as _, Cursor};
+use iam_core::factor::FactorStore as _;
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore as _};
 use iam_core::page::{PageRequest, SortOrder};
 use iam_core::session::SessionStore as _;
 use iam_core::tenant::Directory;
 use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus, UserStore as _};
+use iam_core::webhook::WebhookStore as _;
 use iam_core::{Email, Store, TenantId, UserId};
 use iam_model::directory::{
     Condition, GroupSortField, GroupTest, GroupText, TextOperator, UserSortField, UserTest, UserText,
@@ -258,17 +261,21 @@ async fn combined_filters_of_the_audit_log_find_their_entries_by_an_index() {
 
 /// What the overview of a tenant counts has an index.
 #[tokio::test(flavor = "multi_thread")]
-async fn counted_entries_and_expiring_assignments_are_found_by_an_index() {
+async fn what_an_overview_counts_is_found_by_an_index() {
     let (database, _template) = filled().await;
     let _alone = explained::ALONE.lock().await;
     let store = explained::store(&database).await;
     let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
     let (from, until) = ("2026-01-05T00:00:00Z".parse().unwrap(), "2026-03-05T00:00:00Z".parse().unwrap());
     store.audit_entries_by_day(tenant, "ACTION_3", from, 20).await.unwrap();
+    store.audit_actors_by_week(tenant, "ACTION_3", from, 20).await.unwrap();
     store.expiring_assignments(tenant, &VisibleScope::Tenant, from, until, 20).await.unwrap();
+    store.expiring_api_keys(tenant, from, until, 20).await.unwrap();
+    store.people_with_factor(tenant, 20).await.unwrap();
+    store.failing_webhooks(tenant).await.unwrap();
     let explained = explained::take();
     let wrong: Vec<String> = explained.iter().flat_map(unconditioned).collect();
-    assert!(explained.len() >= 2 && wrong.is_empty(), "{wrong:#?}");
+    assert!(explained.len() >= 6 && wrong.is_empty(), "{wrong:#?}");
 }
 
 /// A list of a tenant with thousands of rows reads only a few more rows than it shows, for each filter and order.

@@ -43,6 +43,16 @@ pub trait ApiKeyStore {
     /// Returns the keys of a user, also expired ones, newest first, then by identifier.
     async fn api_keys_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<ApiKey>, StoreError>;
 
+    /// Returns the keys of a tenant that expire after `now`, and at `until` at the latest: earliest expiry first, then
+    /// by identifier, at most `limit`.
+    async fn expiring_api_keys(
+        &self,
+        tenant: TenantId,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, StoreError>;
+
     /// Keeps that a request was authenticated by a key at a moment, unless the key was revoked or its last use is
     /// later. Neither raises the version of the row nor notifies.
     async fn record_api_key_use(&self, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<(), StoreError>;

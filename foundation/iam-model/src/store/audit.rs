@@ -33,6 +33,18 @@ pub trait AuditStore {
         limit: u32,
     ) -> Result<Vec<(Day, u64)>, StoreError>;
 
+    /// Counts the newest entries with an action, and their different actors, by their weeks in UTC, from a moment on.
+    /// Returns the first day of each week, which is a Monday, the number of its entries and that of its actors, in the
+    /// order of the weeks. Counts at most `limit` entries, as [`audit_entries_by_day`](Self::audit_entries_by_day)
+    /// does.
+    async fn audit_actors_by_week(
+        &self,
+        tenant: TenantId,
+        action: &str,
+        from: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Day, u64, u64)>, StoreError>;
+
     /// Returns one entry.
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError>;
 

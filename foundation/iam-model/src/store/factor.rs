@@ -17,6 +17,9 @@ pub trait FactorStore {
     /// Returns the number of recovery codes that a user has left.
     async fn recovery_codes_left(&self, tenant: TenantId, user: UserId) -> Result<u64, StoreError>;
 
+    /// Counts the ACTIVE people who have a confirmed factor, no further than `limit`.
+    async fn people_with_factor(&self, tenant: TenantId, limit: u32) -> Result<u64, StoreError>;
+
     /// Returns the challenge with this digest, also if it cannot be answered any more.
     async fn challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Option<Challenge>, StoreError>;
 }

@@ -18,6 +18,10 @@ pub trait WebhookStore {
     /// Returns the webhooks of a tenant, newest first, then by identifier.
     async fn webhooks(&self, tenant: TenantId) -> Result<Vec<Webhook>, StoreError>;
 
+    /// Returns the webhooks of a tenant of which the last attempt has failed, also those that are switched off since,
+    /// in the order of [`webhooks`](Self::webhooks).
+    async fn failing_webhooks(&self, tenant: TenantId) -> Result<Vec<Webhook>, StoreError>;
+
     /// Returns at most `limit` deliveries of a webhook, by the start of the last attempt, then by sequence number,
     /// newest first.
     async fn deliveries(&self, tenant: TenantId, webhook: WebhookId, limit: u32) -> Result<Vec<Delivery>, StoreError>;

@@ -415,6 +415,22 @@ async fn refusals_are_shown_with_their_reasons_and_never_as_markup() {
 }
 
 #[tokio::test]
+async fn the_overview_shows_a_directory_whose_requests_were_refused_lately() {
+    let signed = signed().await;
+    let Signed { app, cookie, entra, .. } = &signed;
+    app.iam.provisioning().record_request(entra, "GET /Users", None).await.unwrap();
+    assert!(!app.get("/console", cookie).await.body.contains("hand-directories"));
+    let refusal = Some((409, "userName: taken"));
+    app.iam.provisioning().record_request(entra, "POST /Users", refusal).await.unwrap();
+    let body = app.get("/console", cookie).await.body;
+    let line = format!(r#"<a href="{}">Entra &#60;1&#62;</a> · 1 request</span>"#, signed.path(""));
+    assert!(body.contains("Requests of 1 directory were refused") && body.contains(&line), "{body}");
+    app.clock.advance(TimeDelta::days(8));
+    let cookie = app.sign_in(EMAIL).await;
+    assert!(!app.get("/console", &cookie).await.body.contains("hand-directories"));
+}
+
+#[tokio::test]
 async fn a_directory_is_removed_after_a_choice_and_a_preview() {
     let signed = signed().await;
     let Signed { app, ada, cookie, .. } = &signed;
