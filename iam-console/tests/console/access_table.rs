@@ -787,7 +787,11 @@ impl World {
                 self.opens(by, &format!("/access?user={user}&permission=users:read&organization={place}")).await
             }
             "GET /authz/who" => {
-                self.opens(by, &format!("/access/who?permission=users:read&organization={place}")).await
+                let may = self.opens(by, &format!("/access/who?permission=users:read&organization={place}")).await;
+                // The same right shows who holds which roles.
+                let holders = self.opens(by, &format!("/access/holders?organization={place}")).await;
+                assert_eq!(holders, may, "{target}");
+                may
             }
             // The stack of a test is too small for one function of all operations.
             _ => Box::pin(self.succeeds_about_requests(operation, target, by)).await,
