@@ -32,6 +32,7 @@ mod once;
 mod organizations;
 mod overview;
 mod paging;
+mod permissions;
 mod picker;
 mod placed_roles;
 mod problem;
@@ -40,6 +41,7 @@ mod provider;
 mod query;
 mod resume;
 mod rights;
+mod role_matrix;
 mod roles;
 mod rows;
 mod session;
@@ -91,6 +93,8 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(guard::routes())
         .merge(users::routes())
         .merge(roles::routes())
+        .merge(role_matrix::routes())
+        .merge(permissions::routes())
         .merge(assignments::routes())
         .merge(organizations::routes())
         .merge(access::routes())

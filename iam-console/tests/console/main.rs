@@ -23,6 +23,7 @@ mod invitations;
 mod keys;
 mod organizations;
 mod overview;
+mod permissions;
 mod roles;
 mod session;
 mod sign_in;
