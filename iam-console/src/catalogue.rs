@@ -103,7 +103,7 @@ pub(crate) async fn all(iam: &Iam, caller: &Caller) -> Result<Vec<RegisteredPerm
             break;
         }
     }
-    permissions.sort_by(|one: &RegisteredPermission, other| one.name.cmp(&other.name));
+    permissions.sort_by(|one: &RegisteredPermission, other| one.name.as_str().cmp(other.name.as_str()));
     Ok(permissions)
 }
 
