@@ -95,25 +95,27 @@ pub async fn deciding_grants_are_found(store: Arc<dyn Store>) {
         world.assign(given, &reader).await;
         world.tick();
     }
-    let decides = |grant: &Grant, roles: &[RoleId], places: &[OrganizationId]| {
+    let decides = |grant: &Grant, roles: Option<&[RoleId]>, places: &[OrganizationId]| {
         let Assignment { role_id, organization_id, .. } = &grant.assignment;
-        roles.contains(role_id) && organization_id.is_none_or(|id| places.contains(&id))
+        roles.is_none_or(|roles| roles.contains(role_id)) && organization_id.is_none_or(|id| places.contains(&id))
     };
     let both = [ada.id, bob.id];
     for (users, roles, organizations) in [
-        (&both[..], vec![reader.id], vec![root.id]),
-        (&both[..1], vec![reader.id, other.id], vec![root.id, aside.id]),
-        (&both[..], vec![other.id], vec![]),
-        (&both[..], vec![], vec![root.id]),
-        (&both[..0], vec![reader.id], vec![root.id]),
+        (&both[..], Some(vec![reader.id]), vec![root.id]),
+        (&both[..1], Some(vec![reader.id, other.id]), vec![root.id, aside.id]),
+        (&both[..], Some(vec![other.id]), vec![]),
+        (&both[..], Some(vec![]), vec![root.id]),
+        (&both[..], None, vec![root.id]),
+        (&both[..], None, vec![]),
+        (&both[..0], Some(vec![reader.id]), vec![root.id]),
     ] {
         let mut expected = world.store.grants_of(tenant.id, users).await.unwrap();
-        expected.retain(|grant| decides(grant, &roles, &organizations));
+        expected.retain(|grant| decides(grant, roles.as_deref(), &organizations));
         let query = HolderQuery { roles, organizations, at: world.now() };
         assert_eq!(world.store.deciding_grants(tenant.id, users, &query).await.unwrap(), expected, "{query:?}");
     }
     let elsewhere = world.tenant("other").await;
-    let query = HolderQuery { roles: vec![reader.id], organizations: vec![root.id], at: world.now() };
+    let query = HolderQuery { roles: Some(vec![reader.id]), organizations: vec![root.id], at: world.now() };
     assert_eq!(world.store.deciding_grants(elsewhere.id, &both, &query).await.unwrap(), []);
 }
 

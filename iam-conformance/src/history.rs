@@ -277,9 +277,15 @@ pub async fn holders_are_found(store: Arc<dyn Store>) {
     assert_eq!(holders(&[], &[root.id], now).await, []);
     assert_eq!(holders(&[reader.id], &[], expiry - TimeDelta::milliseconds(1)).await, [ada.id, dan.id]);
     assert_eq!(holders(&[reader.id], &[], expiry).await, [ada.id]);
-    let query = HolderQuery { roles: both.to_vec(), organizations: vec![root.id], at: now };
+    let query = HolderQuery { roles: Some(both.to_vec()), organizations: vec![root.id], at: now };
     let page = world.store.holders(tenant.id, &query, PageRequest::new(2, 2).unwrap(), now).await.unwrap();
     assert_eq!((page.items, page.total), (vec![dan.id], 3));
+    let of_any_role = async |organizations: &[OrganizationId]| {
+        let query = HolderQuery { roles: None, organizations: organizations.to_vec(), at: now };
+        found_by(&world, tenant.id, query).await
+    };
+    assert_eq!(of_any_role(&[]).await, [ada.id, cyd.id, dan.id]);
+    assert_eq!(of_any_role(&[root.id]).await, [ada.id, bob.id, cyd.id, dan.id]);
     let other_tenant = world.tenant("other").await;
     assert_eq!(holding(&world, other_tenant.id, &both, &[root.id], now).await, []);
 }
@@ -316,6 +322,8 @@ pub async fn past_holders_are_found(store: Arc<dyn Store>) {
     assert_eq!(at(given).await, [ada.id, bob.id]);
     assert_eq!(at(suspended_at).await, [ada.id]);
     assert_eq!(at(last).await, [bob.id, cyd.id]);
+    let of_any_role = HolderQuery { roles: None, organizations: Vec::new(), at: given };
+    assert_eq!(found_by(&world, tenant.id, of_any_role).await, [ada.id, bob.id]);
     assert_eq!(at(world.now()).await, [bob.id, cyd.id]);
 }
 
@@ -387,7 +395,11 @@ async fn holding(
     organizations: &[OrganizationId],
     at: Timestamp,
 ) -> Vec<UserId> {
-    let query = HolderQuery { roles: roles.to_vec(), organizations: organizations.to_vec(), at };
+    let query = HolderQuery { roles: Some(roles.to_vec()), organizations: organizations.to_vec(), at };
+    found_by(world, tenant, query).await
+}
+
+async fn found_by(world: &World, tenant: TenantId, query: HolderQuery) -> Vec<UserId> {
     let page = world.store.holders(tenant, &query, everything(), world.now()).await.unwrap();
     assert_eq!(page.total, page.items.len() as u64);
     page.items

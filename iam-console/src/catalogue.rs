@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iam_core::page::{MAX_LIMIT, PageRequest};
-use iam_core::permission::{BUILT_IN, PatternKind, PermissionPattern};
+use iam_core::permission::{BUILT_IN, PatternKind, PermissionPattern, RegisteredPermission};
 use iam_core::{Caller, Error, Iam};
 
 use crate::english;
@@ -36,17 +36,9 @@ pub(crate) struct Group {
 impl Catalogue {
     /// Reads the catalogue. A caller that may not read it gets the built-in permissions.
     pub(crate) async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {
-        let mut texts: BTreeMap<String, String> = BTreeMap::new();
-        for number in 1..=MAX_PAGES {
-            let page = iam.permissions().list(caller, PageRequest::new(number, MAX_LIMIT)?).await;
-            let Some(page) = if_allowed(page)? else { break };
-            let has_next = page.has_next();
-            let described = page.items.into_iter().map(|found| (found.name.to_string(), found.description.into()));
-            texts.extend(described);
-            if !has_next {
-                break;
-            }
-        }
+        let found = if_allowed(all(iam, caller).await)?.unwrap_or_default();
+        let described = found.into_iter().map(|found| (found.name.to_string(), found.description.into()));
+        let mut texts: BTreeMap<String, String> = described.collect();
         if texts.is_empty() {
             texts.extend(BUILT_IN.iter().map(|(name, text)| (name.to_string(), (*text).to_owned())));
         }
@@ -66,11 +58,21 @@ impl Catalogue {
         }
     }
 
+    /// Returns the names of the permissions that an operation may ask for.
+    fn known(&self) -> impl Iterator<Item = String> {
+        self.0.iter().filter(|(_, text)| !text.starts_with(RESERVED)).map(|(name, _)| name.clone())
+    }
+
     /// Returns all choices, of the catalogue and of a role. Those that no operation asks for are left out.
     pub(crate) fn choices(&self, chosen: &BTreeSet<String>) -> Vec<Group> {
-        let known = self.0.iter().filter(|(_, text)| !text.starts_with(RESERVED)).map(|(name, _)| name.clone());
         let whole = self.0.keys().filter_map(|name| Some(format!("{}:*", name.split_once(':')?.0)));
-        self.grouped(known.chain(whole).chain(["*".to_owned()]).chain(chosen.iter().cloned()).collect(), chosen)
+        self.grouped(self.known().chain(whole).chain(["*".to_owned()]).chain(chosen.iter().cloned()).collect(), chosen)
+    }
+
+    /// Returns the permissions of the catalogue and what some roles have. Those that no operation asks for, and
+    /// wildcards, are left out unless a role has them.
+    pub(crate) fn listed(&self, held: &BTreeSet<String>) -> Vec<Group> {
+        self.grouped(self.known().chain(held.iter().cloned()).collect(), held)
     }
 
     /// Returns the choice.
@@ -88,6 +90,21 @@ impl Catalogue {
         }
         groups.into_iter().map(|(resource, choices)| Group { resource, choices }).collect()
     }
+}
+
+/// Returns the permissions of the catalogue by their names, at most 1,000.
+pub(crate) async fn all(iam: &Iam, caller: &Caller) -> Result<Vec<RegisteredPermission>, Error> {
+    let mut permissions = Vec::new();
+    for number in 1..=MAX_PAGES {
+        let page = iam.permissions().list(caller, PageRequest::new(number, MAX_LIMIT)?).await?;
+        let has_next = page.has_next();
+        permissions.extend(page.items);
+        if !has_next {
+            break;
+        }
+    }
+    permissions.sort_by(|one: &RegisteredPermission, other| one.name.as_str().cmp(other.name.as_str()));
+    Ok(permissions)
 }
 
 /// Returns the permissions of the catalogue with their meanings, for a field that offers them.

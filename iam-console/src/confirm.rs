@@ -8,6 +8,7 @@ use iam_core::access_request::AccessRequests;
 use iam_core::assignment::Assignments;
 use iam_core::directory::Directories;
 use iam_core::organization::Organizations;
+use iam_core::permission::Permissions;
 use iam_core::role::Roles;
 use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial};
 
@@ -63,6 +64,13 @@ impl Attempt {
         match self {
             Self::Change(iam) => iam.organizations(),
             Self::Trial(trial) => trial.organizations(),
+        }
+    }
+
+    pub(crate) fn permissions(&self) -> Permissions<'_> {
+        match self {
+            Self::Change(iam) => iam.permissions(),
+            Self::Trial(trial) => trial.permissions(),
         }
     }
 

@@ -35,6 +35,7 @@ mod once;
 mod organizations;
 mod overview;
 mod paging;
+mod permissions;
 mod picker;
 mod placed_roles;
 mod problem;
@@ -43,6 +44,7 @@ mod provider;
 mod query;
 mod resume;
 mod rights;
+mod role_matrix;
 mod roles;
 mod rows;
 mod session;
@@ -95,6 +97,8 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(guard::routes())
         .merge(users::routes())
         .merge(roles::routes())
+        .merge(role_matrix::routes())
+        .merge(permissions::routes())
         .merge(assignments::routes())
         .merge(organizations::routes())
         .merge(access::routes())

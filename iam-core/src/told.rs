@@ -48,7 +48,7 @@ pub(crate) async fn holders(
     let now = iam.now();
     let ancestry = iam.lineages(tenant, organization).await?;
     let position = organization.and_then(|id| ancestry.position(id));
-    let query = HolderQuery { roles, organizations: counting_in(position), at: now };
+    let query = HolderQuery { roles: Some(roles), organizations: counting_in(position), at: now };
     let counts = |grant: &Grant| grant.assignment.is_standing() && grant.is_effective(now);
     let mut persons = Vec::new();
     for number in 1..=MAX_PAGES {

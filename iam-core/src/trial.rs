@@ -26,6 +26,7 @@ use crate::engine::{Engine, IsCancelled, PreviewPermit};
 use crate::grouped::grouped;
 use crate::iam::Iam;
 use crate::organization::Organizations;
+use crate::permission::Permissions;
 use crate::role::Roles;
 use crate::user::Users;
 
@@ -89,6 +90,12 @@ impl Trial {
     #[must_use]
     pub fn roles(&self) -> Roles<'_> {
         Roles(&self.0)
+    }
+
+    /// As [`Iam::permissions`].
+    #[must_use]
+    pub fn permissions(&self) -> Permissions<'_> {
+        Permissions(&self.0)
     }
 
     /// As [`Iam::organizations`].

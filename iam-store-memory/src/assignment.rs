@@ -30,7 +30,7 @@ impl AssignmentStore for MemoryStore {
         let users: BTreeSet<&UserId> = users.iter().collect();
         let decides = |found: &Assignment| {
             users.contains(&found.user_id)
-                && query.roles.contains(&found.role_id)
+                && query.roles.as_ref().is_none_or(|roles| roles.contains(&found.role_id))
                 && found.organization_id.is_none_or(|id| query.organizations.contains(&id))
         };
         Ok(self.tenant_state(tenant).grants(decides))

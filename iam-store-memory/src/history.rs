@@ -89,7 +89,7 @@ impl HistoryStore for MemoryStore {
         let statuses = Versions::new(state.users.values().map(PastStatus::from), state.past.statuses.iter().cloned());
         let versions = state.assignment_versions();
         let counts = |found: &&Assignment| {
-            query.roles.contains(&found.role_id)
+            query.roles.as_ref().is_none_or(|roles| roles.contains(&found.role_id))
                 && found.organization_id.is_none_or(|id| query.organizations.contains(&id))
                 && found.is_live(query.at)
                 && statuses.at(found.user_id, query.at).is_some_and(|user| user.status == UserStatus::Active)

@@ -48,13 +48,14 @@ impl AssignmentStore for PostgresStore {
         query: &HolderQuery,
     ) -> Result<Vec<Grant>, StoreError> {
         let users: Vec<Uuid> = users.iter().map(|user| user.as_uuid()).collect();
-        let roles: Vec<Uuid> = query.roles.iter().map(|role| role.as_uuid()).collect();
+        let ids = |roles: &Vec<RoleId>| -> Vec<Uuid> { roles.iter().map(|role| role.as_uuid()).collect() };
+        let roles: Option<Vec<Uuid>> = query.roles.as_ref().map(ids);
         let organizations: Vec<Uuid> = query.organizations.iter().map(|organization| organization.as_uuid()).collect();
         let rows = select_grants(
             "
             WHERE a.tenant_id = $1
                 AND a.user_id = ANY($2)
-                AND a.role_id = ANY($3)
+                AND ($3::uuid[] IS NULL OR a.role_id = ANY($3))
                 AND (a.organization_id IS NULL OR a.organization_id = ANY($4))
             ",
             NEWEST_FIRST,

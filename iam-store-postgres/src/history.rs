@@ -113,7 +113,7 @@ impl HistoryStore for PostgresStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<UserId>, StoreError> {
-        if query.roles.is_empty() {
+        if query.roles.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
         let list = |page| holders::<Self>(tenant, query, page, now);

@@ -52,14 +52,14 @@ impl AssignmentStore for SqliteStore {
             "
             WHERE a.tenant_id = ?1
                 AND a.user_id IN (SELECT unhex(value, '-') FROM json_each(?2))
-                AND a.role_id IN (SELECT unhex(value, '-') FROM json_each(?3))
+                AND (?3 IS NULL OR a.role_id IN (SELECT unhex(value, '-') FROM json_each(?3)))
                 AND (a.organization_id IS NULL
                     OR a.organization_id IN (SELECT unhex(value, '-') FROM json_each(?4)))
             ",
             NEWEST_FIRST,
         );
-        let rows =
-            rows.bind(tenant.as_uuid()).bind(Json(users)).bind(Json(&query.roles)).bind(Json(&query.organizations));
+        let roles = query.roles.as_ref().map(Json);
+        let rows = rows.bind(tenant.as_uuid()).bind(Json(users)).bind(roles).bind(Json(&query.organizations));
         self.answer(rows.fetch_one(&self.reads_of(tenant))).await?.try_into()
     }
 

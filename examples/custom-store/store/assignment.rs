@@ -45,7 +45,7 @@ impl AssignmentStore for RedbStore {
     ) -> Result<Vec<Grant>, StoreError> {
         let decides = |found: &Assignment| {
             users.contains(&found.user_id)
-                && query.roles.contains(&found.role_id)
+                && query.roles.as_ref().is_none_or(|roles| roles.contains(&found.role_id))
                 && found.organization_id.is_none_or(|id| query.organizations.contains(&id))
         };
         self.read(tenant, |view| view.grants(decides))

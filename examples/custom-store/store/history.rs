@@ -144,7 +144,7 @@ impl HistoryStore for RedbStore {
             let ended: Vec<Past<PastStatus>> = past!(view, Status, *at, |_| true);
             let statuses = Versions::new(view.all::<User>()?.iter().map(PastStatus::from), ended);
             let counts = |found: &&Assignment| {
-                roles.contains(&found.role_id)
+                roles.as_ref().is_none_or(|roles| roles.contains(&found.role_id))
                     && found.organization_id.is_none_or(|id| organizations.contains(&id))
                     && found.is_live(*at)
                     && statuses.at(found.user_id, *at).is_some_and(|user| user.status == UserStatus::Active)

@@ -166,7 +166,8 @@ where
     query
 }
 
-/// Builds the statement for a page of the users who are ACTIVE and hold one of some roles in one of some places.
+/// Builds the statement for a page of the users who are ACTIVE and hold one of some roles, or any role, in one of some
+/// places.
 pub fn holders<S>(
     tenant: TenantId,
     HolderQuery { roles, organizations, at }: &HolderQuery,
@@ -180,8 +181,10 @@ where
 {
     let is_past = *at < now;
     let push_holding = |query: &mut QueryBuilder<S::Database>| {
-        query.push(" AND a.role_id IN ");
-        push_ids::<S>(query, roles.iter().map(|role| role.as_uuid()));
+        if let Some(roles) = roles {
+            query.push(" AND a.role_id IN ");
+            push_ids::<S>(query, roles.iter().map(|role| role.as_uuid()));
+        }
         query.push(" AND (a.organization_id IS NULL");
         if !organizations.is_empty() {
             query.push(" OR a.organization_id IN ");

@@ -1,5 +1,6 @@
-//! Questions about access: why a user may do something, and which users may do it.
+//! Questions about access: why a user may do something, which users may do it, and who holds which roles in a place.
 
+mod holders;
 mod who;
 mod why;
 
@@ -8,7 +9,7 @@ use axum::routing::get;
 use iam_core::OrganizationId;
 use iam_core::access::{DecidingGrant, Permission};
 use iam_core::clock::Timestamp;
-use iam_core::permission::BUILT_IN;
+use iam_core::text::folded;
 use iam_core::{AssignmentId, Error, RoleId};
 
 use crate::catalogue::RESERVED;
@@ -18,7 +19,10 @@ use crate::names::Names;
 use crate::state::Console;
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/access", get(why::show)).route("/access/who", get(who::show))
+    Router::new()
+        .route("/access", get(why::show))
+        .route("/access/who", get(who::show))
+        .route("/access/holders", get(holders::show))
 }
 
 /// A role assignment that grants a permission, as a person reads it.
@@ -35,6 +39,8 @@ struct Reason {
     /// Whether an access request has given the role.
     is_by_request: bool,
     granted_at: Timestamp,
+    /// When the role ends, if it does.
+    until: Option<Timestamp>,
 }
 
 impl Reason {
@@ -49,21 +55,76 @@ impl Reason {
             given: grant.directory_group.map(|id| groups.of(&id)),
             is_by_request: grant.access_request.is_some(),
             granted_at: grant.granted_at,
+            until: grant.expires_at,
         }
     }
 }
 
-/// Returns the permission that a person has typed: its name, or its meaning, such as "See users".
-fn permission(text: &str) -> Result<Permission, Error> {
+/// Returns the permission that a person has typed: its name, its meaning, such as "See users", or words that only one of
+/// the offered permissions has, such as "refund". `described` are these, each with its meaning.
+fn permission(described: &[(String, String)], text: &str) -> Result<Permission, Error> {
     let text = text.trim();
-    let is_named = |described: &str| described.trim_end_matches('.').eq_ignore_ascii_case(text.trim_end_matches('.'));
-    let described = BUILT_IN.iter().filter(|(_, described)| !described.starts_with(RESERVED));
-    let named =
-        described.into_iter().find(|(_, described)| is_named(described)).map(|(permission, _)| permission.clone());
-    named.map_or_else(|| text.parse(), Ok).map_err(|_| Error::field("permission", english::NO_SUCH_PERMISSION))
+    if let Ok(permission) = text.parse() {
+        return Ok(permission);
+    }
+    let refused = |message: &str| Error::field("permission", message);
+    let offered = || described.iter().filter(|(_, meaning)| !meaning.starts_with(RESERVED));
+    let is_meaning = |meaning: &str| meaning.trim_end_matches('.').eq_ignore_ascii_case(text.trim_end_matches('.'));
+    let (typed, by_meaning) = (words_of(text), offered().find(|(_, meaning)| is_meaning(meaning)));
+    let has_words = |(name, meaning): &&(String, String)| {
+        let words = [words_of(name), words_of(meaning)].concat();
+        !typed.is_empty() && typed.iter().all(|word| words.contains(word))
+    };
+    let mut matching = by_meaning.into_iter().chain(offered().filter(has_words).filter(|_| by_meaning.is_none()));
+    match (matching.next(), matching.next()) {
+        (Some((name, _)), None) => name.parse().map_err(|_| refused(english::NO_SUCH_PERMISSION)),
+        (Some(_), Some(_)) => Err(refused(english::SEVERAL_PERMISSIONS)),
+        (None, _) => Err(refused(english::NO_SUCH_PERMISSION)),
+    }
+}
+
+fn words_of(text: &str) -> Vec<String> {
+    let folded = folded(text);
+    folded.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns the meaning of a permission; empty if it has none.
+fn meaning_of(described: &[(String, String)], permission: &Permission) -> String {
+    let found = described.iter().find(|(name, _)| name == permission.as_str());
+    found.map(|(_, meaning)| meaning.clone()).unwrap_or_default()
 }
 
 /// Returns the organizations that some grants name.
 fn places<'a>(grants: impl IntoIterator<Item = &'a DecidingGrant>) -> Vec<OrganizationId> {
     grants.into_iter().filter_map(|grant| grant.organization).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permission_is_named_by_its_meaning_or_by_words_that_no_other_has() {
+        let described = [
+            ("orders:read", "See orders."),
+            ("orders:refund", "Give money back."),
+            ("users:read", "See users."),
+            ("users:update", "Reserved: later."),
+        ];
+        let described = described.map(|(name, meaning)| (name.to_owned(), meaning.to_owned()));
+        let found = |text: &str| permission(&described, text).ok().map(|found| found.as_str().to_owned());
+        for (text, name) in [
+            ("orders:refund", Some("orders:refund")),
+            ("payments:unknown", Some("payments:unknown")),
+            ("see users", Some("users:read")),
+            ("Refund", Some("orders:refund")),
+            ("money orders", Some("orders:refund")),
+            ("orders", None),
+            ("fund", None),
+            ("later", None),
+            (" ", None),
+        ] {
+            assert_eq!(found(text).as_deref(), name, "{text}");
+        }
+    }
 }

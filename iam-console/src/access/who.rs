@@ -4,11 +4,12 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::access::Holder;
+use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
 use iam_core::{Caller, Error, FieldError, RoleId, UserId};
 use serde::Deserialize;
 
-use crate::access::{Reason, permission, places};
+use crate::access::{Reason, meaning_of, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
@@ -21,7 +22,7 @@ use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
-use crate::time::typed;
+use crate::time::{Time, typed};
 use crate::view::{Field, Frame, page, query};
 
 #[derive(Default, Deserialize)]
@@ -48,6 +49,11 @@ struct WhoPage {
 /// The users who may do it.
 struct Answer {
     summary: String,
+    /// The question, as it was understood.
+    permission: String,
+    meaning: String,
+    place: String,
+    at: Option<Timestamp>,
     holders: Vec<(UserId, String, Vec<Reason>)>,
     /// The roles with the permission: their holders in single organizations are not among the holders of the whole
     /// tenant. Empty for a question about one organization or about the past.
@@ -56,9 +62,16 @@ struct Answer {
 }
 
 impl Answer {
-    async fn find(console: &Console, caller: &Caller, params: &Params, request: PageRequest) -> Result<Self, Error> {
+    async fn find(
+        console: &Console,
+        caller: &Caller,
+        described: &[(String, String)],
+        params: &Params,
+        request: PageRequest,
+    ) -> Result<Self, Error> {
         let (iam, base) = (&console.iam, console.base());
-        let permission = permission(&params.permission)?;
+        let permission = permission(described, &params.permission)?;
+        let (name, meaning) = (permission.as_str().to_owned(), meaning_of(described, &permission));
         let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
         let at = typed("at", &params.at)?;
         let roles = if organization.is_none() && at.is_none() {
@@ -70,7 +83,8 @@ impl Answer {
         let roles: Vec<_> = roles.map(|role| (role.id, role.name.to_string())).collect();
         let found: Page<Holder> = iam.access().who(caller, permission, organization, at, request).await?;
         let places = places(found.items.iter().flat_map(|holder| &holder.grants));
-        let names = Names::read(iam, caller, [], places).await?;
+        let names = Names::read(iam, caller, [], places.into_iter().chain(organization)).await?;
+        let place = organization.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id));
         let address = |page: u64| {
             let page = page.to_string();
             let params = [
@@ -88,24 +102,25 @@ impl Answer {
             let reasons = holder.grants.into_iter().map(|grant| Reason::of(grant, &names, &groups)).collect();
             (holder.user.id, label_of(&holder.user), reasons)
         });
-        Ok(Self { summary, holders: holders.collect(), roles, pages })
+        Ok(Self { summary, permission: name, meaning, place, at, holders: holders.collect(), roles, pages })
     }
 }
 
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
+    described: Vec<(String, String)>,
     params: &Params,
     errors: &[FieldError],
 ) -> Result<WhoPage, Problem> {
-    let (iam, caller) = (&console.iam, &signed_in.caller);
+    let caller = &signed_in.caller;
     let permission = Field::text("permission", english::PERMISSION).with_hint(english::PERMISSION_HINT);
     let moment = Field::text("at", english::AT_MOMENT).with_hint(english::AS_OF_HINT);
     Ok(WhoPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         permission: permission.filled(&params.permission).with_errors(errors),
-        permissions: described_permissions(iam, caller).await?,
+        permissions: described,
         organization: picker::of_place(console, caller, &params.organization, errors).await?,
         moment: moment.filled(&params.at).with_errors(errors),
         answer: None,
@@ -117,16 +132,18 @@ pub(super) async fn show(
     signed_in: SignedIn,
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
+    let described = described_permissions(&console.iam, &signed_in.caller).await?;
     if params.permission.is_empty() {
-        return page(StatusCode::OK, &page_of(&console, &signed_in, &params, &[]).await?);
+        return page(StatusCode::OK, &page_of(&console, &signed_in, described, &params, &[]).await?);
     }
-    match Answer::find(&console, &signed_in.caller, &params, paging::request(params.page)?).await {
+    let request = paging::request(params.page)?;
+    match Answer::find(&console, &signed_in.caller, &described, &params, request).await {
         Ok(answer) => {
-            let shown = page_of(&console, &signed_in, &params, &[]).await?;
+            let shown = page_of(&console, &signed_in, described, &params, &[]).await?;
             page(StatusCode::OK, &WhoPage { answer: Some(answer), ..shown })
         }
         Err(error) => {
-            let shown = page_of(&console, &signed_in, &params, &at_fields(&error)).await?;
+            let shown = page_of(&console, &signed_in, described, &params, &at_fields(&error)).await?;
             let text = text_above(&error);
             refused_in_place(error, |_| WhoPage { error: text, ..shown })
         }

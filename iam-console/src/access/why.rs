@@ -63,14 +63,19 @@ struct OtherOrganization {
 }
 
 impl Answer {
-    async fn find(console: &Console, caller: &Caller, params: &Params) -> Result<Self, Error> {
+    async fn find(
+        console: &Console,
+        caller: &Caller,
+        described: &[(String, String)],
+        params: &Params,
+    ) -> Result<Self, Error> {
         let iam = &console.iam;
         let user = match params.user.trim() {
             "" => caller.require_user()?.0,
             text => picker::user(iam, caller, text).await?,
         };
         let question = Question {
-            permission: permission(&params.permission)?,
+            permission: permission(described, &params.permission)?,
             organization: picker::organization(iam, caller, "organization", &params.organization).await?,
             user: Some(user),
             at: typed("at", &params.at)?,
@@ -104,6 +109,7 @@ impl Answer {
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
+    described: Vec<(String, String)>,
     params: &Params,
     errors: &[FieldError],
 ) -> Result<WhyPage, Problem> {
@@ -117,7 +123,7 @@ async fn page_of(
         error: String::new(),
         user: picker::of_user(console, user),
         permission: permission.filled(&params.permission).with_errors(errors),
-        permissions: described_permissions(iam, caller).await?,
+        permissions: described,
         organization: picker::of_place(console, caller, &params.organization, errors).await?,
         moment: moment.filled(&params.at).with_errors(errors),
         answer: None,
@@ -129,16 +135,17 @@ pub(super) async fn show(
     signed_in: SignedIn,
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
+    let described = described_permissions(&console.iam, &signed_in.caller).await?;
     if params.permission.is_empty() {
-        return page(StatusCode::OK, &page_of(&console, &signed_in, &params, &[]).await?);
+        return page(StatusCode::OK, &page_of(&console, &signed_in, described, &params, &[]).await?);
     }
-    match Answer::find(&console, &signed_in.caller, &params).await {
+    match Answer::find(&console, &signed_in.caller, &described, &params).await {
         Ok(answer) => {
-            let shown = page_of(&console, &signed_in, &params, &[]).await?;
+            let shown = page_of(&console, &signed_in, described, &params, &[]).await?;
             page(StatusCode::OK, &WhyPage { answer: Some(answer), ..shown })
         }
         Err(error) => {
-            let shown = page_of(&console, &signed_in, &params, &at_fields(&error)).await?;
+            let shown = page_of(&console, &signed_in, described, &params, &at_fields(&error)).await?;
             let text = text_above(&error);
             refused_in_place(error, |_| WhyPage { error: text, ..shown })
         }

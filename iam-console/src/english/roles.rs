@@ -37,6 +37,41 @@ pub(crate) const PERMISSIONS_HINT: &str = "You can give only what you may do you
 pub(crate) const EVERYTHING: &str = "Everything";
 pub(crate) const MAY_EVERYTHING: &str = "Do everything in the tenant, also what is added later.";
 
+// Several roles side by side.
+pub(crate) const COMPARE_ROLES: &str = "Compare roles";
+pub(crate) const COMPARE_WITH: &str = "Compare with";
+pub(crate) const COMPARE: &str = "Compare";
+pub(crate) const SIDE_BY_SIDE: &str = "Side by side";
+pub(crate) const DIFFERENCES: &str = "Differences of two roles";
+pub(crate) const DIFFERENCE: &str = "Difference";
+pub(crate) const NO_DIFFERENCE: &str = "None";
+pub(crate) const MATRIX_WHAT: &str = "Which role has which permission";
+pub(crate) const HAS_IT: &str = "Yes";
+pub(crate) const HAS_IT_BY: &str = "Yes, by";
+pub(crate) const HAS_IT_NOT: &str = "No";
+pub(crate) const SHOWN_ROLES: &str = "Roles that are shown";
+pub(crate) const MUST_BE_ROLES: &str = "must be the ids of at most 8 roles, with commas between them";
+pub(crate) const MATRIX_IS_FULL: &str = "cannot be added: at most 8 roles are shown side by side";
+pub(crate) const MATRIX_IS_FULL_WHAT: &str = "At most 8 roles are shown. Remove one below to add another one.";
+pub(crate) const ROLE_OF_LINK_IS_GONE: &str = "A role of this link does not exist any more.";
+pub(crate) const DIFFERENCES_WHAT: &str = "Choose two roles. The answer shows what only one of them permits.";
+pub(crate) const FIRST_ROLE: &str = "First role";
+pub(crate) const SECOND_ROLE: &str = "Second role";
+pub(crate) const SHOW_ONLY_DIFFERENCES: &str = "Show only the differences";
+pub(crate) const SHOW_ALL_PERMISSIONS: &str = "Show all permissions of both roles";
+
+pub(crate) fn only_in(role: &str) -> String {
+    format!("Only in {role}")
+}
+
+pub(crate) fn differences_found(count: usize) -> String {
+    match count {
+        0 => "No differences".to_owned(),
+        1 => "1 difference".to_owned(),
+        count => format!("{count} differences"),
+    }
+}
+
 /// The meaning of the permission for all actions on a resource.
 pub(crate) fn may_everything_with(resource: &str) -> String {
     format!("Do everything with {}, also what is added later.", resource.replace('-', " "))

@@ -5,6 +5,7 @@ use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
 use iam_core::assignment::{Assignment, NewAssignment};
 use iam_core::organization::{NewOrganization, Organization};
+use iam_core::permission::NewPermission;
 use iam_core::role::NewRole;
 use iam_core::user::User;
 use iam_core::{Caller, OrganizationId};
@@ -419,6 +420,10 @@ async fn questions_are_refused_in_place() {
         ("/console/access?permission=users:read&organization=x", "organization-error", StatusCode::BAD_REQUEST),
         ("/console/access/who?permission=x", "permission-error", StatusCode::BAD_REQUEST),
         ("/console/access/who?permission=users:read&at=x", "at-error", StatusCode::BAD_REQUEST),
+        ("/console/access/who?permission=users", "permission-error", StatusCode::BAD_REQUEST),
+        ("/console/access/holders?organization=x", "organization-error", StatusCode::BAD_REQUEST),
+        ("/console/access/holders?organization=&at=x", "at-error", StatusCode::BAD_REQUEST),
+        ("/console/access/holders?at=2020-01-01T00:00", "at-error", StatusCode::BAD_REQUEST),
     ];
     for (path, error, status) in cases {
         let answer = app.get(path, cookie).await;
@@ -433,6 +438,8 @@ async fn questions_are_refused_in_place() {
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
         assert!(answer.body.contains("role-assignments:read") && answer.body.contains(r#"name="permission""#));
     }
+    let answer = app.get("/console/access/holders?organization=", &her).await;
+    assert!(answer.status == StatusCode::FORBIDDEN && !answer.body.contains(EMAIL), "{}", answer.body);
     app.register("eve@example.org").await;
     let eve = app.sign_in("eve@example.org").await;
     let (user, place) = (signed.grace.id, north.id);
@@ -440,6 +447,7 @@ async fn questions_are_refused_in_place() {
         format!("/console/access?permission=users:read&user={user}"),
         format!("/console/access?permission=users:read&organization={place}"),
         format!("/console/access/who?permission=users:read&organization={place}"),
+        format!("/console/access/holders?organization={place}"),
     ] {
         let answer = app.get(&path, &eve).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}: {}", answer.body);
@@ -473,5 +481,91 @@ async fn who_lists_all_users_with_the_permission_and_why() {
     let first = app.get("/console/access/who?permission=users:read", cookie).await.body;
     assert!(first.contains("31 users") && first.contains("permission=users%3Aread&#38;page=2"), "{first}");
     let second = app.get("/console/access/who?permission=users:read&page=2", cookie).await.body;
+    assert_eq!(second.matches("<tr><td>").count(), 6, "{second}");
+}
+
+#[tokio::test]
+async fn who_could_do_something_on_a_day_of_last_week_is_found_by_a_word() {
+    let signed = signed().await;
+    let Signed { app, ada, north, grace, .. } = &signed;
+    let description = Some("Give money back.".to_owned());
+    let refund = NewPermission { name: "orders:refund".into(), description };
+    app.iam.permissions().create(ada, refund).await.unwrap();
+    let cashier = NewRole { name: "CASHIER".into(), permissions: vec!["orders:refund".into()], ..NewRole::default() };
+    app.iam.roles().create(ada, cashier).await.unwrap();
+    let held = signed.assign("CASHIER", Some(north.id)).await;
+    app.clock.advance(TimeDelta::days(3));
+    app.iam.assignments().delete(&Caller::system(ada.tenant(), "test"), held.id).await.unwrap();
+    app.clock.advance(TimeDelta::days(5));
+    let cookie = app.sign_in(EMAIL).await;
+    let ask = async |at: &str| {
+        let path = format!("/console/access/who?permission=refund&organization=North&at={at}");
+        let answer = app.get(&path, &cookie).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        answer.body
+    };
+    let then = ask("2026-02-03T09:00").await;
+    assert!(then.contains(grace.email.as_str()) && then.contains("CASHIER"), "{then}");
+    assert!(then.contains("Give money back. <code>orders:refund</code> · North"), "{then}");
+    assert!(!ask("").await.contains(grace.email.as_str()));
+}
+
+#[tokio::test]
+async fn the_holders_of_roles_in_an_organization_have_their_own_and_inherited_ones() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace, north, harbour } = &signed;
+    let cells = |body: &str| -> Vec<String> {
+        let row = body.split("<tr>").find(|row| row.contains(grace.email.as_str())).unwrap_or_default();
+        row.split("<td data-label=").skip(1).map(str::to_owned).collect()
+    };
+    assert!(app.get("/console/access/holders", cookie).await.body.contains("Choose an organization"));
+    signed.assign("MEMBER", Some(north.id)).await;
+    let role = signed.role("AUDITOR").await.parse().unwrap();
+    let until = Some(app.iam.now() + TimeDelta::days(1));
+    let admin = signed.role("ORGANIZATION_ADMIN").await.parse().unwrap();
+    for (role, organization, expires_at) in [(role, None, None), (admin, Some(harbour.id), until)] {
+        let new = NewAssignment { user: grace.id, role, organization, expires_at };
+        app.iam.assignments().create(ada, new).await.unwrap();
+    }
+    let below = app.get("/console/access/holders?organization=harbour", cookie).await.body;
+    assert!(below.contains("2 users") && below.contains("TENANT_ADMIN"), "{below}");
+    let [own, inherited] = cells(&below).try_into().unwrap();
+    assert!(own.contains(">ORGANIZATION_ADMIN<") && own.contains("until <time datetime=\"2026-02-01"), "{own}");
+    assert!(!own.contains(">MEMBER<") && !own.contains(">AUDITOR<"), "{own}");
+    assert!(inherited.contains(">MEMBER<") && inherited.contains("from North"), "{inherited}");
+    assert!(inherited.contains(">AUDITOR<") && inherited.contains("from the whole tenant"), "{inherited}");
+    let above = app.get("/console/access/holders?organization=north", cookie).await.body;
+    let [own, inherited] = cells(&above).try_into().unwrap();
+    assert!(own.contains(">MEMBER<") && !inherited.contains(">ORGANIZATION_ADMIN<"), "{above}");
+    let everywhere = app.get("/console/access/holders?organization=", cookie).await.body;
+    let [own] = cells(&everywhere).try_into().unwrap();
+    assert!(own.contains(">AUDITOR<") && !own.contains(">MEMBER<"), "{own}");
+    // An administrator of the organization sees who holds roles there, also those from above.
+    let auditor = signed.held().await.into_iter().find(|held| held.role_id == role).unwrap();
+    app.iam.assignments().delete(ada, auditor.id).await.unwrap();
+    let her = app.sign_in(grace.email.as_str()).await;
+    let seen = app.get(&format!("/console/access/holders?organization={}", harbour.id), &her).await.body;
+    assert!(seen.contains("2 users") && seen.contains(">TENANT_ADMIN<"), "{seen}");
+    app.clock.advance(TimeDelta::days(2));
+    let cookie = app.sign_in(EMAIL).await;
+    let ended = app.get("/console/access/holders?organization=harbour", &cookie).await.body;
+    assert!(!ended.contains(">ORGANIZATION_ADMIN<"), "{ended}");
+    let then = app.get("/console/access/holders?organization=harbour&at=2026-01-31T09:15", &cookie).await.body;
+    assert!(then.contains("2 users") && then.contains(">ORGANIZATION_ADMIN<"), "{then}");
+}
+
+#[tokio::test]
+async fn the_holders_of_roles_have_pages_that_keep_the_organization() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, north, .. } = &signed;
+    let member = signed.role("MEMBER").await.parse().unwrap();
+    for number in 0..30 {
+        let user = app.iam.users().create(ada, person(&format!("user{number}@example.com"), "Many")).await.unwrap();
+        let new = NewAssignment { user: user.id, role: member, organization: Some(north.id), expires_at: None };
+        app.iam.assignments().create(ada, new).await.unwrap();
+    }
+    let first = app.get("/console/access/holders?organization=north", cookie).await.body;
+    assert!(first.contains("31 users") && first.contains("organization=north&#38;page=2"), "{first}");
+    let second = app.get("/console/access/holders?organization=north&page=2", cookie).await.body;
     assert_eq!(second.matches("<tr><td>").count(), 6, "{second}");
 }

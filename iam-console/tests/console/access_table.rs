@@ -20,6 +20,7 @@ use iam_core::identity_provider::{IdentityProvider, NewIdentityProvider};
 use iam_core::invitation::{Invitation, InvitedRole, NewInvitation};
 use iam_core::organization::{NewOrganization, Organization};
 use iam_core::page::PageRequest;
+use iam_core::permission::{NewPermission, RegisteredPermission};
 use iam_core::role::{NewRole, Role};
 use iam_core::user::{NewServiceAccount, User, UserPatch, UserStatus};
 use iam_core::webhook::{NewWebhook, Webhook};
@@ -55,6 +56,9 @@ const OFFERED: &[&str] = &[
     "GET /roles/{id}",
     "PATCH /roles/{id}",
     "DELETE /roles/{id}",
+    "GET /permissions",
+    "POST /permissions",
+    "DELETE /permissions/{id}",
     "GET /role-assignments",
     "POST /role-assignments",
     "PATCH /role-assignments/{id} (shorten)",
@@ -282,6 +286,11 @@ impl World {
         self.app.iam.roles().create(self.owner_of(target), new).await.unwrap()
     }
 
+    async fn permission(&self, target: &str) -> RegisteredPermission {
+        let new = NewPermission { name: fresh("orders:do-"), description: None };
+        self.app.iam.permissions().create(self.owner_of(target), new).await.unwrap()
+    }
+
     async fn organization(&self, target: &str) -> Organization {
         organization(&self.app, self.owner_of(target), &fresh("Organization "), self.place_of(target)).await
     }
@@ -494,6 +503,16 @@ impl World {
             "POST /users/{id}/impersonations" => {
                 let path = format!("/users/{}/act", self.user(target).await.id);
                 self.does(by, &path, &[("reason", "A question about an order"), ("seconds", "300")]).await
+            }
+            "GET /permissions" => {
+                let permission = self.permission(target).await;
+                let path = format!("/permissions?search={}", permission.name.as_str());
+                self.shows(by, &path, &format!("/permissions/{}", permission.id)).await
+            }
+            "POST /permissions" => self.does(by, "/permissions/new", &[("name", &fresh("orders:do-"))]).await,
+            "DELETE /permissions/{id}" => {
+                let permission = self.permission(target).await.id;
+                self.does(by, &format!("/permissions/{permission}/delete"), &[("confirmed", "yes")]).await
             }
             "GET /roles" => {
                 let role = self.role(target).await;
@@ -796,7 +815,11 @@ impl World {
                 self.opens(by, &format!("/access?user={user}&permission=users:read&organization={place}")).await
             }
             "GET /authz/who" => {
-                self.opens(by, &format!("/access/who?permission=users:read&organization={place}")).await
+                let may = self.opens(by, &format!("/access/who?permission=users:read&organization={place}")).await;
+                // The same right shows who holds which roles.
+                let holders = self.opens(by, &format!("/access/holders?organization={place}")).await;
+                assert_eq!(holders, may, "{target}");
+                may
             }
             // The stack of a test is too small for one function of all operations.
             _ => Box::pin(self.succeeds_about_requests(operation, target, by)).await,

@@ -24,6 +24,7 @@ mod keys;
 mod look;
 mod organizations;
 mod overview;
+mod permissions;
 mod roles;
 mod session;
 mod sign_in;

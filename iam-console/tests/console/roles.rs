@@ -286,3 +286,96 @@ async fn texts_of_roles_are_never_markup() {
         assert!(!body.contains("<b>") && body.contains("&#60;b&#62;"), "{path}: {body}");
     }
 }
+
+#[tokio::test]
+async fn roles_stand_side_by_side_with_what_each_permits() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, role } = &signed;
+    let whole = NewRole { name: "WHOLE".into(), permissions: vec!["users:*".into()], ..NewRole::default() };
+    let whole = app.iam.roles().create(ada, whole).await.unwrap();
+    let list = app.get("/console/roles", cookie).await.body;
+    assert!(list.contains(r#"href="/console/roles/matrix""#), "{list}");
+    let path = format!("/console/roles/matrix?roles={},{}", role.id, whole.id);
+    let both = app.get(&path, cookie).await.body;
+    let row = |name: &str| {
+        let named = format!(r#"<code class="hint">{name}</code>"#);
+        both.split("<tr>").find(|row| row.contains(&named)).map(str::to_owned).unwrap_or_default()
+    };
+    let cells = |name: &str| -> Vec<String> { row(name).split("<td ").skip(1).map(str::to_owned).collect() };
+    let [reception, whole_cell] = cells("users:read").try_into().unwrap();
+    assert!(reception.contains(r#"data-label="RECEPTION""#) && reception.contains("</span> Yes</span>"), "{both}");
+    assert!(whole_cell.contains("Yes, by <code>users:*</code>"), "{both}");
+    let [reception, whole_cell] = cells("users:*").try_into().unwrap();
+    assert!(reception.contains("</span> No</span>") && whole_cell.contains("</span> Yes</span>"), "{both}");
+    assert!(row("roles:read").matches("</span> No</span>").count() == 2 && row("roles:*").is_empty(), "{both}");
+    // Without a choice, there are the first ones, and another role is added by its name.
+    let first = app.get("/console/roles/matrix", cookie).await.body;
+    assert!(first.contains(">AUDITOR</th>") && first.contains(">WHOLE</th>"), "{first}");
+    let one = format!("/console/roles/matrix?roles={}", role.id);
+    assert!(!app.get(&one, cookie).await.body.contains(">WHOLE<"));
+    let added = app.get(&format!("{one}&add=whole"), cookie).await;
+    assert_eq!(added.location(), path.replace(',', "%2C"));
+    let unknown = app.get(&format!("{one}&add=nothing"), cookie).await;
+    assert_eq!(unknown.status, StatusCode::BAD_REQUEST);
+    assert!(unknown.body.contains(r#"<p id="add-error""#), "{}", unknown.body);
+    app.iam.roles().delete(ada, whole.id).await.unwrap();
+    let rest = app.get(&path, cookie).await.body;
+    assert!(rest.contains("does not exist any more") && rest.contains(">RECEPTION</th>"), "{rest}");
+    assert_eq!(app.get("/console/roles/matrix?roles=x", cookie).await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn no_more_than_eight_roles_stand_side_by_side() {
+    let Signed { app, ada, cookie, .. } = signed().await;
+    for number in 0..5 {
+        app.iam.roles().create(&ada, reception(&format!("SHIFT_{number}"))).await.unwrap();
+    }
+    let first = app.get("/console/roles/matrix", &cookie).await.body;
+    assert_eq!(first.matches(r#"<th scope="col">"#).count(), 1 + 8, "{first}");
+    assert!(first.contains("At most 8 roles are shown") && !first.contains(r#"name="add""#), "{first}");
+    let (_, link) = first.split_once(r#"<a class="button plain" href="/console/roles/matrix?roles="#).unwrap();
+    let without = format!("/console/roles/matrix?roles={}", link.split('"').next().unwrap());
+    let fewer = app.get(&without, &cookie).await.body;
+    assert!(fewer.matches(r#"<th scope="col">"#).count() == 1 + 7 && fewer.contains(r#"name="add""#), "{fewer}");
+}
+
+#[tokio::test]
+async fn the_differences_of_two_roles_are_counted_and_named() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, role } = &signed;
+    let permissions = vec!["users:read".into(), "roles:read".into()];
+    let door = NewRole { name: "DOOR".into(), permissions, ..NewRole::default() };
+    let door = app.iam.roles().create(ada, door).await.unwrap();
+    let page = app.get(&signed.path(""), cookie).await.body;
+    assert!(page.contains(&format!("/console/roles/matrix?left={}", role.id)), "{page}");
+    let half = app.get(&format!("/console/roles/matrix?left={}", role.id), cookie).await.body;
+    assert!(half.contains(r#"value="RECEPTION""#) && half.contains("Choose two roles"), "{half}");
+    // A link keeps the ids, because names change.
+    let path = format!("/console/roles/matrix?left={}&right={}", role.id, door.id);
+    assert_eq!(app.get("/console/roles/matrix?left=reception&right=DOOR", cookie).await.location(), path);
+    let all = app.get(&path, cookie).await.body;
+    assert!(all.contains("1 difference<") && all.matches("Only in DOOR").count() == 1, "{all}");
+    assert!(all.matches(r#"class="differs""#).count() == 1 && all.contains(">users:read</code>"), "{all}");
+    let only = app.get(&format!("{path}&only=1"), cookie).await.body;
+    assert!(only.contains("Only in DOOR") && !only.contains(">users:read</code>"), "{only}");
+    let same = app.get(&format!("/console/roles/matrix?left={}&right={}", role.id, role.id), cookie).await.body;
+    assert!(same.contains("No differences") && !same.contains("differs"), "{same}");
+    let unknown = app.get("/console/roles/matrix?left=nothing&right=DOOR", cookie).await;
+    assert_eq!(unknown.status, StatusCode::BAD_REQUEST);
+    assert!(unknown.body.contains(r#"<p id="left-error""#), "{}", unknown.body);
+}
+
+#[tokio::test]
+async fn only_those_who_may_see_roles_compare_them() {
+    let signed = signed().await;
+    let Signed { app, ada, role, .. } = &signed;
+    app.iam.users().create(ada, person("grace@example.com", "Grace")).await.unwrap();
+    let grace = app.sign_in("grace@example.com").await;
+    app.register("eve@example.org").await;
+    let eve = app.sign_in("eve@example.org").await;
+    for query in [String::new(), format!("?roles={}", role.id), format!("?left={}&right={}", role.id, role.id)] {
+        let path = format!("/console/roles/matrix{query}");
+        assert_eq!(app.get(&path, &grace).await.status, StatusCode::FORBIDDEN, "{path}");
+        assert!(!app.get(&path, &eve).await.body.contains("RECEPTION"), "{path}");
+    }
+}

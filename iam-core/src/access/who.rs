@@ -19,15 +19,15 @@ use crate::caller::Caller;
 use crate::grouped::grouped;
 use crate::history;
 
-/// A user who holds a permission.
+/// A user who holds a permission, or any role, in a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
     /// The user.
     pub user: User,
-    /// The assignments that grant the permission. Each of them is enough by itself.
+    /// The assignments that grant the permission, each of which is enough by itself; or all that count in the place.
     pub grants: Vec<DecidingGrant>,
-    /// Whether more assignments grant it than [`Decision::MAX_GRANTS`], so that some are not named.
+    /// Whether these are more than [`Decision::MAX_GRANTS`], so that some are not named.
     pub truncated: bool,
 }
 
@@ -61,6 +61,45 @@ impl Access<'_> {
         at: Option<Timestamp>,
         page: PageRequest,
     ) -> Result<Page<Holder>> {
+        self.holders(caller, Some(&permission), organization, at, page).await
+    }
+
+    /// A page of the ACTIVE users who hold a role that counts in an organization, or tenant-wide if none is given, with
+    /// all such assignments: those of the organization itself, those of an organization above it, and tenant-wide ones.
+    /// The order is that of the ids of the users. Rights and moments are those of [`who`](Self::who).
+    ///
+    /// ```
+    #[doc = doctest_setup!()]
+    /// use iam_core::page::PageRequest;
+    ///
+    /// let holders = iam.access().role_holders(&ada, None, None, PageRequest::default()).await?;
+    /// assert_eq!(holders.items[0].grants[0].role_name.as_str(), "TENANT_ADMIN");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`who`](Self::who).
+    pub async fn role_holders(
+        &self,
+        caller: &Caller,
+        organization: Option<OrganizationId>,
+        at: Option<Timestamp>,
+        page: PageRequest,
+    ) -> Result<Page<Holder>> {
+        self.holders(caller, None, organization, at, page).await
+    }
+
+    /// A page of the users who hold a permission in a place; any role if no permission is given.
+    async fn holders(
+        &self,
+        caller: &Caller,
+        permission: Option<&Permission>,
+        organization: Option<OrganizationId>,
+        at: Option<Timestamp>,
+        page: PageRequest,
+    ) -> Result<Page<Holder>> {
         let now = self.0.now();
         let moment = match at {
             Some(at) if at < now => Moment::Past(at),
@@ -73,21 +112,24 @@ impl Access<'_> {
         let Some(position) = position.map_or(Some(None), |position| position.map(Some)) else {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         };
-        let roles = self.roles_allowing(caller.tenant(), &permission, moment).await?;
+        let roles = match permission {
+            Some(permission) => Some(self.roles_allowing(caller.tenant(), permission, moment).await?),
+            None => None,
+        };
         let query = HolderQuery { roles, organizations: counting_in(position), at: moment.at() };
         let Page { items: ids, total, request } = self.0.store.holders(caller.tenant(), &query, page, now).await?;
         let scope = position.map_or(ResourceScope::Tenant, Position::scope);
-        let mut decisions = HashMap::new();
+        let mut counting = HashMap::new();
         for users in grouped(self.0, caller.tenant(), &ids).await? {
             for (user, held) in self.grants_of(caller.tenant(), users, &query, moment).await? {
-                decisions.insert(user, Authority::of(&held).explain(&permission, scope, moment.at()));
+                counting.insert(user, named(&Authority::of(&held), permission, scope, moment.at()));
             }
         }
         let users = self.0.store.users_by_id(caller.tenant(), &ids).await?;
         let mut users: HashMap<UserId, User> = users.into_iter().map(|user| (user.id, user)).collect();
         let holder = |id: UserId| {
-            let Decision { grants, truncated, .. } = decisions.remove(&id)?;
-            // Empty if the user has lost the permission since the page was read.
+            let (grants, truncated) = counting.remove(&id)?;
+            // Empty if the user has lost the permission, or all roles, since the page was read.
             (!grants.is_empty()).then_some(Holder { user: users.remove(&id)?, grants, truncated })
         };
         Ok(Page { items: ids.into_iter().filter_map(holder).collect(), total, request })
@@ -137,6 +179,23 @@ impl Access<'_> {
         };
         Ok(by_user(held))
     }
+}
+
+/// Returns the assignments that grant a permission in a resource scope, or all that count there, and whether there are
+/// more than are named.
+fn named(
+    authority: &Authority,
+    permission: Option<&Permission>,
+    scope: ResourceScope<'_>,
+    at: Timestamp,
+) -> (Vec<DecidingGrant>, bool) {
+    if let Some(permission) = permission {
+        let Decision { grants, truncated, .. } = authority.explain(permission, scope, at);
+        return (grants, truncated);
+    }
+    let mut counting = authority.counting_grants(scope, at);
+    let grants = counting.by_ref().take(Decision::MAX_GRANTS).collect();
+    (grants, counting.next().is_some())
 }
 
 /// The moment of a question.

@@ -515,6 +515,7 @@ mod tests {
         }
         each! {
             "who": iam.access().who(&caller, permission.clone(), None, None, page),
+            "who holds roles": iam.access().role_holders(&caller, None, None, page),
             "a check about the past": iam.access().check_all(&caller, &several),
             "a check": iam.access().check_all(&caller, &present),
             "roles of a user": iam.assignments().of_user(&caller, user),

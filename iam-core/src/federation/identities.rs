@@ -67,7 +67,8 @@ impl Federation<'_> {
         // A role with all permissions allows this one, too.
         let roles = iam.store.roles_allowing(tenant, &permission::IDENTITY_PROVIDERS_UPDATE).await?;
         let roles = roles.into_iter().filter(|role| role.permissions.covers(&PermissionPattern::everything()));
-        let query = HolderQuery { roles: roles.map(|role| role.id).collect(), organizations: Vec::new(), at: now };
+        let roles = Some(roles.map(|role| role.id).collect());
+        let query = HolderQuery { roles, organizations: Vec::new(), at: now };
         let found = iam.store.holders(tenant, &query, PageRequest::new(1, MAX_LIMIT)?, now).await?;
         let truncated = found.has_next();
         let mut linked = Vec::new();

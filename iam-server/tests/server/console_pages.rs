@@ -31,6 +31,9 @@ struct Seed {
     organization: String,
     review: String,
     role: String,
+    /// A built-in role.
+    admin: String,
+    permission: String,
     directory: String,
     group: String,
     /// One by which the administrator may ask.
@@ -68,6 +71,11 @@ impl Seed {
         let review = text(&client.post("/api/v1/access-reviews", &review).expect(201)["id"]);
         let role = json!({ "name": "CASHIER", "permissions": ["users:read"] });
         let role = text(&client.post("/api/v1/roles", &role).expect(201)["id"]);
+        let roles = client.get("/api/v1/roles?limit=100").expect(200);
+        let is_admin = |role: &&Value| role["name"] == "TENANT_ADMIN";
+        let admin = text(&roles["data"].as_array().unwrap().iter().find(is_admin).unwrap()["id"]);
+        let permission = json!({ "name": "orders:refund", "description": "Give money back." });
+        let permission = text(&client.post("/api/v1/permissions", &permission).expect(201)["id"]);
         let (directory, group) = Self::directory(&client, &role);
         let id = |client: &Client, path: &str, body: &Value| text(&client.post(path, body).expect(201)["id"]);
         let own = json!({ "roleId": role, "userId": ada.user });
@@ -77,7 +85,20 @@ impl Seed {
         let asked = json!({ "eligibilityId": of_grace, "reason": "The yearly audit.", "ticket": "OPS-7" });
         let request = id(&grace, "/api/v1/access-requests", &asked);
         let administrator = ada.user;
-        Self { administrator, user, webhook, organization, review, role, directory, group, eligibility, request }
+        Self {
+            administrator,
+            user,
+            webhook,
+            organization,
+            review,
+            role,
+            admin,
+            permission,
+            directory,
+            group,
+            eligibility,
+            request,
+        }
     }
 
     /// Makes a directory that has sent a group, which gives a role, and a request that was refused.
@@ -102,8 +123,8 @@ impl Seed {
 
 /// The pages for a person that is signed in.
 fn pages(seed: &Seed) -> Vec<String> {
-    let Seed { administrator, user, webhook, organization, review, role, directory, group, eligibility, request } =
-        seed;
+    let Seed { administrator, user, webhook, organization, review, role, admin, permission, .. } = seed;
+    let Seed { directory, group, eligibility, request, .. } = seed;
     let fixed = [
         "",
         "/charts",
@@ -116,12 +137,19 @@ fn pages(seed: &Seed) -> Vec<String> {
         "/invitations/new",
         "/roles",
         "/roles/new",
+        "/roles/matrix",
+        "/roles/matrix?left=",
+        "/permissions",
+        "/permissions?search=nothing",
+        "/permissions/new",
         "/assignments",
         "/assignments?user=grace@example.com",
         "/assignments/new",
         "/access",
         "/access/who",
         "/access/who?permission=users:read",
+        "/access/holders",
+        "/access/holders?organization=",
         "/organizations",
         "/organizations?search=nothing",
         "/organizations?attribute=region&value=north",
@@ -156,8 +184,12 @@ fn pages(seed: &Seed) -> Vec<String> {
         format!("/users/{administrator}"),
         format!("/users/{user}/api-keys/new"),
         format!("/access?user={user}&permission=users:read"),
+        format!("/access/holders?organization={organization}"),
         format!("/roles/{role}"),
         format!("/roles/{role}/edit"),
+        format!("/roles/matrix?left={role}&right={admin}"),
+        format!("/roles/matrix?left={role}&right={admin}&only=1"),
+        format!("/permissions/{permission}"),
         format!("/organizations/{organization}"),
         format!("/organizations/{organization}/move"),
         format!("/organizations/map?root={organization}"),

@@ -70,6 +70,7 @@ impl Held {
             directory_group: self.directory_group,
             access_request: self.access_request,
             granted_at: self.granted_at,
+            expires_at: self.until.moment(),
         }
     }
 }
@@ -190,6 +191,12 @@ impl Authority {
         })
     }
 
+    /// The same assignments, as a decision names them.
+    pub fn counting_grants(&self, scope: ResourceScope<'_>, now: Timestamp) -> impl Iterator<Item = DecidingGrant> {
+        let counts = move |held: &&Held| held.covers(scope) && held.is_live(now);
+        self.held().unwrap_or_default().iter().filter(counts).map(move |held| held.deciding_in(scope))
+    }
+
     /// Whether any role is held in a resource scope at a moment. The holder may then know that the scope exists, even
     /// while the role grants nothing because an organization is not ACTIVE.
     #[must_use]
@@ -283,6 +290,26 @@ mod tests {
         let everywhere = test_tree.holding("users:read", None, None);
         assert!(everywhere.allows(&permission::USERS_READ, test_tree.scope("team"), at(0)));
         assert!(everywhere.allows(&permission::USERS_READ, ResourceScope::Tenant, at(0)));
+    }
+
+    #[test]
+    fn the_counting_grants_of_an_organization_are_its_own_and_those_from_above() {
+        let test_tree = TestTree::new();
+        let held = [
+            (None, None),
+            (Some("root"), Some(at(10))),
+            (Some("branch"), Some(at(5))),
+            (Some("team"), None),
+            (Some("other"), None),
+            (Some("asleep"), None),
+        ];
+        let grants = held.map(|(place, until)| test_tree.grant("users:read", place, until));
+        let authority = Authority::of(&grants);
+        let counting = authority.counting_grants(test_tree.scope("team"), at(5));
+        let counting: Vec<_> =
+            counting.map(|grant| (grant.organization, grant.inherited_from, grant.expires_at)).collect();
+        let [root, team]: [Option<OrganizationId>; 2] = ["root", "team"].map(|place| Some(id(place)));
+        assert_eq!(counting, [(None, None, None), (root, root, Some(at(10))), (team, None, None)]);
     }
 
     #[test]

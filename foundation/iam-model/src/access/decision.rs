@@ -91,6 +91,8 @@ pub struct DecidingGrant {
     pub access_request: Option<AccessRequestId>,
     /// When the assignment was made.
     pub granted_at: Timestamp,
+    /// The instant from which on the assignment grants nothing; `None` for no expiry.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl DecidingGrant {

@@ -12,11 +12,11 @@ use crate::role::Role;
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
-/// Who can: the users whom one of these roles reaches in one of these places.
+/// Who can: the users whom one of these roles, or any role, reaches in one of these places.
 #[derive(Clone, Debug)]
 pub struct HolderQuery {
-    /// The roles.
-    pub roles: Vec<RoleId>,
+    /// The roles; `None` for every role.
+    pub roles: Option<Vec<RoleId>>,
     /// The organizations in which an assignment counts. Tenant-wide assignments always count.
     pub organizations: Vec<OrganizationId>,
     /// The moment. At or after the present, the current assignments and statuses decide.
