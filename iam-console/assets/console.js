@@ -65,11 +65,20 @@ function offerPasswords() {
   }
 }
 
-/** Lets a person copy secrets that are shown only once, or keep them in a file. */
+/** Returns the address of the page, without empty filters and without what it says about the last action. */
+function address() {
+  const link = new URL(location.href);
+  for (const [name, value] of [...link.searchParams]) {
+    if (value === "" || name === "done") link.searchParams.delete(name);
+  }
+  return link.href;
+}
+
+/** Lets a person copy the link of a list, and secrets that are shown only once, or keep them in a file. */
 function offerCopies() {
-  for (const element of document.querySelectorAll("[data-copies]")) {
+  for (const element of document.querySelectorAll("[data-copies], [data-link]")) {
     const place = /** @type {HTMLElement} */ (element);
-    const codes = document.querySelectorAll(`#${place.dataset.copies} code`);
+    const codes = place.dataset.copies ? document.querySelectorAll(`#${place.dataset.copies} code`) : [];
     const texts = [...codes].map((code) => /** @type {HTMLElement} */ (code).dataset.plain ?? code.textContent ?? "");
     const text = texts.join("\n");
     const said = place.querySelector("[role='status']");
@@ -80,7 +89,8 @@ function offerCopies() {
       if (!(said instanceof HTMLElement)) return;
       // Screen readers say a text again only if it has changed.
       said.textContent = "";
-      const isCopied = await navigator.clipboard.writeText(text).then(() => true, () => false);
+      const copied = codes.length > 0 ? text : address();
+      const isCopied = await navigator.clipboard.writeText(copied).then(() => true, () => false);
       said.textContent = (isCopied ? said.dataset.copied : said.dataset.refused) ?? "";
     });
     const link = place.querySelector("a[download]");

@@ -21,6 +21,7 @@ mod effects;
 mod eligibilities;
 mod english;
 mod errand;
+mod filters;
 mod form;
 mod group_names;
 mod guard;

@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use crate::assets::ASSETS;
 use crate::audit::sentence::{names_of, sentence};
 use crate::english;
+use crate::filters::{Chips, Filter};
 use crate::names::Names;
 use crate::picker::{self, shown_organization, shown_user};
 use crate::problem::is_for_part;
@@ -111,6 +112,25 @@ impl Params {
         let Self { resource, action, id, user, organization, correlation, from, until, cursor: _ } = self;
         let texts = [resource, action, id, user, organization, correlation, from, until];
         texts.iter().any(|text| !text.is_empty())
+    }
+
+    /// Returns the filters in force, with the texts of the fields for what they name by ids.
+    fn chips<'a>(&'a self, base: &str, fields: &'a FilterFields) -> Chips {
+        let typed = |name: &'static str, label: &'static str, given: &'a str| {
+            let field = fields.first.iter().chain(&fields.others).find(|field| field.name == name);
+            Filter::of(name, label, given, field.map_or(given, |field| field.value.as_str()))
+        };
+        let filters = [
+            typed("user", english::ACTING_USER, &self.user),
+            typed("organization", english::ORGANIZATION, &self.organization),
+            typed("resource", english::RESOURCE, &self.resource),
+            typed("action", english::ACTION, &self.action),
+            typed("id", english::ABOUT_WHICH, &self.id),
+            typed("from", english::FROM_DAY, &self.from),
+            typed("until", english::UNTIL_DAY, &self.until),
+            typed("correlation", english::CORRELATION, &self.correlation),
+        ];
+        Chips::of(&format!("{base}/audit"), &filters, &[])
     }
 
     /// Returns the query of the same filter, from a position on.
@@ -221,6 +241,7 @@ struct InvalidFilter {
 struct EntryList {
     base: String,
     params: Params,
+    chips: Chips,
     entries: Vec<Entry>,
     next: Option<String>,
 }
@@ -290,13 +311,14 @@ async fn show(
         Some(text) => Some(text.parse().map_err(|_| Error::field("cursor", "must be that of an earlier page"))?),
         None => None,
     };
-    let (list, errors) = match params.filter(&console.iam, caller).await {
+    let (mut list, errors) = match params.filter(&console.iam, caller).await {
         Ok(filter) => {
             let found = audit.list(caller, filter, cursor, LIMIT).await?;
             let names = names_of(&console.iam, caller, &found.entries).await?;
             let list = EntryList {
                 base: console.base().to_owned(),
                 params: params.clone(),
+                chips: Chips::default(),
                 next: found.next.map(|cursor| params.query(&cursor.to_string())),
                 entries: found.entries.into_iter().map(|entry| Entry::of(entry, &names)).collect(),
             };
@@ -308,6 +330,9 @@ async fn show(
     let found = list.as_ref().map(|list| english::entries_shown(list.entries.len()));
     let found = found.unwrap_or_else(|| english::CORRECT_FIELDS.to_owned());
     let filter = FilterFields::of(&params, &console, caller, &errors).await?;
+    if let Some(list) = &mut list {
+        list.chips = params.chips(console.base(), &filter);
+    }
     if is_for_part(&headers) {
         return match list {
             Some(list) => part(&list, &found),

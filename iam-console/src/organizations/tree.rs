@@ -3,14 +3,17 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::{PathId, Problem};
-use iam_core::organization::{OrganizationFilter, OrganizationStatus, OrganizationWithDepth, ParentFilter};
-use iam_core::page::{Page, PageRequest};
+use iam_core::organization::{
+    OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStatus, OrganizationWithDepth, ParentFilter,
+};
+use iam_core::page::{Page, PageRequest, SortOrder};
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_READ, ORGANIZATIONS_UPDATE};
 use iam_core::{Caller, Error, Iam, OrganizationId};
 use serde::Deserialize;
 
 use crate::assets::ASSETS;
 use crate::english;
+use crate::filters::{Chips, Filter, Head, order};
 use crate::paging::{self, Pages};
 use crate::picker::by_name;
 use crate::problem::{if_allowed, is_for_part};
@@ -18,13 +21,16 @@ use crate::query::{Query, filter};
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::time::Time;
 use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Params {
     search: String,
     status: String,
+    sort_by: String,
+    sort_order: String,
     page: Option<u64>,
     done: String,
 }
@@ -32,6 +38,14 @@ pub(super) struct Params {
 impl Params {
     fn is_filtered(&self) -> bool {
         !self.search.trim().is_empty() || !self.status.is_empty()
+    }
+
+    /// Returns the order of what a search finds. The tree has that of the names.
+    fn sort(&self) -> Result<OrganizationSort, Error> {
+        Ok(OrganizationSort {
+            by: filter("sortBy", &self.sort_by)?.unwrap_or(OrganizationSortKey::Name),
+            order: order(&self.sort_order)?.unwrap_or(SortOrder::Ascending),
+        })
     }
 }
 
@@ -75,6 +89,8 @@ struct Tree {
 #[template(path = "organization-list.html")]
 struct Found {
     base: String,
+    chips: Chips,
+    heads: [Head; 4],
     /// Each with the names of the organizations above.
     organizations: Vec<(OrganizationWithDepth, String)>,
     pages: Pages,
@@ -87,9 +103,10 @@ pub(super) async fn show(
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let caller = &signed_in.caller;
+    let sort = params.sort()?;
     let [may_create, may_move] = held(&console.iam, caller, None, [ORGANIZATIONS_CREATE, ORGANIZATIONS_UPDATE]).await?;
     if params.is_filtered() {
-        let (list, found) = search(&console, caller, &params).await?;
+        let (list, found) = search(&console, caller, &params, sort).await?;
         return respond(&console, &signed_in, &headers, params, may_create, (list, found)).await;
     }
     let (branch, pages) = top(&console, caller, params.page).await?;
@@ -172,17 +189,42 @@ async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWithDepth>, E
     Ok(found)
 }
 
-async fn search(console: &Console, caller: &Caller, params: &Params) -> Result<(Found, String), Error> {
+async fn search(
+    console: &Console,
+    caller: &Caller,
+    params: &Params,
+    sort: OrganizationSort,
+) -> Result<(Found, String), Error> {
     let organizations = console.iam.organizations();
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
     let filter =
         OrganizationFilter { search, status: filter("status", &params.status)?, ..OrganizationFilter::default() };
-    let found = organizations.list(caller, &filter, by_name(), paging::request(params.page)?).await?;
+    let found = organizations.list(caller, &filter, sort, paging::request(params.page)?).await?;
     let base = console.base().to_owned();
+    let address = format!("{base}/organizations");
+    let chips = [
+        Filter::typed("search", english::SEARCH, &params.search),
+        Filter::of("status", english::STATUS, &params.status, filter.status.as_ref().map_or("", super::text_of)),
+    ];
+    let chips = Chips::of(&address, &chips, &[("sortBy", &*params.sort_by), ("sortOrder", &params.sort_order)]);
+    let columns = [
+        (OrganizationSortKey::Name.as_str(), english::ORGANIZATION),
+        ("", english::ABOVE),
+        ("", english::STATUS),
+        (OrganizationSortKey::CreatedAt.as_str(), english::CREATED),
+    ];
+    let filters = [("search", &*params.search), ("status", &*params.status)];
+    let heads = Head::all(&address, &filters, (sort.by.as_str(), sort.order), columns);
     let pages = Pages::of(&found, |page| {
         let page = page.to_string();
-        let fields = [("search", &*params.search), ("status", &*params.status), ("page", &*page)];
-        format!("{base}/organizations?{}", query(&fields))
+        let fields = [
+            ("search", &*params.search),
+            ("status", &*params.status),
+            ("sortBy", &*params.sort_by),
+            ("sortOrder", &*params.sort_order),
+            ("page", &*page),
+        ];
+        format!("{address}?{}", query(&fields))
     });
     let (total, mut shown) = (found.total, Vec::new());
     for organization in found.items {
@@ -190,7 +232,7 @@ async fn search(console: &Console, caller: &Caller, params: &Params) -> Result<(
         let above: Vec<String> = above.into_iter().flatten().map(|above| above.organization.name.to_string()).collect();
         shown.push((organization, above.join(" › ")));
     }
-    Ok((Found { base, organizations: shown, pages }, english::organizations_found(total)))
+    Ok((Found { base, chips, heads, organizations: shown, pages }, english::organizations_found(total)))
 }
 
 #[derive(Default, Deserialize)]

@@ -4,11 +4,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::page::{Page, PageRequest};
-use iam_core::user::{User, UserFilter, UserSort, UserStatus};
+use iam_core::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
 use iam_core::{Error, InvalidFields};
 use serde::Deserialize;
 
 use crate::english;
+use crate::filters::{Chips, Filter, Head, order};
 use crate::problem::is_for_part;
 use crate::query::{Query, filter};
 use crate::session::SignedIn;
@@ -20,10 +21,12 @@ use crate::view::{Frame, page, part, query};
 const LIMIT: u32 = 25;
 
 #[derive(Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Params {
     search: String,
     status: String,
+    sort_by: String,
+    sort_order: String,
     page: Option<u64>,
     done: String,
 }
@@ -44,6 +47,8 @@ struct UsersPage {
 struct UserList {
     base: String,
     params: Params,
+    chips: Chips,
+    heads: [Head; 4],
     users: Page<User>,
 }
 
@@ -55,7 +60,14 @@ impl UserList {
     /// Returns the address of another page of the same list.
     fn address(&self, page: u64) -> String {
         let page = page.to_string();
-        let query = query(&[("search", &*self.params.search), ("status", &*self.params.status), ("page", &*page)]);
+        let Params { search, status, sort_by, sort_order, .. } = &self.params;
+        let query = query(&[
+            ("search", &**search),
+            ("status", status),
+            ("sortBy", sort_by),
+            ("sortOrder", sort_order),
+            ("page", &page),
+        ]);
         format!("{}/users?{query}", self.base)
     }
 }
@@ -67,11 +79,33 @@ pub(super) async fn show(
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
+    let sort = UserSort {
+        by: filter("sortBy", &params.sort_by)?.unwrap_or_default(),
+        order: order(&params.sort_order)?.unwrap_or_default(),
+    };
     let filter = UserFilter { search, status: filter("status", &params.status)?, ..UserFilter::default() };
     let request =
         PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
-    let users = console.iam.users().list(&signed_in.caller, &filter, UserSort::default(), request).await?;
-    let list = UserList { base: console.base().to_owned(), params: params.clone(), users };
+    let users = console.iam.users().list(&signed_in.caller, &filter, sort, request).await?;
+    let address = format!("{}/users", console.base());
+    let filters = [("search", &*params.search), ("status", &*params.status)];
+    let columns = [
+        (UserSortKey::FirstName.as_str(), english::USER),
+        (UserSortKey::Status.as_str(), english::STATUS),
+        (UserSortKey::LastLoginAt.as_str(), english::LAST_LOGIN),
+        (UserSortKey::CreatedAt.as_str(), english::CREATED),
+    ];
+    let chips = [
+        Filter::typed("search", english::SEARCH, &params.search),
+        Filter::of("status", english::STATUS, &params.status, filter.status.as_ref().map_or("", super::text_of)),
+    ];
+    let list = UserList {
+        base: console.base().to_owned(),
+        chips: Chips::of(&address, &chips, &[("sortBy", &*params.sort_by), ("sortOrder", &params.sort_order)]),
+        heads: Head::all(&address, &filters, (sort.by.as_str(), sort.order), columns),
+        params: params.clone(),
+        users,
+    };
     let found = english::users_found(list.users.total);
     if is_for_part(&headers) {
         return part(&list, &found);

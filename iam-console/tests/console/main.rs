@@ -16,6 +16,7 @@ mod domains;
 mod eligibilities;
 mod email_login;
 mod federation;
+mod filters;
 mod frame;
 mod identity_providers;
 mod import;

@@ -97,3 +97,23 @@ fn a_form_is_sent_once_although_its_button_is_pressed_twice() {
         return sent;";
     assert_eq!(browser.run(twice), 1);
 }
+
+#[test]
+fn the_link_of_a_list_is_copied_and_a_narrow_window_keeps_the_columns_that_sort() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    server.client().register(EMAIL);
+    let browser = open(&server, "/users?search=ada&status=&done=created");
+    browser.text_of("//h1[text()='Users']");
+    browser.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }");
+    browser.click("//button[text()='Copy the link']");
+    assert_eq!(browser.text_of("//span[@role='status' and text()]"), "Copied");
+    let copied = browser.run("return window.copied");
+    assert!(copied.as_str().unwrap().ends_with("/console/users?search=ada"), "{copied}");
+    browser.emulate(360, "light");
+    let shown = format!("{IS_SHOWN} return ['th[aria-sort] a', 'a.chip'].map(isShown);");
+    assert_eq!(browser.run(&shown), json!([true, true]));
+    browser.click("//th/a[text()='Last sign-in']");
+    browser.text_of("//th[@aria-sort='ascending']/a[text()='Last sign-in']");
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}
