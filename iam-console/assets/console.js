@@ -101,6 +101,74 @@ function offerCopies() {
   }
 }
 
+/**
+ * Opens a palette in place of the page Find: by its button, and by the key / while no field has the focus. The focus
+ * stays in its field, which names the active result.
+ */
+function offerPalette() {
+  const button = document.getElementById("find");
+  const palette = document.getElementById("palette");
+  const field = document.getElementById("palette-q");
+  if (!(button && palette instanceof HTMLDialogElement && field instanceof HTMLInputElement)) return;
+  /** @type {HTMLElement[]} */
+  let options = [];
+  let active = 0;
+  /** @param {number} next */
+  const mark = (next) => {
+    options[active]?.setAttribute("aria-selected", "false");
+    active = next;
+    const option = options[active];
+    option?.setAttribute("aria-selected", "true");
+    option?.scrollIntoView({ block: "nearest" });
+    field.setAttribute("aria-expanded", String(options.length > 0));
+    if (option) field.setAttribute("aria-activedescendant", option.id);
+    else field.removeAttribute("aria-activedescendant");
+  };
+  const open = () => {
+    palette.showModal();
+    field.select();
+  };
+  button.setAttribute("aria-haspopup", "dialog");
+  button.setAttribute("aria-keyshortcuts", "/");
+  button.querySelector("kbd")?.removeAttribute("hidden");
+  button.addEventListener("click", (event) => {
+    event.preventDefault();
+    open();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const isTyped = event.target instanceof Element && event.target.closest("input, select, textarea, dialog");
+    if (isTyped || document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    open();
+  });
+  field.addEventListener("keydown", (event) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0 && options.length > 0) {
+      event.preventDefault();
+      mark((active + step + options.length) % options.length);
+    } else if (event.key === "Enter" && !event.isComposing && options[active]) {
+      event.preventDefault();
+      options[active].click();
+    }
+  });
+  // The results of before are not those of the new text. Until these come, the key Enter leads to the page Find.
+  field.addEventListener("input", () => {
+    mark(-1);
+    options = [];
+  });
+  palette.addEventListener("htmx:afterSwap", () => {
+    options = /** @type {HTMLElement[]} */ ([...palette.querySelectorAll("[role='option']")]);
+    mark(0);
+  });
+  // What is wrong with a request is said in the palette, which covers the page.
+  palette.addEventListener("htmx:beforeSwap", (event) => {
+    /** @type {CustomEvent} */ (event).detail.target = document.getElementById("palette-found");
+  });
+  // A browser may show the page again as it was.
+  window.addEventListener("pagehide", () => palette.close());
+}
+
 /** Sends a form once, although the person presses twice. A page that is shown again sends it again. */
 function sendOnce() {
   /** @type {Set<HTMLFormElement>} */
@@ -120,6 +188,7 @@ showZone();
 sayTypedMoments();
 offerPasswords();
 offerCopies();
+offerPalette();
 focusMistake(document);
 // What is wrong with a request says nothing about the next one.
 document.addEventListener("htmx:beforeRequest", () => document.getElementById("notice")?.replaceChildren());

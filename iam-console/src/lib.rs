@@ -22,6 +22,7 @@ mod eligibilities;
 mod english;
 mod errand;
 mod filters;
+mod find;
 mod form;
 mod group_names;
 mod guard;
@@ -96,6 +97,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(organizations::routes())
         .merge(access::routes())
         .merge(picker::routes())
+        .merge(find::routes())
         .merge(account::routes())
         .merge(keys::routes())
         .merge(invitations::routes())

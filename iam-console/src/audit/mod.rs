@@ -1,6 +1,7 @@
 //! The audit log of the tenant.
 
 mod follow;
+mod one;
 mod proof;
 pub(crate) mod sentence;
 
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/audit/news", get(follow::show))
         .route("/audit/checkpoint", get(proof::checkpoint))
         .route("/audit/consistency", get(proof::consistency))
+        .route("/audit/{id}", get(one::show))
         .route("/audit/{id}/proof", get(proof::inclusion))
 }
 
@@ -252,6 +254,8 @@ struct Entry {
     sentence: String,
     changes: Vec<Difference>,
     metadata: Vec<(String, String)>,
+    /// Whether the details are unfolded.
+    is_open: bool,
 }
 
 /// A field with its values before and after.
@@ -268,7 +272,7 @@ impl Entry {
         let changes = differences(entry.old_value.as_ref(), entry.new_value.as_ref());
         let metadata = entry.metadata.iter().filter(|(name, _)| *name != "changedFields");
         let metadata = metadata.map(|(name, value)| (name.clone(), text_of(value))).collect();
-        Self { sentence, changes, metadata, entry }
+        Self { sentence, changes, metadata, is_open: false, entry }
     }
 
     /// The moment as the log commits to it.

@@ -320,6 +320,7 @@ async fn a_wrong_parameter_of_a_page_is_400_and_named() {
         ("/users?sortBy=name", "sortBy"),
         ("/users?sortOrder=ascending", "sortOrder"),
         ("/organizations?sortBy=status", "sortBy"),
+        ("/find?query=x", "query"),
         ("/audit?acton=LOGIN", "acton"),
         ("/audit/news?resource=USER&afer=1", "afer"),
         ("/audit/news?after=1&after=2", "after"),

@@ -17,6 +17,7 @@ mod eligibilities;
 mod email_login;
 mod federation;
 mod filters;
+mod find;
 mod frame;
 mod identity_providers;
 mod import;

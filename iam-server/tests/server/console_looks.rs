@@ -99,6 +99,46 @@ fn a_form_is_sent_once_although_its_button_is_pressed_twice() {
 }
 
 #[test]
+fn the_palette_finds_by_the_keyboard_alone() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let client = server.client();
+    let ada = client.with_token(&client.register(EMAIL).access);
+    let grace =
+        json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+    ada.post("/api/v1/users", &grace).expect(201);
+    let browser = open(&server, "/users?status=ACTIVE");
+    browser.text_of("//h1[text()='Users']");
+    let (brand, field) = ("//a[@class='brand']", "//input[@id='palette-q']");
+    let is_open = "return document.getElementById('palette').open";
+    let active = "return document.getElementById('palette-q').getAttribute('aria-activedescendant')";
+    // In a field, the key is a character.
+    browser.type_into("//input[@id='search']", "/");
+    assert_eq!(browser.run(is_open), false);
+    browser.type_into(brand, "/");
+    browser.wait_for_result("return document.activeElement.id", &json!("palette-q"));
+    browser.type_into(field, "user");
+    browser.wait_for_result(active, &json!("palette-option-0"));
+    // ArrowDown, and ArrowUp to the last one.
+    browser.type_into(field, "\u{e015}");
+    browser.wait_for_result(active, &json!("palette-option-1"));
+    browser.type_into(field, "\u{e013}\u{e013}");
+    let last = browser.run("return [...document.querySelectorAll('[role=option]')].at(-1).id");
+    browser.wait_for_result(active, &last);
+    // Escape.
+    browser.type_into(field, "\u{e00c}");
+    browser.wait_for_result(is_open, &Value::Bool(false));
+    browser.click("//button[@id='find']");
+    browser.clear(field);
+    browser.type_into(field, "hopper");
+    let option = browser.text_of("//a[@role='option'][@aria-selected='true']");
+    assert!(option.starts_with("Grace Hopper"), "{option}");
+    browser.type_into(field, "\u{e007}");
+    browser.text_of("//h1[text()='Grace Hopper']");
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}
+
+#[test]
 fn the_link_of_a_list_is_copied_and_a_narrow_window_keeps_the_columns_that_sort() {
     let store = Store::sqlite();
     let server = store.serve();

@@ -35,6 +35,7 @@ struct Seed {
     eligibility: String,
     /// One that waits for the administrator.
     request: String,
+    entry: String,
 }
 
 impl Seed {
@@ -60,7 +61,8 @@ impl Seed {
         let grace = anonymous.with_token(&anonymous.log_in("grace@example.com").access);
         let asked = json!({ "eligibilityId": of_grace, "reason": "The yearly audit.", "ticket": "OPS-7" });
         let request = id(&grace, "/api/v1/access-requests", &asked);
-        Self { user, webhook, organization, review, role, directory, group, eligibility, request }
+        let entry = text(&client.get("/api/v1/audit-logs").expect(200)["data"][0]["id"]);
+        Self { user, webhook, organization, review, role, directory, group, eligibility, request, entry }
     }
 
     /// Makes a directory that has sent a group, which gives a role, and a request that was refused.
@@ -85,11 +87,14 @@ impl Seed {
 
 /// The pages for a person that is signed in.
 fn pages(seed: &Seed) -> Vec<String> {
-    let Seed { user, webhook, organization, review, role, directory, group, eligibility, request } = seed;
+    let Seed { user, webhook, organization, review, role, directory, group, eligibility, request, entry } = seed;
     let fixed = [
         "",
         "/users",
         "/users?search=nobody",
+        "/users?search=example&status=ACTIVE&sortBy=email&sortOrder=desc",
+        "/find",
+        "/find?q=user",
         "/users/new",
         "/users/import",
         "/invitations",
@@ -104,6 +109,7 @@ fn pages(seed: &Seed) -> Vec<String> {
         "/access/who?permission=users:read",
         "/organizations",
         "/organizations?search=nothing",
+        "/organizations?search=branch&sortBy=createdAt",
         "/organizations/new",
         "/access-requests",
         "/access-requests?show=to-decide",
@@ -141,6 +147,7 @@ fn pages(seed: &Seed) -> Vec<String> {
         format!("/access-requests/new?eligibility={eligibility}"),
         format!("/eligibilities/{eligibility}"),
         format!("/access-reviews/{review}"),
+        format!("/audit/{entry}"),
         format!("/webhooks/{webhook}"),
         format!("/directories/{directory}"),
         format!("/directories/{directory}/groups"),
@@ -237,6 +244,11 @@ fn every_page_is_accessible_fits_the_window_and_loads_nothing_from_elsewhere() {
         visit.open(&path);
         visit.check(&path);
     }
+    visit.open("/users");
+    browser.type_into("//a[@class='brand']", "/");
+    browser.type_into("//input[@id='palette-q']", "user");
+    browser.text_of("//a[@role='option'][@aria-selected='true']");
+    visit.check("the palette with results");
     visit.open("/users/new");
     let person = [("firstName", "Mary"), ("lastName", "Lee"), ("email", "mary@example.com"), ("password", "weak")];
     for (field, typed) in person {
