@@ -65,11 +65,20 @@ function offerPasswords() {
   }
 }
 
-/** Lets a person copy secrets that are shown only once, or keep them in a file. */
+/** Returns the address of the page, without empty filters and without what it says about the last action. */
+function address() {
+  const link = new URL(location.href);
+  for (const [name, value] of [...link.searchParams]) {
+    if (value === "" || name === "done") link.searchParams.delete(name);
+  }
+  return link.href;
+}
+
+/** Lets a person copy the link of a list, and secrets that are shown only once, or keep them in a file. */
 function offerCopies() {
-  for (const element of document.querySelectorAll("[data-copies]")) {
+  for (const element of document.querySelectorAll("[data-copies], [data-link]")) {
     const place = /** @type {HTMLElement} */ (element);
-    const codes = document.querySelectorAll(`#${place.dataset.copies} code`);
+    const codes = place.dataset.copies ? document.querySelectorAll(`#${place.dataset.copies} code`) : [];
     const texts = [...codes].map((code) => /** @type {HTMLElement} */ (code).dataset.plain ?? code.textContent ?? "");
     const text = texts.join("\n");
     const said = place.querySelector("[role='status']");
@@ -80,7 +89,8 @@ function offerCopies() {
       if (!(said instanceof HTMLElement)) return;
       // Screen readers say a text again only if it has changed.
       said.textContent = "";
-      const isCopied = await navigator.clipboard.writeText(text).then(() => true, () => false);
+      const copied = codes.length > 0 ? text : address();
+      const isCopied = await navigator.clipboard.writeText(copied).then(() => true, () => false);
       said.textContent = (isCopied ? said.dataset.copied : said.dataset.refused) ?? "";
     });
     const link = place.querySelector("a[download]");
@@ -89,6 +99,74 @@ function offerCopies() {
     }
     place.hidden = false;
   }
+}
+
+/**
+ * Opens a palette in place of the page Find: by its button, and by the key / while no field has the focus. The focus
+ * stays in its field, which names the active result.
+ */
+function offerPalette() {
+  const button = document.getElementById("find");
+  const palette = document.getElementById("palette");
+  const field = document.getElementById("palette-q");
+  if (!(button && palette instanceof HTMLDialogElement && field instanceof HTMLInputElement)) return;
+  /** @type {HTMLElement[]} */
+  let options = [];
+  let active = 0;
+  /** @param {number} next */
+  const mark = (next) => {
+    options[active]?.setAttribute("aria-selected", "false");
+    active = next;
+    const option = options[active];
+    option?.setAttribute("aria-selected", "true");
+    option?.scrollIntoView({ block: "nearest" });
+    field.setAttribute("aria-expanded", String(options.length > 0));
+    if (option) field.setAttribute("aria-activedescendant", option.id);
+    else field.removeAttribute("aria-activedescendant");
+  };
+  const open = () => {
+    palette.showModal();
+    field.select();
+  };
+  button.setAttribute("aria-haspopup", "dialog");
+  button.setAttribute("aria-keyshortcuts", "/");
+  button.querySelector("kbd")?.removeAttribute("hidden");
+  button.addEventListener("click", (event) => {
+    event.preventDefault();
+    open();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const isTyped = event.target instanceof Element && event.target.closest("input, select, textarea, dialog");
+    if (isTyped || document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    open();
+  });
+  field.addEventListener("keydown", (event) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0 && options.length > 0) {
+      event.preventDefault();
+      mark((active + step + options.length) % options.length);
+    } else if (event.key === "Enter" && !event.isComposing && options[active]) {
+      event.preventDefault();
+      options[active].click();
+    }
+  });
+  // The results of before are not those of the new text. Until these come, the key Enter leads to the page Find.
+  field.addEventListener("input", () => {
+    mark(-1);
+    options = [];
+  });
+  palette.addEventListener("htmx:afterSwap", () => {
+    options = /** @type {HTMLElement[]} */ ([...palette.querySelectorAll("[role='option']")]);
+    mark(0);
+  });
+  // What is wrong with a request is said in the palette, which covers the page.
+  palette.addEventListener("htmx:beforeSwap", (event) => {
+    /** @type {CustomEvent} */ (event).detail.target = document.getElementById("palette-found");
+  });
+  // A browser may show the page again as it was.
+  window.addEventListener("pagehide", () => palette.close());
 }
 
 /** Sends a form once, although the person presses twice. A page that is shown again sends it again. */
@@ -110,6 +188,7 @@ showZone();
 sayTypedMoments();
 offerPasswords();
 offerCopies();
+offerPalette();
 focusMistake(document);
 // What is wrong with a request says nothing about the next one.
 document.addEventListener("htmx:beforeRequest", () => document.getElementById("notice")?.replaceChildren());

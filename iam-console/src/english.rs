@@ -15,6 +15,7 @@ mod audit;
 mod directories;
 mod domains;
 mod eligibilities;
+mod find;
 mod identity_providers;
 mod import;
 mod invitations;
@@ -38,6 +39,7 @@ pub(crate) use self::audit::*;
 pub(crate) use self::directories::*;
 pub(crate) use self::domains::*;
 pub(crate) use self::eligibilities::*;
+pub(crate) use self::find::*;
 pub(crate) use self::identity_providers::*;
 pub(crate) use self::import::*;
 pub(crate) use self::invitations::*;
@@ -160,6 +162,11 @@ pub(crate) fn not_accepted(reason: &str) -> String {
 // Lists.
 pub(crate) const SEARCH: &str = "Search";
 pub(crate) const FILTERS: &str = "Filters";
+pub(crate) const FILTERS_IN_FORCE: &str = "Filters in force";
+pub(crate) const REMOVE_FILTER: &str = "Remove the filter";
+pub(crate) const REMOVE_ALL_FILTERS: &str = "Remove all filters";
+pub(crate) const COPY_LINK: &str = "Copy the link";
+pub(crate) const LINK_NOT_COPIED: &str = "Not copied: your browser does not allow it. Copy the address of the page.";
 pub(crate) const STATUS: &str = "Status";
 pub(crate) const EVERY_STATUS: &str = "Every status";
 pub(crate) const PAGES: &str = "Pages";

@@ -23,6 +23,8 @@ mod effects;
 mod eligibilities;
 mod english;
 mod errand;
+mod filters;
+mod find;
 mod form;
 mod group_names;
 mod guard;
@@ -103,6 +105,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(organizations::routes())
         .merge(access::routes())
         .merge(picker::routes())
+        .merge(find::routes())
         .merge(account::routes())
         .merge(keys::routes())
         .merge(invitations::routes())

@@ -125,7 +125,8 @@ async fn offer_accounts(
     page(StatusCode::OK, &Options { options: options.collect() })
 }
 
-async fn matching_users(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<User>, Error> {
+/// Returns the newest users with all of these words.
+pub(crate) async fn matching_users(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<User>, Error> {
     let filter = UserFilter { search: Some(first_words(&search)), ..UserFilter::default() };
     Ok(iam.users().list(caller, &filter, UserSort::default(), PageRequest::new(1, limit)?).await?.items)
 }
@@ -138,13 +139,19 @@ async fn matching_accounts(iam: &Iam, caller: &Caller, search: String, limit: u3
 }
 
 /// The names of an organization.
-struct Named {
-    id: OrganizationId,
-    slug: String,
-    name: String,
+pub(crate) struct Named {
+    pub(crate) id: OrganizationId,
+    pub(crate) slug: String,
+    pub(crate) name: String,
 }
 
-async fn matching_organizations(iam: &Iam, caller: &Caller, search: String, limit: u32) -> Result<Vec<Named>, Error> {
+/// Returns the first organizations with all of these words, by their names.
+pub(crate) async fn matching_organizations(
+    iam: &Iam,
+    caller: &Caller,
+    search: String,
+    limit: u32,
+) -> Result<Vec<Named>, Error> {
     let filter = OrganizationFilter { search: Some(first_words(&search)), ..OrganizationFilter::default() };
     let found = iam.organizations().list(caller, &filter, by_name(), PageRequest::new(1, limit)?).await?.items;
     let named = found.into_iter().map(|found| found.organization);
@@ -152,7 +159,7 @@ async fn matching_organizations(iam: &Iam, caller: &Caller, search: String, limi
 }
 
 /// Returns as many words as a search may have. A longer name is compared as a whole.
-fn first_words(text: &str) -> String {
+pub(crate) fn first_words(text: &str) -> String {
     text.split_whitespace().take(MAX_WORDS).collect::<Vec<_>>().join(" ")
 }
 
@@ -263,6 +270,13 @@ pub(crate) async fn shown_organization(iam: &Iam, caller: &Caller, text: &str) -
     let found = if_allowed(iam.organizations().get(caller, id).await)?;
     let found = found.map(|found| found.organization).filter(|found| !found.status.is_inactive());
     Ok(found.map_or_else(|| text.to_owned(), |found| found.slug.as_str().to_owned()))
+}
+
+/// Returns the text of a filter for a role that a link names by its id: the name, if the caller may see it.
+pub(crate) async fn shown_role(iam: &Iam, caller: &Caller, text: &str) -> Result<String, Error> {
+    let Ok(id) = text.parse::<RoleId>() else { return Ok(text.to_owned()) };
+    let role = if_allowed(iam.roles().get(caller, id).await)?;
+    Ok(role.map_or_else(|| text.to_owned(), |role| role.name.as_str().to_owned()))
 }
 
 #[cfg(test)]

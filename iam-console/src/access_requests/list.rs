@@ -8,12 +8,13 @@ use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::ROLE_ASSIGNMENTS_DELETE;
 use iam_core::role::Role;
-use iam_core::{Error, FieldError, UserId};
+use iam_core::{Caller, Error, FieldError, UserId};
 use serde::Deserialize;
 
 use crate::access_requests::may_ask;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
+use crate::filters::{Chips, Filter};
 use crate::paging::{self, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
@@ -95,6 +96,25 @@ impl Params {
             ("page", &page.to_string()),
         ])
     }
+
+    /// Returns the filters in force, with the names of what they name by ids.
+    async fn chips(&self, console: &Console, caller: &Caller, tab: Tab) -> Result<Chips, Error> {
+        let iam = &console.iam;
+        // Some lists have one of these filters themselves.
+        let given_status = if tab == Tab::InForce { "" } else { &*self.status };
+        let given_user = if tab == Tab::Own { "" } else { &*self.user };
+        let status: Option<AccessRequestStatus> = filter("status", given_status)?;
+        let user = picker::shown_user(iam, caller, given_user).await?;
+        let role = picker::shown_role(iam, caller, &self.role).await?;
+        let place = picker::shown_organization(iam, caller, &self.organization).await?;
+        let filters = [
+            Filter::of("status", english::STATUS, given_status, status.as_ref().map_or("", super::text_of)),
+            Filter::of("user", english::REQUESTED_BY, given_user, user),
+            Filter::of("role", english::ROLE, &self.role, role),
+            Filter::of("organization", english::ORGANIZATION, &self.organization, place),
+        ];
+        Ok(Chips::of(&format!("{}/access-requests", console.base()), &filters, &[("show", &*self.show)]))
+    }
 }
 
 #[derive(Template)]
@@ -144,6 +164,7 @@ struct RequestList {
     form_token: String,
     tab: Tab,
     is_filtered: bool,
+    chips: Chips,
     requests: Vec<ListedAccessRequest>,
     /// The person, which can end the access that it has itself.
     own: Option<UserId>,
@@ -160,13 +181,14 @@ impl RequestList {
         frame: &Frame,
         own: Option<UserId>,
         (tab, params): (Tab, &Params),
-        (found, may_ask): (Page<ListedAccessRequest>, bool),
+        (found, chips, may_ask): (Page<ListedAccessRequest>, Chips, bool),
     ) -> Self {
         let base = console.base().to_owned();
         Self {
             form_token: frame.form_token().to_owned(),
             tab,
             is_filtered: params.is_filtered(),
+            chips,
             own,
             may_end: frame.may(&ROLE_ASSIGNMENTS_DELETE),
             may_ask,
@@ -250,14 +272,16 @@ pub(super) async fn show(
         let (found, frame) = (found?, signed_in.frame(&console).await?);
         let may_ask = found.items.is_empty() && may_ask(&console.iam, &signed_in.caller).await?;
         let summary = english::requests_found(found.total);
-        return part(&RequestList::of(&console, &frame, own, (tab, &params), (found, may_ask)), &summary);
+        let chips = params.chips(&console, &signed_in.caller, tab).await?;
+        return part(&RequestList::of(&console, &frame, own, (tab, &params), (found, chips, may_ask)), &summary);
     }
     match found {
         Ok(found) => {
             let shown = page_of(&console, &signed_in, (tab, &params), &[]).await?;
             let summary = english::requests_found(found.total);
             let may_ask = found.items.is_empty() && may_ask(&console.iam, &signed_in.caller).await?;
-            let list = Some(RequestList::of(&console, &shown.frame, own, (tab, &params), (found, may_ask)));
+            let chips = params.chips(&console, &signed_in.caller, tab).await?;
+            let list = Some(RequestList::of(&console, &shown.frame, own, (tab, &params), (found, chips, may_ask)));
             page(StatusCode::OK, &RequestsPage { found: summary, list, ..shown })
         }
         Err(error) => {

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
 use crate::english;
+use crate::filters::{Chips, Filter};
 use crate::group_names::GroupNames;
 use crate::paging::{self, Pages};
 use crate::picker;
@@ -19,7 +20,7 @@ use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
-use crate::time::{Time, typed};
+use crate::time::{Time, typed, utc};
 use crate::view::{Field, Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
@@ -46,6 +47,22 @@ impl Params {
             ("page", &page.to_string()),
         ])
     }
+
+    /// Returns the filters in force, with the names of what they name by ids.
+    async fn chips(&self, console: &Console, caller: &Caller) -> Result<Chips, Error> {
+        let iam = &console.iam;
+        let user = picker::shown_user(iam, caller, &self.user).await?;
+        let role = picker::shown_role(iam, caller, &self.role).await?;
+        let place = picker::shown_organization(iam, caller, &self.organization).await?;
+        let at = typed("at", &self.at)?.map(|at| utc(&at)).unwrap_or_default();
+        let filters = [
+            Filter::of("user", english::USER, &self.user, user),
+            Filter::of("role", english::ROLE, &self.role, role),
+            Filter::of("organization", english::ORGANIZATION, &self.organization, place),
+            Filter::of("at", english::HELD_AT, &self.at, at),
+        ];
+        Ok(Chips::of(&format!("{}/assignments", console.base()), &filters, &[]))
+    }
 }
 
 #[derive(Template)]
@@ -70,6 +87,7 @@ struct AssignmentsPage {
 struct AssignmentList {
     base: String,
     is_filtered: bool,
+    chips: Chips,
     /// Whether the list shows the assignments of now, and not of another moment.
     is_present: bool,
     assignments: Vec<ListedAssignment>,
@@ -90,6 +108,7 @@ impl AssignmentList {
         Ok(Self {
             groups: GroupNames::read(console, caller, groups).await?,
             is_filtered: params.is_filtered(),
+            chips: params.chips(console, caller).await?,
             is_present: params.at.is_empty(),
             pages: Pages::of(&found, |page| format!("{base}/assignments?{}", params.query(page))),
             assignments: found.items,

@@ -2,6 +2,7 @@
 
 mod difference;
 mod follow;
+mod one;
 mod proof;
 pub(crate) mod sentence;
 
@@ -23,6 +24,7 @@ use crate::assets::ASSETS;
 use crate::audit::difference::{Difference, differences, text_of};
 use crate::audit::sentence::{names_of, sentence};
 use crate::english;
+use crate::filters::{Chips, Filter};
 use crate::names::Names;
 use crate::picker::{self, shown_organization, shown_user};
 use crate::problem::is_for_part;
@@ -41,6 +43,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/audit/news", get(follow::show))
         .route("/audit/checkpoint", get(proof::checkpoint))
         .route("/audit/consistency", get(proof::consistency))
+        .route("/audit/{id}", get(one::show))
         .route("/audit/{id}/proof", get(proof::inclusion))
 }
 
@@ -112,6 +115,25 @@ impl Params {
         let Self { resource, action, id, user, organization, correlation, from, until, cursor: _ } = self;
         let texts = [resource, action, id, user, organization, correlation, from, until];
         texts.iter().any(|text| !text.is_empty())
+    }
+
+    /// Returns the filters in force, with the texts of the fields for what they name by ids.
+    fn chips<'a>(&'a self, base: &str, fields: &'a FilterFields) -> Chips {
+        let typed = |name: &'static str, label: &'static str, given: &'a str| {
+            let field = fields.first.iter().chain(&fields.others).find(|field| field.name == name);
+            Filter::of(name, label, given, field.map_or(given, |field| field.value.as_str()))
+        };
+        let filters = [
+            typed("user", english::ACTING_USER, &self.user),
+            typed("organization", english::ORGANIZATION, &self.organization),
+            typed("resource", english::RESOURCE, &self.resource),
+            typed("action", english::ACTION, &self.action),
+            typed("id", english::ABOUT_WHICH, &self.id),
+            typed("from", english::FROM_DAY, &self.from),
+            typed("until", english::UNTIL_DAY, &self.until),
+            typed("correlation", english::CORRELATION, &self.correlation),
+        ];
+        Chips::of(&format!("{base}/audit"), &filters, &[])
     }
 
     /// Returns the query of the same filter, from a position on.
@@ -222,6 +244,7 @@ struct InvalidFilter {
 struct EntryList {
     base: String,
     params: Params,
+    chips: Chips,
     entries: Vec<Entry>,
     next: Option<String>,
 }
@@ -234,6 +257,8 @@ struct Entry {
     /// The fields whose value is the same before and after.
     unchanged: Vec<Difference>,
     metadata: Vec<(String, String)>,
+    /// Whether the details are unfolded.
+    is_open: bool,
 }
 
 impl Entry {
@@ -243,7 +268,7 @@ impl Entry {
         let (unchanged, changes) = fields.into_iter().partition(|field| field.kind.is_same());
         let metadata = entry.metadata.iter().filter(|(name, _)| *name != "changedFields");
         let metadata = metadata.map(|(name, value)| (name.clone(), text_of(value))).collect();
-        Self { sentence, changes, unchanged, metadata, entry }
+        Self { sentence, changes, unchanged, metadata, is_open: false, entry }
     }
 
     /// The moment as the log commits to it.
@@ -270,13 +295,14 @@ async fn show(
         Some(text) => Some(text.parse().map_err(|_| Error::field("cursor", "must be that of an earlier page"))?),
         None => None,
     };
-    let (list, errors) = match params.filter(&console.iam, caller).await {
+    let (mut list, errors) = match params.filter(&console.iam, caller).await {
         Ok(filter) => {
             let found = audit.list(caller, filter, cursor, LIMIT).await?;
             let names = names_of(&console.iam, caller, &found.entries).await?;
             let list = EntryList {
                 base: console.base().to_owned(),
                 params: params.clone(),
+                chips: Chips::default(),
                 next: found.next.map(|cursor| params.query(&cursor.to_string())),
                 entries: found.entries.into_iter().map(|entry| Entry::of(entry, &names)).collect(),
             };
@@ -288,6 +314,9 @@ async fn show(
     let found = list.as_ref().map(|list| english::entries_shown(list.entries.len()));
     let found = found.unwrap_or_else(|| english::CORRECT_FIELDS.to_owned());
     let filter = FilterFields::of(&params, &console, caller, &errors).await?;
+    if let Some(list) = &mut list {
+        list.chips = params.chips(console.base(), &filter);
+    }
     if is_for_part(&headers) {
         return match list {
             Some(list) => part(&list, &found),

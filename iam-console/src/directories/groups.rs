@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::directories::{names_of, texts_of};
 use crate::english;
+use crate::filters::{Chips, Filter};
 use crate::paging::{self, Pages};
 use crate::problem::is_for_part;
 use crate::query::Query;
@@ -41,6 +42,7 @@ struct GroupList {
     /// The address of the list.
     address: String,
     is_filtered: bool,
+    chips: Chips,
     groups: Vec<Listed>,
     pages: Pages,
 }
@@ -71,7 +73,8 @@ pub(super) async fn show(
     let (summary, pages) = (english::groups_found(found.total), Pages::of(&found, page_at));
     let listed = |group: DirectoryGroup| Listed { grants: texts_of(&group.grants, &names), group };
     let groups = found.items.into_iter().map(listed).collect();
-    let list = GroupList { is_filtered: search.is_some(), groups, pages, address };
+    let chips = Chips::of(&address, &[Filter::typed("search", english::SEARCH, &params.search)], &[]);
+    let list = GroupList { is_filtered: search.is_some(), chips, groups, pages, address };
     if is_for_part(&headers) {
         return part(&list, &summary);
     }

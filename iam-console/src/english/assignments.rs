@@ -9,6 +9,7 @@ pub(crate) const ONLY_TENANT: &str = " (whole tenant)";
 pub(crate) const ONLY_ORGANIZATION: &str = " (in an organization)";
 pub(crate) const ROLES_UNSEEN: &str = "You may not see roles: type the id of one.";
 pub(crate) const CHOOSE: &str = "Choose …";
+pub(crate) const HELD_AT: &str = "Held at";
 pub(crate) const AS_OF: &str = "Held at (UTC)";
 pub(crate) const UNTIL_MOMENT: &str = "Until (UTC)";
 pub(crate) const UNTIL_HINT: &str = "Empty: no end.";

@@ -1,6 +1,8 @@
 //! The audit log: its pages, the texts of its script, and what it records, in sentences.
 
 pub(crate) const AUDIT_LOG: &str = "Audit log";
+pub(crate) const AUDIT_ENTRY: &str = "Entry of the log";
+pub(crate) const ENTRY_ID: &str = "Id of the entry";
 pub(crate) const RESOURCE: &str = "About";
 pub(crate) const EVERY_RESOURCE: &str = "Everything";
 pub(crate) const ACTION: &str = "Action";

@@ -9,6 +9,7 @@ use iam_core::page::{Page, PageRequest};
 use serde::Deserialize;
 
 use crate::english;
+use crate::filters::{Chips, Filter};
 use crate::problem::is_for_part;
 use crate::query::{Query, filter};
 use crate::session::SignedIn;
@@ -40,6 +41,7 @@ struct InvitationsPage {
 struct InvitationList {
     base: String,
     params: Params,
+    chips: Chips,
     invitations: Page<Invitation>,
 }
 
@@ -60,7 +62,10 @@ pub(super) async fn show(
     let filter = InvitationFilter { status: filter("status", &params.status)?, ..InvitationFilter::default() };
     let request = PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(Error::from)?;
     let invitations = console.iam.invitations().list(&signed_in.caller, &filter, request).await?;
-    let list = InvitationList { base: console.base().to_owned(), params: params.clone(), invitations };
+    let status = filter.status.as_ref().map_or("", super::text_of);
+    let chips = [Filter::of("status", english::STATUS, &params.status, status)];
+    let chips = Chips::of(&format!("{}/invitations", console.base()), &chips, &[]);
+    let list = InvitationList { base: console.base().to_owned(), params: params.clone(), chips, invitations };
     if is_for_part(&headers) {
         return page(StatusCode::OK, &list);
     }

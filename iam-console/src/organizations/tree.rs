@@ -6,9 +6,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::{PathId, Problem};
 use iam_core::organization::{
-    OrganizationCounts, OrganizationFilter, OrganizationStatus, OrganizationWithDepth, ParentFilter,
+    OrganizationCounts, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStatus,
+    OrganizationWithDepth, ParentFilter,
 };
-use iam_core::page::Page;
+use iam_core::page::{Page, PageRequest, SortOrder};
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_READ, ORGANIZATIONS_UPDATE};
 use iam_core::{Caller, Error, Iam, OrganizationId};
 use serde::Deserialize;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use crate::assets::ASSETS;
 use crate::attributes::{searchable, sought};
 use crate::english;
+use crate::filters::{Chips, Filter, Head, order};
 use crate::paging::{self, Pages};
 use crate::picker::by_name;
 use crate::problem::{if_allowed, is_for_part};
@@ -23,6 +25,7 @@ use crate::query::{Query, filter};
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::time::Time;
 use crate::view::{Frame, page, part, query};
 
 /// How many organizations below those of a page are shown at once. Each of them shows up to [`paging::LIMIT`], and one
@@ -30,13 +33,15 @@ use crate::view::{Frame, page, part, query};
 const OPENED: u32 = paging::LIMIT * (paging::LIMIT + 1);
 
 #[derive(Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Params {
     search: String,
     status: String,
     /// The key of a searchable attribute, and its value.
     attribute: String,
     value: String,
+    sort_by: String,
+    sort_order: String,
     page: Option<u64>,
     done: String,
 }
@@ -44,6 +49,14 @@ pub(super) struct Params {
 impl Params {
     fn is_filtered(&self) -> bool {
         !self.search.trim().is_empty() || !self.status.is_empty() || !self.value.is_empty()
+    }
+
+    /// Returns the order of what a search finds. The tree has that of the names.
+    fn sort(&self) -> Result<OrganizationSort, Error> {
+        Ok(OrganizationSort {
+            by: filter("sortBy", &self.sort_by)?.unwrap_or(OrganizationSortKey::Name),
+            order: order(&self.sort_order)?.unwrap_or(SortOrder::Ascending),
+        })
     }
 }
 
@@ -108,6 +121,8 @@ struct Tree {
 #[template(path = "organization-list.html")]
 struct Found {
     base: String,
+    chips: Chips,
+    heads: [Head; 4],
     /// Each with the names of the organizations above.
     organizations: Vec<(OrganizationWithDepth, String)>,
     pages: Pages,
@@ -120,9 +135,10 @@ pub(super) async fn show(
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let caller = &signed_in.caller;
+    let sort = params.sort()?;
     let [may_create, may_move] = held(&console.iam, caller, None, [ORGANIZATIONS_CREATE, ORGANIZATIONS_UPDATE]).await?;
     if params.is_filtered() {
-        let (list, found) = search(&console, caller, &params).await?;
+        let (list, found) = search(&console, caller, &params, sort).await?;
         return respond(&console, &signed_in, &headers, params, may_create, (list, found)).await;
     }
     let (branch, pages) = top(&console, caller, params.page).await?;
@@ -243,7 +259,12 @@ pub(super) async fn own(iam: &Iam, caller: &Caller) -> Result<Vec<OrganizationWi
     Ok(found)
 }
 
-async fn search(console: &Console, caller: &Caller, params: &Params) -> Result<(Found, String), Error> {
+async fn search(
+    console: &Console,
+    caller: &Caller,
+    params: &Params,
+    sort: OrganizationSort,
+) -> Result<(Found, String), Error> {
     let organizations = console.iam.organizations();
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
     let attribute = match sought(&params.attribute, &params.value)? {
@@ -252,18 +273,40 @@ async fn search(console: &Console, caller: &Caller, params: &Params) -> Result<(
     };
     let status = filter("status", &params.status)?;
     let filter = OrganizationFilter { search, status, attribute, ..OrganizationFilter::default() };
-    let found = organizations.list(caller, &filter, by_name(), paging::request(params.page)?).await?;
+    let found = organizations.list(caller, &filter, sort, paging::request(params.page)?).await?;
     let base = console.base().to_owned();
+    let address = format!("{base}/organizations");
+    let chips = [
+        Filter::typed("search", english::SEARCH, &params.search),
+        Filter::of("status", english::STATUS, &params.status, filter.status.as_ref().map_or("", super::text_of)),
+        Filter::attribute(&params.attribute, &params.value),
+    ];
+    let chips = Chips::of(&address, &chips, &[("sortBy", &*params.sort_by), ("sortOrder", &params.sort_order)]);
+    let columns = [
+        (OrganizationSortKey::Name.as_str(), english::ORGANIZATION),
+        ("", english::ABOVE),
+        ("", english::STATUS),
+        (OrganizationSortKey::CreatedAt.as_str(), english::CREATED),
+    ];
+    let filters = [
+        ("search", &*params.search),
+        ("status", &*params.status),
+        ("attribute", &*params.attribute),
+        ("value", &*params.value),
+    ];
+    let heads = Head::all(&address, &filters, (sort.by.as_str(), sort.order), columns);
     let pages = Pages::of(&found, |page| {
         let page = page.to_string();
-        let query = query(&[
+        let fields = [
             ("search", &*params.search),
-            ("status", &params.status),
-            ("attribute", &params.attribute),
-            ("value", &params.value),
-            ("page", &page),
-        ]);
-        format!("{base}/organizations?{query}")
+            ("status", &*params.status),
+            ("attribute", &*params.attribute),
+            ("value", &*params.value),
+            ("sortBy", &*params.sort_by),
+            ("sortOrder", &*params.sort_order),
+            ("page", &*page),
+        ];
+        format!("{address}?{}", query(&fields))
     });
     let (total, mut shown) = (found.total, Vec::new());
     for organization in found.items {
@@ -271,7 +314,7 @@ async fn search(console: &Console, caller: &Caller, params: &Params) -> Result<(
         let above: Vec<String> = above.into_iter().flatten().map(|above| above.organization.name.to_string()).collect();
         shown.push((organization, above.join(" › ")));
     }
-    Ok((Found { base, organizations: shown, pages }, english::organizations_found(total)))
+    Ok((Found { base, chips, heads, organizations: shown, pages }, english::organizations_found(total)))
 }
 
 #[derive(Default, Deserialize)]

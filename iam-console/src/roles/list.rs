@@ -12,6 +12,7 @@ use iam_core::{Caller, Error, Iam};
 use serde::Deserialize;
 
 use crate::english;
+use crate::filters::{Chips, Filter};
 use crate::paging::{self, Pages};
 use crate::problem::is_for_part;
 use crate::query::Query;
@@ -45,6 +46,7 @@ struct RolesPage {
 struct RoleList {
     base: String,
     is_filtered: bool,
+    chips: Chips,
     roles: Vec<Role>,
     pages: Pages,
 }
@@ -79,6 +81,7 @@ pub(super) async fn show(
     let summary = english::roles_found(found.total);
     let list = RoleList {
         is_filtered: !params.search.is_empty(),
+        chips: Chips::of(&format!("{base}/roles"), &[Filter::typed("search", english::SEARCH, &params.search)], &[]),
         pages: Pages::of(&found, address),
         roles: found.items,
         base: base.clone(),

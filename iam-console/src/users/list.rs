@@ -4,12 +4,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::page::{Page, PageRequest};
-use iam_core::user::{User, UserFilter, UserSort, UserStatus};
+use iam_core::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
 use iam_core::{Error, InvalidFields};
 use serde::Deserialize;
 
 use crate::attributes::{searchable, sought};
 use crate::english;
+use crate::filters::{Chips, Filter, Head, order};
 use crate::problem::is_for_part;
 use crate::query::{Query, filter};
 use crate::session::SignedIn;
@@ -21,13 +22,15 @@ use crate::view::{Frame, page, part, query};
 const LIMIT: u32 = 25;
 
 #[derive(Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Params {
     search: String,
     status: String,
     /// The key of a searchable attribute, and its value.
     attribute: String,
     value: String,
+    sort_by: String,
+    sort_order: String,
     page: Option<u64>,
     done: String,
 }
@@ -50,6 +53,8 @@ struct UsersPage {
 struct UserList {
     base: String,
     params: Params,
+    chips: Chips,
+    heads: [Head; 4],
     users: Page<User>,
 }
 
@@ -61,11 +66,14 @@ impl UserList {
     /// Returns the address of another page of the same list.
     fn address(&self, page: u64) -> String {
         let page = page.to_string();
+        let Params { search, status, attribute, value, sort_by, sort_order, .. } = &self.params;
         let query = query(&[
-            ("search", &*self.params.search),
-            ("status", &self.params.status),
-            ("attribute", &self.params.attribute),
-            ("value", &self.params.value),
+            ("search", &**search),
+            ("status", status),
+            ("attribute", attribute),
+            ("value", value),
+            ("sortBy", sort_by),
+            ("sortOrder", sort_order),
             ("page", &page),
         ]);
         format!("{}/users?{query}", self.base)
@@ -84,11 +92,39 @@ pub(super) async fn show(
         Some(text) => Some(users.attribute_filter(caller, &text).await?),
         None => None,
     };
+    let sort = UserSort {
+        by: filter("sortBy", &params.sort_by)?.unwrap_or_default(),
+        order: order(&params.sort_order)?.unwrap_or_default(),
+    };
     let filter = UserFilter { search, status: filter("status", &params.status)?, attribute, ..UserFilter::default() };
     let request =
         PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
-    let found = users.list(caller, &filter, UserSort::default(), request).await?;
-    let list = UserList { base: console.base().to_owned(), params: params.clone(), users: found };
+    let found = users.list(caller, &filter, sort, request).await?;
+    let address = format!("{}/users", console.base());
+    let filters = [
+        ("search", &*params.search),
+        ("status", &*params.status),
+        ("attribute", &*params.attribute),
+        ("value", &*params.value),
+    ];
+    let columns = [
+        (UserSortKey::FirstName.as_str(), english::USER),
+        (UserSortKey::Status.as_str(), english::STATUS),
+        (UserSortKey::LastLoginAt.as_str(), english::LAST_LOGIN),
+        (UserSortKey::CreatedAt.as_str(), english::CREATED),
+    ];
+    let chips = [
+        Filter::typed("search", english::SEARCH, &params.search),
+        Filter::of("status", english::STATUS, &params.status, filter.status.as_ref().map_or("", super::text_of)),
+        Filter::attribute(&params.attribute, &params.value),
+    ];
+    let list = UserList {
+        base: console.base().to_owned(),
+        chips: Chips::of(&address, &chips, &[("sortBy", &*params.sort_by), ("sortOrder", &params.sort_order)]),
+        heads: Head::all(&address, &filters, (sort.by.as_str(), sort.order), columns),
+        params: params.clone(),
+        users: found,
+    };
     let found = english::users_found(list.users.total);
     if is_for_part(&headers) {
         return part(&list, &found);

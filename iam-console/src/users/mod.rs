@@ -44,7 +44,7 @@ pub(crate) fn routes() -> Router<Console> {
 }
 
 /// Returns the name of a person or of a service account.
-fn name_of(user: &User) -> String {
+pub(crate) fn name_of(user: &User) -> String {
     match user.service_name() {
         Some(name) => name.to_string(),
         None => format!("{} {}", user.first_name, user.last_name),
@@ -52,7 +52,7 @@ fn name_of(user: &User) -> String {
 }
 
 /// Returns the e-mail of a person, or its replacement for a service account.
-fn address_of(user: &User) -> String {
+pub(crate) fn address_of(user: &User) -> String {
     if user.service_name().is_some() { english::SERVICE_ACCOUNT.to_owned() } else { user.email.as_str().to_owned() }
 }
 

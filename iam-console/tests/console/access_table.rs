@@ -97,6 +97,7 @@ const OFFERED: &[&str] = &[
     "POST /authz/check (of another)",
     "GET /authz/who",
     "GET /audit-logs",
+    "GET /audit-logs/{id}",
     "GET /audit-logs/checkpoint",
     "GET /audit-logs/consistency-proof",
     "GET /audit-logs/{id}/proof",
@@ -456,7 +457,10 @@ impl World {
             }
             "GET /users" => {
                 let user = self.user(target).await;
-                self.shows(by, &format!("/users?search={}", user.email), &format!("/users/{}", user.id)).await
+                let link = format!("/users/{}", user.id);
+                let is_listed = self.shows(by, &format!("/users?search={}", user.email), &link).await;
+                assert_eq!(self.shows(by, &format!("/find?q={}", user.email), &link).await, is_listed, "{target}");
+                is_listed
             }
             "POST /users" => {
                 let email = format!("{}@example.net", fresh("user."));
@@ -516,7 +520,10 @@ impl World {
             }
             "GET /roles" => {
                 let role = self.role(target).await;
-                self.shows(by, &format!("/roles?search={}", role.name), &format!("/roles/{}", role.id)).await
+                let link = format!("/roles/{}", role.id);
+                let is_listed = self.shows(by, &format!("/roles?search={}", role.name), &link).await;
+                assert_eq!(self.shows(by, &format!("/find?q={}", role.name), &link).await, is_listed, "{target}");
+                is_listed
             }
             "POST /roles" => {
                 let name = fresh("ROLE_OF_TABLE_");
@@ -598,8 +605,10 @@ impl World {
             }
             "GET /organizations" => {
                 let found = self.organization(target).await;
-                let path = format!("/organizations?search={}", found.name.to_string().replace(' ', "+"));
-                self.shows(by, &path, &format!("/organizations/{}", found.id)).await
+                let (name, link) = (found.name.to_string().replace(' ', "+"), format!("/organizations/{}", found.id));
+                let is_listed = self.shows(by, &format!("/organizations?search={name}"), &link).await;
+                assert_eq!(self.shows(by, &format!("/find?q={name}"), &link).await, is_listed, "{target}");
+                is_listed
             }
             "POST /organizations" => {
                 let name = fresh("Branch ");
@@ -634,6 +643,12 @@ impl World {
             "GET /audit-logs" => {
                 let role = self.role(target).await;
                 self.shows(by, "/audit?resource=ROLE", role.name.as_str()).await
+            }
+            "GET /audit-logs/{id}" => {
+                let owner = self.owner_of(target);
+                let page = self.app.iam.audit().list(owner, AuditFilter::default(), None, 1).await;
+                let entry = page.unwrap().entries.remove(0).id;
+                self.opens(by, &format!("/audit/{entry}")).await
             }
             "GET /audit-logs/checkpoint" => self.opens(by, "/audit/checkpoint").await,
             "GET /audit-logs/consistency-proof" => self.opens(by, "/audit/consistency?from=0&to=0").await,

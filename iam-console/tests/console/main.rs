@@ -16,6 +16,8 @@ mod domains;
 mod eligibilities;
 mod email_login;
 mod federation;
+mod filters;
+mod find;
 mod frame;
 mod identity_providers;
 mod import;

@@ -97,3 +97,63 @@ fn a_form_is_sent_once_although_its_button_is_pressed_twice() {
         return sent;";
     assert_eq!(browser.run(twice), 1);
 }
+
+#[test]
+fn the_palette_finds_by_the_keyboard_alone() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let client = server.client();
+    let ada = client.with_token(&client.register(EMAIL).access);
+    let grace =
+        json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+    ada.post("/api/v1/users", &grace).expect(201);
+    let browser = open(&server, "/users?status=ACTIVE");
+    browser.text_of("//h1[text()='Users']");
+    let (brand, field) = ("//a[@class='brand']", "//input[@id='palette-q']");
+    let is_open = "return document.getElementById('palette').open";
+    let active = "return document.getElementById('palette-q').getAttribute('aria-activedescendant')";
+    // In a field, the key is a character.
+    browser.type_into("//input[@id='search']", "/");
+    assert_eq!(browser.run(is_open), false);
+    browser.type_into(brand, "/");
+    browser.wait_for_result("return document.activeElement.id", &json!("palette-q"));
+    browser.type_into(field, "user");
+    browser.wait_for_result(active, &json!("palette-option-0"));
+    // ArrowDown, and ArrowUp to the last one.
+    browser.type_into(field, "\u{e015}");
+    browser.wait_for_result(active, &json!("palette-option-1"));
+    browser.type_into(field, "\u{e013}\u{e013}");
+    let last = browser.run("return [...document.querySelectorAll('[role=option]')].at(-1).id");
+    browser.wait_for_result(active, &last);
+    // Escape.
+    browser.type_into(field, "\u{e00c}");
+    browser.wait_for_result(is_open, &Value::Bool(false));
+    browser.click("//button[@id='find']");
+    browser.clear(field);
+    browser.type_into(field, "hopper");
+    let option = browser.text_of("//a[@role='option'][@aria-selected='true']");
+    assert!(option.starts_with("Grace Hopper"), "{option}");
+    browser.type_into(field, "\u{e007}");
+    browser.text_of("//h1[text()='Grace Hopper']");
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}
+
+#[test]
+fn the_link_of_a_list_is_copied_and_a_narrow_window_keeps_the_columns_that_sort() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    server.client().register(EMAIL);
+    let browser = open(&server, "/users?search=ada&status=&done=created");
+    browser.text_of("//h1[text()='Users']");
+    browser.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }");
+    browser.click("//button[text()='Copy the link']");
+    assert_eq!(browser.text_of("//span[@role='status' and text()]"), "Copied");
+    let copied = browser.run("return window.copied");
+    assert!(copied.as_str().unwrap().ends_with("/console/users?search=ada"), "{copied}");
+    browser.emulate(360, "light");
+    let shown = format!("{IS_SHOWN} return ['th[aria-sort] a', 'a.chip'].map(isShown);");
+    assert_eq!(browser.run(&shown), json!([true, true]));
+    browser.click("//th/a[text()='Last sign-in']");
+    browser.text_of("//th[@aria-sort='ascending']/a[text()='Last sign-in']");
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}

@@ -40,6 +40,7 @@ struct Seed {
     eligibility: String,
     /// One that waits for the administrator.
     request: String,
+    entry: String,
 }
 
 impl Seed {
@@ -84,6 +85,7 @@ impl Seed {
         let grace = anonymous.with_token(&anonymous.log_in("grace@example.com").access);
         let asked = json!({ "eligibilityId": of_grace, "reason": "The yearly audit.", "ticket": "OPS-7" });
         let request = id(&grace, "/api/v1/access-requests", &asked);
+        let entry = text(&client.get("/api/v1/audit-logs").expect(200)["data"][0]["id"]);
         let administrator = ada.user;
         Self {
             administrator,
@@ -98,6 +100,7 @@ impl Seed {
             group,
             eligibility,
             request,
+            entry,
         }
     }
 
@@ -124,13 +127,16 @@ impl Seed {
 /// The pages for a person that is signed in.
 fn pages(seed: &Seed) -> Vec<String> {
     let Seed { administrator, user, webhook, organization, review, role, admin, permission, .. } = seed;
-    let Seed { directory, group, eligibility, request, .. } = seed;
+    let Seed { directory, group, eligibility, request, entry, .. } = seed;
     let fixed = [
         "",
         "/charts",
         "/users",
         "/users?search=nobody",
         "/users?attribute=costCentre&value=4711",
+        "/users?search=example&status=ACTIVE&sortBy=email&sortOrder=desc",
+        "/find",
+        "/find?q=user",
         "/users/new",
         "/users/import",
         "/invitations",
@@ -153,6 +159,7 @@ fn pages(seed: &Seed) -> Vec<String> {
         "/organizations",
         "/organizations?search=nothing",
         "/organizations?attribute=region&value=north",
+        "/organizations?search=branch&sortBy=createdAt",
         "/organizations/new",
         "/organizations/map",
         "/access-requests",
@@ -197,6 +204,7 @@ fn pages(seed: &Seed) -> Vec<String> {
         format!("/access-requests/new?eligibility={eligibility}"),
         format!("/eligibilities/{eligibility}"),
         format!("/access-reviews/{review}"),
+        format!("/audit/{entry}"),
         format!("/webhooks/{webhook}"),
         format!("/directories/{directory}"),
         format!("/directories/{directory}/groups"),
@@ -300,6 +308,11 @@ fn every_page_is_accessible_fits_the_window_and_loads_nothing_from_elsewhere() {
         );
         visit.check(&format!("{path} with all details"));
     }
+    visit.open("/users");
+    browser.type_into("//a[@class='brand']", "/");
+    browser.type_into("//input[@id='palette-q']", "user");
+    browser.text_of("//a[@role='option'][@aria-selected='true']");
+    visit.check("the palette with results");
     visit.open("/users/new");
     let person = [("firstName", "Mary"), ("lastName", "Lee"), ("email", "mary@example.com"), ("password", "weak")];
     for (field, typed) in person {
