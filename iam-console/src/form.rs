@@ -10,10 +10,10 @@ pub(crate) const KEPT: &str = "kept";
 pub(crate) const ATTRIBUTE: &str = "attributes.";
 
 /// The fields that a form can have several times, see [`Form::all`].
-const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
+const LISTS: [&str; 5] = ["domainIds", "leftOut", "permission", "roleIds", "selected"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 101] = [
+const KNOWN: [&str; 103] = [
     "account",
     "action",
     "adopt",
@@ -56,6 +56,7 @@ const KNOWN: [&str; 101] = [
     "kept",
     "key",
     "lastName",
+    "leftOut",
     "maxSeconds",
     "more",
     "name",
@@ -95,6 +96,7 @@ const KNOWN: [&str; 101] = [
     "secondFactor",
     "secondFactorGraceDays",
     "seconds",
+    "selected",
     "serviceAccountId",
     "session",
     "shown",

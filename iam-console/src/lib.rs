@@ -42,6 +42,7 @@ mod resume;
 mod rights;
 mod roles;
 mod rows;
+mod runs;
 mod session;
 mod settings;
 mod sign_in;
@@ -107,6 +108,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(identity_providers::routes())
         .merge(directories::routes())
         .merge(tenant::routes())
+        .merge(runs::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())
         .layer(from_fn_with_state(console.clone(), guard::guarded));

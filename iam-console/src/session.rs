@@ -236,6 +236,7 @@ impl SignedIn {
             // A session that is later than that is restricted, and its only page says so.
             enrol_by: me.enrol_by.filter(|until| console.iam.now() < *until),
             acting: Acting::of(me),
+            unseen_runs: console.runs.unseen(&self.caller, console.iam.now()),
         };
         Frame { base: console.base().to_owned(), session: Some(session) }
     }

@@ -7,6 +7,7 @@ use iam_axum::rate_limit::{Client, Limited};
 use iam_axum::{Problem, charge};
 use iam_core::{Caller, Iam, RequestContext};
 
+use crate::runs::Runs;
 use crate::settings::Settings;
 
 /// The state of every handler.
@@ -14,6 +15,7 @@ use crate::settings::Settings;
 pub(crate) struct Console {
     pub(crate) iam: Iam,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) runs: Arc<Runs>,
     base: Arc<str>,
 }
 
@@ -25,7 +27,8 @@ impl FromRef<Console> for Iam {
 
 impl Console {
     pub(crate) fn new(iam: Iam, settings: Settings) -> Self {
-        Self { iam, base: settings.base().into(), settings: Arc::new(settings) }
+        let runs = Arc::new(Runs::new(iam.now()));
+        Self { iam, base: settings.base().into(), settings: Arc::new(settings), runs }
     }
 
     /// The path of the console, without a slash at its end, so that paths can follow.

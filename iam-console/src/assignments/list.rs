@@ -5,6 +5,7 @@ use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::page::{Page, PageRequest};
+use iam_core::permission::{ROLE_ASSIGNMENTS_DELETE, ROLE_ASSIGNMENTS_UPDATE};
 use iam_core::role::Role;
 use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::query::Query;
 use crate::roles;
+use crate::runs;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::{Time, typed};
@@ -72,6 +74,8 @@ struct AssignmentList {
     is_filtered: bool,
     /// Whether the list shows the assignments of now, and not of another moment.
     is_present: bool,
+    /// Whether the person can do something with many of the assignments.
+    selects: bool,
     assignments: Vec<ListedAssignment>,
     /// The groups that give some of them.
     groups: GroupNames,
@@ -91,6 +95,8 @@ impl AssignmentList {
             groups: GroupNames::read(console, caller, groups).await?,
             is_filtered: params.is_filtered(),
             is_present: params.at.is_empty(),
+            selects: params.at.is_empty()
+                && runs::offers(&console.iam, caller, &[ROLE_ASSIGNMENTS_DELETE, ROLE_ASSIGNMENTS_UPDATE]),
             pages: Pages::of(&found, |page| format!("{base}/assignments?{}", params.query(page))),
             assignments: found.items,
             base,
@@ -177,6 +183,10 @@ async fn page_of(
 }
 
 impl AssignmentsPage {
+    fn selects(&self) -> bool {
+        self.list.as_ref().is_some_and(|list| list.selects)
+    }
+
     fn is_wanted(&self, role: &Role) -> bool {
         self.params.role == role.id.to_string()
     }

@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::page::{Page, PageRequest};
+use iam_core::permission::{ROLE_ASSIGNMENTS_CREATE, SESSIONS_DELETE, USERS_UPDATE};
 use iam_core::user::{User, UserFilter, UserSort, UserStatus};
 use iam_core::{Error, InvalidFields};
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use crate::english;
 use crate::problem::is_for_part;
 use crate::query::{Query, filter};
+use crate::runs;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
@@ -44,6 +46,8 @@ struct UsersPage {
 struct UserList {
     base: String,
     params: Params,
+    /// Whether the person can do something with many of the users.
+    selects: bool,
     users: Page<User>,
 }
 
@@ -71,7 +75,9 @@ pub(super) async fn show(
     let request =
         PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
     let users = console.iam.users().list(&signed_in.caller, &filter, UserSort::default(), request).await?;
-    let list = UserList { base: console.base().to_owned(), params: params.clone(), users };
+    let selects =
+        runs::offers(&console.iam, &signed_in.caller, &[USERS_UPDATE, SESSIONS_DELETE, ROLE_ASSIGNMENTS_CREATE]);
+    let list = UserList { base: console.base().to_owned(), params: params.clone(), selects, users };
     let found = english::users_found(list.users.total);
     if is_for_part(&headers) {
         return part(&list, &found);

@@ -24,6 +24,7 @@ mod keys;
 mod organizations;
 mod overview;
 mod roles;
+mod runs;
 mod session;
 mod sign_in;
 mod tenant;
