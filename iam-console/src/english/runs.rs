@@ -60,7 +60,7 @@ pub(crate) fn run_title(action: Action, count: usize) -> String {
     let users = if count == 1 { "1 user".to_owned() } else { format!("{count} users") };
     let assignments = if count == 1 { "1 assignment".to_owned() } else { format!("{count} assignments") };
     match action {
-        Action::Assign => format!("Assign a role to {users}"),
+        Action::Assign => format!("Make {assignments}"),
         Action::Suspend => format!("Suspend {users}"),
         Action::Reactivate => format!("Reactivate {users}"),
         Action::EndSessions => format!("End the sessions of {users}"),

@@ -164,7 +164,7 @@ async fn a_step_that_is_refused_does_not_stop_the_others_and_what_was_done_is_un
     assert!(signed.roles(grace.id).await.is_empty());
 
     let preview = signed.send(&ended, &[]).await;
-    assert!(preview.body.contains("<h1>Assign a role to 2 users</h1>"), "{}", preview.body);
+    assert!(preview.body.contains("<h1>Make 2 assignments</h1>"), "{}", preview.body);
     assert!(signed.roles(grace.id).await.is_empty());
     let ended = signed.run(&preview).await;
     assert!(ended.body.contains("2 of 2 done"), "{}", ended.body);
@@ -308,7 +308,7 @@ async fn a_role_is_assigned_to_many_and_a_mistake_loses_nothing() {
     assert!(refused.body.contains("role-error") && refused.body.contains(r#"value="2026-12-31T00:00""#));
     let right = [("role", "member"), ("organization", ""), ("until", "2026-12-31T00:00")];
     let preview = signed.send(&refused, &right).await;
-    assert!(preview.body.contains("<h1>Assign a role to 1 user</h1>"), "{}", preview.body);
+    assert!(preview.body.contains("<h1>Make 1 assignment</h1>"), "{}", preview.body);
     assert!(preview.body.contains("The user already holds this role"), "{}", preview.body);
     // Whoever goes back has all of them again.
     let again = signed.send(&preview, &[("again", "yes")]).await;
