@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::confirm::{at_fields, text_above};
 use crate::english;
 use crate::group_names::GroupNames;
-use crate::paging::{self, Pages};
+use crate::paging::{self, LONG, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::query::Query;
@@ -32,6 +32,8 @@ pub(super) struct Params {
     organization: String,
     at: String,
     page: Option<u64>,
+    /// See [`paging::request_of`].
+    lines: String,
 }
 
 impl Params {
@@ -39,13 +41,14 @@ impl Params {
         [&self.user, &self.role, &self.organization, &self.at].iter().any(|text| !text.is_empty())
     }
 
-    fn query(&self, page: u64) -> String {
+    fn query(&self, page: u64, lines: &str) -> String {
         query(&[
             ("user", &*self.user),
             ("role", &self.role),
             ("organization", &self.organization),
             ("at", &self.at),
             ("page", &page.to_string()),
+            ("lines", lines),
         ])
     }
 }
@@ -80,6 +83,8 @@ struct AssignmentList {
     /// The groups that give some of them.
     groups: GroupNames,
     pages: Pages,
+    /// The address of the same list with longer pages, on which more can be selected.
+    longer: Option<String>,
 }
 
 impl AssignmentList {
@@ -90,14 +95,20 @@ impl AssignmentList {
         found: Page<ListedAssignment>,
     ) -> Result<Self, Error> {
         let base = console.base().to_owned();
+        let selects = params.at.is_empty()
+            && runs::offers(&console.iam, caller, &[ROLE_ASSIGNMENTS_DELETE, ROLE_ASSIGNMENTS_UPDATE]);
+        let address = |page: u64, lines: &str| format!("{base}/assignments?{}", params.query(page, lines));
+        let pages = Pages::of(&found, |page| address(page, &params.lines));
+        let is_longer_offered = selects && paging::can_be_longer(found.total, &params.lines);
+        let longer = is_longer_offered.then(|| address(1, LONG));
         let groups = found.items.iter().map(|held| held.assignment.directory_group_id);
         Ok(Self {
             groups: GroupNames::read(console, caller, groups).await?,
             is_filtered: params.is_filtered(),
             is_present: params.at.is_empty(),
-            selects: params.at.is_empty()
-                && runs::offers(&console.iam, caller, &[ROLE_ASSIGNMENTS_DELETE, ROLE_ASSIGNMENTS_UPDATE]),
-            pages: Pages::of(&found, |page| format!("{base}/assignments?{}", params.query(page))),
+            selects,
+            pages,
+            longer,
             assignments: found.items,
             base,
         })
@@ -133,7 +144,7 @@ pub(super) async fn show(
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let caller = &signed_in.caller;
-    let found = find(&console.iam, caller, &params, paging::request(params.page)?).await;
+    let found = find(&console.iam, caller, &params, paging::request_of(params.page, &params.lines)?).await;
     if is_for_part(&headers) {
         let found = found?;
         let summary = english::assignments_found(found.total);

@@ -5,6 +5,7 @@ use crate::runs::Action;
 // The selection in a list.
 pub(crate) const SELECT: &str = "Select";
 pub(crate) const SELECT_ALL: &str = "Select all on this page";
+pub(crate) const SHOW_100: &str = "Show 100 on a page";
 pub(crate) const WITH_SELECTED: &str = "With the selected ones";
 pub(crate) const NONE_SELECTED: &str = "Nothing is selected.";
 pub(crate) const COUNT_SELECTED: &str = "{count} selected";

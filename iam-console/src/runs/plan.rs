@@ -162,7 +162,10 @@ pub(super) async fn try_out(console: &Console, caller: &Caller, lines: &mut [Lin
 
 async fn try_each(trial: &Attempt, caller: &Caller, lines: &mut [Line]) -> Result<Vec<Error>, Error> {
     let mut refused = Vec::new();
-    for line in lines.iter_mut().filter(|line| line.left_out.is_none()) {
+    for line in lines {
+        if line.left_out.is_some() {
+            continue;
+        }
         let Err(error) = line.step.take(trial, caller).await else { continue };
         if !is_of_step(&error) {
             return Err(error);

@@ -140,7 +140,7 @@ impl Step {
         }
     }
 
-    /// Returns the text from which the step can be read again, without details.
+    /// Returns the text from which the step can be read again. It has the details.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Assign(NewAssignment { user, role, organization, expires_at }) => {

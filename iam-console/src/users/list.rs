@@ -3,13 +3,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
-use iam_core::page::{Page, PageRequest};
+use iam_core::page::Page;
 use iam_core::permission::{ROLE_ASSIGNMENTS_CREATE, SESSIONS_DELETE, USERS_UPDATE};
 use iam_core::user::{User, UserFilter, UserSort, UserStatus};
-use iam_core::{Error, InvalidFields};
 use serde::Deserialize;
 
 use crate::english;
+use crate::paging::{self, LONG};
 use crate::problem::is_for_part;
 use crate::query::{Query, filter};
 use crate::runs;
@@ -18,15 +18,14 @@ use crate::state::Console;
 use crate::time::Time;
 use crate::view::{Frame, page, part, query};
 
-/// How many users a page of the list has.
-const LIMIT: u32 = 25;
-
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Params {
     search: String,
     status: String,
     page: Option<u64>,
+    /// See [`paging::request_of`].
+    lines: String,
     done: String,
 }
 
@@ -58,9 +57,20 @@ impl UserList {
 
     /// Returns the address of another page of the same list.
     fn address(&self, page: u64) -> String {
+        self.address_of(page, &self.params.lines)
+    }
+
+    fn address_of(&self, page: u64, lines: &str) -> String {
+        let Params { search, status, .. } = &self.params;
         let page = page.to_string();
-        let query = query(&[("search", &*self.params.search), ("status", &*self.params.status), ("page", &*page)]);
+        let query = query(&[("search", &**search), ("status", &**status), ("page", &*page), ("lines", lines)]);
         format!("{}/users?{query}", self.base)
+    }
+
+    /// Returns the address of the same list with longer pages, on which more can be selected.
+    fn longer(&self) -> Option<String> {
+        let is_offered = self.selects && paging::can_be_longer(self.users.total, &self.params.lines);
+        is_offered.then(|| self.address_of(1, LONG))
     }
 }
 
@@ -72,8 +82,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
     let filter = UserFilter { search, status: filter("status", &params.status)?, ..UserFilter::default() };
-    let request =
-        PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
+    let request = paging::request_of(params.page, &params.lines)?;
     let users = console.iam.users().list(&signed_in.caller, &filter, UserSort::default(), request).await?;
     let selects =
         runs::offers(&console.iam, &signed_in.caller, &[USERS_UPDATE, SESSIONS_DELETE, ROLE_ASSIGNMENTS_CREATE]);

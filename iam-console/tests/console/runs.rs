@@ -122,6 +122,25 @@ async fn a_list_has_boxes_for_those_who_can_do_something_with_many() {
 }
 
 #[tokio::test]
+async fn a_long_list_is_shown_with_100_lines() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, .. } = &signed;
+    for number in 0..26 {
+        let user = app.iam.users().create(ada, person(&format!("user{number}@example.com"), "Many")).await.unwrap();
+        signed.assign(user.id, "MEMBER").await;
+    }
+    for path in ["/console/users?search=many", "/console/assignments?role="] {
+        let short = app.get(path, cookie).await.body;
+        assert_eq!(short.matches(r#"name="selected""#).count(), 25, "{path}");
+        assert!(short.contains("page=1&#38;lines=100"), "{short}");
+        let long = app.get(&format!("{path}&lines=100"), cookie).await.body;
+        assert!(long.matches(r#"name="selected""#).count() > 25, "{path}");
+        assert!(long.contains(r#"<input type="hidden" name="lines" value="100">"#), "{long}");
+        assert_eq!(app.get(&format!("{path}&lines=1000"), cookie).await.status, StatusCode::BAD_REQUEST);
+    }
+}
+
+#[tokio::test]
 async fn a_preview_says_what_happens_and_who_is_left_out_and_changes_nothing() {
     let signed = signed().await;
     let Signed { app, ada, grace, alan, .. } = &signed;
