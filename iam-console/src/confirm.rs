@@ -10,7 +10,8 @@ use iam_core::directory::Directories;
 use iam_core::organization::Organizations;
 use iam_core::permission::Permissions;
 use iam_core::role::Roles;
-use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial};
+use iam_core::user::Users;
+use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial, UserId};
 
 use crate::effects::Effects;
 use crate::english;
@@ -78,6 +79,21 @@ impl Attempt {
         match self {
             Self::Change(iam) => iam.roles(),
             Self::Trial(trial) => trial.roles(),
+        }
+    }
+
+    pub(crate) fn users(&self) -> Users<'_> {
+        match self {
+            Self::Change(iam) => iam.users(),
+            Self::Trial(trial) => trial.users(),
+        }
+    }
+
+    /// Ends all sessions of a user.
+    pub(crate) async fn logout_user(&self, caller: &Caller, user: UserId) -> Result<(), Error> {
+        match self {
+            Self::Change(iam) => iam.sessions().logout_user(caller, user).await,
+            Self::Trial(trial) => trial.logout_user(caller, user).await,
         }
     }
 

@@ -10,10 +10,10 @@ pub(crate) const KEPT: &str = "kept";
 pub(crate) const ATTRIBUTE: &str = "attributes.";
 
 /// The fields that a form can have several times, see [`Form::all`].
-const LISTS: [&str; 3] = ["domainIds", "permission", "roleIds"];
+const LISTS: [&str; 5] = ["domainIds", "leftOut", "permission", "roleIds", "selected"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 102] = [
+const KNOWN: [&str; 104] = [
     "account",
     "action",
     "adopt",
@@ -57,6 +57,7 @@ const KNOWN: [&str; 102] = [
     "kept",
     "key",
     "lastName",
+    "leftOut",
     "maxSeconds",
     "more",
     "name",
@@ -96,6 +97,7 @@ const KNOWN: [&str; 102] = [
     "secondFactor",
     "secondFactorGraceDays",
     "seconds",
+    "selected",
     "serviceAccountId",
     "session",
     "shown",

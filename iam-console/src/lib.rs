@@ -49,6 +49,7 @@ mod rights;
 mod role_matrix;
 mod roles;
 mod rows;
+mod runs;
 mod session;
 mod settings;
 mod sign_in;
@@ -118,6 +119,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .merge(identity_providers::routes())
         .merge(directories::routes())
         .merge(tenant::routes())
+        .merge(runs::routes())
         .fallback(problem::not_found)
         .with_state(console.clone())
         .layer(from_fn_with_state(console.clone(), guard::guarded));

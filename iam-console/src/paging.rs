@@ -3,8 +3,13 @@
 use iam_core::page::{Page, PageRequest};
 use iam_core::{Error, InvalidFields};
 
+use crate::english;
+
 /// How many items a page of a list has.
 pub(crate) const LIMIT: u32 = 25;
+
+/// The value of a query that asks for pages of 100 items.
+pub(crate) const LONG: &str = "100";
 
 /// How many pages are read if all roles or permissions are wanted. A tenant has at most 1,000 of each by default.
 pub(crate) const MAX_PAGES: u64 = 10;
@@ -12,6 +17,21 @@ pub(crate) const MAX_PAGES: u64 = 10;
 /// Requests a page of a list.
 pub(crate) fn request(page: Option<u64>) -> Result<PageRequest, Error> {
     PageRequest::new(page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))
+}
+
+/// Requests a page of a list in which many items can be selected: it has 100 of them for a person who has asked for that.
+pub(crate) fn request_of(page: Option<u64>, lines: &str) -> Result<PageRequest, Error> {
+    let limit = match lines {
+        "" => LIMIT,
+        LONG => 100,
+        _ => return Err(Error::field("lines", english::ONE_OF_THE_LIST)),
+    };
+    PageRequest::new(page.unwrap_or(1), limit).map_err(|invalid: InvalidFields| Error::from(invalid))
+}
+
+/// Whether a person can ask for longer pages of a list with so many items.
+pub(crate) fn can_be_longer(total: u64, lines: &str) -> bool {
+    lines.is_empty() && total > u64::from(LIMIT)
 }
 
 /// Returns a page of a list that was read as a whole.

@@ -112,6 +112,7 @@ pub(crate) async fn as_page(
                     form_token: session.form_token(),
                     enrol_by: None,
                     acting: me.as_ref().and_then(Acting::of),
+                    unseen_runs: 0,
                     grants: me.map(|me| me.grants),
                 })
             }

@@ -239,6 +239,7 @@ impl SignedIn {
             // A session that is later than that is restricted, and its only page says so.
             enrol_by: me.enrol_by.filter(|until| console.iam.now() < *until),
             acting: Acting::of(me),
+            unseen_runs: console.runs.unseen(&self.caller, console.iam.now()),
         };
         Frame { density: self.density, session: Some(session), ..Frame::without_session(console) }
     }

@@ -8,6 +8,7 @@ use iam_axum::{Problem, charge};
 use iam_core::{Caller, Iam, RequestContext};
 
 use crate::brand::Look;
+use crate::runs::Runs;
 use crate::settings::Settings;
 
 /// The state of every handler.
@@ -16,6 +17,7 @@ pub(crate) struct Console {
     pub(crate) iam: Iam,
     pub(crate) settings: Arc<Settings>,
     pub(crate) look: Arc<Look>,
+    pub(crate) runs: Arc<Runs>,
     base: Arc<str>,
 }
 
@@ -28,7 +30,8 @@ impl FromRef<Console> for Iam {
 impl Console {
     pub(crate) fn new(iam: Iam, settings: Settings) -> Self {
         let look = Arc::new(Look::of(&settings.api.brand));
-        Self { iam, look, base: settings.base().into(), settings: Arc::new(settings) }
+        let runs = Arc::new(Runs::new(iam.now()));
+        Self { iam, look, runs, base: settings.base().into(), settings: Arc::new(settings) }
     }
 
     /// The path of the console, without a slash at its end, so that paths can follow.

@@ -45,6 +45,8 @@ pub(crate) struct FrameSession {
     pub(crate) enrol_by: Option<Timestamp>,
     /// Who acts as the user, if another person does.
     pub(crate) acting: Option<Acting>,
+    /// How many actions on many users or role assignments go on, or have ended unseen.
+    pub(crate) unseen_runs: usize,
 }
 
 /// A person who acts as the user of a session.
@@ -144,6 +146,19 @@ impl Frame {
     /// Who acts as the user, if another person does.
     pub(crate) fn acting(&self) -> Option<&Acting> {
         self.session.as_ref()?.acting.as_ref()
+    }
+
+    /// How many actions on many go on, or have ended unseen.
+    pub(crate) fn unseen_runs(&self) -> usize {
+        self.session.as_ref().map_or(0, |session| session.unseen_runs)
+    }
+
+    /// Returns the frame of a page that shows the actions on many itself.
+    pub(crate) fn of_runs(mut self) -> Self {
+        if let Some(session) = &mut self.session {
+            session.unseen_runs = 0;
+        }
+        self
     }
 
     /// Until when the person must set up a second factor. `None` if nothing is to be said about it.

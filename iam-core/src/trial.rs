@@ -28,6 +28,7 @@ use crate::iam::Iam;
 use crate::organization::Organizations;
 use crate::permission::Permissions;
 use crate::role::Roles;
+use crate::session::Sessions;
 use crate::user::Users;
 
 /// The maximum number of rows of a preview (`docs/foresight.md#before-a-change-the-preview`).
@@ -130,6 +131,15 @@ impl Trial {
     #[must_use]
     pub fn directories(&self) -> Directories<'_> {
         Directories(&self.0)
+    }
+
+    /// Tries out the end of all sessions of a user. The other calls of [`Sessions`] cannot be tried out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sessions::logout_user`].
+    pub async fn logout_user(&self, caller: &Caller, user: UserId) -> Result<()> {
+        Sessions(&self.0).logout_user(caller, user).await
     }
 
     /// Returns what the calls since the last preview would have done. `outcome` is what the last one returned.

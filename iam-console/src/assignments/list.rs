@@ -5,6 +5,7 @@ use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::page::{Page, PageRequest};
+use iam_core::permission::{ROLE_ASSIGNMENTS_DELETE, ROLE_ASSIGNMENTS_UPDATE};
 use iam_core::role::Role;
 use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
@@ -13,11 +14,12 @@ use crate::confirm::{at_fields, text_above};
 use crate::english;
 use crate::filters::{Chips, Filter};
 use crate::group_names::GroupNames;
-use crate::paging::{self, Pages};
+use crate::paging::{self, LONG, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::query::Query;
 use crate::roles;
+use crate::runs;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::{Time, typed, utc};
@@ -31,6 +33,8 @@ pub(super) struct Params {
     organization: String,
     at: String,
     page: Option<u64>,
+    /// See [`paging::request_of`].
+    lines: String,
 }
 
 impl Params {
@@ -38,13 +42,14 @@ impl Params {
         [&self.user, &self.role, &self.organization, &self.at].iter().any(|text| !text.is_empty())
     }
 
-    fn query(&self, page: u64) -> String {
+    fn query(&self, page: u64, lines: &str) -> String {
         query(&[
             ("user", &*self.user),
             ("role", &self.role),
             ("organization", &self.organization),
             ("at", &self.at),
             ("page", &page.to_string()),
+            ("lines", lines),
         ])
     }
 
@@ -90,10 +95,14 @@ struct AssignmentList {
     chips: Chips,
     /// Whether the list shows the assignments of now, and not of another moment.
     is_present: bool,
+    /// Whether the person can do something with many of the assignments.
+    selects: bool,
     assignments: Vec<ListedAssignment>,
     /// The groups that give some of them.
     groups: GroupNames,
     pages: Pages,
+    /// The address of the same list with longer pages, on which more can be selected.
+    longer: Option<String>,
 }
 
 impl AssignmentList {
@@ -104,13 +113,21 @@ impl AssignmentList {
         found: Page<ListedAssignment>,
     ) -> Result<Self, Error> {
         let base = console.base().to_owned();
+        let selects = params.at.is_empty()
+            && runs::offers(&console.iam, caller, &[ROLE_ASSIGNMENTS_DELETE, ROLE_ASSIGNMENTS_UPDATE]);
+        let address = |page: u64, lines: &str| format!("{base}/assignments?{}", params.query(page, lines));
+        let pages = Pages::of(&found, |page| address(page, &params.lines));
+        let is_longer_offered = selects && paging::can_be_longer(found.total, &params.lines);
+        let longer = is_longer_offered.then(|| address(1, LONG));
         let groups = found.items.iter().map(|held| held.assignment.directory_group_id);
         Ok(Self {
             groups: GroupNames::read(console, caller, groups).await?,
             is_filtered: params.is_filtered(),
             chips: params.chips(console, caller).await?,
             is_present: params.at.is_empty(),
-            pages: Pages::of(&found, |page| format!("{base}/assignments?{}", params.query(page))),
+            selects,
+            pages,
+            longer,
             assignments: found.items,
             base,
         })
@@ -146,7 +163,7 @@ pub(super) async fn show(
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let caller = &signed_in.caller;
-    let found = find(&console.iam, caller, &params, paging::request(params.page)?).await;
+    let found = find(&console.iam, caller, &params, paging::request_of(params.page, &params.lines)?).await;
     if is_for_part(&headers) {
         let found = found?;
         let summary = english::assignments_found(found.total);
@@ -196,6 +213,10 @@ async fn page_of(
 }
 
 impl AssignmentsPage {
+    fn selects(&self) -> bool {
+        self.list.as_ref().is_some_and(|list| list.selects)
+    }
+
     fn is_wanted(&self, role: &Role) -> bool {
         self.params.role == role.id.to_string()
     }

@@ -477,7 +477,14 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
     } else {
         let email = Some(login.user.email.as_str().to_owned());
         let enrol_by = login.enrol_by.filter(|until| console.iam.now() < *until);
-        let session = FrameSession { email, form_token: session.form_token(), enrol_by, acting: None, grants: None };
+        let session = FrameSession {
+            email,
+            form_token: session.form_token(),
+            enrol_by,
+            acting: None,
+            grants: None,
+            unseen_runs: 0,
+        };
         let (density, session) = (Density::of(console, parts), Some(session));
         let frame = Frame { density, session, ..Frame::without_session(console) };
         resume(StatusCode::OK, frame, (next, kept), english::SEND_AGAIN_WHY)?

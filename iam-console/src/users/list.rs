@@ -3,23 +3,22 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
-use iam_core::page::{Page, PageRequest};
+use iam_core::page::Page;
+use iam_core::permission::{ROLE_ASSIGNMENTS_CREATE, SESSIONS_DELETE, USERS_UPDATE};
 use iam_core::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
-use iam_core::{Error, InvalidFields};
 use serde::Deserialize;
 
 use crate::attributes::{searchable, sought};
 use crate::english;
 use crate::filters::{Chips, Filter, Head, order};
+use crate::paging::{self, LONG};
 use crate::problem::is_for_part;
 use crate::query::{Query, filter};
+use crate::runs;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;
 use crate::view::{Frame, page, part, query};
-
-/// How many users a page of the list has.
-const LIMIT: u32 = 25;
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -32,6 +31,8 @@ pub(super) struct Params {
     sort_by: String,
     sort_order: String,
     page: Option<u64>,
+    /// See [`paging::request_of`].
+    lines: String,
     done: String,
 }
 
@@ -55,6 +56,8 @@ struct UserList {
     params: Params,
     chips: Chips,
     heads: [Head; 4],
+    /// Whether the person can do something with many of the users.
+    selects: bool,
     users: Page<User>,
 }
 
@@ -65,6 +68,11 @@ impl UserList {
 
     /// Returns the address of another page of the same list.
     fn address(&self, page: u64) -> String {
+        self.address_of(page, &self.params.lines)
+    }
+
+    fn address_of(&self, page: u64, lines: &str) -> String {
+        let Params { search, status, .. } = &self.params;
         let page = page.to_string();
         let Params { search, status, attribute, value, sort_by, sort_order, .. } = &self.params;
         let query = query(&[
@@ -75,8 +83,15 @@ impl UserList {
             ("sortBy", sort_by),
             ("sortOrder", sort_order),
             ("page", &page),
+            ("lines", lines),
         ]);
         format!("{}/users?{query}", self.base)
+    }
+
+    /// Returns the address of the same list with longer pages, on which more can be selected.
+    fn longer(&self) -> Option<String> {
+        let is_offered = self.selects && paging::can_be_longer(self.users.total, &self.params.lines);
+        is_offered.then(|| self.address_of(1, LONG))
     }
 }
 
@@ -97,15 +112,16 @@ pub(super) async fn show(
         order: order(&params.sort_order)?.unwrap_or_default(),
     };
     let filter = UserFilter { search, status: filter("status", &params.status)?, attribute, ..UserFilter::default() };
-    let request =
-        PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(|invalid: InvalidFields| Error::from(invalid))?;
+    let request = paging::request_of(params.page, &params.lines)?;
     let found = users.list(caller, &filter, sort, request).await?;
     let address = format!("{}/users", console.base());
+    let selects = runs::offers(&console.iam, caller, &[USERS_UPDATE, SESSIONS_DELETE, ROLE_ASSIGNMENTS_CREATE]);
     let filters = [
         ("search", &*params.search),
         ("status", &*params.status),
         ("attribute", &*params.attribute),
         ("value", &*params.value),
+        ("lines", &*params.lines),
     ];
     let columns = [
         (UserSortKey::FirstName.as_str(), english::USER),
@@ -118,11 +134,13 @@ pub(super) async fn show(
         Filter::of("status", english::STATUS, &params.status, filter.status.as_ref().map_or("", super::text_of)),
         Filter::attribute(&params.attribute, &params.value),
     ];
+    let kept = [("sortBy", &*params.sort_by), ("sortOrder", &*params.sort_order), ("lines", &*params.lines)];
     let list = UserList {
         base: console.base().to_owned(),
-        chips: Chips::of(&address, &chips, &[("sortBy", &*params.sort_by), ("sortOrder", &params.sort_order)]),
+        chips: Chips::of(&address, &chips, &kept),
         heads: Head::all(&address, &filters, (sort.by.as_str(), sort.order), columns),
         params: params.clone(),
+        selects,
         users: found,
     };
     let found = english::users_found(list.users.total);

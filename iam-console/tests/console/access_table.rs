@@ -915,6 +915,37 @@ impl World {
         }
     }
 
+    /// Whether the preview of an action on many offers an operation; `None` if there is no such action.
+    async fn previews(&self, operation: &str, target: &str, by: &Person) -> Option<bool> {
+        let place = self.place_of(target).map_or_else(|| "-".to_owned(), |id| id.to_string());
+        let of_held = |(user, held): (User, AssignmentId)| format!("{held}/{}", user.id);
+        let (action, selected) = match operation {
+            "POST /users/{id}/suspend" => ("suspend", self.user(target).await.id.to_string()),
+            "POST /users/{id}/reactivate" => {
+                let user = self.user(target).await;
+                ("reactivate", self.set_status(target, &user, UserStatus::Suspended).await.id.to_string())
+            }
+            "POST /users/{id}/logout-all" => ("end-sessions", self.user(target).await.id.to_string()),
+            "POST /role-assignments" => {
+                let user = self.stranger(target).await.id;
+                let role = self.app.iam.roles().by_name(self.owner_of(target), "MEMBER").await.unwrap().unwrap().id;
+                ("assign", format!("{user}/{role}/{place}/-"))
+            }
+            "PATCH /role-assignments/{id} (shorten)" => {
+                ("change-end", format!("{}/2026-12-31T00:00:00Z", of_held(self.assignment(target, None).await)))
+            }
+            "PATCH /role-assignments/{id} (extend)" => {
+                ("change-end", format!("{}/-", of_held(self.assignment(target, Some(1)).await)))
+            }
+            "DELETE /role-assignments/{id}" => ("revoke", of_held(self.assignment(target, None).await)),
+            _ => return None,
+        };
+        let fields = [("action", action), ("selected", &*selected), ("form-token", &*by.token)];
+        let answer = self.app.post("/console/runs", &by.cookie, &fields).await;
+        assert!(!answer.status.is_server_error(), "{operation}: {}", answer.body);
+        Some(answer.body.contains(r#"name="confirmed""#))
+    }
+
     /// The user that a row is about.
     async fn subject(&self, target: &str, by: &Person) -> User {
         match (target, by.user) {
@@ -1002,6 +1033,11 @@ async fn compare_with_the_access_table() {
             let succeeds = world.succeeds(operation, target, person).await;
             if is_allowed != succeeds {
                 differences.push(format!("{operation} ({target}): the API answers {outcome}, the console {succeeds}"));
+            }
+            let previews = Box::pin(world.previews(operation, target, person)).await;
+            if previews.is_some_and(|previews| is_allowed != previews) {
+                differences
+                    .push(format!("{operation} ({target}): the API answers {outcome}, a preview of many does not"));
             }
         }
     }

@@ -28,6 +28,7 @@ mod organizations;
 mod overview;
 mod permissions;
 mod roles;
+mod runs;
 mod session;
 mod sign_in;
 mod tenant;

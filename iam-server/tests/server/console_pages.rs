@@ -184,6 +184,8 @@ fn pages(seed: &Seed) -> Vec<String> {
         "/account/password",
         "/account/authenticator",
         "/account/passkey",
+        "/runs",
+        "/runs/unknown",
         "/nothing",
     ];
     let of_seed = [
@@ -313,6 +315,7 @@ fn every_page_is_accessible_fits_the_window_and_loads_nothing_from_elsewhere() {
     browser.type_into("//input[@id='palette-q']", "user");
     browser.text_of("//a[@role='option'][@aria-selected='true']");
     visit.check("the palette with results");
+    check_an_action_on_many(&visit);
     visit.open("/users/new");
     let person = [("firstName", "Mary"), ("lastName", "Lee"), ("email", "mary@example.com"), ("password", "weak")];
     for (field, typed) in person {
@@ -360,6 +363,27 @@ fn a_brand_can_be_read_on_comfortable_and_on_compact_pages() {
         visit.check(&format!("{path} with compact lines"));
     }
     assert_eq!(violations(browser), Vec::<String>::new());
+}
+
+/// Selects a user, assigns a role by the pages of actions on many, and checks each of them.
+fn check_an_action_on_many(visit: &Visit) {
+    let browser = &visit.browser;
+    visit.open("/users?search=grace");
+    browser.click("//td[@class='select']/input");
+    browser.text_of("//p[@data-selected][text()='1 selected']");
+    visit.check("a selection");
+    browser.click("//button[@value='assign']");
+    browser.text_of("//h1[text()='Make 1 assignment']");
+    visit.check("the details of an action on many");
+    browser.type_into("//input[@id='role']", "CASHIER");
+    browser.click("//main//form//button");
+    browser.text_of("//h2[@id='taken']");
+    visit.check("the preview of an action on many");
+    browser.click("//button[@name='confirmed']");
+    // The page asks until the run has ended.
+    browser.text_of("//p[@id='found'][text()='1 of 1 done']");
+    browser.text_of("//button[text()='Revoke these assignments…']");
+    visit.check("a run");
 }
 
 /// The check would find what it looks for.
