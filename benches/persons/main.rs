@@ -1,9 +1,9 @@
-//! The cost of what the API tells of persons: the export of one with 10,000 entries in the audit log, and the users with
-//! a value of an attribute among 100,000, each beside the bare selects; and `GET /auth/me` with attributes, beside one
-//! without. The requests go through the router, without a network.
+//! The cost of what the API tells of persons: the export of one with 10,000 entries in the audit log, and the users
+//! with a value of an attribute among 100,000, each beside the bare selects; and `GET /auth/me` with attributes, beside
+//! one without. The requests go through the router, without a network.
 //!
-//! `IAM_TEST_POSTGRES_FSYNC=on scripts/with-postgres cargo bench -p iam-benches --bench persons`. `-- SQLite` leaves the
-//! other database out, and `-- --quick` only tries everything, with little data.
+//! `IAM_TEST_POSTGRES_FSYNC=on scripts/with-postgres cargo bench -p iam-benches --bench persons`. `-- SQLite` leaves
+//! the other database out, and `-- --quick` only tries everything, with little data.
 
 mod floor;
 mod world;

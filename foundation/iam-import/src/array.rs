@@ -45,8 +45,8 @@ impl<R: BufRead> Elements<R> {
         Self { input, line: 1, key, place: Place::Start, has_objects, is_in_list, is_found: false }
     }
 
-    /// Reads the arrays with this key of several objects, if the document is a list of them. Objects without one have no
-    /// elements.
+    /// Reads the arrays with this key of several objects, if the document is a list of them. Objects without one have
+    /// no elements.
     pub(crate) fn of_objects(input: R, key: &'static str) -> Self {
         Self { has_objects: true, ..Self::new(input, key) }
     }
