@@ -6,7 +6,6 @@
 //! leaves the other database out, and `-- --quick` only tries everything, with little data. It needs about 3 GB of disk
 //! while it runs.
 
-mod client;
 mod fill;
 mod floor;
 mod person;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{Method, StatusCode};
+use iam_benches::client::Client;
 use iam_benches::database::Database;
 use iam_benches::{CHEAP, Outcome, id, register, settings};
 use iam_core::api_key::NewApiKey;
@@ -19,7 +20,6 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use crate::client::Client;
 use crate::fill::fill;
 use crate::floor::Ids;
 

@@ -1,6 +1,7 @@
 //! Code that the benchmarks share.
 
 pub mod audit_log;
+pub mod client;
 pub mod database;
 pub mod turns;
 

@@ -24,11 +24,16 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
     fn into_response(self) -> Response {
         let Self(version, resource) = self;
         let mut response = Json(resource).into_response();
-        if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        if let Ok(tag) = HeaderValue::from_str(&entity_tag(version)) {
             response.headers_mut().insert(header::ETAG, tag);
         }
         response
     }
+}
+
+/// Returns the entity tag of a version.
+pub(crate) fn entity_tag(version: Version) -> String {
+    format!("\"{version}\"")
 }
 
 /// The precondition of a change, from `If-Match`. To be extracted after the caller: a request without a valid token is

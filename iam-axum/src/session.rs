@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::assignment::{HeldPermissions, HeldRole};
 use crate::attribute::SentAttributes;
+use crate::conditional::{IfMatch, Tagged, entity_tag};
 use crate::description::{AUTHENTICATION, Problems, SESSIONS};
 use crate::extract::{Authenticated, Body, Call, Context, PathId, WithoutFactor};
 use crate::idempotency::RequestKey;
@@ -163,6 +164,9 @@ pub(crate) struct MeDto {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
     attributes: Option<Attributes>,
+    /// The entity tag of the user, for `If-Match` of a change of the caller. This answer has no `ETag`: its roles, its
+    /// session and its tenant change without the user.
+    user_tag: String,
     roles: Vec<HeldRole>,
     permissions: HeldPermissions,
 }
@@ -377,6 +381,7 @@ pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFac
     };
     let amr = session.as_ref().map(|session| session.methods.amr()).unwrap_or_default();
     Ok(Json(MeDto {
+        user_tag: entity_tag(user.version),
         user: user.into(),
         tenant: tenant.into(),
         amr: amr.into_iter().map(str::to_owned).collect(),
@@ -401,7 +406,7 @@ pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFac
 /// Change the caller
 ///
 /// Changes attributes that the tenant lets persons change themselves. The user and its version change as by
-/// `PATCH /users/{id}`. An API key of the user cannot do it.
+/// `PATCH /users/{id}`, and `If-Match` is compared with the tag of the user. An API key of the user cannot do it.
 #[utoipa::path(
     patch,
     path = "/auth/me",
@@ -413,11 +418,13 @@ pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFac
 )]
 pub(crate) async fn update_me(
     State(iam): State<Iam>,
+    _: Authenticated,
+    IfMatch(precondition): IfMatch,
     Call(caller, body): Call<MePatchDto>,
-) -> Result<Json<OwnAttributesDto>, Problem> {
+) -> Result<Tagged<OwnAttributesDto>, Problem> {
     let given = SentAttributes::of_new(body.attributes)?;
-    let attributes = iam.users().update_own_attributes(&caller, &given).await?;
-    Ok(Json(OwnAttributesDto { attributes }))
+    let (version, attributes) = iam.users().update_own_attributes_if(&caller, &given, &precondition).await?;
+    Ok(Tagged(version, OwnAttributesDto { attributes }))
 }
 
 /// List a user's sessions

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use iam_model::change::{Change, LegalHoldChange};
+use iam_model::directory::DirectoryUser;
 use iam_model::error::{Conflict, Error};
 use iam_model::id::{LegalHoldId, UserId};
 use iam_model::legal_hold::{Destroyed, LegalHold};
@@ -11,7 +12,9 @@ use iam_model::store::Store;
 use iam_model::store_error::Constraint;
 use iam_model::tenant::Tenant;
 use iam_model::user::UserStatus;
+use serde_json::json;
 
+use crate::directory::{directory, entered, new_entry, update_entry};
 use crate::race::{Fixture, both};
 use crate::world::{World, assert_conflict, assert_missing, assert_pages};
 
@@ -119,6 +122,32 @@ pub async fn the_first_hold_that_keeps_something_is_found(store: Arc<dyn Store>)
     assert_eq!(found().await, [Some(of_ada.id), Some(of_ada.id), Some(of_acme.id)]);
     world.commit(acme.id, release(&of_ada)).await;
     assert_eq!(found().await, [Some(of_acme.id); 3]);
+}
+
+/// The hold of a user keeps the directory that says something of the user, also if the directory has deleted the user,
+/// and no other directory.
+pub async fn a_hold_of_a_user_keeps_its_directory(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let [staff, guests] = [directory(&world, &acme, "staff").await, directory(&world, &acme, "guests").await];
+    let [ada, bob] = [world.user(&acme, "ada@example.com").await, world.user(&acme, "bob@example.com").await];
+    let entry = new_entry(&world, &staff, &ada, "ada", &json!({}));
+    world.commit(acme.id, entered(&entry)).await;
+    let found = async || {
+        let of_staff = keeping(&world, &acme, Destroyed::OfDirectory(staff.id)).await;
+        [of_staff, keeping(&world, &acme, Destroyed::OfDirectory(guests.id)).await]
+    };
+    place(&world, &acme, Some(bob.id)).await;
+    assert_eq!(found().await, [None, None]);
+    let of_ada = place(&world, &acme, Some(ada.id)).await;
+    assert_eq!(found().await, [Some(of_ada.id), None]);
+    assert_eq!(keeping(&world, &other, Destroyed::OfDirectory(staff.id)).await, None);
+    let deleted = DirectoryUser { deleted_at: Some(world.now()), ..entry.clone() }.changed(world.now());
+    world.commit(acme.id, update_entry(&entry, &deleted)).await;
+    assert_eq!(found().await, [Some(of_ada.id), None]);
+    world.commit(acme.id, release(&of_ada)).await;
+    let of_acme = place(&world, &acme, None).await;
+    assert_eq!(found().await, [Some(of_acme.id); 2]);
 }
 
 /// A hold on a user of another tenant, or in a tenant that does not exist, is refused.

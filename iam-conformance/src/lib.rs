@@ -324,7 +324,8 @@ macro_rules! conformance_cases {
                 an_ordinary_assignment_and_an_approval_give_one_assignment,
                 concurrent_sweepers_advance_each_request_once, closed_requests_of_a_user_are_bounded;
             legal_hold: a_hold_is_read_back_until_it_is_released, list_pages_and_counts,
-                the_first_hold_that_keeps_something_is_found, references_to_another_tenant_are_refused,
+                the_first_hold_that_keeps_something_is_found, a_hold_of_a_user_keeps_its_directory,
+                references_to_another_tenant_are_refused,
                 a_deletion_comes_before_a_hold_or_fails, a_hold_is_released_once_by_concurrent_tasks;
             tenant_deletion: a_deletion_is_read_back, due_deletions_are_found_in_order,
                 nothing_is_removed_before_a_deletion_begins, a_deleted_tenant_leaves_its_log,

@@ -46,8 +46,8 @@ impl LegalHolds<'_> {
     ///
     /// From then on, these are refused by [`Conflict::LegalHold`]: for the whole tenant, the deletion of every user, the
     /// erasure of a person, the deletion of a directory, and the removal of old entries of the audit log; for a user, its
-    /// deletion, its erasure, the deletion of a directory, and the removal of old entries, because entries cannot be kept
-    /// apart by person. A user can still be suspended. What was destroyed before is not restored.
+    /// deletion, its erasure, the deletion of the directory that says something of it, and the removal of old entries,
+    /// because entries cannot be kept apart by person. A user can still be suspended. What was destroyed before is not restored.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use iam_model::change::LegalHoldChange;
-use iam_model::id::{LegalHoldId, TenantId};
+use iam_model::id::{LegalHoldId, TenantId, UserId};
 use iam_model::legal_hold::{Destroyed, LegalHold};
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{LegalHoldStore, LegalHoldTransaction};
@@ -29,7 +29,9 @@ impl LegalHoldTransaction for MemoryTransaction {
     }
 
     async fn legal_hold_of(&mut self, destroyed: Destroyed) -> Result<Option<LegalHold>, StoreError> {
-        let holds = self.draft.legal_holds.values().filter(|hold| hold.keeps(destroyed));
+        let entry_of = |user: UserId| self.draft.directory_users.get(&user);
+        let directory_of = |hold: &LegalHold| hold.user_id.and_then(entry_of).map(|entry| entry.directory_id);
+        let holds = self.draft.legal_holds.values().filter(|hold| hold.keeps(destroyed, directory_of(hold)));
         Ok(holds.min_by_key(|hold| (hold.created_at, hold.id)).cloned())
     }
 

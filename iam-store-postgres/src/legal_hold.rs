@@ -8,7 +8,7 @@ use iam_model::store::{LegalHoldStore, LegalHoldTransaction};
 use iam_model::store_error::StoreError;
 use iam_store_sql::column::counted;
 use iam_store_sql::error::expect_row;
-use iam_store_sql::legal_hold::{LegalHoldRow, kept_by_holds_of};
+use iam_store_sql::legal_hold::{KeptBy, LegalHoldRow};
 use iam_store_sql::page::{offset, page_of};
 
 use crate::PostgresStore;
@@ -80,17 +80,24 @@ impl LegalHoldTransaction for PostgresTransaction {
     }
 
     async fn legal_hold_of(&mut self, destroyed: Destroyed) -> Result<Option<LegalHold>, StoreError> {
+        let KeptBy { every, of_user, of_directory } = destroyed.into();
         let row = sqlx::query_as!(
             Row,
             r#"
-            SELECT tenant_id, id, user_id, reason, placed_by, created_at
-            FROM iam.legal_holds
-            WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id IS NULL OR user_id = $2)
-            ORDER BY created_at, id
+            SELECT h.tenant_id, h.id, h.user_id, h.reason, h.placed_by, h.created_at
+            FROM iam.legal_holds h
+            WHERE h.tenant_id = $1
+                AND ($2 OR h.user_id IS NULL OR h.user_id = $3 OR EXISTS (
+                    SELECT 1 FROM iam.directory_users u
+                    WHERE u.tenant_id = $1 AND u.user_id = h.user_id AND u.directory_id = $4
+                ))
+            ORDER BY h.created_at, h.id
             LIMIT 1
             "#,
             self.tenant(),
-            kept_by_holds_of(destroyed)
+            every,
+            of_user,
+            of_directory
         );
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(LegalHold::try_from).transpose()
     }

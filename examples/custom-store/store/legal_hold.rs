@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use iam_model::change::LegalHoldChange;
+use iam_model::directory::DirectoryUser;
 use iam_model::id::{LegalHoldId, TenantId};
 use iam_model::legal_hold::{Destroyed, LegalHold};
 use iam_model::page::{Page, PageRequest};
@@ -42,8 +43,17 @@ impl LegalHoldTransaction for RedbTransaction {
     }
 
     async fn legal_hold_of(&mut self, destroyed: Destroyed) -> Result<Option<LegalHold>, StoreError> {
-        let holds = self.view().all::<LegalHold>()?.into_iter().filter(|hold| hold.keeps(destroyed));
-        Ok(holds.min_by_key(|hold| (hold.created_at, hold.id)))
+        let mut keeping = Vec::new();
+        for hold in self.view().all::<LegalHold>()? {
+            let entry: Option<DirectoryUser> = match hold.user_id {
+                Some(user) => self.view().get(&key(user))?,
+                None => None,
+            };
+            if hold.keeps(destroyed, entry.map(|entry| entry.directory_id)) {
+                keeping.push(hold);
+            }
+        }
+        Ok(keeping.into_iter().min_by_key(|hold| (hold.created_at, hold.id)))
     }
 
     async fn count_legal_holds(&mut self) -> Result<u64, StoreError> {

@@ -17,6 +17,9 @@ pub(crate) struct Elements<R> {
     line: u64,
     key: &'static str,
     place: Place,
+    /// Whether an outermost array has objects with that array, in place of the elements themselves.
+    has_objects: bool,
+    is_in_list: bool,
     /// Whether an array was found. An object without one is another file than its reader means.
     is_found: bool,
 }
@@ -24,8 +27,12 @@ pub(crate) struct Elements<R> {
 #[derive(Clone, Copy)]
 enum Place {
     Start,
+    /// Between the objects of an outermost array.
+    List,
     Object,
-    Array { is_outermost: bool },
+    Array {
+        is_outermost: bool,
+    },
     End,
 }
 
@@ -34,7 +41,14 @@ pub(crate) type Element = (u64, Option<Vec<u8>>);
 
 impl<R: BufRead> Elements<R> {
     pub(crate) fn new(input: R, key: &'static str) -> Self {
-        Self { input, line: 1, key, place: Place::Start, is_found: false }
+        let (has_objects, is_in_list) = (false, false);
+        Self { input, line: 1, key, place: Place::Start, has_objects, is_in_list, is_found: false }
+    }
+
+    /// Reads the arrays with this key of several objects, if the document is a list of them. Objects without one have
+    /// no elements.
+    pub(crate) fn of_objects(input: R, key: &'static str) -> Self {
+        Self { has_objects: true, ..Self::new(input, key) }
     }
 
     /// Returns the next element.
@@ -46,14 +60,25 @@ impl<R: BufRead> Elements<R> {
             let byte = self.visible()?;
             match (self.place, byte) {
                 (Place::End, _) => return Ok(None),
+                (Place::Start, b'[') if self.has_objects => {
+                    self.is_in_list = true;
+                    self.enter(Place::List)?;
+                }
                 (Place::Start, b'[') => self.enter(Place::Array { is_outermost: true })?,
-                (Place::Start, b'{') => self.enter(Place::Object)?,
+                (Place::Start | Place::List, b'{') => self.enter(Place::Object)?,
                 (Place::Start, _) => return Err(self.wrong("is no object and no list of JSON")),
-                (Place::Object | Place::Array { .. }, b',') => self.skip()?,
+                (Place::List | Place::Object | Place::Array { .. }, b',') => self.skip()?,
+                (Place::Object, b'}') if self.is_in_list => self.enter(Place::List)?,
+                (Place::List, b']') if !self.is_found => {
+                    return Err(self.wrong(&format!("no object of the list has a list {}", self.key)));
+                }
                 (Place::Object, b'}') if !self.is_found => {
                     return Err(self.wrong(&format!("the object has no list {}", self.key)));
                 }
-                (Place::Object, b'}') | (Place::Array { is_outermost: true }, b']') => self.enter(Place::End)?,
+                (Place::Object, b'}') | (Place::List | Place::Array { is_outermost: true }, b']') => {
+                    self.enter(Place::End)?;
+                }
+                (Place::List, _) => return Err(self.wrong("an object is missing")),
                 (Place::Array { is_outermost: false }, b']') => self.enter(Place::Object)?,
                 (Place::Object, b'"') => self.entry()?,
                 (Place::Object, _) => return Err(self.wrong("a key is missing")),
@@ -158,7 +183,14 @@ mod tests {
 
     fn elements(text: &str) -> Result<Vec<(u64, String)>, ReadError> {
         // A small buffer, so that values are in several parts.
-        let mut elements = Elements::new(BufReader::with_capacity(3, text.as_bytes()), "users");
+        all(Elements::new(BufReader::with_capacity(3, text.as_bytes()), "users"))
+    }
+
+    fn elements_of_objects(text: &str) -> Result<Vec<(u64, String)>, ReadError> {
+        all(Elements::of_objects(BufReader::with_capacity(3, text.as_bytes()), "users"))
+    }
+
+    fn all<R: BufRead>(mut elements: Elements<R>) -> Result<Vec<(u64, String)>, ReadError> {
         let mut found = Vec::new();
         while let Some((line, text)) = elements.next()? {
             found.push((line, text.map_or_else(|| "too long".to_owned(), |text| String::from_utf8(text).unwrap())));
@@ -173,6 +205,17 @@ mod tests {
         assert_eq!(elements(text).unwrap(), expected.map(|(line, text)| (line, text.to_owned())));
         assert_eq!(elements("[ 1 , {} ]").unwrap().len(), 2);
         assert!(elements("{\"users\": []}").unwrap().is_empty() && elements("[]").unwrap().is_empty());
+    }
+
+    #[test]
+    fn elements_of_several_objects_are_found() {
+        let text = "[ {\"a\": 1, \"users\": [1]},\n{\"users\": null},{}, {\"users\": [[], {}]} ]";
+        let expected = [(1, "1"), (2, "[]"), (2, "{}")].map(|(line, text)| (line, text.to_owned()));
+        assert_eq!(elements_of_objects(text).unwrap(), expected);
+        assert_eq!(elements_of_objects("{\"users\": [1]}").unwrap(), [(1, "1".to_owned())]);
+        for text in ["[]", "[{}]", "[{\"email\": \"a\"}]", "[1]", "[{\"users\": [1]}", "[{\"users\": [1]}}"] {
+            assert!(elements_of_objects(text).is_err(), "{text}");
+        }
     }
 
     #[test]
@@ -206,6 +249,7 @@ mod tests {
         #[test]
         fn any_text_is_read_to_its_end(text in "[\\[\\]{}\",:\\\\a1 \n]{0,64}") {
             let _ = elements(&text);
+            let _ = elements_of_objects(&text);
         }
     }
 }

@@ -84,7 +84,8 @@ pub(crate) struct Keycloak<R>(Elements<R>);
 
 impl<R: BufRead> Keycloak<R> {
     pub(crate) fn read(input: R) -> Self {
-        Self(Elements::new(input, "users"))
+        // The export of all realms into one file is a list of them.
+        Self(Elements::of_objects(input, "users"))
     }
 }
 

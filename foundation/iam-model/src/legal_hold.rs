@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::clock::Timestamp;
-use crate::id::{LegalHoldId, TenantId, UserId};
+use crate::id::{DirectoryId, LegalHoldId, TenantId, UserId};
 use crate::validate::Reason;
 
 /// An order that the data of a tenant, or of one of its users, is kept. It ends when it is released.
@@ -29,15 +29,16 @@ impl LegalHold {
     /// The maximum number of holds of a tenant.
     pub const MAX: u64 = 1_000;
 
-    /// Whether the hold keeps what would be destroyed.
+    /// Whether the hold keeps what would be destroyed. `directory` is the one that says something of the held user.
     ///
     /// The entries of the audit log cannot be kept apart by person: an entry can concern several. So the hold of one
     /// user keeps the whole log.
     #[must_use]
-    pub fn keeps(&self, destroyed: Destroyed) -> bool {
+    pub fn keeps(&self, destroyed: Destroyed, directory: Option<DirectoryId>) -> bool {
         match (self.user_id, destroyed) {
             (None, _) | (Some(_), Destroyed::Log) => true,
             (Some(held), Destroyed::OfUser(user)) => held == user,
+            (Some(_), Destroyed::OfDirectory(removed)) => directory == Some(removed),
         }
     }
 
@@ -54,6 +55,8 @@ pub enum Destroyed {
     Log,
     /// The data of this user.
     OfUser(UserId),
+    /// What this directory says of its users, also of those that it has deleted.
+    OfDirectory(DirectoryId),
 }
 
 #[cfg(test)]
@@ -77,9 +80,16 @@ pub(crate) mod tests {
     #[test]
     fn a_hold_keeps_the_log_and_the_data_of_its_user_or_of_all() {
         let [ada, grace] = [1, 2].map(|id| UserId::from(Uuid::from_u128(id)));
-        for destroyed in [Destroyed::Log, Destroyed::OfUser(ada), Destroyed::OfUser(grace)] {
-            assert!(hold(None).keeps(destroyed), "{destroyed:?}");
-            assert_eq!(hold(Some(ada)).keeps(destroyed), destroyed != Destroyed::OfUser(grace), "{destroyed:?}");
+        let [staff, guests] = [3, 4].map(|id| DirectoryId::from(Uuid::from_u128(id)));
+        for (destroyed, is_kept) in [
+            (Destroyed::Log, true),
+            (Destroyed::OfUser(ada), true),
+            (Destroyed::OfUser(grace), false),
+            (Destroyed::OfDirectory(staff), true),
+            (Destroyed::OfDirectory(guests), false),
+        ] {
+            assert!(hold(None).keeps(destroyed, None), "{destroyed:?}");
+            assert_eq!(hold(Some(ada)).keeps(destroyed, Some(staff)), is_kept, "{destroyed:?}");
         }
     }
 }

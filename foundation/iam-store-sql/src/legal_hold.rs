@@ -34,11 +34,23 @@ impl<T: StoredMoment> TryFrom<LegalHoldRow<T>> for LegalHold {
     }
 }
 
-/// Returns the user whose holds, beside those of the tenant, keep what would be destroyed. `None` if every hold does.
-#[must_use]
-pub fn kept_by_holds_of(destroyed: Destroyed) -> Option<Uuid> {
-    match destroyed {
-        Destroyed::Log => None,
-        Destroyed::OfUser(user) => Some(user.as_uuid()),
+/// Which holds, beside those of the tenant, keep what would be destroyed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeptBy {
+    /// Whether every hold does.
+    pub every: bool,
+    /// The user whose holds do.
+    pub of_user: Option<Uuid>,
+    /// The directory of whose users the holds do.
+    pub of_directory: Option<Uuid>,
+}
+
+impl From<Destroyed> for KeptBy {
+    fn from(destroyed: Destroyed) -> Self {
+        match destroyed {
+            Destroyed::Log => Self { every: true, ..Self::default() },
+            Destroyed::OfUser(user) => Self { of_user: Some(user.as_uuid()), ..Self::default() },
+            Destroyed::OfDirectory(directory) => Self { of_directory: Some(directory.as_uuid()), ..Self::default() },
+        }
     }
 }

@@ -13,6 +13,7 @@ in_memory![
     definitions_are_checked,
     a_change_of_attributes_alone_is_recorded_and_raises_the_version,
     a_person_sees_and_changes_what_the_tenant_allows,
+    a_person_overwrites_no_change_that_it_has_not_seen,
     access_tokens_have_the_chosen_values,
     an_erasure_removes_attributes,
     a_service_account_has_attributes,
@@ -300,6 +301,27 @@ async fn a_person_sees_and_changes_what_the_tenant_allows(app: TestApp) {
     assert_eq!(app.get("/auth/me").bearer(text(&key)).send().await.ok().get("attributes"), None);
     change(json!({ "written": null })).send().await.ok();
     assert_eq!(me().await["attributes"], json!({ "read": "r" }));
+}
+
+async fn a_person_overwrites_no_change_that_it_has_not_seen(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.define(&ada, &json!([{ "key": "nickname", "type": "STRING", "personWrites": true }])).await;
+    let me = app.get("/auth/me").by(&bob).send().await;
+    assert_eq!(me.header("etag"), None);
+    let seen = me.ok()["userTag"].as_str().unwrap().to_owned();
+    let user = app.get(&format!("/users/{}", bob.user)).by(&ada).send().await;
+    assert_eq!(user.header("etag"), Some(&*seen));
+    let change = |name: &str| {
+        let body = json!({ "attributes": { "nickname": name } });
+        app.patch("/auth/me").by(&bob).header("if-match", &seen).json(&body)
+    };
+    let changed = change("Bob").send().await;
+    changed.ok();
+    app.unrecorded(&ada, change("Rob").send()).await.problem("precondition-failed");
+    let me = app.get("/auth/me").by(&bob).send().await.ok();
+    assert_eq!(me["attributes"], json!({ "nickname": "Bob" }));
+    assert_eq!(me["userTag"], json!(changed.header("etag")));
 }
 
 async fn access_tokens_have_the_chosen_values(app: TestApp) {

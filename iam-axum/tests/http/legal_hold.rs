@@ -5,6 +5,7 @@ use iam_core::Caller;
 use iam_core::legal_hold::LegalHold;
 use serde_json::{Value, json};
 
+use crate::api_key::text;
 use crate::app::TestApp;
 use crate::people::Person;
 use crate::request::{Request, Response};
@@ -151,14 +152,19 @@ async fn a_hold_on_the_tenant_keeps_every_user(app: TestApp) {
 
 async fn a_hold_keeps_what_directories_say(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let grace = app.add_user(&ada, "grace@example.com").await;
-    let directory = app.directory(&ada, &json!({})).await;
+    let account = app.robot(&ada, &["users:create"]).await;
+    let directory = app.directory(&ada, &json!({ "serviceAccountId": account })).await;
+    let key = app.key(&ada, &account, &json!({})).await;
+    let grace = app.provision(text(&key), &json!({ "userName": "grace@example.com" })).await;
     let path = format!("/directories/{}?users=keep", directory["id"].as_str().unwrap());
-    for user in [Some(grace.as_str()), None] {
+    for user in [grace["id"].as_str(), None] {
         let hold = app.hold(&ada, user).await;
         assert_held(&app.delete(&path).by(&ada).send().await, &hold);
         app.release(&ada, &hold).await.no_content();
     }
+    // The directory says nothing of this user.
+    let jean = app.add_user(&ada, "jean@example.com").await;
+    app.hold(&ada, Some(&jean)).await;
     app.delete(&path).by(&ada).send().await.no_content();
 }
 

@@ -235,8 +235,8 @@ impl Directories<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`], [`Conflict::LegalHold`] for any hold of
-    /// the tenant, [`Conflict::TooManyGroupAssignments`]. To suspend the users, also
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`], [`Conflict::LegalHold`] for a hold on
+    /// the tenant or on a user of the directory, [`Conflict::TooManyGroupAssignments`]. To suspend the users, also
     /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Conflict::TooManyDirectoryUsers`].
     pub async fn delete(&self, caller: &Caller, id: DirectoryId, users: DeletedUsers) -> Result<()> {
         self.delete_if(caller, id, users, &Precondition::Exists).await

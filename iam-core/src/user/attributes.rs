@@ -6,11 +6,13 @@ use iam_model::id::UserId;
 use iam_model::permission;
 use iam_model::user::UserStatus;
 use iam_model::validate::Fields;
+use iam_model::version::{Precondition, Version};
 use serde_json::{Map, Value};
 
 use crate::access::require_for_user;
 use crate::attribute::{FIELD, PARAMETER};
 use crate::caller::Caller;
+use crate::engine::require_version;
 use crate::user::service::not_found;
 use crate::user::{UserWithAttributes, Users};
 
@@ -65,6 +67,23 @@ impl Users<'_> {
     /// [`Error::Validation`](iam_model::error::Error::Validation) which names the keys,
     /// [`Forbidden::ReadOnly`](iam_model::error::Forbidden::ReadOnly).
     pub async fn update_own_attributes(&self, caller: &Caller, given: &Map<String, Value>) -> Result<Attributes> {
+        Ok(self.update_own_attributes_if(caller, given, &Precondition::Exists).await?.1)
+    }
+
+    /// Changes attributes of the caller itself as [`update_own_attributes`](Self::update_own_attributes) does, if a
+    /// precondition holds for the version of its user. It is checked under the lock of the change. Returns the version of
+    /// the user, too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`update_own_attributes`](Self::update_own_attributes),
+    /// [`Error::PreconditionFailed`](iam_model::error::Error::PreconditionFailed).
+    pub async fn update_own_attributes_if(
+        &self,
+        caller: &Caller,
+        given: &Map<String, Value>,
+        precondition: &Precondition,
+    ) -> Result<(Version, Attributes)> {
         let (id, _) = caller.require_user()?;
         let mut fields = Fields::default();
         let Some(patch) = AttributesPatch::check(&mut fields, FIELD, given) else {
@@ -73,17 +92,20 @@ impl Users<'_> {
         let mut work = self.0.begin(caller).await?;
         let before = work.reads().lock_user(id).await?.filter(|user| user.status == UserStatus::Active);
         let before = before.ok_or(Unauthenticated::InvalidToken)?;
+        require_version(precondition, before.version)?;
         let rules = work.reads().attribute_rules().await?;
         let former = work.reads().attributes(id.into()).await?;
         let attributes = patch.applied_by_person(&former, rules.of_users(), FIELD)?;
         let seen = rules.seen_by_person(&attributes);
+        let mut version = before.version;
         if attributes != former {
             let after = before.clone().changed(work.now());
+            version = after.version;
             let changed = ChangedAttributes { before: former, after: attributes };
             let attributes = Some(Box::new(changed));
             work.apply(UserChange::Update { before, after, grants: None, attributes }).await?;
             work.commit().await?;
         }
-        Ok(seen)
+        Ok((version, seen))
     }
 }

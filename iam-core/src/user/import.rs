@@ -4,7 +4,7 @@ use iam_model::attribute::{AttributeDefinitions, Attributes};
 use iam_model::change::UserChange;
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::id::{OrganizationId, RoleId, UserId};
 use iam_model::permission;
 use iam_model::secret::{HashSecret, PasswordHash};
 use iam_model::tenant::QuotaKind;
@@ -116,9 +116,9 @@ pub struct Import<'a> {
     is_dry_run: bool,
     /// The secret with which the other system made its hashes.
     key: Option<HashKey>,
-    /// The e-mails that were accepted.
+    /// The e-mails of the users that are created.
     emails: HashSet<EmailKey>,
-    /// The external identifiers that were accepted.
+    /// Their external identifiers.
     external_ids: HashSet<ExternalId>,
 }
 
@@ -207,8 +207,10 @@ impl Import<'_> {
     /// Creates a user with its roles and its audit entries, or nothing. After an error, the next user can be added,
     /// unless the store has failed. Needs `users:create` for each user, as [`Users::create`] does.
     ///
-    /// The e-mails and external identifiers of accepted users are remembered, and a second user with one of them is
-    /// refused. That needs memory until the import is dropped: usually some 200 bytes for a user, 1 KiB at most.
+    /// The e-mails and external identifiers of the users that are created are remembered, and a second user with one of
+    /// them is refused. That needs memory until the import is dropped: usually some 200 bytes for a user, 1 KiB at most.
+    /// In the next import of the same users, the second one is there as the first one is, unless it has another external
+    /// identifier.
     ///
     /// # Errors
     ///
@@ -248,12 +250,14 @@ impl Import<'_> {
                 created => created?,
             },
         };
-        self.emails.insert(email);
-        self.external_ids.extend(external_id);
+        if !matches!(imported, Imported::AlreadyThere(_)) {
+            self.emails.insert(email);
+            self.external_ids.extend(external_id);
+        }
         Ok(imported)
     }
 
-    /// Whether an external identifier is the e-mail of a user that was accepted.
+    /// Whether an external identifier is the e-mail of a user that is created.
     fn is_email_of_another(&self, external_id: &ExternalId) -> bool {
         Email::for_lookup(external_id.as_str()).is_ok_and(|email| self.emails.contains(&email.key()))
     }
@@ -296,10 +300,21 @@ impl Import<'_> {
         external_id: Option<&ExternalId>,
     ) -> Result<Option<UserId>> {
         let tenant = caller.tenant();
+        // Either system may have changed the e-mail, and another user may have it since.
+        let identified = match external_id {
+            Some(external_id) => self.iam.store.user_by_external_id(tenant, external_id).await?,
+            None => None,
+        };
+        if let Some(user) = identified.as_ref().filter(|user| user.status != UserStatus::Inactive) {
+            return Ok(Some(user.id));
+        }
         let found = self.iam.store.guarded_account(tenant, email).await?;
         let Some(holder) = found.account.map(|account| account.user) else {
-            return match external_id {
-                Some(external_id) => self.holder_of_external_id(tenant, external_id).await,
+            if identified.is_some() {
+                return Err(Conflict::ExternalIdTaken.into());
+            }
+            return match self.iam.addressee_of(tenant, external_id).await? {
+                Some(_) => Err(Conflict::ExternalIdIsEmail.into()),
                 None => Ok(None),
             };
         };
@@ -311,20 +326,6 @@ impl Import<'_> {
             return Ok(Some(holder.id));
         }
         Err(self.iam.email_taken(caller, &holder).await)
-    }
-
-    /// Returns the user that has this identifier, and another e-mail than in the other system.
-    async fn holder_of_external_id(&self, tenant: TenantId, external_id: &ExternalId) -> Result<Option<UserId>> {
-        if let Some(holder) = self.iam.store.user_by_external_id(tenant, external_id).await? {
-            return match holder.status {
-                UserStatus::Active | UserStatus::Suspended => Ok(Some(holder.id)),
-                UserStatus::Inactive => Err(Conflict::ExternalIdTaken.into()),
-            };
-        }
-        match self.iam.addressee_of(tenant, Some(external_id)).await? {
-            Some(_) => Err(Conflict::ExternalIdIsEmail.into()),
-            None => Ok(None),
-        }
     }
 
     async fn create(&self, caller: &Caller, valid: ValidUser) -> Result<Imported> {

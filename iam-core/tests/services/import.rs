@@ -259,10 +259,13 @@ async fn a_user_that_is_there_is_not_changed() {
     let grace = fixture.import(with_id("grace@example.com", "g")).await.unwrap();
     let plain = fixture.import(person("plain@example.com", hash)).await.unwrap();
     let before = (fixture.entries().await, fixture.hash_of(&grace).await);
+    let mut import = fixture.iam.users().import(&fixture.caller).unwrap();
     for (user, expected) in [
         (with_id("GRACE@example.com", "g"), Some(grace.id)),
         (with_id("other@example.com", "g"), Some(grace.id)),
         (with_id("plain@example.com", "p"), Some(plain.id)),
+        // The identifier says who it is, also if another user has the e-mail.
+        (with_id("plain@example.com", "g"), Some(grace.id)),
         (with_id("Grace@example.com", "another"), None),
         (with_id("new@example.com", "plain@example.com"), None),
     ] {
@@ -273,8 +276,6 @@ async fn a_user_that_is_there_is_not_changed() {
             roles: vec![ImportedRole { role: role.id, organization: None }],
             ..user
         };
-        // An import of its own: a second user with one e-mail is refused in the same one.
-        let mut import = fixture.iam.users().import(&fixture.caller).unwrap();
         let found = match import.add(user.clone()).await {
             Ok(Imported::AlreadyThere(id)) => Some(id),
             Err(Error::Conflict(Conflict::EmailTaken | Conflict::ExternalIdIsEmail)) => None,
@@ -284,6 +285,35 @@ async fn a_user_that_is_there_is_not_changed() {
     }
     assert_eq!((fixture.entries().await, fixture.hash_of(&grace).await), before);
     assert_eq!(fixture.log_in("grace@example.com", password).await.unwrap().email_verified_at, None);
+}
+
+/// A person can be in several realms of an export.
+#[tokio::test]
+async fn a_second_record_of_a_user_is_refused_and_in_the_next_run_the_user_is_there() {
+    let fixture = Fixture::new().await;
+    let (hash, _) = FOREIGN[0];
+    let with_id = |email: &str, id: &str| ImportedUser { external_id: Some(id.to_owned()), ..person(email, hash) };
+    let users = [
+        person("grace@example.com", hash),
+        person("GRACE@example.com", hash),
+        with_id("jean@example.com", "1"),
+        with_id("jean@example.com", "2"),
+    ];
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let mut import = fixture.iam.users().import(&fixture.caller).unwrap();
+        let mut results = Vec::new();
+        for user in &users {
+            results.push(match import.add(user.clone()).await {
+                Ok(Imported::Created(_)) => "made",
+                Ok(Imported::AlreadyThere(_)) => "there",
+                Err(Error::Conflict(Conflict::EmailTaken)) => "taken",
+                other => panic!("{other:?}"),
+            });
+        }
+        runs.push(results);
+    }
+    assert_eq!(runs, [["made", "taken", "made", "taken"], ["there", "there", "there", "taken"]]);
 }
 
 /// Both imports have looked for the user before one of them creates it.

@@ -3,9 +3,11 @@
 #![cfg(test)]
 
 mod assignment;
+mod attribute;
 mod directory;
 mod federation;
 mod group;
+mod legal_hold;
 mod organization;
 mod read;
 mod role;
@@ -38,6 +40,8 @@ pub(crate) struct Expectation {
     pub(crate) refusals: Vec<&'static str>,
     /// The refusals that the contract permits but does not require.
     pub(crate) tolerated: Vec<&'static str>,
+    /// The hold that a refusal because of a hold names.
+    pub(crate) held_by: Option<usize>,
     /// The state after success.
     pub(crate) after: Tenant,
 }
@@ -240,8 +244,8 @@ impl OperationContext<'_> {
 
     /// Evaluates an operation by the contract.
     pub(crate) fn evaluate(&self, operation: &Operation) -> Expectation {
-        let mut expectation =
-            Expectation { gate: vec![], refusals: vec![], tolerated: vec![], after: self.state.clone() };
+        let after = self.state.clone();
+        let mut expectation = Expectation { gate: vec![], refusals: vec![], tolerated: vec![], held_by: None, after };
         let v = &mut expectation;
         match operation {
             Operation::CreateRole { name, scope, permissions } => self.create_role(v, name, *scope, permissions),
@@ -293,6 +297,11 @@ impl OperationContext<'_> {
             Operation::SetGrants { group, grants } => self.set_grants(v, *group, grants),
             Operation::Provision { directory, provision } => self.provision(v, *directory, provision),
             Operation::Review { user, kept } => self.review(v, *user, *kept),
+            Operation::DefineAttributes { rules } => self.define_attributes(v, rules),
+            Operation::ChangeOwn { patch } => self.change_own(v, patch),
+            Operation::PlaceHold { user } => self.place_hold(v, *user),
+            Operation::ReleaseHold { hold } => self.release_hold(v, *hold),
+            Operation::Erase { user } => self.erase(v, *user),
             Operation::PatchUser { user, patch } => self.patch_user(v, *user, patch),
             Operation::Suspend { user } | Operation::Reactivate { user } => {
                 (v.gate, v.tolerated) = self.user_gate("users:update", *user);

@@ -3,12 +3,14 @@
 #![cfg(test)]
 
 mod directory;
+mod kept;
 
 use fastrand::Rng;
 
 pub(crate) use directory::{EntryPatch, GroupPatch, MemberPatch, NewEntry, Placed, Provision};
+pub(crate) use kept::KEYS;
 
-use crate::state::{Key, Moment, NEVER, Scope, Status, Tenant};
+use crate::state::{Attributes, Key, Moment, NEVER, Rules, Scope, Status, Tenant};
 
 /// An item of a tenant, by its index. It can belong to the other tenant: then it must look as if it did not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,11 @@ pub(crate) enum Operation {
     SetGrants { group: Ref, grants: Vec<Placed> },
     Provision { directory: Option<usize>, provision: Provision },
     Review { user: Ref, kept: Option<Ref> },
+    DefineAttributes { rules: Rules },
+    ChangeOwn { patch: Attributes },
+    PlaceHold { user: Option<Ref> },
+    ReleaseHold { hold: Ref },
+    Erase { user: Ref },
     StepUp,
     Sweep,
     Wait { by: Moment },
@@ -106,6 +113,11 @@ impl Operation {
             | Self::DeleteDirectory { .. }
             | Self::Provision { .. }
             | Self::Review { .. }
+            | Self::DefineAttributes { .. }
+            | Self::ChangeOwn { .. }
+            | Self::PlaceHold { .. }
+            | Self::ReleaseHold { .. }
+            | Self::Erase { .. }
             | Self::StepUp
             | Self::Sweep
             | Self::Wait { .. }
@@ -120,6 +132,7 @@ pub(crate) struct UserPatch {
     pub(crate) first_name: Option<String>,
     pub(crate) status: Option<Status>,
     pub(crate) home: Option<Option<Ref>>,
+    pub(crate) attributes: Option<Attributes>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -147,6 +160,11 @@ pub(crate) enum Read {
     Children(Ref),
     Ancestors(Ref),
     RolesOf(Ref),
+    /// The users with a value of an attribute: the key, and the text of the value.
+    WithAttribute(&'static str, &'static str),
+    /// What the caller sees of its own attributes.
+    Own,
+    Holds,
 }
 
 /// The permissions that an application registers, in addition to the built-in ones.
@@ -192,6 +210,7 @@ const PATTERNS: &[&str] = &[
     "directories:read",
     "directories:update",
     "access-reviews:*",
+    "iam-legal-holds:*",
     "organizations:*",
     "organizations:*",
     "organizations:create",
@@ -424,7 +443,7 @@ impl Chooser<'_> {
     }
 
     pub(crate) fn operation(&mut self) -> Operation {
-        match self.random.u8(..136) {
+        match self.random.u8(..139) {
             0..4 => {
                 let (name, scope) = (self.role_name(), self.scope());
                 Operation::CreateRole { name, scope, permissions: self.permissions() }
@@ -466,7 +485,8 @@ impl Chooser<'_> {
                 let (email, status) = (self.maybe(4, Self::email), self.maybe(2, Self::status));
                 let first_name = self.maybe(4, |chooser| format!("Name {}", chooser.random.u8(..4)));
                 let home = self.maybe(2, Self::home);
-                Operation::PatchUser { user, patch: UserPatch { email, first_name, status, home } }
+                let attributes = self.maybe(2, Self::attributes);
+                Operation::PatchUser { user, patch: UserPatch { email, first_name, status, home, attributes } }
             }
             75..77 => Operation::Suspend { user: self.user() },
             77..80 => Operation::Reactivate { user: self.any(|tenant| tenant.users.len()) },
@@ -486,13 +506,15 @@ impl Chooser<'_> {
             113 => self.delete_directory(),
             114..118 => self.set_grants(),
             118..123 => self.review(),
+            123..125 => Operation::ChangeOwn { patch: self.attributes() },
+            125 => self.keep(),
             _ => Operation::Read(self.read()),
         }
     }
 
     fn read(&mut self) -> Read {
         let organization = self.organization();
-        match (self.random.u8(..19), organization) {
+        match (self.random.u8(..23), organization) {
             (16, Some(organization)) => Read::Members(organization),
             (0..2, _) => Read::Users,
             (2, _) => Read::Roles,
@@ -507,6 +529,9 @@ impl Chooser<'_> {
             (13, Some(organization)) => Read::Ancestors(organization),
             (17, _) => Read::Directories,
             (18, _) => self.directory().map_or(Read::Directories, Read::Groups),
+            (19..21, _) => self.search(),
+            (21, _) => Read::Own,
+            (22, _) => Read::Holds,
             _ => Read::RolesOf(self.any(|tenant| tenant.users.len())),
         }
     }

@@ -4,12 +4,16 @@
 
 #![cfg(test)]
 
+mod attribute;
 mod directory;
+mod legal_hold;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+pub(crate) use attribute::{Attributes, Definition, Kind, Rules, is_same};
 pub(crate) use directory::{Context, Directory, Entry, Group};
+pub(crate) use legal_hold::{Destroyed, Hold};
 
 /// Milliseconds since the start of the world.
 pub(crate) type Moment = i64;
@@ -57,6 +61,7 @@ pub(crate) struct User {
     pub(crate) external_id: Option<String>,
     pub(crate) status: Status,
     pub(crate) home: Spot,
+    pub(crate) attributes: Attributes,
     /// The last change of a user who is INACTIVE. Of other users, it has no meaning.
     pub(crate) ended: Moment,
 }
@@ -123,6 +128,9 @@ pub(crate) struct Tenant {
     /// What directories say of their users, by the index of the user.
     pub(crate) entries: BTreeMap<usize, Entry>,
     pub(crate) groups: Vec<Group>,
+    /// The rules for the attributes of users.
+    pub(crate) rules: Rules,
+    pub(crate) holds: Vec<Hold>,
     /// When the sessions of users authenticated, by the index of the user.
     pub(crate) authenticated: BTreeMap<usize, Moment>,
     /// The assignments that are in force also where an organization is suspended: what a key limited to an organization
@@ -169,6 +177,10 @@ impl fmt::Display for Tenant {
         }
         for (number, group) in self.groups.iter().enumerate().filter(|(_, group)| !group.gone) {
             writeln!(f, "group {number}: {group:?}")?;
+        }
+        writeln!(f, "attributes have {:?}", self.rules)?;
+        for (number, hold) in self.holds.iter().enumerate().filter(|(_, hold)| !hold.gone) {
+            writeln!(f, "hold {number}: {hold:?}")?;
         }
         Ok(())
     }

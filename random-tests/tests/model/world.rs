@@ -10,6 +10,7 @@ mod entries;
 mod execute;
 mod foresight;
 mod group;
+mod kept;
 mod provider;
 mod read;
 mod refused;
@@ -28,8 +29,8 @@ use iam_core::role::RoleScope;
 use iam_core::tenant::Registration;
 use iam_core::user::{NewUser, UserStatus};
 use iam_core::{
-    AssignmentId, Caller, DirectoryGroupId, DirectoryId, Error, Iam, IdentityId, IdentityProviderId, OrganizationId,
-    PermissionId, RequestContext, RoleId, Settings, Store, TenantId, UserId,
+    AssignmentId, Caller, Conflict, DirectoryGroupId, DirectoryId, Error, Iam, IdentityId, IdentityProviderId,
+    LegalHoldId, OrganizationId, PermissionId, RequestContext, RoleId, Settings, Store, TenantId, UserId,
 };
 use test_support::identity_provider::Providers;
 
@@ -79,6 +80,7 @@ impl Installation {
                 world.compare_all().await;
             }
         }
+        world.outlast_retention().await;
         world.trace
     }
 }
@@ -95,6 +97,7 @@ struct Names {
     identities: Vec<IdentityId>,
     directories: Vec<DirectoryId>,
     groups: Vec<DirectoryGroupId>,
+    holds: Vec<LegalHoldId>,
     tokens: BTreeMap<usize, String>,
     /// The API keys, with their text.
     keys: Vec<(Key, String)>,
@@ -197,12 +200,12 @@ impl World<'_> {
         }
         let mut tenant = if founding { step % 2 } else { self.random.usize(..2) };
         let is_stale = !founding && self.random.u8(..20) == 0 && !self.stale.is_empty();
-        let chance = if founding || is_stale { u8::MAX } else { self.random.u8(..24) };
-        let (provisions, maps) = (chance < 6, (6..8).contains(&chance));
+        let chance = if founding || is_stale { u8::MAX } else { self.random.u8(..25) };
+        let (provisions, maps, keeps) = (chance < 6, (6..8).contains(&chance), chance == 8);
         let directory = if provisions { self.directory_caller(tenant).await } else { None };
         let (actor, caller, state) = if let Some(found) = directory {
             found
-        } else if maps {
+        } else if maps || keeps {
             self.mapping_caller(tenant).await
         } else if founding {
             (Actor::System, self.system(tenant), self.states[tenant].clone())
@@ -227,6 +230,8 @@ impl World<'_> {
             chooser.provision(directory)
         } else if maps {
             chooser.set_grants()
+        } else if keeps {
+            chooser.keep()
         } else {
             chooser.operation()
         };
@@ -337,14 +342,20 @@ impl World<'_> {
             "{}gate {gate:?}, refusals {refusals:?}, tolerated {tolerated:?}\n{before}",
             self.story()
         );
+        if let Err(Refused::Service(Error::Conflict(Conflict::LegalHold(hold)))) = &answer
+            && !is_stale
+        {
+            let named = position(&self.names[tenant].holds, hold);
+            assert_eq!(Some(named), expectation.held_by, "{}{before}", self.story());
+        }
         let Ok(new) = answer else {
             assert!(!matches!(preview, Some(Ok(_))), "{}the preview allowed it", self.story());
             return false;
         };
         // Trusted code passes every permission check, so its expectation contains the state after the operation. But it
-        // links nobody to itself.
+        // links nobody to itself, and has no attributes.
         let trusted = match operation {
-            Operation::Link { .. } => context,
+            Operation::Link { .. } | Operation::ChangeOwn { .. } => context,
             _ => OperationContext { actor: Actor::System, ..context },
         };
         if !is_login && let Actor::User(author) | Actor::Key(author) = actor {
@@ -399,6 +410,7 @@ impl World<'_> {
             New::Identity(id) => names.identities.push(id),
             New::Directory(id) => names.directories.push(id),
             New::Group(id) => names.groups.push(id),
+            New::Hold(id) => names.holds.push(id),
             // The user may have come back, or have been adopted.
             New::Provisioned(id) if names.users.contains(&id) => {}
             New::Provisioned(id) => names.users.push(id),
@@ -455,6 +467,7 @@ enum New {
     Identity(IdentityId),
     Directory(DirectoryId),
     Group(DirectoryGroupId),
+    Hold(LegalHoldId),
     Provisioned(UserId),
     Login { user: UserId, assignments: Vec<AssignmentId>, identity: IdentityId, token: String },
 }

@@ -1186,6 +1186,7 @@ class Me(Model):
     session: Session | None
     tenant: Tenant
     user: User
+    user_tag: str
     actor: Actor | None = None
     api_key: CallingApiKey | None = None
     attributes: dict[str, Any] | None = None

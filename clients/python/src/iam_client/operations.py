@@ -503,9 +503,9 @@ def get_me() -> Operation[models.Me]:
     return Operation("GET", "/auth/me", models.Me)
 
 
-def update_me(body: models.MePatch) -> Operation[models.OwnAttributes]:
+def update_me(body: models.MePatch, *, if_match: str | None = None) -> Operation[models.OwnAttributes]:
     """Change the caller."""
-    return Operation("PATCH", "/auth/me", models.OwnAttributes, body=body)
+    return Operation("PATCH", "/auth/me", models.OwnAttributes, body=body, if_match=if_match)
 
 
 def log_in_by_passkey(body: models.PasskeyLogin) -> Operation[models.LoggedIn]:

@@ -2580,6 +2580,9 @@ pub struct Me {
     pub tenant: Tenant,
     /// The user.
     pub user: User,
+    /// The entity tag of the user, for `If-Match` of a change of the caller. This answer has no `ETag`: its roles, its
+    /// session and its tenant change without the user.
+    pub user_tag: String,
 }
 
 /// What the caller changes of itself.

@@ -772,7 +772,7 @@ impl Client {
     /// Change the caller.
     ///
     /// Changes attributes that the tenant lets persons change themselves. The user and its version change as by
-    /// `PATCH /users/{id}`. An API key of the user cannot do it.
+    /// `PATCH /users/{id}`, and `If-Match` is compared with the tag of the user. An API key of the user cannot do it.
     ///
     /// `PATCH /auth/me`. Needs a session.
     pub fn update_me(&self, body: &MePatch) -> Request<OwnAttributes> {

@@ -54,6 +54,15 @@ fn the_users_of_a_realm_of_keycloak_are_read() {
 }
 
 #[test]
+fn the_users_of_all_realms_of_keycloak_are_read() {
+    let realms = format!("[{REALM}, {{\"realm\": \"empty\"}}, {REALM}]");
+    let found = rows(Format::Keycloak, &realms, &Source::default());
+    let emails: Vec<&str> = found.iter().map(|row| row.email.as_str()).collect();
+    let of_one = ["ada@example.com", "grace@example.com", "", ""];
+    assert_eq!(emails, [of_one, of_one].concat());
+}
+
+#[test]
 fn a_temporary_password_of_keycloak_does_not_become_a_lasting_one() {
     let temporary =
         REALM.replace("\"requiredActions\": []", "\"requiredActions\": [\"VERIFY_EMAIL\", \"UPDATE_PASSWORD\"]");

@@ -255,8 +255,8 @@ impl Change {
             ) => None,
             Self::DirectoryUser(DirectoryUserChange::Forget(entry)) => Some(Destroyed::OfUser(entry.user_id)),
             Self::DirectoryUser(_) => None,
-            // With what it says of its users. The change does not name them, so a hold of any user counts.
-            Self::Directory(DirectoryChange::Delete(_)) => Some(Destroyed::Log),
+            // With what it says of its users.
+            Self::Directory(DirectoryChange::Delete(directory)) => Some(Destroyed::OfDirectory(directory.id)),
             Self::AccessRequest(AccessRequestChange::RemoveOldest { user, kept: 0 }) => Some(Destroyed::OfUser(*user)),
             // A hold of any user is one of its tenant, as for the log.
             Self::TenantDeletion(TenantDeletionChange::Schedule(_) | TenantDeletionChange::Begin { .. }) => {

@@ -2,7 +2,7 @@
 
 use super::{Expectation, MISSING, OperationContext};
 use crate::operation::{EntryPatch, GroupPatch, MemberPatch, NewEntry, Provision, Ref};
-use crate::state::{Directory, Entry, Status, User};
+use crate::state::{Destroyed, Directory, Entry, Status, User};
 
 /// The maximum number of directories of a tenant.
 const MAX_DIRECTORIES: usize = 10;
@@ -44,6 +44,7 @@ impl OperationContext<'_> {
             v.refusals.push(MISSING);
             return;
         }
+        self.check_hold(v, Destroyed::OfDirectory(directory.index));
         let is_active = |user: &usize| self.state.users[*user].status == Status::Active;
         for user in self.state.users_of(directory.index).into_iter().filter(is_active).filter(|_| suspends) {
             v.after.users[user].status = Status::Suspended;

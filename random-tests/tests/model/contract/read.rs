@@ -1,7 +1,8 @@
 //! What a caller is shown.
 
-use super::{FORBIDDEN, MISSING, OperationContext};
-use crate::operation::{Read, Ref};
+use super::{Actor, FORBIDDEN, MISSING, OperationContext};
+use crate::operation::{KEYS, Read, Ref};
+use crate::state::is_same;
 
 impl OperationContext<'_> {
     /// The expected answer to a read: the refusals, the items, and whether their order matters. Without refusals and
@@ -91,6 +92,31 @@ impl OperationContext<'_> {
                 let mut seen: Vec<_> = (0..state.groups.len()).filter(is_of).collect();
                 seen.sort_by_key(|group| state.groups[*group].name.to_lowercase());
                 (self.gate("directories:read", None), is_there.then_some(seen), true)
+            }
+            Read::WithAttribute(key, text) => {
+                let gate = gate_anywhere("users:read");
+                let Some(searched) = state.rules.searched(key, text) else {
+                    return (if gate.is_empty() { vec!["Validation"] } else { gate }, None, false);
+                };
+                let has = |user: &usize| {
+                    state.users[*user].attributes.get(key).is_some_and(|value| is_same(value, &searched))
+                };
+                let seen = (0..state.users.len()).filter(has).filter(|user| self.is_member("users:read", *user));
+                (gate, some(seen.collect()), false)
+            }
+            // The keys of its own attributes that the caller sees.
+            Read::Own => match self.actor {
+                Actor::User(user) => {
+                    let is_shown = |key: &str| state.rules.show(key) && state.users[user].attributes.contains_key(key);
+                    let seen = (0..KEYS.len()).filter(|number| is_shown(KEYS[*number]));
+                    (vec![], some(seen.collect()), false)
+                }
+                Actor::Key(_) => (vec![], some(vec![]), false),
+                Actor::System => (vec!["NotAUser"], None, false),
+            },
+            Read::Holds => {
+                let seen = (0..state.holds.len()).filter(|hold| !state.holds[*hold].gone);
+                (self.gate("iam-legal-holds:read", None), some(seen.collect()), false)
             }
             Read::RolesOf(user) => {
                 let own = self.user() == Some(user.index) && self.own(user);

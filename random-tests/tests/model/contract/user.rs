@@ -2,7 +2,7 @@
 
 use super::{Expectation, MISSING, OperationContext};
 use crate::operation::{Ref, UserPatch};
-use crate::state::{Right, Status};
+use crate::state::{Destroyed, Right, Status};
 
 impl OperationContext<'_> {
     /// The user with an address.
@@ -29,7 +29,7 @@ impl OperationContext<'_> {
     }
 
     pub(super) fn patch_user(&self, v: &mut Expectation, user: Ref, patch: &UserPatch) {
-        let UserPatch { email, first_name, status, home } = patch;
+        let UserPatch { email, first_name, status, home, attributes } = patch;
         (v.gate, v.tolerated) = self.user_gate("users:update", user);
         if !v.gate.is_empty() {
             return;
@@ -52,6 +52,9 @@ impl OperationContext<'_> {
         }
         if let Some(first_name) = first_name {
             v.after.users[user.index].first_name.clone_from(first_name);
+        }
+        if let Some(attributes) = attributes {
+            self.patch_attributes(v, user.index, attributes);
         }
         if let Some(home) = *home
             && home != before.home.map(|index| Ref { tenant: self.tenant, index })
@@ -92,6 +95,7 @@ impl OperationContext<'_> {
         v.after.users[user].status = status;
         if status == Status::Inactive {
             if self.state.users[user].status != Status::Inactive {
+                self.check_hold(v, Destroyed::OfUser(user));
                 v.after.users[user].ended = self.now;
             }
             v.after.leave_groups(user);

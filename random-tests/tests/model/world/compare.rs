@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use iam_core::assignment::AssignmentFilter;
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationStatus};
 use iam_core::user::{UserFilter, UserKind, UserSort, UserStatus};
+use serde_json::{Map, Value};
 
+use super::kept::given;
 use super::{World, all, organization_status, position, role_scope};
 use crate::state::{Assignment, Organization, Status, User};
 
@@ -17,6 +19,7 @@ impl World<'_> {
             self.compare_assignments(tenant).await;
             self.compare_identities(tenant).await;
             self.compare_directories(tenant).await;
+            self.compare_kept(tenant).await;
             let state = &self.states[tenant];
             let users: Vec<_> = (0..state.users.len()).collect();
             let organizations: Vec<_> = (0..state.organizations.len()).collect();
@@ -45,6 +48,8 @@ impl World<'_> {
         for user in users.items {
             let kept = &state.users[position(&names.users, &user.id)];
             let is_service = user.kind == UserKind::Service;
+            let attributes = self.installation.store.attributes(self.ids[tenant], user.id.into()).await.unwrap();
+            assert_eq!(Map::<String, Value>::from(attributes), given(&kept.attributes), "{}", story());
             let found = User {
                 // That of a service account contains its identifier.
                 email: if is_service { kept.email.clone() } else { user.email.to_string() },
@@ -55,6 +60,7 @@ impl World<'_> {
                 external_id: user.external_id.map(|external_id| external_id.as_str().to_owned()),
                 status: status_of(user.status),
                 home: user.home_organization_id.map(|home| position(&names.organizations, &home)),
+                attributes: kept.attributes.clone(),
                 ended: kept.ended,
             };
             assert_eq!(found, *kept, "{}", story());

@@ -10,6 +10,7 @@ use iam_core::session::StepUp;
 use iam_core::user::{NewServiceAccount, NewUser, UserPatch};
 use iam_core::{Caller, Error};
 
+use super::kept::{given, tenant_patch};
 use super::{New, PASSWORD, Refused, World, organization_status, role_scope, template_user, user_status};
 use crate::foresight::Services;
 use crate::operation::{Item, Operation, Placed};
@@ -80,6 +81,27 @@ impl World<'_> {
             }
             Operation::Provision { provision, .. } => self.provision(caller, provision).await?,
             Operation::Review { user, kept } => self.review(tenant, caller, *user, *kept).await?,
+            Operation::DefineAttributes { rules } => {
+                iam.tenants().update(caller, self.ids[tenant], tenant_patch(rules)).await?;
+                New::Nothing
+            }
+            Operation::ChangeOwn { patch } => {
+                iam.users().update_own_attributes(caller, &given(patch)).await?;
+                New::Nothing
+            }
+            Operation::PlaceHold { user } => {
+                let user = user.map(|user| self.user(user));
+                New::Hold(iam.legal_holds().place(caller, user, "Case 2026-17").await?.id)
+            }
+            Operation::ReleaseHold { hold } => {
+                let id = self.names[hold.tenant].holds[hold.index];
+                iam.legal_holds().release(caller, id, "The case is closed.").await?;
+                New::Nothing
+            }
+            Operation::Erase { user } => {
+                iam.audit().erase(caller, self.user(*user)).await?;
+                New::Nothing
+            }
             Operation::StepUp => {
                 iam.sessions().step_up(caller, StepUp::Password(PASSWORD.into())).await?;
                 New::Nothing
@@ -161,6 +183,7 @@ impl World<'_> {
                     first_name: patch.first_name.clone(),
                     status: patch.status.map(user_status),
                     home: patch.home.map(|home| home.map(|home| self.organization(home))),
+                    attributes: patch.attributes.as_ref().map(given),
                     ..UserPatch::default()
                 };
                 services.users().update(caller, self.user(*user), patch).await?;

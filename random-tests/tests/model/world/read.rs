@@ -8,7 +8,7 @@ use iam_core::{AssignmentId, Caller, DirectoryGroupId, Error, OrganizationId, Ro
 
 use super::{World, all, kind, position};
 use crate::contract::{Actor, OperationContext};
-use crate::operation::Read;
+use crate::operation::{KEYS, Read};
 use crate::state::Tenant;
 
 impl World<'_> {
@@ -53,6 +53,24 @@ impl World<'_> {
                 let id = self.names[directory.tenant].directories[directory.index];
                 let page = iam.directories().groups(caller, id, None, all()).await;
                 page.map(|page| page.items.iter().map(|group| groups(group.id)).collect())
+            }
+            Read::WithAttribute(key, text) => {
+                match iam.users().attribute_filter(caller, &format!("{key}:{text}")).await {
+                    Ok(attribute) => {
+                        let filter = UserFilter { attribute: Some(attribute), ..UserFilter::default() };
+                        let page = iam.users().list(caller, &filter, UserSort::default(), all()).await;
+                        page.map(|page| page.items.iter().map(|user| users(user.id)).collect())
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Read::Own => iam.sessions().me(caller).await.map(|me| {
+                let attributes = me.attributes.unwrap_or_default();
+                (0..KEYS.len()).filter(|number| attributes.get(KEYS[*number]).is_some()).collect()
+            }),
+            Read::Holds => {
+                let page = iam.legal_holds().list(caller, all()).await;
+                page.map(|page| page.items.iter().map(|hold| position(&names.holds, &hold.id)).collect())
             }
             Read::Assignments => {
                 let listed = self.listed(caller, &AssignmentFilter::default()).await;
@@ -127,7 +145,7 @@ impl World<'_> {
         let (gate, mut expected, in_order) = context.shows(read);
         // The user that a key is, and its assignments, are in no list.
         let real = match read {
-            Read::Users | Read::Members(_) => self.states[tenant].users.len(),
+            Read::Users | Read::Members(_) | Read::WithAttribute(..) => self.states[tenant].users.len(),
             Read::Assignments | Read::RolesOf(_) => self.states[tenant].assignments.len(),
             _ => usize::MAX,
         };

@@ -3,23 +3,30 @@
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
-use iam_benches::Outcome;
 use iam_core::Iam;
 use serde_json::Value;
 use tower::ServiceExt as _;
 
+use crate::Outcome;
+
 /// A client without a network.
-pub(crate) struct Client(Router);
+pub struct Client(Router);
 
 impl Client {
-    pub(crate) fn of(iam: &Iam) -> Self {
+    /// A client of the API, which has no rate limits.
+    #[must_use]
+    pub fn of(iam: &Iam) -> Self {
         let mut settings = iam_axum::Settings::default();
         settings.rate_limiter = None;
         Self(iam_axum::router(iam.clone(), settings))
     }
 
     /// Sends a request, and returns the body of the answer, which has this status.
-    pub(crate) async fn ask(
+    ///
+    /// # Errors
+    ///
+    /// When the answer has another status.
+    pub async fn ask(
         &self,
         token: &str,
         method: Method,
