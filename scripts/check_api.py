@@ -123,6 +123,8 @@ KNOWN_TO_THE_SERVER = {
     "applyManifest": {
         *("clientId", "description", "domains", "home", "identityProvider", "issuer", "name", "organization", "parent"),
         *("permissions", "role", "scopes", "serviceAccount", "slug", "types"),
+        # An attribute that is defined twice, and one of a type that is not searched or in no token.
+        *("inToken", "key", "searchable"),
     },
     "changeEmail": {"currentPassword"},
     "changePassword": {"currentPassword", "newPassword"},
@@ -146,11 +148,14 @@ KNOWN_TO_THE_SERVER = {
     "createIdentityProvider": {"clientId", "domainIds", "issuer", "roleId", "scopes", "slug"},
     # Two items with the same role are refused.
     "createInvitation": {"expiresAt", "roleId"},
+    # The keys of attributes have a form, and the tenant defines the types of their values.
+    "createOrganization": {"attributes"},
     "createRole": {"permissions"},
     "createRoleAssignment": {"expiresAt"},
     "createRoleAssignments": {"expiresAt"},
     # Another system's identifier has no control character, and no blank at an end.
-    "createUser": {"externalId", "password"},
+    "createServiceAccount": {"attributes"},
+    "createUser": {"attributes", "externalId", "password"},
     # What the questions leave out must be there for all of them.
     "evaluateAll": {"action", "resource", "subject"},
     "exportAuditLogs": {"cursor"},
@@ -170,9 +175,12 @@ KNOWN_TO_THE_SERVER = {
     # Not beyond the log.
     "listEvents": {"Last-Event-ID", "after"},
     "listInvitations": {"email"},
+    # The tenant says which attributes can be searched.
+    "listOrganizations": {"attribute"},
     "listPermissionHolders": {"at"},
     "listRoleAssignments": {"asOf"},
     "listUserRoles": {"asOf"},
+    "listUsers": {"attribute"},
     "logInByPasskey": {"credential"},
     "lookUpInvitation": {"token"},
     "proveAuditConsistency": {"from", "to"},
@@ -188,9 +196,13 @@ KNOWN_TO_THE_SERVER = {
     "stepUp": {"code", "credential", "password"},
     "updateEligibility": {"expiresAt"},
     "updateIdentityProvider": {"clientId", "domainIds", "issuer", "roleId", "scopes", "slug"},
+    "updateMe": {"attributes"},
+    "updateOrganization": {"attributes"},
     "updateRole": {"permissions"},
     # A person has no `name`, and a service account no other name, no e-mail and no external identifier.
-    "updateUser": {"email", "externalId", "firstName", "lastName", "name"},
+    "updateUser": {"attributes", "email", "externalId", "firstName", "lastName", "name"},
+    # As in a manifest.
+    "updateTenant": {"inToken", "key", "searchable"},
     "updateRoleAssignment": {"expiresAt"},
     "verifyEmail": {"token"},
 }
@@ -217,8 +229,9 @@ def nothing_else_is_refused(context, response, case):
     problem = response.json()
     if problem["type"].endswith("/validation"):
         return
-    # assignments[3].expiresAt is expiresAt, permissions[0] is permissions.
-    fields = {re.sub(r"\[\d+\]", "", error["field"]).split(".")[-1] for error in problem["errors"]}
+    # assignments[3].expiresAt is expiresAt, permissions[0] is permissions, attributes.nickname is attributes.
+    names = [re.sub(r"\[\d+\]", "", error["field"]) for error in problem["errors"]]
+    fields = {"attributes" if name.startswith("attributes.") else name.split(".")[-1] for name in names}
     fields -= {name for name in TEXTS & fields if name in case.body and is_no_text(case.body[name])}
     others = fields - KNOWN_TO_THE_SERVER.get(operation_id(case), set())
     assert not others, f"{operation_id(case)} refuses {sorted(others)}, which the document allows"

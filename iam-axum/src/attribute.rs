@@ -34,6 +34,11 @@ impl SentAttributes {
     }
 }
 
+/// For a field that may be absent: null is not attributes, and is refused as such.
+pub(crate) fn sent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SentAttributes>, D::Error> {
+    SentAttributes::deserialize(deserializer).map(Some)
+}
+
 /// Reads attributes from JSON, in which no name and no number may be lost: no object has two fields of the same name,
 /// and each number can be kept exactly. The services check all else.
 ///

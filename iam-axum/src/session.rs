@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::assignment::{HeldPermissions, HeldRole};
-use crate::attribute::SentAttributes;
+use crate::attribute::{SentAttributes, sent};
 use crate::conditional::{IfMatch, Tagged, entity_tag};
 use crate::description::{AUTHENTICATION, Problems, SESSIONS};
 use crate::extract::{Authenticated, Body, Call, Context, PathId, WithoutFactor};
@@ -178,6 +178,7 @@ pub(crate) struct MeDto {
 pub(crate) struct MePatchDto {
     /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396). Only keys that the
     /// tenant lets persons change: each text has at most 1,024 characters, and all of them have at most 4 KiB together.
+    #[serde(default, deserialize_with = "sent")]
     #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
     attributes: Option<SentAttributes>,
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::attribute::SentAttributes;
+use crate::attribute::{SentAttributes, sent};
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
@@ -291,6 +291,7 @@ pub(crate) struct NewUserDto {
     #[schema(value_type = Option<Uuid>, example = json!(null))]
     home_organization_id: Option<String>,
     /// At most 16 KiB, 32 keys and 5 levels. Those that the tenant has defined have their type.
+    #[serde(default, deserialize_with = "sent")]
     #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
     attributes: Option<SentAttributes>,
 }
@@ -307,6 +308,7 @@ pub(crate) struct NewServiceAccountDto {
     #[schema(value_type = Option<Uuid>, example = json!(null))]
     home_organization_id: Option<String>,
     /// At most 16 KiB, 32 keys and 5 levels. Those that the tenant has defined have their type.
+    #[serde(default, deserialize_with = "sent")]
     #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
     attributes: Option<SentAttributes>,
 }
@@ -340,6 +342,7 @@ pub(crate) struct UserPatchDto {
     #[schema(value_type = Option<Uuid>)]
     home_organization_id: Option<Option<String>>,
     /// By key: a value replaces that of its key, null removes the key, and other keys stay (RFC 7396).
+    #[serde(default, deserialize_with = "sent")]
     #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]
     attributes: Option<SentAttributes>,
 }

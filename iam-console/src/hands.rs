@@ -239,5 +239,5 @@ async fn linked_holders(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Erro
 /// Returns what needs a hand with the first few lines; `None` if there are none.
 fn listed(id: &'static str, text: String, address: &'static str, mut lines: Vec<Line>) -> Option<Hand> {
     lines.truncate(SHOWN);
-    (!lines.is_empty()).then(|| Hand { id, text, address, hint: "", lines })
+    (!lines.is_empty()).then_some(Hand { id, text, address, hint: "", lines })
 }

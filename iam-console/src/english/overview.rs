@@ -114,7 +114,6 @@ pub(crate) const SIGN_INS_BY_DAY: &str = "Sign-ins of the last 28 days";
 pub(crate) const SIGN_INS: &str = "Sign-ins";
 pub(crate) const FAILURES: &str = "Failed attempts";
 pub(crate) const PEOPLE_BY_WEEK: &str = "People who signed in, by week";
-pub(crate) const PEOPLE: &str = "People";
 pub(crate) const WEEK_FROM: &str = "Week from";
 pub(crate) const DAYS_ARE_UTC: &str = "Days in UTC";
 pub(crate) const NOT_ALL_COUNTED: &str =

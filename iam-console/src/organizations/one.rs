@@ -13,7 +13,7 @@ use iam_core::organization::{
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_DELETE, ORGANIZATIONS_UPDATE};
 use iam_core::version::Precondition;
-use iam_core::{Caller, Error, FieldError, Iam, OrganizationId};
+use iam_core::{Error, FieldError, OrganizationId};
 use serde::Deserialize;
 
 use crate::attributes::{self, AttributeFields};

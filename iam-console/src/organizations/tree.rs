@@ -9,7 +9,7 @@ use iam_core::organization::{
     OrganizationCounts, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStatus,
     OrganizationWithDepth, ParentFilter,
 };
-use iam_core::page::{Page, PageRequest, SortOrder};
+use iam_core::page::{Page, SortOrder};
 use iam_core::permission::{ORGANIZATIONS_CREATE, ORGANIZATIONS_READ, ORGANIZATIONS_UPDATE};
 use iam_core::{Caller, Error, Iam, OrganizationId};
 use serde::Deserialize;

@@ -72,7 +72,6 @@ impl UserList {
     }
 
     fn address_of(&self, page: u64, lines: &str) -> String {
-        let Params { search, status, .. } = &self.params;
         let page = page.to_string();
         let Params { search, status, attribute, value, sort_by, sort_order, .. } = &self.params;
         let query = query(&[
