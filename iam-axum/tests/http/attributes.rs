@@ -85,6 +85,7 @@ async fn what_cannot_be_kept_is_refused_by_name(app: TestApp) {
         (json!({ "a": "x".repeat(64 * 1024) }), "attributes"),
         (many, "attributes"),
         (json!([1]), "attributes"),
+        (Value::Null, "attributes"),
         (json!("a"), "attributes"),
     ] {
         let refused = create(&app, &ada, "bob@example.com", &attributes).await;
@@ -284,6 +285,7 @@ async fn a_person_sees_and_changes_what_the_tenant_allows(app: TestApp) {
         }
     }
     assert_eq!(change(json!({ "written": 7 })).send().await.invalid_fields(), ["attributes.written"]);
+    assert_eq!(change(Value::Null).send().await.invalid_fields(), ["attributes"]);
     let kept = json!({ "read": "r", "written": "new", "hidden": "h", "other": "o" });
     assert_eq!(app.user(&ada, &bob.user).await["attributes"], kept);
     let entry =

@@ -64,7 +64,7 @@ async fn logout_all_ends_all_of_the_callers_sessions(app: TestApp) {
 async fn me_shows_user_tenant_session_roles_and_permissions(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let me = app.get("/auth/me").by(&ada).header("user-agent", "test/1.0").send().await.ok();
-    assert_eq!(members(&me), ["amr", "authTime", "permissions", "roles", "session", "tenant", "user"]);
+    assert_eq!(members(&me), ["amr", "authTime", "permissions", "roles", "session", "tenant", "user", "userTag"]);
     assert_eq!(me["user"], app.user(&ada, &ada.user).await);
     let mut tenant = app.get(&format!("/tenants/{}", ada.tenant)).by(&ada).send().await.ok();
     // Only who may see the settings sees the rules for attributes.

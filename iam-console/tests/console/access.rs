@@ -184,7 +184,7 @@ async fn assignments_are_filtered_by_user_role_organization_and_moment() {
     let count = async |query: &str| {
         let answer = app.get(&format!("/console/assignments?{query}"), cookie).await;
         assert_eq!(answer.status, StatusCode::OK, "{query}: {}", answer.body);
-        answer.body.matches(r#"<tr><td>"#).count()
+        answer.body.matches("<tr><td").count()
     };
     assert_eq!(count("").await, 2);
     assert_eq!(count("user=grace@example.com").await, 1);
@@ -223,7 +223,7 @@ async fn a_long_list_of_assignments_has_pages_that_keep_the_filter() {
     let first = app.get("/console/assignments?organization=north", &cookie).await.body;
     assert!(first.contains("30 assignments") && first.contains("organization=north&#38;page=2"), "{first}");
     let second = app.get("/console/assignments?organization=north&page=2", &cookie).await.body;
-    assert_eq!(second.matches("<tr><td>").count(), 5, "{second}");
+    assert_eq!(second.matches("<tr><td").count(), 5, "{second}");
 }
 
 #[tokio::test]
@@ -481,7 +481,7 @@ async fn who_lists_all_users_with_the_permission_and_why() {
     let first = app.get("/console/access/who?permission=users:read", cookie).await.body;
     assert!(first.contains("31 users") && first.contains("permission=users%3Aread&#38;page=2"), "{first}");
     let second = app.get("/console/access/who?permission=users:read&page=2", cookie).await.body;
-    assert_eq!(second.matches("<tr><td>").count(), 6, "{second}");
+    assert_eq!(second.matches("<tr><td").count(), 6, "{second}");
 }
 
 #[tokio::test]
@@ -567,5 +567,5 @@ async fn the_holders_of_roles_have_pages_that_keep_the_organization() {
     let first = app.get("/console/access/holders?organization=north", cookie).await.body;
     assert!(first.contains("31 users") && first.contains("organization=north&#38;page=2"), "{first}");
     let second = app.get("/console/access/holders?organization=north&page=2", cookie).await.body;
-    assert_eq!(second.matches("<tr><td>").count(), 6, "{second}");
+    assert_eq!(second.matches("<tr><td").count(), 6, "{second}");
 }

@@ -195,7 +195,8 @@ fn fresh(start: &str) -> String {
 
 impl World {
     async fn new() -> Self {
-        let app = App::with_federation().await;
+        // Each person opens more pages in a minute than a person does.
+        let app = App::with_federation().await.limited(1_000_000);
         let owner = app.register(EMAIL).await;
         let foreign_owner = app.register("owner@example.org").await;
         let company = organization(&app, &owner, "Company", None).await.id;

@@ -90,7 +90,7 @@ async fn the_navigation_is_grouped_and_its_icons_are_in_one_file() {
     let icon = page.split(r#"<svg class="icon" aria-hidden="true"><use href=""#).nth(1).unwrap();
     let (path, name) = icon.split('"').next().unwrap().split_once('#').unwrap();
     let icons = app.get(path, "").await;
-    assert_eq!((icons.status, name), (StatusCode::OK, "menu"));
+    assert_eq!((icons.status, name), (StatusCode::OK, "search"));
     assert_eq!(icons.headers[header::CONTENT_TYPE], "image/svg+xml");
     assert!(icons.body.contains(&format!(r#"<symbol id="{name}""#)), "{name}");
 }

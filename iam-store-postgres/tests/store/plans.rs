@@ -272,10 +272,9 @@ async fn what_an_overview_counts_is_found_by_an_index() {
     store.expiring_assignments(tenant, &VisibleScope::Tenant, from, until, 20).await.unwrap();
     store.expiring_api_keys(tenant, from, until, 20).await.unwrap();
     store.people_with_factor(tenant, 20).await.unwrap();
-    store.failing_webhooks(tenant).await.unwrap();
     let explained = explained::take();
     let wrong: Vec<String> = explained.iter().flat_map(unconditioned).collect();
-    assert!(explained.len() >= 6 && wrong.is_empty(), "{wrong:#?}");
+    assert!(explained.len() >= 5 && wrong.is_empty(), "{wrong:#?}");
 }
 
 /// A list of a tenant with thousands of rows reads only a few more rows than it shows, for each filter and order.
