@@ -49,6 +49,7 @@ mod rights;
 mod role_matrix;
 mod roles;
 mod rows;
+mod run;
 mod runs;
 mod session;
 mod settings;

@@ -8,7 +8,7 @@ use iam_axum::{Problem, charge};
 use iam_core::{Caller, Iam, RequestContext};
 
 use crate::brand::Look;
-use crate::runs::Runs;
+use crate::run::Runs;
 use crate::settings::Settings;
 
 /// The state of every handler.

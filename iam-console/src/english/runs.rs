@@ -1,6 +1,6 @@
 //! Actions on many users or role assignments at once.
 
-use crate::runs::Action;
+use crate::run::step::Action;
 
 // The selection in a list.
 pub(crate) const SELECT: &str = "Select";

@@ -1,11 +1,10 @@
 //! One action on many users or role assignments: a preview, a confirmation, and a run, which goes on when the person
 //! leaves the page.
 
-mod kept;
+mod execute;
 mod plan;
 mod show;
 mod start;
-mod step;
 
 use axum::Router;
 use axum::routing::get;
@@ -13,9 +12,6 @@ use iam_core::access::Permission;
 use iam_core::{Caller, Iam};
 
 use crate::state::Console;
-
-pub(crate) use self::kept::Runs;
-pub(crate) use self::step::Action;
 
 /// How many users or role assignments an action can have: its preview must end within the time limit of requests.
 pub(crate) const MAX_SELECTED: usize = 100;

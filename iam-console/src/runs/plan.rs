@@ -10,24 +10,9 @@ use crate::confirm::Attempt;
 use crate::english;
 use crate::names::{Names, label_of};
 use crate::problem::if_allowed;
-use crate::runs::step::Step;
+use crate::run::Line;
+use crate::run::step::Step;
 use crate::state::Console;
-
-/// A step, as a person reads it.
-#[derive(Clone)]
-pub(super) struct Line {
-    pub(super) step: Step,
-    /// The name of the user, or its id if the caller may not see the user.
-    pub(super) name: String,
-    /// The role with its place; empty for an action on the user as a whole.
-    pub(super) detail: String,
-    /// Until when the role is held from then on, or was held.
-    pub(super) until: Option<Timestamp>,
-    /// What undoes the step; `None` if nothing does, or if only its result tells.
-    pub(super) undo: Option<Step>,
-    /// Why the step is not taken; `None` if it is.
-    pub(super) left_out: Option<String>,
-}
 
 /// What the caller sees of the users and role assignments of some steps.
 struct Seen {

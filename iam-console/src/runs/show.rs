@@ -9,10 +9,9 @@ use iam_core::permission::AUDIT_LOGS_READ;
 
 use crate::english;
 use crate::problem::is_for_part;
-use crate::runs::kept::{Outcome, Progress, Run};
+use crate::run::step::{Action, Step};
+use crate::run::{Line, Outcome, Progress, Run};
 use crate::runs::offers;
-use crate::runs::plan::Line;
-use crate::runs::step::{Action, Step};
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::time::Time;

@@ -1,15 +1,15 @@
+//! The runs that are kept: actions on many users or role assignments that have begun.
+
+pub(crate) mod step;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, TimeDelta};
 use iam_core::clock::Timestamp;
-use iam_core::secret::AccessToken;
-use iam_core::{AssignmentId, Caller, Error, Iam, RequestContext, TenantId, UserId};
+use iam_core::{AssignmentId, Caller, TenantId, UserId};
 
-use crate::confirm::Attempt;
 use crate::cookie::random_text;
-use crate::english;
-use crate::runs::plan::Line;
-use crate::runs::step::{Action, Held, Step};
+use crate::run::step::{Action, Held, Step};
 
 /// How long a run is kept after its end, and how long a preview can be confirmed.
 const KEPT: TimeDelta = TimeDelta::hours(1);
@@ -31,44 +31,60 @@ pub(crate) struct Runs {
 
 /// Who may see a run: a user, and the person who acts as that user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(crate) struct Owner {
     tenant: TenantId,
     user: Option<UserId>,
     person: Option<UserId>,
 }
 
 impl Owner {
-    pub(super) fn of(caller: &Caller) -> Self {
+    pub(crate) fn of(caller: &Caller) -> Self {
         Self { tenant: caller.tenant(), user: caller.user(), person: caller.person() }
     }
 }
 
 /// An action on many, which has begun.
-pub(super) struct Run {
-    pub(super) id: String,
-    pub(super) owner: Owner,
-    pub(super) action: Action,
-    pub(super) begun_at: Timestamp,
+pub(crate) struct Run {
+    pub(crate) id: String,
+    pub(crate) owner: Owner,
+    pub(crate) action: Action,
+    pub(crate) begun_at: Timestamp,
     /// Finds the entries of the run in the audit log.
-    pub(super) correlation_id: String,
-    pub(super) lines: Vec<Line>,
-    pub(super) progress: Mutex<Progress>,
+    pub(crate) correlation_id: String,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) progress: Mutex<Progress>,
+}
+
+/// A step, as a person reads it.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) step: Step,
+    /// The name of the user, or its id if the caller may not see the user.
+    pub(crate) name: String,
+    /// The role with its place; empty for an action on the user as a whole.
+    pub(crate) detail: String,
+    /// Until when the role is held from then on, or was held.
+    pub(crate) until: Option<Timestamp>,
+    /// What undoes the step; `None` if nothing does, or if only its result tells.
+    pub(crate) undo: Option<Step>,
+    /// Why the step is not taken; `None` if it is.
+    pub(crate) left_out: Option<String>,
 }
 
 /// How far a run has come.
 #[derive(Clone, Default)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// Those of the first lines.
-    pub(super) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<Outcome>,
     /// Why the other lines were not tried; empty if all were.
-    pub(super) stopped: &'static str,
-    pub(super) ended_at: Option<Timestamp>,
+    pub(crate) stopped: &'static str,
+    pub(crate) ended_at: Option<Timestamp>,
     /// Whether the person has seen the end.
     is_seen: bool,
 }
 
 #[derive(Clone)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// With the role assignment that was made.
     Done(Option<AssignmentId>),
     /// With the reason.
@@ -76,7 +92,7 @@ pub(super) enum Outcome {
 }
 
 /// What becomes of a confirmed run.
-pub(super) enum Begun {
+pub(crate) enum Begun {
     New(Arc<Run>),
     /// It has begun before.
     Known,
@@ -85,7 +101,7 @@ pub(super) enum Begun {
 }
 
 /// Returns the id of a run that a preview offers. It has the time of the preview.
-pub(super) fn new_id(now: Timestamp) -> String {
+pub(crate) fn new_id(now: Timestamp) -> String {
     format!("{}-{}", now.timestamp_millis(), random_text())
 }
 
@@ -102,7 +118,7 @@ impl Runs {
 
     /// Whether a run with this id can begin. A run that this process may have forgotten must not begin again: the
     /// person sees another preview.
-    pub(super) fn admits(&self, id: &str, now: Timestamp) -> bool {
+    pub(crate) fn admits(&self, id: &str, now: Timestamp) -> bool {
         let is_text =
             id.len() <= MAX_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         let millis = id.split_once('-').and_then(|(millis, _)| millis.parse().ok());
@@ -111,7 +127,7 @@ impl Runs {
     }
 
     /// Keeps a run that begins, unless it is known.
-    pub(super) fn begin(&self, run: Run, now: Timestamp) -> Begun {
+    pub(crate) fn begin(&self, run: Run, now: Timestamp) -> Begun {
         let mut kept = self.kept(now);
         if kept.iter().any(|known| known.id == run.id) {
             return Begun::Known;
@@ -136,13 +152,13 @@ impl Runs {
     }
 
     /// Returns a run of the caller.
-    pub(super) fn find(&self, caller: &Caller, id: &str, now: Timestamp) -> Option<Arc<Run>> {
+    pub(crate) fn find(&self, caller: &Caller, id: &str, now: Timestamp) -> Option<Arc<Run>> {
         let owner = Owner::of(caller);
         self.kept(now).iter().find(|run| run.owner == owner && run.id == id).cloned()
     }
 
     /// Returns the runs of the caller, the newest first.
-    pub(super) fn of(&self, caller: &Caller, now: Timestamp) -> Vec<Arc<Run>> {
+    pub(crate) fn of(&self, caller: &Caller, now: Timestamp) -> Vec<Arc<Run>> {
         let owner = Owner::of(caller);
         self.kept(now).iter().rev().filter(|run| run.owner == owner).cloned().collect()
     }
@@ -155,7 +171,7 @@ impl Runs {
 }
 
 impl Run {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -164,19 +180,19 @@ impl Run {
     }
 
     /// Returns how far the run has come, for its page: the person sees its end, if it has ended.
-    pub(super) fn seen(&self) -> Progress {
+    pub(crate) fn seen(&self) -> Progress {
         let mut progress = self.progress();
         progress.is_seen = progress.ended_at.is_some();
         progress.clone()
     }
 
     /// Returns how far the run has come.
-    pub(super) fn now(&self) -> Progress {
+    pub(crate) fn now(&self) -> Progress {
         self.progress().clone()
     }
 
     /// Returns what undoes a line that was done; `None` if nothing does.
-    pub(super) fn undo(line: &Line, outcome: &Outcome) -> Option<Step> {
+    pub(crate) fn undo(line: &Line, outcome: &Outcome) -> Option<Step> {
         match (outcome, line.step) {
             (Outcome::Refused(_), _) => None,
             (Outcome::Done(made), Step::Assign(new)) => Some(Step::Revoke(Held { id: (*made)?, user: new.user })),
@@ -185,61 +201,8 @@ impl Run {
     }
 }
 
-/// Notes the end of a run, also after a panic and when the process stops.
-struct Ending {
-    iam: Iam,
-    run: Arc<Run>,
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        let mut progress = self.run.progress();
-        if progress.outcomes.len() < self.run.lines.len() && progress.stopped.is_empty() {
-            progress.stopped = english::RUN_BROKE_OFF;
-        }
-        progress.ended_at = Some(self.iam.now());
-    }
-}
-
-/// Takes the steps of a run, one after the other. Each is a call of a service like that of a request: its caller is
-/// authenticated anew, so the run stops when the session ends.
-pub(super) async fn execute(iam: Iam, run: Arc<Run>, token: AccessToken, context: RequestContext) {
-    let ending = Ending { iam: iam.clone(), run: Arc::clone(&run) };
-    let attempt = Attempt::Change(iam.clone());
-    for line in &run.lines {
-        let outcome = match &line.left_out {
-            Some(reason) => Outcome::Refused(reason.clone()),
-            None => {
-                let caller = match iam.authenticate(token.expose(), context.clone()).await {
-                    Ok(caller) => caller,
-                    Err(error) => {
-                        tracing::debug!(%error, "a run has stopped");
-                        run.progress().stopped = english::RUN_STOPPED;
-                        break;
-                    }
-                };
-                match line.step.take(&attempt, &caller).await {
-                    Ok(made) => Outcome::Done(made),
-                    Err(error) => {
-                        if matches!(error, Error::Store(_) | Error::Internal(_)) {
-                            tracing::error!(?error, "a step of a run has failed");
-                        }
-                        Outcome::Refused(error.to_string())
-                    }
-                }
-            }
-        };
-        run.progress().outcomes.push(outcome);
-    }
-    drop(ending);
-}
-
 #[cfg(test)]
 mod tests {
-    use iam_core::tenant::Registration;
-    use iam_core::user::NewUser;
-    use iam_store_memory::MemoryStore;
-
     use super::*;
 
     const ADA: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -326,42 +289,5 @@ mod tests {
         for id in ["", "x", "600000", "600000-/", "-1-x"] {
             assert!(!runs.admits(id, at(10)), "{id}");
         }
-    }
-
-    #[tokio::test]
-    async fn a_run_stops_when_the_session_has_ended() {
-        let mut settings = iam_core::Settings::default();
-        settings.hashing_cost = iam_core::credential::HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
-        let iam = Iam::builder(Arc::new(MemoryStore::new())).settings(settings).build().await.unwrap();
-        let user = NewUser {
-            email: "ada@example.com".to_owned(),
-            password: "Passw0rd!".into(),
-            first_name: "Ada".to_owned(),
-            last_name: "Lovelace".to_owned(),
-        };
-        let registration = Registration { user, tenant_name: None };
-        let registered = iam.tenants().register(&RequestContext::default(), registration).await.unwrap();
-        let token = registered.login.tokens.access;
-        let caller = iam.authenticate(token.expose(), RequestContext::default()).await.unwrap();
-        let line = |left_out| Line {
-            step: Step::Reactivate(caller.user().unwrap()),
-            name: String::new(),
-            detail: String::new(),
-            until: None,
-            undo: None,
-            left_out,
-        };
-        let lines = vec![line(Some("why".to_owned())), line(None), line(None)];
-        let run = |lines| Arc::new(Run { lines, ..run(ADA, 1, None) });
-        let (whole, stopped) = (run(lines.clone()), run(lines));
-        execute(iam.clone(), Arc::clone(&whole), token.clone(), RequestContext::default()).await;
-        let progress = whole.now();
-        assert!(progress.stopped.is_empty() && progress.ended_at.is_some());
-        assert!(matches!(progress.outcomes.as_slice(), [Outcome::Refused(_), Outcome::Done(_), Outcome::Done(_)]));
-        iam.sessions().logout(&caller).await.unwrap();
-        execute(iam, Arc::clone(&stopped), token, RequestContext::default()).await;
-        let progress = stopped.now();
-        assert_eq!(progress.stopped, english::RUN_STOPPED);
-        assert!(matches!(progress.outcomes.as_slice(), [Outcome::Refused(_)]) && progress.ended_at.is_some());
     }
 }

@@ -1,11 +1,11 @@
+//! What is done to each of many users or role assignments, and how a form names it.
+
 use std::str::FromStr;
 
 use chrono::SecondsFormat;
-use iam_core::assignment::{AssignmentPatch, NewAssignment};
+use iam_core::assignment::NewAssignment;
 use iam_core::clock::Timestamp;
-use iam_core::{AssignmentId, Caller, Error, OrganizationId, RoleId, UserId};
-
-use crate::confirm::Attempt;
+use iam_core::{AssignmentId, OrganizationId, RoleId, UserId};
 
 /// Separates the parts of a text that names a step.
 const SEPARATOR: &str = "/";
@@ -28,7 +28,7 @@ impl Action {
         [Self::Assign, Self::Suspend, Self::Reactivate, Self::EndSessions, Self::Revoke, Self::ChangeEnd];
 
     /// Returns the value that names the action in a form.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Assign => "assign",
             Self::Suspend => "suspend",
@@ -39,12 +39,12 @@ impl Action {
         }
     }
 
-    pub(super) fn named(text: &str) -> Option<Self> {
+    pub(crate) fn named(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.as_str() == text)
     }
 
     /// The list of what the action is for, below the path of the console.
-    pub(super) fn list(self) -> &'static str {
+    pub(crate) fn list(self) -> &'static str {
         match self {
             Self::Assign | Self::Suspend | Self::Reactivate | Self::EndSessions => "/users",
             Self::Revoke | Self::ChangeEnd => "/assignments",
@@ -52,17 +52,17 @@ impl Action {
     }
 
     /// Whether the action takes something away.
-    pub(super) fn is_dangerous(self) -> bool {
+    pub(crate) fn is_dangerous(self) -> bool {
         matches!(self, Self::Suspend | Self::EndSessions | Self::Revoke)
     }
 
     /// Whether the action can change rights.
-    pub(super) fn changes_rights(self) -> bool {
+    pub(crate) fn changes_rights(self) -> bool {
         self != Self::EndSessions
     }
 
     /// Returns the part of a text that names what was selected, without what is done to it.
-    pub(super) fn selection(self, text: &str) -> String {
+    pub(crate) fn selection(self, text: &str) -> String {
         let parts = match self {
             Self::Assign => 1,
             Self::ChangeEnd => 2,
@@ -72,25 +72,25 @@ impl Action {
     }
 
     /// Whether a text names only what was selected, and the details of the action are still to be typed.
-    pub(super) fn needs_details(self, text: &str) -> bool {
+    pub(crate) fn needs_details(self, text: &str) -> bool {
         matches!(self, Self::Assign | Self::ChangeEnd) && self.selection(text) == text
     }
 }
 
 /// What a person types beside the selection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Details {
+pub(crate) struct Details {
     /// Only for a new assignment.
-    pub(super) role: Option<RoleId>,
-    pub(super) organization: Option<OrganizationId>,
-    pub(super) until: Option<Timestamp>,
+    pub(crate) role: Option<RoleId>,
+    pub(crate) organization: Option<OrganizationId>,
+    pub(crate) until: Option<Timestamp>,
 }
 
 /// A role assignment and its user, by which it is found.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    pub(super) id: AssignmentId,
-    pub(super) user: UserId,
+pub(crate) struct Held {
+    pub(crate) id: AssignmentId,
+    pub(crate) user: UserId,
 }
 
 impl Held {
@@ -101,7 +101,7 @@ impl Held {
 
 /// What is done to one user or role assignment.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Assign(NewAssignment),
     Suspend(UserId),
     Reactivate(UserId),
@@ -112,7 +112,7 @@ pub(super) enum Step {
 
 impl Step {
     /// Reads a text that a form has sent. The details are for a text that needs them.
-    pub(super) fn parse(action: Action, text: &str, details: Option<Details>) -> Option<Self> {
+    pub(crate) fn parse(action: Action, text: &str, details: Option<Details>) -> Option<Self> {
         let parts: Vec<&str> = text.split(SEPARATOR).collect();
         match (action, parts.as_slice()) {
             (Action::Assign, [user]) => {
@@ -141,7 +141,7 @@ impl Step {
     }
 
     /// Returns the text from which the step can be read again. It has the details.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             Self::Assign(NewAssignment { user, role, organization, expires_at }) => {
                 let place = organization.map_or_else(|| NONE.to_owned(), |id| id.to_string());
@@ -155,7 +155,7 @@ impl Step {
         }
     }
 
-    pub(super) fn action(&self) -> Action {
+    pub(crate) fn action(&self) -> Action {
         match self {
             Self::Assign(_) => Action::Assign,
             Self::Suspend(_) => Action::Suspend,
@@ -167,7 +167,7 @@ impl Step {
     }
 
     /// The user whom the step is about.
-    pub(super) fn user(&self) -> UserId {
+    pub(crate) fn user(&self) -> UserId {
         match self {
             Self::Assign(new) => new.user,
             Self::Suspend(user) | Self::Reactivate(user) | Self::EndSessions(user) => *user,
@@ -176,25 +176,10 @@ impl Step {
     }
 
     /// The role assignment that the step ends or changes.
-    pub(super) fn held(&self) -> Option<Held> {
+    pub(crate) fn held(&self) -> Option<Held> {
         match self {
             Self::Revoke(held) | Self::ChangeEnd(held, _) => Some(*held),
             Self::Assign(_) | Self::Suspend(_) | Self::Reactivate(_) | Self::EndSessions(_) => None,
-        }
-    }
-
-    /// Takes the step, or tries it out. Returns the role assignment that it has made.
-    pub(super) async fn take(&self, attempt: &Attempt, caller: &Caller) -> Result<Option<AssignmentId>, Error> {
-        match *self {
-            Self::Assign(new) => attempt.assignments().create(caller, new).await.map(|made| Some(made.id)),
-            Self::Suspend(user) => attempt.users().suspend(caller, user).await.map(|_| None),
-            Self::Reactivate(user) => attempt.users().reactivate(caller, user).await.map(|_| None),
-            Self::EndSessions(user) => attempt.logout_user(caller, user).await.map(|()| None),
-            Self::Revoke(held) => attempt.assignments().delete(caller, held.id).await.map(|()| None),
-            Self::ChangeEnd(held, end) => {
-                let patch = AssignmentPatch { expires_at: Some(end) };
-                attempt.assignments().update(caller, held.id, patch).await.map(|_| None)
-            }
         }
     }
 }
