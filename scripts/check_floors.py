@@ -15,7 +15,7 @@ from pathlib import Path
 
 # From the bottom up. A crate that is on no floor, such as an example, may depend on all of them.
 FLOORS = [
-    ["iam-model"],
+    ["iam-json", "iam-model"],
     ["iam-audit-proof", "iam-webauthn", "iam-openid", "iam-scim", "iam-import", "iam-store-sql", "iam-http-client"],
     ["iam-store-memory", "iam-store-sqlite", "iam-store-postgres", "iam-mail", "iam-webhook"],
     ["iam-core"],

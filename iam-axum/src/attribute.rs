@@ -12,7 +12,6 @@ use utoipa::ToSchema;
 
 use crate::audit::has_exact_numbers;
 use crate::problem::Problem;
-use crate::unique_names::check_unique_names;
 
 const FIELD: &str = "attributes";
 
@@ -81,7 +80,10 @@ fn value_of_json(json: &str) -> Result<Value, &'static str> {
     if levels(json) >= Attributes::MAX_DEPTH {
         return Err("must be nested at most 4 levels deep");
     }
-    if check_unique_names(json.as_bytes()).is_err_and(|error| error.is_data()) {
+    if iam_json::check(json.as_bytes()).is_err() {
+        return Err("has an object with a name that begins with `$serde_json::private::`");
+    }
+    if iam_json::check_unique_names(json.as_bytes()).is_err_and(|error| error.is_data()) {
         return Err("has an object with two fields of the same name");
     }
     // In valid JSON, half of a surrogate pair is all that remains.

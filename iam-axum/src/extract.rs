@@ -590,11 +590,11 @@ pub(crate) fn require_object(bytes: &[u8]) -> Result<(), Problem> {
     if is_object { Ok(()) } else { Err(of_the_whole("must be a JSON object")) }
 }
 
-/// Checks that a body is JSON.
+/// Checks that a body is JSON, and that its names are names.
 pub(crate) fn check_syntax(bytes: &[u8]) -> Result<(), Problem> {
     let malformed = |error| of_the_whole(&format!("is not valid JSON: {}", without_place(&error)));
     serde_json::from_slice::<IgnoredAny>(bytes).map_err(malformed)?;
-    Ok(())
+    iam_json::check(bytes).map_err(|error| of_the_whole(&format!("cannot be read: {}", without_place(&error))))
 }
 
 /// Parses an object of which the syntax is checked. An error names the invalid field.

@@ -66,7 +66,6 @@ mod sync_middleware;
 mod tenant;
 mod time;
 mod token;
-mod unique_names;
 mod unused;
 mod user;
 mod user_export;

@@ -99,7 +99,7 @@ impl Proofs {
 /// Returns the proof by a second factor that a form has, and its field.
 pub(crate) fn typed_factor(form: &Form) -> Result<(&'static str, FactorProof), ProofError> {
     if form.has(CREDENTIAL) {
-        let credential = serde_json::from_str(form.get(CREDENTIAL)).ok();
+        let credential = iam_json::from_slice(form.get(CREDENTIAL).as_bytes()).ok();
         let response = credential.and_then(|json| AuthenticationResponse::from_json(&json).ok());
         let response = response.ok_or_else(|| ProofError::new(CREDENTIAL, english::PASSKEY_UNUSABLE))?;
         return Ok((CREDENTIAL, FactorProof::Passkey(Box::new(response))));

@@ -258,7 +258,7 @@ fn definitions(form: &Form, name: &str) -> Result<Option<Vec<AttributeDefinition
         return Ok(None);
     }
     let Some(text) = form.given(name) else { return Ok(Some(Vec::new())) };
-    let read = serde_json::from_str(&text);
+    let read = iam_json::from_slice(text.as_bytes());
     read.map(Some).map_err(|error| Error::field(name, format!("{} ({error})", english::MUST_BE_DEFINITIONS)))
 }
 

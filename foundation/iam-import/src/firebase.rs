@@ -174,7 +174,7 @@ fn claims_of(text: &str) -> Result<BTreeMap<String, Value>, FieldError> {
     if text.is_empty() {
         return Ok(BTreeMap::new());
     }
-    serde_json::from_str(text).map_err(|_| FieldError::new(CLAIMS, "must be a JSON object"))
+    iam_json::from_slice(text.as_bytes()).map_err(|_| FieldError::new(CLAIMS, "must be a JSON object"))
 }
 
 #[cfg(test)]

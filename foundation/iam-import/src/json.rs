@@ -9,6 +9,7 @@ const MAX_FIELD: usize = 100;
 
 /// Parses a record. No error contains a value: it may be a hash.
 pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, FieldError> {
+    iam_json::check(text).map_err(|_| not_json())?;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         if !error.inner().is_data() {

@@ -27,7 +27,7 @@ pub(crate) struct Signed {
 impl Signed {
     /// Checks the signature, and nothing else.
     pub(crate) fn verify(token: &str, keys: &ProviderKeys) -> Result<Self, Fault> {
-        if token.len() > MAX_TOKEN {
+        if token.len() > MAX_TOKEN || !iam_json::is_readable_token(token) {
             return Err(Fault::Malformed);
         }
         let header = decode_header(token).map_err(|_| Fault::Malformed)?;

@@ -49,7 +49,7 @@ impl IdToken {
     /// default, providers put them there and not into the token. What is about another person, or no JSON, adds nothing.
     #[must_use]
     pub fn with_userinfo(self, json: &[u8]) -> Self {
-        let Ok(Value::Object(claims)) = serde_json::from_slice(json) else { return self };
+        let Ok(Value::Object(claims)) = iam_json::from_slice(json) else { return self };
         let text = |name| claims.get(name).and_then(Value::as_str).map(str::to_owned);
         // Otherwise, the claims of another person could be substituted (section 5.3.2).
         if self.email.is_some() || text("sub").as_deref() != Some(&self.subject) {

@@ -39,7 +39,7 @@ impl ProviderKeys {
     ///
     /// [`InvalidKeys`] if the document is no JSON Web Key Set, or has more than 100 keys.
     pub fn parse(json: &[u8]) -> Result<Self, InvalidKeys> {
-        let document: Document = serde_json::from_slice(json).map_err(|_| InvalidKeys)?;
+        let document: Document = iam_json::from_slice(json).map_err(|_| InvalidKeys)?;
         if document.keys.len() > MAX_KEYS {
             return Err(InvalidKeys);
         }

@@ -89,7 +89,7 @@ impl ProviderMetadata {
     ///
     /// [`InvalidMetadata`], whose text follows the name of the field `issuer`.
     pub fn parse(issuer: &str, json: &[u8]) -> Result<Self, InvalidMetadata> {
-        let document: Document = serde_json::from_slice(json).map_err(|_| InvalidMetadata::Malformed)?;
+        let document: Document = iam_json::from_slice(json).map_err(|_| InvalidMetadata::Malformed)?;
         if document.issuer != issuer {
             return Err(InvalidMetadata::Issuer(document.issuer));
         }

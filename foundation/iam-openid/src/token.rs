@@ -84,7 +84,7 @@ impl TokenResponse {
     ///
     /// [`InvalidTokenResponse`].
     pub fn parse(json: &[u8]) -> Result<Self, InvalidTokenResponse> {
-        serde_json::from_slice(json).map_err(|_| InvalidTokenResponse)
+        iam_json::from_slice(json).map_err(|_| InvalidTokenResponse)
     }
 }
 

@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::problem::Problem;
-use crate::unique_names::check_unique_names;
 
 /// The metadata of an event as the client has written it.
 #[derive(Deserialize)]
@@ -28,7 +27,7 @@ impl Metadata {
             return Err(refused("has a number that cannot be kept exactly: send it as a text"));
         }
         // The error of a text that is too deep is another one.
-        if check_unique_names(self.0.get().as_bytes()).is_err_and(|error| error.is_data()) {
+        if iam_json::check_unique_names(self.0.get().as_bytes()).is_err_and(|error| error.is_data()) {
             return Err(refused("has an object with two fields of the same name"));
         }
         let fields = serde_json::from_str(self.0.get());

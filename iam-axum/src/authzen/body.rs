@@ -12,7 +12,6 @@ use utoipa::ToSchema;
 
 use crate::extract::{JSON, call, check_syntax, is_of_type, of_the_whole, parse_fields, require_object, without_place};
 use crate::problem::{Kind, Problem};
-use crate::unique_names::check_unique_names;
 
 /// The sender of a request, its body, and the text of the body.
 ///
@@ -36,7 +35,7 @@ where
         let sent = call(request, state, |headers| is_of_type(headers, JSON)).await;
         let (caller, bytes) = sent.map_err(other_type)?;
         require_object(&bytes)?;
-        if let Err(error) = check_unique_names(&bytes) {
+        if let Err(error) = iam_json::check_unique_names(&bytes) {
             check_syntax(&bytes)?;
             // Its error names the field.
             parse_fields::<T>(&bytes)?;

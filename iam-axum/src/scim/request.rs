@@ -136,7 +136,7 @@ fn read_document(body: &[u8]) -> Result<Value, ScimError> {
     // The error of the parser could repeat what a person is called.
     let malformed = || ScimError::bad_request(ScimType::InvalidSyntax, "the body is not valid JSON");
     let text = str::from_utf8(body).map_err(|_| malformed())?;
-    let document = serde_json::from_str::<Value>(text).map_err(|_| malformed())?;
+    let document = iam_json::from_slice::<Value>(body).map_err(|_| malformed())?;
     if !has_exact_numbers(text) && text.to_ascii_lowercase().contains(&urn::CUSTOM_USER.to_ascii_lowercase()) {
         let message = "the body has a number that cannot be kept exactly";
         return Err(ScimError::bad_request(ScimType::InvalidValue, message));

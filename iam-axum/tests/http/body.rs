@@ -1,6 +1,8 @@
 //! Request bodies (`docs/http-api.md#bodies`).
 
 use axum::http::Method;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use crate::app::{PREFIX, TestApp};
@@ -18,6 +20,7 @@ in_memory![
     trailing_garbage_is_400,
     json_other_than_an_object_is_400,
     text_that_is_not_utf_8_is_400,
+    no_operation_reads_json_that_is_hidden_in_a_text,
     an_unknown_field_is_400_and_named,
     a_type_error_is_400_and_named,
     an_error_does_not_repeat_the_refused_value,
@@ -165,6 +168,39 @@ async fn json_other_than_an_object_is_400(app: TestApp) {
 
 async fn text_that_is_not_utf_8_is_400(app: TestApp) {
     all_refuse(&app, b"{\"email\": \"\xff\"}").await;
+}
+
+/// A text of thousands of levels, which a parser of the text in each level would not notice (`foundation/iam-json`).
+fn hidden_levels() -> String {
+    let mut text = "1".to_owned();
+    for _ in 0..12 {
+        let escaped = text.replace('\\', "\\u005c").replace('"', "\\u0022");
+        let inner = format!(r#"{{"$serde_json::private::RawValue":"{escaped}"}}"#);
+        text = format!("{}{inner}{}", "[".repeat(120), "]".repeat(120));
+    }
+    text
+}
+
+async fn no_operation_reads_json_that_is_hidden_in_a_text(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let body = format!(r#"{{"credential":{}}}"#, hidden_levels());
+    let mut count = 0;
+    for operation in operations(&document()) {
+        if operation.description["requestBody"]["content"]["application/json"].is_null() {
+            continue;
+        }
+        let path = operation.path_of(&ada.user);
+        let request = app.request(operation.method.clone(), &format!("{PREFIX}{path}"));
+        let request = request.header("content-type", "application/json").body(body.clone());
+        let is_public = operation.required_permission() == "public";
+        let sent = async || if is_public { request.send().await } else { request.by(&ada).send().await };
+        let refused = app.unrecorded(&ada, sent()).await;
+        assert_eq!(refused.invalid_fields(), ["$"], "{operation}");
+        count += 1;
+    }
+    assert!(count > 60, "{count}");
+    let header = URL_SAFE_NO_PAD.encode(format!(r#"{{"alg":"EdDSA","x":{}}}"#, hidden_levels()));
+    app.get("/auth/me").bearer(&format!("{header}.e30.c2ln")).send().await.problem("unauthorized");
 }
 
 async fn an_unknown_field_is_400_and_named(app: TestApp) {

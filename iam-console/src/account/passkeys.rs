@@ -60,7 +60,7 @@ pub(super) async fn add(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let shown = async |errors: Vec<FieldError>, text| page_of(&console, &signed_in, &form, &errors, text).await;
-    let credential = serde_json::from_str(form.get("credential")).ok();
+    let credential = iam_json::from_slice(form.get("credential").as_bytes()).ok();
     let Some(response) = credential.and_then(|json| RegistrationResponse::from_json(&json).ok()) else {
         // The script got no options. The same call tells why, and the session authenticates again if it must.
         return match console.iam.factors().passkey_options(&signed_in.caller).await {

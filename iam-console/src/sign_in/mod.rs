@@ -400,7 +400,7 @@ async fn passkey(
         let text = problem.to_string();
         return refused(problem, &with_error(text));
     }
-    let credential = serde_json::from_str(form.get(CREDENTIAL)).ok();
+    let credential = iam_json::from_slice(form.get(CREDENTIAL).as_bytes()).ok();
     let Some(response) = credential.and_then(|json| AuthenticationResponse::from_json(&json).ok()) else {
         return page(StatusCode::BAD_REQUEST, &with_error(english::PASSKEY_UNUSABLE.to_owned()));
     };

@@ -136,6 +136,9 @@ pub(crate) fn sign(
 
 /// Returns the key that the token's header names. This proves nothing about the token.
 pub(crate) fn key_of(token: &str) -> Result<KeyId, Unauthenticated> {
+    if !iam_json::is_readable_token(token) {
+        return Err(Unauthenticated::InvalidToken);
+    }
     let header = decode_header(token).map_err(|_| Unauthenticated::InvalidToken)?;
     header.kid.and_then(|kid| kid.parse().ok()).ok_or(Unauthenticated::InvalidToken)
 }

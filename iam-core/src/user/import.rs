@@ -393,7 +393,7 @@ fn typed(attributes: Map<String, Value>, definitions: &AttributeDefinitions) -> 
             _ => None,
         };
         let text = single.as_ref().unwrap_or(&value).as_str();
-        let read: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok());
+        let read: Option<Value> = text.and_then(|text| iam_json::from_slice(text.as_bytes()).ok());
         [single, read].into_iter().flatten().find(|read| definition.kind.admits(read)).unwrap_or(value)
     };
     let typed = |(key, value): (String, Value)| {
