@@ -7,9 +7,9 @@ use iam_core::{AssignmentId, Caller, Error, Iam, RequestContext, TenantId, UserI
 
 use crate::confirm::Attempt;
 use crate::cookie::random_text;
-use crate::english;
 use crate::runs::plan::Line;
 use crate::runs::step::{Action, Held, Step};
+use crate::text;
 
 /// How long a run is kept after its end, and how long a preview can be confirmed.
 const KEPT: TimeDelta = TimeDelta::hours(1);
@@ -60,11 +60,28 @@ pub(super) struct Run {
 pub(super) struct Progress {
     /// Those of the first lines.
     pub(super) outcomes: Vec<Outcome>,
-    /// Why the other lines were not tried; empty if all were.
-    pub(super) stopped: &'static str,
+    /// Why the other lines were not tried. `None` if all were.
+    pub(super) stopped: Option<Stopped>,
     pub(super) ended_at: Option<Timestamp>,
     /// Whether the person has seen the end.
     is_seen: bool,
+}
+
+/// Why a run has stopped. It is no text: a task of its own executes a run, and so has no language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    ByError,
+    /// The session has ended, or could not be checked.
+    WithSession,
+}
+
+impl Stopped {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::ByError => text::t("run-broke-off"),
+            Self::WithSession => text::t("run-stopped"),
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -194,8 +211,8 @@ struct Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         let mut progress = self.run.progress();
-        if progress.outcomes.len() < self.run.lines.len() && progress.stopped.is_empty() {
-            progress.stopped = english::RUN_BROKE_OFF;
+        if progress.outcomes.len() < self.run.lines.len() && progress.stopped.is_none() {
+            progress.stopped = Some(Stopped::ByError);
         }
         progress.ended_at = Some(self.iam.now());
     }
@@ -214,7 +231,7 @@ pub(super) async fn execute(iam: Iam, run: Arc<Run>, token: AccessToken, context
                     Ok(caller) => caller,
                     Err(error) => {
                         tracing::debug!(%error, "a run has stopped");
-                        run.progress().stopped = english::RUN_STOPPED;
+                        run.progress().stopped = Some(Stopped::WithSession);
                         break;
                     }
                 };
@@ -356,12 +373,12 @@ mod tests {
         let (whole, stopped) = (run(lines.clone()), run(lines));
         execute(iam.clone(), Arc::clone(&whole), token.clone(), RequestContext::default()).await;
         let progress = whole.now();
-        assert!(progress.stopped.is_empty() && progress.ended_at.is_some());
+        assert!(progress.stopped.is_none() && progress.ended_at.is_some());
         assert!(matches!(progress.outcomes.as_slice(), [Outcome::Refused(_), Outcome::Done(_), Outcome::Done(_)]));
         iam.sessions().logout(&caller).await.unwrap();
         execute(iam, Arc::clone(&stopped), token, RequestContext::default()).await;
         let progress = stopped.now();
-        assert_eq!(progress.stopped, english::RUN_STOPPED);
+        assert_eq!(progress.stopped, Some(Stopped::WithSession));
         assert!(matches!(progress.outcomes.as_slice(), [Outcome::Refused(_)]) && progress.ended_at.is_some());
     }
 }
