@@ -6,8 +6,8 @@ use iam_core::attribute::{AttributeDefinitions, AttributeType, Attributes};
 use iam_core::{Error, FieldError};
 use serde_json::{Map, Number, Value};
 
-use crate::english;
 use crate::form::{ATTRIBUTE, Form};
+use crate::text;
 use crate::view::Field;
 
 /// The field with all attributes that have no field of their own.
@@ -65,12 +65,12 @@ impl AttributeFields {
                 let key = definition.key.as_str();
                 let stored = shown(definition.kind, attributes.get(key))?;
                 let field = Field::text(name_of(key), key.to_owned()).optional();
-                let field = field.with_hint(english::attribute_hint(definition.kind));
+                let field = field.with_hint(text::attribute_hint(definition.kind));
                 Some(DefinedField { field: filled(field, &stored), kind: definition.kind })
             })
             .collect();
-        let label = if defined.is_empty() { english::ATTRIBUTES } else { english::OTHER_ATTRIBUTES };
-        let others = Field::text(OTHERS, label).optional().with_hint(english::OTHER_ATTRIBUTES_HINT);
+        let label = if defined.is_empty() { text::t("attributes") } else { text::t("other-attributes") };
+        let others = Field::text(OTHERS, label).optional().with_hint(text::t("other-attributes-hint"));
         let others = filled(others, &text_of(&others_of(definitions, attributes)));
         let is_elsewhere = |name: &str| defined.iter().any(|defined| defined.field.name == name);
         let of_others = errors.iter().filter(|error| error.field.starts_with(ATTRIBUTE) && !is_elsewhere(&error.field));
@@ -98,7 +98,7 @@ impl OwnAttributes {
         let seen: Vec<(String, String)> = seen
             .map(|definition| {
                 let key = definition.key.as_str();
-                (key.to_owned(), attributes.get(key).map_or_else(|| english::NOT_SET.to_owned(), read_as))
+                (key.to_owned(), attributes.get(key).map_or_else(|| text::t("not-set").to_owned(), read_as))
             })
             .collect();
         let (written, attributes) = own(definitions, attributes);
@@ -137,7 +137,7 @@ fn has_others(definitions: &AttributeDefinitions, attributes: &Attributes) -> bo
 fn read_as(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Bool(truth) => (if *truth { english::YES } else { english::NO }).to_owned(),
+        Value::Bool(truth) => (if *truth { text::t("yes") } else { text::t("no") }).to_owned(),
         Value::Array(items) if items.iter().all(Value::is_string) => {
             items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
         }
@@ -149,7 +149,7 @@ fn read_as(value: &Value) -> String {
 pub(crate) fn sought(key: &str, value: &str) -> Result<Option<String>, Error> {
     match (key, value) {
         (_, "") => Ok(None),
-        ("", _) => Err(Error::field("attribute", english::MUST_BE_CHOSEN)),
+        ("", _) => Err(Error::field("attribute", text::t("must-be-chosen"))),
         (key, value) => Ok(Some(format!("{key}:{value}"))),
     }
 }
@@ -173,7 +173,7 @@ pub(crate) fn changes(
     let (mut changes, mut errors) = (Map::new(), Vec::new());
     let is_undefined = |name: &&str| name.strip_prefix(ATTRIBUTE).is_some_and(|key| definitions.get(key).is_none());
     let undefined = form.names().filter(is_undefined);
-    errors.extend(undefined.map(|name| FieldError::new(name, english::HAS_NO_FIELD)));
+    errors.extend(undefined.map(|name| FieldError::new(name, text::t("has-no-field"))));
     for definition in definitions.iter() {
         let key = definition.key.as_str();
         let name = name_of(key);
@@ -195,7 +195,7 @@ pub(crate) fn changes(
                 changes.extend(gone.map(|key| (key.clone(), Value::Null)));
                 for (key, value) in wanted {
                     if form.has(&name_of(&key)) {
-                        errors.push(FieldError::new(OTHERS, english::has_a_field(&key)));
+                        errors.push(FieldError::new(OTHERS, text::has_a_field(&key)));
                     } else if attributes.get(&key) != Some(&value) {
                         changes.insert(key, value);
                     }
@@ -253,8 +253,8 @@ fn typed(kind: AttributeType, text: &str) -> Result<Value, &'static str> {
         return Ok(Value::Null);
     }
     match kind {
-        AttributeType::Number => text.parse::<Number>().map(Value::Number).map_err(|_| english::MUST_BE_ANY_NUMBER),
-        AttributeType::Boolean => text.parse::<bool>().map(Value::Bool).map_err(|_| english::MUST_BE_CHOSEN),
+        AttributeType::Number => text.parse::<Number>().map(Value::Number).map_err(|_| text::t("must-be-any-number")),
+        AttributeType::Boolean => text.parse::<bool>().map(Value::Bool).map_err(|_| text::t("must-be-chosen")),
         AttributeType::Strings => {
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
             Ok(lines.map(Value::from).collect::<Vec<Value>>().into())
@@ -359,6 +359,6 @@ mod tests {
         let form = Form::with("attributes.evil.key", "x".to_owned());
         form.check().unwrap();
         let Err(Error::Validation(errors)) = changes(&definitions(), &Attributes::default(), &form) else { panic!() };
-        assert_eq!(errors, [FieldError::new("attributes.evil.key", english::HAS_NO_FIELD)]);
+        assert_eq!(errors, [FieldError::new("attributes.evil.key", text::t("has-no-field"))]);
     }
 }

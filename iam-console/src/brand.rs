@@ -3,7 +3,7 @@
 use iam_core::brand::{Brand, Logo};
 
 use crate::assets::Asset;
-use crate::english;
+use crate::text;
 
 /// How the pages of this installation look.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Look {
             .logo()
             .map(|logo| Asset::foreign(logo.file_name(), logo.content_type(), logo.content(), Logo::POLICY));
         let style = brand.style().map(|style| Asset::style("brand.css", style));
-        Self { name: brand.name().unwrap_or(english::CONSOLE).to_owned(), logo, style }
+        Self { name: brand.name().unwrap_or(text::t("console")).to_owned(), logo, style }
     }
 
     /// Returns the files.

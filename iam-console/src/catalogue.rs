@@ -6,9 +6,9 @@ use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::permission::{BUILT_IN, PatternKind, PermissionPattern, RegisteredPermission};
 use iam_core::{Caller, Error, Iam};
 
-use crate::english;
 use crate::paging::MAX_PAGES;
 use crate::problem::if_allowed;
+use crate::text;
 
 /// So begins the description of a built-in permission that no operation asks for yet.
 pub(crate) const RESERVED: &str = "Reserved";
@@ -50,8 +50,8 @@ impl Catalogue {
         let described = || self.0.get(name).filter(|text| !text.is_empty()).cloned().unwrap_or_else(|| name.to_owned());
         match name.parse::<PermissionPattern>() {
             Ok(pattern) => match pattern.kind() {
-                PatternKind::Everything => english::MAY_EVERYTHING.to_owned(),
-                PatternKind::Resource(resource) => english::may_everything_with(resource),
+                PatternKind::Everything => text::t("may-everything").to_owned(),
+                PatternKind::Resource(resource) => text::may_everything_with(resource),
                 PatternKind::Exact(_) => described(),
             },
             Err(_) => described(),

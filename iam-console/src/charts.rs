@@ -14,10 +14,10 @@ use iam_core::clock::{Day, week_of};
 use iam_core::factor::PeopleWithFactor;
 use iam_core::{Caller, Error, Iam};
 
-use crate::english;
 use crate::problem::{if_allowed, is_for_part};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page};
 
 /// How many days and weeks the charts show, with the present one.
@@ -113,7 +113,7 @@ impl BarChart {
         let bar_width = column_width.saturating_sub(2 * GAP) / (self.series.len() as u64).max(1);
         let columns = rows.into_iter().zip(0_u64..).map(|((day, counts), number)| {
             let labels = self.series.iter().map(|series| series.label).zip(counts.iter().copied());
-            let said = english::counted_on(day, labels);
+            let said = text::counted_on(day, labels);
             let bars = self.series.iter().zip(counts).zip(0_u64..).map(|((series, count), place)| {
                 let height = height_of(count, highest);
                 let (class, left) = (series.class, GAP + bar_width * place);
@@ -123,7 +123,7 @@ impl BarChart {
                 day,
                 left: column_width * number,
                 width: column_width,
-                label: number.is_multiple_of(labelled).then(|| english::short_day(day)),
+                label: number.is_multiple_of(labelled).then(|| text::short_day(day)),
                 middle: column_width / 2,
                 said,
                 bars: bars.collect(),
@@ -139,11 +139,11 @@ impl BarChart {
         let rows = days.map(|day| (day, vec![logins.on(day), failures.on(day)])).collect();
         let chart = Self {
             id: "sign-ins",
-            title: english::SIGN_INS_BY_DAY,
-            unit: english::DAY,
+            title: text::t("sign-ins-by-day"),
+            unit: text::t("day"),
             series: vec![
-                Series { class: "good", label: english::SIGN_INS },
-                Series { class: "bad", label: english::FAILURES },
+                Series { class: "good", label: text::t("sign-ins") },
+                Series { class: "bad", label: text::t("failures") },
             ],
             columns: Vec::new(),
             highest: 0,
@@ -167,9 +167,9 @@ impl BarChart {
         let rows = weeks.map(|week| (week, vec![people.in_week_of(week)])).collect();
         let by_week = Self {
             id: "people",
-            title: english::PEOPLE_BY_WEEK,
-            unit: english::WEEK_FROM,
-            series: vec![Series { class: "good", label: english::PEOPLE }],
+            title: text::t("people-by-week"),
+            unit: text::t("week-from"),
+            series: vec![Series { class: "good", label: text::t("people") }],
             columns: Vec::new(),
             highest: 0,
             is_cut: people.first_whole > monday,
@@ -195,16 +195,16 @@ impl Share {
         let PeopleWithFactor { people, with_factor, .. } = counted;
         let without = counted.without_factor();
         let part_of = |whole: u64| with_factor.min(people).saturating_mul(whole) / people.max(1);
-        let with = if without.is_some() { with_factor.to_string() } else { english::at_least(with_factor) };
+        let with = if without.is_some() { with_factor.to_string() } else { text::at_least(with_factor) };
         Self {
             percent: without.map(|_| part_of(100)),
-            said: english::have_a_factor(&with, people),
+            said: text::have_a_factor(&with, people),
             filled: part_of(WIDTH),
             rows: [
-                (english::WITH_FACTOR, with),
+                (text::t("with-factor"), with),
                 (
-                    english::WITHOUT_FACTOR,
-                    without.map_or_else(|| english::UNKNOWN_NUMBER.to_owned(), |it| it.to_string()),
+                    text::t("without-factor"),
+                    without.map_or_else(|| text::t("unknown-number").to_owned(), |it| it.to_string()),
                 ),
             ],
         }
@@ -222,7 +222,7 @@ impl Charts {
 
 async fn show(State(console): State<Console>, signed_in: SignedIn, headers: HeaderMap) -> Result<Response, Problem> {
     let charts = Charts::read(&console.iam, &signed_in.caller).await?;
-    let charts = charts.ok_or_else(|| Problem::new(Kind::Forbidden).detail(english::NO_CHARTS))?;
+    let charts = charts.ok_or_else(|| Problem::new(Kind::Forbidden).detail(text::t("no-charts")))?;
     if is_for_part(&headers) {
         return page(StatusCode::OK, &charts);
     }

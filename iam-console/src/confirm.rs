@@ -14,12 +14,12 @@ use iam_core::user::Users;
 use iam_core::{Caller, Error, FieldError, Iam, Preview, Rule, Trial, UserId};
 
 use crate::effects::Effects;
-use crate::english;
 use crate::form::{ATTRIBUTE, Form};
 use crate::names::Names;
 use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page};
 
 const CONFIRMED: &str = "confirmed";
@@ -210,7 +210,7 @@ pub(crate) async fn refuse(
     error: Error,
 ) -> Result<Response, Problem> {
     let frame = signed_in.frame(console).await?;
-    let late = matches!(error, Error::PreconditionFailed).then(|| english::CHANGED_SINCE.to_owned());
+    let late = matches!(error, Error::PreconditionFailed).then(|| text::t("changed-since").to_owned());
     refused_in_place(error, |text| {
         let error = late.unwrap_or(text);
         ConfirmPage { frame, pending, error, facts: Vec::new(), effects: None, kept: Vec::new() }
@@ -225,9 +225,9 @@ pub(crate) fn at_fields(error: &Error) -> Vec<FieldError> {
         }
         Error::About { field, error } => {
             let message = match &**error {
-                Error::Rule(Rule::OrganizationRequired) => english::ORGANIZATION_REQUIRED.to_owned(),
-                Error::Rule(Rule::OrganizationRefused) => english::ORGANIZATION_REFUSED.to_owned(),
-                error => english::not_accepted(error.to_string().trim_end_matches('.')),
+                Error::Rule(Rule::OrganizationRequired) => text::t("organization-required").to_owned(),
+                Error::Rule(Rule::OrganizationRefused) => text::t("organization-refused").to_owned(),
+                error => text::not_accepted(error.to_string().trim_end_matches('.')),
             };
             vec![FieldError::new(name_of(field), message)]
         }
@@ -238,8 +238,8 @@ pub(crate) fn at_fields(error: &Error) -> Vec<FieldError> {
 /// Returns the error of the form as a whole.
 pub(crate) fn text_above(error: &Error) -> String {
     match error {
-        Error::PreconditionFailed => english::CHANGED_SINCE.to_owned(),
-        Error::Validation(_) | Error::About { .. } => english::CORRECT_FIELDS.to_owned(),
+        Error::PreconditionFailed => text::t("changed-since").to_owned(),
+        Error::Validation(_) | Error::About { .. } => text::t("correct-fields").to_owned(),
         error => error.to_string(),
     }
 }

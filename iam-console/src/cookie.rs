@@ -143,6 +143,20 @@ impl CookieKind {
         value_of(headers, &self.density_name())
     }
 
+    /// Returns the header with which the browser keeps the language of pages for a year, beyond a session.
+    pub(crate) fn language_kept(self, tag: &str) -> Option<HeaderValue> {
+        self.set(&self.language_name(), tag, "; Max-Age=31536000")
+    }
+
+    /// Reads the language of pages from a request.
+    pub(crate) fn language(self, headers: &HeaderMap) -> Option<&str> {
+        value_of(headers, &self.language_name())
+    }
+
+    fn language_name(self) -> String {
+        format!("{}-language", self.name())
+    }
+
     fn density_name(self) -> String {
         format!("{}-density", self.name())
     }

@@ -7,7 +7,7 @@ use iam_core::clock::Timestamp;
 use iam_core::session::Session;
 use iam_core::user::User;
 
-use crate::english;
+use crate::text;
 
 /// The browsers, by the words that only their user agents have: most of them also name Chrome and Safari.
 const BROWSERS: [(&str, &str); 11] = [
@@ -44,7 +44,7 @@ pub(crate) fn describe(agent: &str) -> String {
     let named =
         |known: &[(&str, &'static str)]| known.iter().find(|(token, _)| agent.contains(token)).map(|(_, name)| *name);
     match (named(&BROWSERS), named(&SYSTEMS)) {
-        (Some(browser), Some(system)) => english::browser_on(browser, system),
+        (Some(browser), Some(system)) => text::browser_on(browser, system),
         (Some(browser), None) => browser.to_owned(),
         (None, _) if agent.chars().count() > MAX => agent.chars().take(MAX).chain(['…']).collect(),
         (None, _) => agent.to_owned(),
@@ -64,7 +64,7 @@ pub(crate) fn devices(sessions: Vec<(Session, Option<User>)>) -> Vec<Device> {
     let mut named: BTreeMap<String, Vec<(Session, Option<User>)>> = BTreeMap::new();
     for (session, actor) in sessions {
         let agent = session.user_agent.as_ref().map(|agent| describe(agent.as_str()));
-        named.entry(agent.unwrap_or_else(|| english::UNKNOWN_DEVICE.to_owned())).or_default().push((session, actor));
+        named.entry(agent.unwrap_or_else(|| text::t("unknown-device").to_owned())).or_default().push((session, actor));
     }
     let devices = named.into_iter().filter_map(|(name, sessions)| {
         let last_used_at = sessions.iter().map(|(session, _)| session.last_used_at).max()?;

@@ -2,8 +2,8 @@
 
 use iam_core::{Error, FieldError};
 
-use crate::english;
 use crate::form::Form;
+use crate::text;
 use crate::view::Field;
 
 /// The lengths that every list offers, as far as they are within its bounds, in seconds.
@@ -26,7 +26,7 @@ impl Duration {
         let mut lengths: Vec<u32> = within.chain([max, chosen]).collect();
         lengths.sort_unstable();
         lengths.dedup();
-        let options = lengths.into_iter().map(|seconds| (seconds, english::duration(seconds))).collect();
+        let options = lengths.into_iter().map(|seconds| (seconds, text::duration(seconds))).collect();
         Self { field, options, chosen }
     }
 
@@ -44,7 +44,7 @@ impl Duration {
 /// Returns the whole number that a form has in a field. `None` if the field is empty.
 pub(crate) fn number(form: &Form, field: &str) -> Result<Option<i64>, Error> {
     let parsed = form.given(field).map(|text| text.parse()).transpose();
-    parsed.map_err(|_| Error::field(field, english::MUST_BE_A_NUMBER))
+    parsed.map_err(|_| Error::field(field, text::t("must-be-a-number")))
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
             (2_592_000, "30 days"),
             (90_061, "1 day 1 hour 1 minute 1 second"),
         ] {
-            assert_eq!(english::duration(seconds), text);
+            assert_eq!(text::duration(seconds), text);
         }
     }
 }

@@ -9,8 +9,8 @@ use iam_core::preview::{Direction, RightChange};
 use iam_core::{Caller, Error, Iam, OrganizationId, Preview, UserId};
 
 use crate::catalogue::Catalogue;
-use crate::english;
 use crate::names::Names;
+use crate::text;
 use crate::time::Time;
 
 /// How many users a preview names.
@@ -106,7 +106,7 @@ impl Effects {
         let rights = |((is_gain, place, from, until), permissions): (Group, Vec<String>)| Rights {
             is_gain,
             permissions: permissions.into_iter().map(described).collect(),
-            place: place.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
+            place: place.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id)),
             from: Some(from).filter(|from| *from > now),
             until,
         };
@@ -114,15 +114,15 @@ impl Effects {
             let address = addresses.get(&id).cloned().unwrap_or_default();
             let is_unseen = own == Some(id) && !address.starts_with("/users");
             Affected {
-                name: if is_unseen { english::YOU.to_owned() } else { names.user(id) },
+                name: if is_unseen { text::t("you").to_owned() } else { names.user(id) },
                 address,
                 rights: groups.into_iter().map(rights).collect(),
             }
         });
         let affected: Vec<Affected> = affected.collect();
         let others = preview.users.saturating_sub(affected.len().try_into().unwrap_or(u64::MAX));
-        let others = if others == 0 { String::new() } else { english::others_affected(others) };
-        let (title, summary) = (english::WHO_GAINS_AND_LOSES, english::users_affected(preview.users));
+        let others = if others == 0 { String::new() } else { text::others_affected(others) };
+        let (title, summary) = (text::t("who-gains-and-loses"), text::users_affected(preview.users));
         Ok(Self { base: base.to_owned(), title, summary, affected, others })
     }
 }

@@ -4,7 +4,7 @@
 use iam_core::Error;
 use iam_core::page::SortOrder;
 
-use crate::english;
+use crate::text;
 use crate::view::query;
 
 /// A filter of a list.
@@ -29,7 +29,7 @@ impl<'a> Filter<'a> {
     /// Returns the filter by the value of an attribute.
     pub(crate) fn attribute(key: &'a str, value: &'a str) -> Self {
         let fields = vec![("attribute", key), ("value", value)];
-        Self { fields, label: english::ATTRIBUTE, shown: format!("{key}: {value}") }
+        Self { fields, label: text::t("attribute"), shown: format!("{key}: {value}") }
     }
 
     fn is_in_force(&self) -> bool {
@@ -76,7 +76,7 @@ pub(crate) fn order(text: &str) -> Result<Option<SortOrder>, Error> {
         "" => Ok(None),
         ASCENDING => Ok(Some(SortOrder::Ascending)),
         DESCENDING => Ok(Some(SortOrder::Descending)),
-        _ => Err(Error::field("sortOrder", english::ONE_OF_THE_LIST)),
+        _ => Err(Error::field("sortOrder", text::t("one-of-the-list"))),
     }
 }
 

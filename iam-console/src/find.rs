@@ -19,12 +19,12 @@ use iam_core::{AuditEntryId, Caller, Error, Iam, OrganizationId, RoleId, UserId}
 use serde::Deserialize;
 
 use crate::audit::sentence::{names_of, sentence};
-use crate::english;
 use crate::picker::{Named, first_words, matching_organizations, matching_users};
 use crate::problem::{if_allowed, is_for_part};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::utc;
 use crate::view::{Frame, page};
 use crate::{roles, users};
@@ -108,45 +108,51 @@ enum For {
 }
 
 /// The pages of the console that need no more to be opened, with their names.
-static PAGES: [(&str, &str, For); 33] = [
-    ("", english::OVERVIEW, For::All),
-    ("/users", english::USERS, For::Holders(permission::USERS_READ)),
-    ("/users/new", english::NEW_USER, For::Holders(permission::USERS_CREATE)),
-    ("/users/import", english::IMPORT_USERS, For::Holders(permission::USERS_CREATE)),
-    ("/invitations", english::INVITATIONS, For::Holders(permission::INVITATIONS_READ)),
-    ("/invitations/new", english::INVITE, For::Holders(permission::INVITATIONS_CREATE)),
-    ("/roles", english::ROLES, For::Holders(permission::ROLES_READ)),
-    ("/roles/new", english::NEW_ROLE, For::HoldersInTenant(permission::ROLES_CREATE)),
-    ("/assignments", english::ASSIGNMENTS, For::Holders(permission::ROLE_ASSIGNMENTS_READ)),
-    ("/assignments/new", english::ASSIGN_ROLE, For::Holders(permission::ROLE_ASSIGNMENTS_CREATE)),
-    ("/organizations", english::ORGANIZATIONS, For::Holders(permission::ORGANIZATIONS_READ)),
-    ("/organizations/new", english::NEW_ORGANIZATION, For::Holders(permission::ORGANIZATIONS_CREATE)),
-    ("/access", english::ACCESS, For::All),
-    ("/access/who", english::WHO_MAY, For::All),
-    ("/access-requests", english::ACCESS_REQUESTS, For::All),
-    ("/access-requests/new", english::ASK_FOR_ACCESS, For::All),
-    ("/eligibilities", english::ELIGIBILITIES, For::Holders(permission::ELIGIBILITIES_READ)),
-    ("/eligibilities/new", english::NEW_ELIGIBILITY, For::Holders(permission::ELIGIBILITIES_CREATE)),
-    ("/audit", english::AUDIT_LOG, For::Holders(permission::AUDIT_LOGS_READ)),
-    ("/access-reviews", english::ACCESS_REVIEWS, For::Holders(permission::ACCESS_REVIEWS_READ)),
-    ("/access-reviews/new", english::NEW_REVIEW, For::Holders(permission::ACCESS_REVIEWS_CREATE)),
-    ("/webhooks", english::WEBHOOKS, For::Holders(permission::WEBHOOKS_READ)),
-    ("/webhooks/new", english::NEW_WEBHOOK, For::Holders(permission::WEBHOOKS_CREATE)),
-    ("/domains", english::DOMAINS, For::HoldersInTenant(permission::DOMAINS_READ)),
-    ("/domains/new", english::NEW_DOMAIN, For::HoldersInTenant(permission::DOMAINS_CREATE)),
-    ("/identity-providers", english::IDENTITY_PROVIDERS, For::HoldersInTenant(permission::IDENTITY_PROVIDERS_READ)),
-    (
-        "/identity-providers/new",
-        english::NEW_IDENTITY_PROVIDER,
-        For::HoldersInTenant(permission::IDENTITY_PROVIDERS_CREATE),
-    ),
-    ("/directories", english::DIRECTORIES, For::HoldersInTenant(permission::DIRECTORIES_READ)),
-    ("/directories/new", english::NEW_DIRECTORY, For::HoldersInTenant(permission::DIRECTORIES_CREATE)),
-    ("/tenant", english::TENANT_SETTINGS, For::Holders(permission::TENANTS_READ)),
-    ("/account", english::MY_ACCOUNT, For::All),
-    ("/account/password", english::CHANGE_PASSWORD, For::All),
-    ("/account/email", english::CHANGE_EMAIL, For::All),
-];
+fn all_pages() -> [(&'static str, &'static str, For); 33] {
+    [
+        ("", text::t("overview"), For::All),
+        ("/users", text::t("users"), For::Holders(permission::USERS_READ)),
+        ("/users/new", text::t("new-user"), For::Holders(permission::USERS_CREATE)),
+        ("/users/import", text::t("import-users"), For::Holders(permission::USERS_CREATE)),
+        ("/invitations", text::t("invitations"), For::Holders(permission::INVITATIONS_READ)),
+        ("/invitations/new", text::t("invite"), For::Holders(permission::INVITATIONS_CREATE)),
+        ("/roles", text::t("roles"), For::Holders(permission::ROLES_READ)),
+        ("/roles/new", text::t("new-role"), For::HoldersInTenant(permission::ROLES_CREATE)),
+        ("/assignments", text::t("assignments"), For::Holders(permission::ROLE_ASSIGNMENTS_READ)),
+        ("/assignments/new", text::t("assign-role"), For::Holders(permission::ROLE_ASSIGNMENTS_CREATE)),
+        ("/organizations", text::t("organizations"), For::Holders(permission::ORGANIZATIONS_READ)),
+        ("/organizations/new", text::t("new-organization"), For::Holders(permission::ORGANIZATIONS_CREATE)),
+        ("/access", text::t("access"), For::All),
+        ("/access/who", text::t("who-may"), For::All),
+        ("/access-requests", text::t("access-requests"), For::All),
+        ("/access-requests/new", text::t("ask-for-access"), For::All),
+        ("/eligibilities", text::t("eligibilities"), For::Holders(permission::ELIGIBILITIES_READ)),
+        ("/eligibilities/new", text::t("new-eligibility"), For::Holders(permission::ELIGIBILITIES_CREATE)),
+        ("/audit", text::t("audit-log"), For::Holders(permission::AUDIT_LOGS_READ)),
+        ("/access-reviews", text::t("access-reviews"), For::Holders(permission::ACCESS_REVIEWS_READ)),
+        ("/access-reviews/new", text::t("new-review"), For::Holders(permission::ACCESS_REVIEWS_CREATE)),
+        ("/webhooks", text::t("webhooks"), For::Holders(permission::WEBHOOKS_READ)),
+        ("/webhooks/new", text::t("new-webhook"), For::Holders(permission::WEBHOOKS_CREATE)),
+        ("/domains", text::t("domains"), For::HoldersInTenant(permission::DOMAINS_READ)),
+        ("/domains/new", text::t("new-domain"), For::HoldersInTenant(permission::DOMAINS_CREATE)),
+        (
+            "/identity-providers",
+            text::t("identity-providers"),
+            For::HoldersInTenant(permission::IDENTITY_PROVIDERS_READ),
+        ),
+        (
+            "/identity-providers/new",
+            text::t("new-identity-provider"),
+            For::HoldersInTenant(permission::IDENTITY_PROVIDERS_CREATE),
+        ),
+        ("/directories", text::t("directories"), For::HoldersInTenant(permission::DIRECTORIES_READ)),
+        ("/directories/new", text::t("new-directory"), For::HoldersInTenant(permission::DIRECTORIES_CREATE)),
+        ("/tenant", text::t("tenant-settings"), For::Holders(permission::TENANTS_READ)),
+        ("/account", text::t("my-account"), For::All),
+        ("/account/password", text::t("change-password"), For::All),
+        ("/account/email", text::t("change-email"), For::All),
+    ]
+}
 
 /// Whether a text has all of these words.
 fn has_all(text: &str, words: &[SearchWord]) -> bool {
@@ -168,12 +174,12 @@ fn pages(frame: &Frame, words: &[SearchWord]) -> Vec<Found> {
         For::Holders(permission) => frame.may(permission),
         For::HoldersInTenant(permission) => frame.may_everywhere(permission),
     };
-    let matching = PAGES
-        .iter()
-        .filter(|(path, name, who)| is_led(who) && has_all(&format!("{name} {}", english::other_words(path)), words));
+    let matching = all_pages()
+        .into_iter()
+        .filter(|(path, name, who)| is_led(who) && has_all(&format!("{name} {}", text::other_words(path)), words));
     let found = matching.map(|(path, name, _)| {
         let address = if path.is_empty() { frame.home().to_owned() } else { format!("{}{path}", frame.base) };
-        Found::of(address, *name, "")
+        Found::of(address, name, "")
     });
     first(found, words)
 }
@@ -190,10 +196,10 @@ async fn by_words(iam: &Iam, caller: &Caller, frame: &Frame, text: &str) -> Resu
     let held = held.iter().filter(|role| has_all(&format!("{} {}", role.name, role.description.as_str()), &words));
     let place = |found: &Named| Found::organization(base, found.id, &found.name, &found.slug);
     Ok(vec![
-        Group { title: english::PAGES_OF_CONSOLE, results: pages(frame, &words) },
-        Group { title: english::USERS, results: people.iter().map(|user| Found::user(base, user)).collect() },
-        Group { title: english::ROLES, results: first(held.map(|role| Found::role(base, role)), &words) },
-        Group { title: english::ORGANIZATIONS, results: places.iter().map(place).collect() },
+        Group { title: text::t("pages-of-console"), results: pages(frame, &words) },
+        Group { title: text::t("users"), results: people.iter().map(|user| Found::user(base, user)).collect() },
+        Group { title: text::t("roles"), results: first(held.map(|role| Found::role(base, role)), &words) },
+        Group { title: text::t("organizations"), results: places.iter().map(place).collect() },
     ])
 }
 
@@ -210,10 +216,10 @@ async fn by_id(iam: &Iam, caller: &Caller, base: &str, id: UserId) -> Result<Vec
     let place = place.map(|place| place.organization);
     let place = place.map(|place| Found::organization(base, place.id, place.name.as_str(), place.slug.as_str()));
     Ok(vec![
-        Group { title: english::USERS, results: user.iter().map(|user| Found::user(base, user)).collect() },
-        Group { title: english::ROLES, results: role.iter().map(|role| Found::role(base, role)).collect() },
-        Group { title: english::ORGANIZATIONS, results: place.into_iter().collect() },
-        Group { title: english::AUDIT_LOG, results: entry.into_iter().collect() },
+        Group { title: text::t("users"), results: user.iter().map(|user| Found::user(base, user)).collect() },
+        Group { title: text::t("roles"), results: role.iter().map(|role| Found::role(base, role)).collect() },
+        Group { title: text::t("organizations"), results: place.into_iter().collect() },
+        Group { title: text::t("audit-log"), results: entry.into_iter().collect() },
     ])
 }
 
@@ -240,7 +246,7 @@ async fn show(
         found.number = number;
     }
     let count = groups.iter().map(|group| group.results.len()).sum();
-    let found = if text.is_empty() { String::new() } else { english::results(count) };
+    let found = if text.is_empty() { String::new() } else { text::results(count) };
     if is_for_part(&headers) {
         return page(StatusCode::OK, &Options { found, groups });
     }

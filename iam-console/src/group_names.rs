@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iam_core::{Caller, DirectoryGroupId, Error};
 
-use crate::english;
 use crate::problem::if_allowed;
 use crate::state::Console;
+use crate::text;
 
 /// How many groups are read for a page at most, each in one of the ten directories that a tenant may have. Others have
 /// no name.
@@ -41,7 +41,7 @@ impl GroupNames {
         for id in groups.into_iter().take(MAX) {
             for (directory, _) in &directories {
                 let Some(group) = if_allowed(service.group(caller, directory.id, id).await)? else { continue };
-                let text = english::by_group(group.display_name.as_str(), directory.name.as_str());
+                let text = text::by_group(group.display_name.as_str(), directory.name.as_str());
                 let address = format!("{}/directories/{}/groups/{id}", console.base(), directory.id);
                 named.insert(id, GivenBy { text, address });
                 break;
@@ -51,7 +51,7 @@ impl GroupNames {
     }
 
     pub(crate) fn of(&self, group: &DirectoryGroupId) -> GivenBy {
-        let unnamed = || GivenBy { text: english::BY_A_GROUP.to_owned(), address: String::new() };
+        let unnamed = || GivenBy { text: text::t("by-a-group").to_owned(), address: String::new() };
         self.0.get(group).cloned().unwrap_or_else(unnamed)
     }
 }

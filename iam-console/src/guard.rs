@@ -15,7 +15,6 @@ use iam_core::session::StepUp;
 use iam_core::{Error, Unauthenticated};
 
 use crate::cookie::SessionCookie;
-use crate::english;
 use crate::errand::Confirmation;
 use crate::form::Form;
 use crate::problem::{Document, foreign_form, is_for_part, problem_of, refused};
@@ -25,6 +24,7 @@ use crate::resume::resume;
 use crate::session::{SignedIn, WithoutFactor, came_from, destination, needs_sign_in};
 use crate::sign_in;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page};
 
 const FORM_TOKEN: &str = "form-token";
@@ -149,7 +149,7 @@ fn page_before(console: &Console, parts: &Parts, form: &Form) -> String {
 async fn again(console: &Console, signed_in: &SignedIn, action: String, form: Form) -> Response {
     match signed_in.frame(console).await {
         Ok(frame) => {
-            let shown = resume(StatusCode::FORBIDDEN, frame, (action, form), english::SEND_AGAIN_WHY);
+            let shown = resume(StatusCode::FORBIDDEN, frame, (action, form), text::t("send-again-why"));
             shown.unwrap_or_else(Problem::into_response)
         }
         Err(problem) => problem.into_response(),
@@ -172,7 +172,7 @@ async fn step_up(
     let (field, proof) = proof.map_err(Refusal::Proof)?;
     console.iam.sessions().step_up(&signed_in.caller, proof).await.map_err(|error| match error {
         Error::Unauthenticated(Unauthenticated::Credentials) => {
-            Refusal::Proof(ProofError::new(field, english::WRONG_PASSWORD))
+            Refusal::Proof(ProofError::new(field, text::t("wrong-password")))
         }
         Error::Unauthenticated(Unauthenticated::SecondFactor | Unauthenticated::Passkey) | Error::Validation(_) => {
             Refusal::Proof(ProofError::of(field, &error))
@@ -214,7 +214,7 @@ async fn ask(
         return Ok(None);
     }
     let shown = asking(console, signed_in, (action, form), &factors).await?;
-    let why = if reason == Reason::Restricted { english::CONFIRM_BY_FACTOR } else { shown.why };
+    let why = if reason == Reason::Restricted { text::t("confirm-by-factor") } else { shown.why };
     page(StatusCode::FORBIDDEN, &StepUpPage { why, back, ..shown }).map(Some)
 }
 
@@ -229,7 +229,7 @@ async fn asking(
     let confirmation = Confirmation::of(console, signed_in, (&me, factors), (&action, &form)).await?;
     let (frame, proofs) = (signed_in.frame_for(console, &me), Proofs::of_factors(factors));
     let has_factor = !factors.factors.is_empty();
-    let why = if has_factor { english::CONFIRM_BY_OWN_FACTOR } else { english::CONFIRM_IDENTITY_WHY };
+    let why = if has_factor { text::t("confirm-by-own-factor") } else { text::t("confirm-identity-why") };
     let (error, kept, back) = (String::new(), form.into_fields(), console.home().to_owned());
     Ok(StepUpPage { frame, action, why, error, proofs, confirmation, back, kept })
 }

@@ -14,9 +14,9 @@ use iam_core::session::Me;
 use iam_core::webhook::Webhook;
 use iam_core::{Caller, Error, Iam, UserId};
 
-use crate::english;
 use crate::names::{Names, label_of, label_of_summary};
 use crate::problem::if_allowed;
+use crate::text;
 
 /// Something that needs a hand.
 pub(crate) struct Hand {
@@ -84,12 +84,12 @@ async fn directories(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> 
             Some(Line {
                 label: directory.name.to_string(),
                 address: format!("/directories/{}", directory.id),
-                more: english::requests_refused(recent.count()),
+                more: text::requests_refused(recent.count()),
                 at: Some(at),
             })
         })
         .collect();
-    let text = english::directories_refused(lines.len());
+    let text = text::directories_refused(lines.len());
     Ok(listed("directories", text, "/directories", lines))
 }
 
@@ -99,18 +99,18 @@ async fn webhooks(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> {
     let line = |webhook: &Webhook| Line {
         label: webhook.url.as_str().to_owned(),
         address: format!("/webhooks/{}", webhook.id),
-        more: if webhook.enabled { String::new() } else { english::IS_SWITCHED_OFF.to_owned() },
+        more: if webhook.enabled { String::new() } else { text::t("is-switched-off").to_owned() },
         at: None,
     };
     let lines: Vec<Line> = webhooks.iter().map(line).collect();
-    Ok(listed("webhooks", english::webhooks_fail(lines.len()), "/webhooks", lines))
+    Ok(listed("webhooks", text::webhooks_fail(lines.len()), "/webhooks", lines))
 }
 
 /// The access requests that wait for the decision of the person.
 async fn access_requests(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> {
     let to_decide = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
     let found = iam.access_requests().list(caller, &to_decide, PageRequest::new(1, 1)?).await?.total;
-    let (text, address) = (english::requests_wait(found), "/access-requests?show=to-decide");
+    let (text, address) = (text::requests_wait(found), "/access-requests?show=to-decide");
     Ok((found > 0).then(|| Hand { id: "requests", text, address, hint: "", lines: Vec::new() }))
 }
 
@@ -126,11 +126,11 @@ async fn access_reviews(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Erro
     let line = |listed: &ListedAccessReview| Line {
         label: listed.review.name.to_string(),
         address: format!("/access-reviews/{}", listed.review.id),
-        more: english::items_undecided(listed.progress.undecided),
+        more: text::items_undecided(listed.progress.undecided),
         at: Some(listed.review.due_at),
     };
     let lines: Vec<Line> = due.iter().map(line).collect();
-    Ok(listed("reviews", english::reviews_due(lines.len()), "/access-reviews?status=OPEN", lines))
+    Ok(listed("reviews", text::reviews_due(lines.len()), "/access-reviews?status=OPEN", lines))
 }
 
 /// The people without a second factor, where the tenant requires one.
@@ -142,9 +142,9 @@ async fn people_without_factor(iam: &Iam, caller: &Caller, me: &Me) -> Result<Op
     let without = counted.without_factor().filter(|without| *without > 0);
     Ok(without.map(|without| Hand {
         id: "factors",
-        text: english::have_no_factor(without, counted.people),
+        text: text::have_no_factor(without, counted.people),
         address: "/users?status=ACTIVE",
-        hint: english::HAVE_NO_FACTOR_WHAT,
+        hint: text::t("have-no-factor-what"),
         lines: Vec::new(),
     }))
 }
@@ -179,7 +179,7 @@ async fn api_keys(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> {
         more: if are_all { names.user(key.user_id) } else { String::new() },
         at: Some(key.expires_at),
     });
-    let text = english::keys_end(keys.len(), COUNTED as usize, are_all);
+    let text = text::keys_end(keys.len(), COUNTED as usize, are_all);
     Ok(Some(Hand { id: "keys", text, address: "", hint: "", lines: lines.collect() }))
 }
 
@@ -188,9 +188,9 @@ async fn assignments(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> 
     let Some(found) = if_allowed(iam.assignments().expiring(caller, SOON, COUNTED).await)? else { return Ok(None) };
     let next = iam.now() + NEXT;
     let is_next = |listed: &&ListedAssignment| listed.assignment.expires_at.is_some_and(|end| end <= next);
-    let text = english::ending(found.iter().filter(is_next).count(), found.len(), COUNTED as usize);
+    let text = text::ending(found.iter().filter(is_next).count(), found.len(), COUNTED as usize);
     let line = |listed: &ListedAssignment| {
-        let place = listed.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name);
+        let place = listed.organization.as_ref().map_or(text::t("whole-tenant"), |organization| &organization.name);
         Line {
             label: label_of_summary(&listed.user),
             address: format!("/users/{}", listed.assignment.user_id),
@@ -215,7 +215,7 @@ async fn invitations(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> 
     };
     let until = iam.now() + SOON_FOR_INVITATIONS;
     let count = found.items.iter().filter(|invitation| invitation.expires_at <= until).count();
-    let (text, address) = (english::invitations_end(count, are_all), "/invitations?status=PENDING");
+    let (text, address) = (text::invitations_end(count, are_all), "/invitations?status=PENDING");
     Ok((count > 0).then(|| Hand { id: "invitations", text, address, hint: "", lines: Vec::new() }))
 }
 
@@ -231,8 +231,8 @@ async fn linked_holders(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Erro
         more: providers.iter().map(|provider| provider.name.as_str()).collect::<Vec<_>>().join(", "),
         at: None,
     });
-    let text = english::linked_holders(found.holders.len());
-    let hint = if found.truncated { english::LINKED_HOLDERS_CUT } else { english::LINKED_HOLDERS_WHAT };
+    let text = text::linked_holders(found.holders.len());
+    let hint = if found.truncated { text::t("linked-holders-cut") } else { text::t("linked-holders-what") };
     Ok(Some(Hand { id: "linked", text, address: "", hint, lines: lines.collect() }))
 }
 

@@ -14,13 +14,13 @@ use iam_core::{ApiKeyId, Error, FieldError, Iam, UserId};
 
 use crate::cookie::TemporaryCookie;
 use crate::day::end_of_day;
-use crate::english;
 use crate::form::Form;
 use crate::once::{self, Once};
 use crate::picker;
 use crate::problem::{collected, if_allowed, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
 
@@ -100,21 +100,21 @@ async fn page_of(
 ) -> Result<NewKeyPage, Problem> {
     // The same refusal as for the list of its keys: a page about a user of another tenant does not exist.
     console.iam.api_keys().list(&signed_in.caller, user).await?;
-    let organization = Field::text("organizationId", english::ORGANIZATION).optional();
-    let organization = organization.with_hint(english::KEY_ORGANIZATION_HINT);
-    let permissions = Field::text("permissions", english::KEY_PERMISSIONS);
+    let organization = Field::text("organizationId", text::t("organization")).optional();
+    let organization = organization.with_hint(text::t("key-organization-hint"));
+    let permissions = Field::text("permissions", text::t("key-permissions"));
     let permissions = if signed_in.caller.is_in_session_of(user) {
-        permissions.optional().with_hint(english::KEY_PERMISSIONS_HINT)
+        permissions.optional().with_hint(text::t("key-permissions-hint"))
     } else {
-        permissions.with_hint(english::KEY_PERMISSIONS_OF_OTHER_HINT)
+        permissions.with_hint(text::t("key-permissions-of-other-hint"))
     };
     let fields = [
-        Field::text("name", english::NAME).with_hint(english::KEY_NAME_HINT),
+        Field::text("name", text::t("name")).with_hint(text::t("key-name-hint")),
         permissions,
         picker::of_organization(console, organization),
-        Field { kind: "date", ..Field::text("expiresAt", english::LAST_DAY) }
+        Field { kind: "date", ..Field::text("expiresAt", text::t("last-day")) }
             .optional()
-            .with_hint(english::KEY_EXPIRY_HINT),
+            .with_hint(text::t("key-expiry-hint")),
     ];
     Ok(NewKeyPage {
         frame: signed_in.frame(console).await?,
@@ -186,7 +186,7 @@ async fn show_created(
     PathId(user): PathId<UserId>,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (title, intro) = (english::NEW_KEY, english::KEY_ONCE);
+    let (title, intro) = (text::t("new-key"), text::t("key-once"));
     let once = Once { temporary: TemporaryCookie::ApiKey, title, intro, file: "", back: signed_in.home_of(user) };
     once::show(&console, &signed_in, &parts, once).await
 }

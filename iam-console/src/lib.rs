@@ -21,7 +21,6 @@ mod domains;
 mod duration;
 mod effects;
 mod eligibilities;
-mod english;
 mod errand;
 mod filters;
 mod find;
@@ -56,6 +55,7 @@ mod settings;
 mod sign_in;
 mod state;
 mod tenant;
+mod text;
 mod time;
 mod users;
 mod view;
@@ -127,7 +127,9 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
     // The session comes before the limits, because they count the requests of a user together.
     let pages = with_limits(pages, iam.clone(), api.clone())
         .layer(from_fn_with_state(console.clone(), session::with_session))
-        .layer(from_fn_with_state(console.clone(), problem::as_page));
+        .layer(from_fn_with_state(console.clone(), problem::as_page))
+        // The pages of problems have a language, too.
+        .layer(from_fn_with_state(console.clone(), text::with_language));
     let limited = |router| with_limits(router, iam.clone(), api.clone());
     let complete = |router| with_conventions(router, api.clone()).layer(map_response(with_policy));
     let all = complete(pages.merge(limited(assets::routes(console.look.files()))));

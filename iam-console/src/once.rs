@@ -7,9 +7,9 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
 
 use crate::cookie::{TemporaryCookie, with_cookie};
-use crate::english;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page};
 
 /// The texts of the page of some secrets.

@@ -17,11 +17,11 @@ use iam_core::user::{UserFilter, UserSort, UserStatus};
 use iam_core::{Caller, Error, Iam};
 
 use crate::access_requests::{may_ask, own_open, role_of, text_of};
-use crate::english;
 use crate::hands::{self, Hand, Line};
 use crate::problem::if_allowed;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 
@@ -97,14 +97,14 @@ impl LogLag {
     /// Returns what needs a hand; `None` if the proofs keep up with the entries.
     fn hand(&self) -> Option<Hand> {
         let (text, hint, since) = match self {
-            Self::Broken => (english::LOG_FAILS.to_owned(), english::LOG_BROKEN, None),
+            Self::Broken => (text::t("log-fails").to_owned(), text::t("log-broken"), None),
             Self::State { pending, since, is_late: true, .. } => {
-                (english::entries_late(*pending), english::LOG_LATE, *since)
+                (text::entries_late(*pending), text::t("log-late"), *since)
             }
             Self::State { .. } => return None,
         };
         let line = |at| Line {
-            label: english::OLDEST_ENTRY.to_owned(),
+            label: text::t("oldest-entry").to_owned(),
             address: String::new(),
             more: String::new(),
             at: Some(at),
@@ -116,7 +116,7 @@ impl LogLag {
 /// All entries, if they could be counted: at most 100 that wait are.
 fn recorded(size: &u64, pending: &usize) -> String {
     let all = size.saturating_add(*pending as u64);
-    if *pending < 100 { all.to_string() } else { english::at_least(all) }
+    if *pending < 100 { all.to_string() } else { text::at_least(all) }
 }
 
 /// Whether nothing was done in the tenant since its registration. `false` for a caller that cannot see it.
@@ -151,7 +151,7 @@ pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
         AuthenticatedBy::ApiKey(_) => None,
     };
     let roles = me.grants.iter().map(|grant| {
-        let place = grant.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name);
+        let place = grant.organization.as_ref().map_or(text::t("whole-tenant"), |organization| &organization.name);
         (grant.role.name.to_string(), place.to_owned(), grant.assignment.expires_at)
     });
     let roles = roles.collect();

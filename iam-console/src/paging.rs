@@ -3,7 +3,7 @@
 use iam_core::page::{Page, PageRequest};
 use iam_core::{Error, InvalidFields};
 
-use crate::english;
+use crate::text;
 
 /// How many items a page of a list has.
 pub(crate) const LIMIT: u32 = 25;
@@ -24,7 +24,7 @@ pub(crate) fn request_of(page: Option<u64>, lines: &str) -> Result<PageRequest, 
     let limit = match lines {
         "" => LIMIT,
         LONG => 100,
-        _ => return Err(Error::field("lines", english::ONE_OF_THE_LIST)),
+        _ => return Err(Error::field("lines", text::t("one-of-the-list"))),
     };
     PageRequest::new(page.unwrap_or(1), limit).map_err(|invalid: InvalidFields| Error::from(invalid))
 }

@@ -15,12 +15,12 @@ use iam_core::text::folded;
 use iam_core::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_core::{Caller, Email, Error, FieldError, Iam, OrganizationId, RoleId, UserId};
 
-use crate::english;
 use crate::problem::if_allowed;
 use crate::query::OneParameter;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, page};
 
 /// How many are offered.
@@ -38,7 +38,7 @@ pub(crate) fn routes() -> Router<Console> {
 
 /// Makes a field one in which a person chooses a user.
 pub(crate) fn of_user(console: &Console, field: Field) -> Field {
-    offering(console, "users", field.with_hint(english::PICK_USER))
+    offering(console, "users", field.with_hint(text::t("pick-user")))
 }
 
 /// Makes a field one in which a person chooses an organization.
@@ -67,9 +67,9 @@ pub(crate) async fn of_place(
     text: &str,
     errors: &[FieldError],
 ) -> Result<Field, Error> {
-    let field = Field::text("organization", english::ORGANIZATION).optional();
+    let field = Field::text("organization", text::t("organization")).optional();
     let shown = shown_organization(&console.iam, caller, text).await?;
-    Ok(of_organization(console, field.with_hint(english::ORGANIZATION_OR_TENANT).filled(&shown).with_errors(errors)))
+    Ok(of_organization(console, field.with_hint(text::t("organization-or-tenant")).filled(&shown).with_errors(errors)))
 }
 
 /// The typed text: the only value of the query, under the name of its field.
@@ -89,7 +89,7 @@ struct Options {
 async fn offer_users(State(console): State<Console>, signed_in: SignedIn, typed: Typed) -> Result<Response, Problem> {
     let found = matching_users(&console.iam, &signed_in.caller, text_of(typed), OFFERED).await;
     let options = if_allowed(found)?.unwrap_or_default().into_iter().map(|user| match user.service_name() {
-        Some(name) => (user.id.to_string(), format!("{name} ({})", english::SERVICE_ACCOUNT)),
+        Some(name) => (user.id.to_string(), format!("{name} ({})", text::t("service-account"))),
         None => (user.email.as_str().to_owned(), full_name(&user)),
     });
     page(StatusCode::OK, &Options { options: options.collect() })
@@ -193,9 +193,9 @@ pub(crate) async fn user(iam: &Iam, caller: &Caller, text: &str) -> Result<UserI
             let by_email = found.iter().find(|user| Some(user.email.key()) == key);
             let by_name = || only(found.iter().filter(|user| same(&full_name(user), text)));
             let named = by_email.or_else(by_name).map(|user| user.id);
-            named.ok_or_else(|| Error::field("user", english::NO_SUCH_USER))
+            named.ok_or_else(|| Error::field("user", text::t("no-such-user")))
         }
-        Err(Error::Forbidden(_)) => Err(Error::field("user", english::USER_BY_ID)),
+        Err(Error::Forbidden(_)) => Err(Error::field("user", text::t("user-by-id"))),
         Err(error) => Err(error),
     }
 }
@@ -220,9 +220,9 @@ pub(crate) async fn organization(
             let by_slug = found.iter().find(|one| same(&one.slug, text));
             let by_name = || only(found.iter().filter(|one| same(&one.name, text)));
             let named = by_slug.or_else(by_name).map(|one| Some(one.id));
-            named.ok_or_else(|| Error::field(field, english::NO_SUCH_ORGANIZATION))
+            named.ok_or_else(|| Error::field(field, text::t("no-such-organization")))
         }
-        Err(Error::Forbidden(_)) => Err(Error::field(field, english::ORGANIZATION_BY_ID)),
+        Err(Error::Forbidden(_)) => Err(Error::field(field, text::t("organization-by-id"))),
         Err(error) => Err(error),
     }
 }
@@ -234,8 +234,8 @@ pub(crate) async fn role(iam: &Iam, caller: &Caller, field: &str, text: &str) ->
         return Ok(id);
     }
     match iam.roles().by_name(caller, &roles::name_of(text)).await {
-        Ok(found) => found.map(|role| role.id).ok_or_else(|| Error::field(field, english::NO_SUCH_ROLE)),
-        Err(Error::Forbidden(_)) => Err(Error::field(field, english::ROLE_BY_ID)),
+        Ok(found) => found.map(|role| role.id).ok_or_else(|| Error::field(field, text::t("no-such-role"))),
+        Err(Error::Forbidden(_)) => Err(Error::field(field, text::t("role-by-id"))),
         Err(error) => Err(error),
     }
 }
@@ -250,9 +250,9 @@ pub(crate) async fn service_account(iam: &Iam, caller: &Caller, field: &str, tex
         Ok(found) => {
             let is_named = |account: &&User| account.service_name().is_some_and(|name| same(name.as_str(), text));
             let named = only(found.iter().filter(is_named)).map(|account| account.id);
-            named.ok_or_else(|| Error::field(field, english::NO_SUCH_ACCOUNT))
+            named.ok_or_else(|| Error::field(field, text::t("no-such-account")))
         }
-        Err(Error::Forbidden(_)) => Err(Error::field(field, english::ACCOUNT_BY_ID)),
+        Err(Error::Forbidden(_)) => Err(Error::field(field, text::t("account-by-id"))),
         Err(error) => Err(error),
     }
 }

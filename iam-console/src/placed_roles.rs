@@ -3,7 +3,6 @@
 use iam_core::role::PlacedRole;
 use iam_core::{Error, FieldError};
 
-use crate::english;
 use crate::form::Form;
 use crate::picker;
 use crate::problem::{collected, if_allowed};
@@ -11,14 +10,15 @@ use crate::roles;
 use crate::rows;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::Field;
 
 fn row(console: &Console, number: usize) -> [Field; 2] {
-    let role = Field::text(rows::name("role", number), english::ROLE).optional();
-    let organization = Field::text(rows::name("organization", number), english::ORGANIZATION).optional();
+    let role = Field::text(rows::name("role", number), text::t("role")).optional();
+    let organization = Field::text(rows::name("organization", number), text::t("organization")).optional();
     [
         picker::of_role(console, role),
-        picker::of_organization(console, organization.with_hint(english::ORGANIZATION_OR_TENANT)),
+        picker::of_organization(console, organization.with_hint(text::t("organization-or-tenant"))),
     ]
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn typed(
         let typed_organization = form.given(&organization);
         let Some(typed_role) = form.given(&role) else {
             if typed_organization.is_some() {
-                errors.push(FieldError::new(role, english::ROLE_MISSING));
+                errors.push(FieldError::new(role, text::t("role-missing")));
             }
             continue;
         };

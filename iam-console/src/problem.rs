@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use crate::cookie::SessionCookie;
 use crate::density::Density;
-use crate::english;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Acting, Frame, FrameSession, page};
 
 const PROBLEM: &[u8] = b"application/problem+json";
@@ -143,7 +143,7 @@ pub(crate) async fn not_found() -> Problem {
 
 /// The answer to a form that another page has sent.
 pub(crate) fn foreign_form() -> Problem {
-    Problem::new(Kind::Forbidden).detail(english::FOREIGN_FORM)
+    Problem::new(Kind::Forbidden).detail(text::t("foreign-form"))
 }
 
 /// Returns a page that shows an error beside a form. Its status and its headers are those of the problem.
@@ -188,10 +188,10 @@ pub(crate) async fn refused_form<T: Template>(
 ) -> Result<Response, Problem> {
     let shown = match &error {
         _ if asks_for_proof(&error) => return Err(error.into()),
-        Error::Validation(errors) => page_with(errors.clone(), english::NOTHING_IS_SAVED.to_owned()).await?,
+        Error::Validation(errors) => page_with(errors.clone(), text::t("nothing-is-saved").to_owned()).await?,
         Error::About { field, error } => {
             let errors = vec![FieldError::new(field, error.to_string())];
-            page_with(errors, english::NOTHING_IS_SAVED.to_owned()).await?
+            page_with(errors, text::t("nothing-is-saved").to_owned()).await?
         }
         error => page_with(Vec::new(), error.to_string()).await?,
     };

@@ -5,8 +5,8 @@ use iam_core::factor::{AuthenticationMethod, FactorList};
 use iam_core::session::{FactorProof, StepUp};
 use iam_core::{Error, Unauthenticated};
 
-use crate::english;
 use crate::form::Form;
+use crate::text;
 
 const PASSWORD: &str = "proof-password";
 const CODE: &str = "proof-code";
@@ -39,8 +39,8 @@ impl ProofError {
     /// The refusal of a proof.
     pub(crate) fn of(field: &'static str, error: &Error) -> Self {
         match error {
-            Error::Unauthenticated(Unauthenticated::SecondFactor) => Self::new(field, english::WRONG_CODE),
-            Error::Validation(_) => Self::new(field, english::CODE_IS_NONE),
+            Error::Unauthenticated(Unauthenticated::SecondFactor) => Self::new(field, text::t("wrong-code")),
+            Error::Validation(_) => Self::new(field, text::t("code-is-none")),
             error => Self::new(field, error.to_string()),
         }
     }
@@ -101,7 +101,7 @@ pub(crate) fn typed_factor(form: &Form) -> Result<(&'static str, FactorProof), P
     if form.has(CREDENTIAL) {
         let credential = iam_json::from_slice(form.get(CREDENTIAL).as_bytes()).ok();
         let response = credential.and_then(|json| AuthenticationResponse::from_json(&json).ok());
-        let response = response.ok_or_else(|| ProofError::new(CREDENTIAL, english::PASSKEY_UNUSABLE))?;
+        let response = response.ok_or_else(|| ProofError::new(CREDENTIAL, text::t("passkey-unusable")))?;
         return Ok((CREDENTIAL, FactorProof::Passkey(Box::new(response))));
     }
     if let Some(recovery_code) = form.given(RECOVERY_CODE) {
@@ -110,9 +110,9 @@ pub(crate) fn typed_factor(form: &Form) -> Result<(&'static str, FactorProof), P
     let code = form.get(CODE).trim();
     if code.is_empty() {
         let (field, text) = if form.has(CODE) {
-            (CODE, english::CODE_MISSING)
+            (CODE, text::t("code-missing"))
         } else {
-            (RECOVERY_CODE, english::RECOVERY_CODE_MISSING)
+            (RECOVERY_CODE, text::t("recovery-code-missing"))
         };
         return Err(ProofError::new(field, text));
     }
@@ -124,7 +124,7 @@ pub(crate) fn take_step_up(form: &mut Form) -> Option<Result<(&'static str, Step
     let has = |name| form.has(name);
     let proof = if has(PASSWORD) {
         if form.get(PASSWORD).is_empty() {
-            Err(ProofError::new(PASSWORD, english::PASSWORD_MISSING))
+            Err(ProofError::new(PASSWORD, text::t("password-missing")))
         } else {
             Ok((PASSWORD, StepUp::Password(form.get(PASSWORD).into())))
         }

@@ -11,7 +11,6 @@ use iam_core::{Error, RequestContext, Unauthenticated};
 
 use crate::account::identities;
 use crate::cookie::{SessionCookie, TemporaryCookie, with_cookie};
-use crate::english;
 use crate::errand::{Errand, Purpose, proof_alone};
 use crate::form::Form;
 use crate::guard::asking_again;
@@ -21,6 +20,7 @@ use crate::resume::resume;
 use crate::session::{SignedIn, WithoutFactor, loaded_again};
 use crate::sign_in::provider::{LATE, Returned, finish_sign_in, refusal};
 use crate::state::Console;
+use crate::text;
 use crate::view::page;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -44,7 +44,7 @@ async fn start_step_up(
         Ok(started) => errand.leave(&console, &parts, &started),
         Err(error) => {
             let text = match &error {
-                Error::Validation(_) => english::BEGAN_OTHERWISE.to_owned(),
+                Error::Validation(_) => text::t("began-otherwise").to_owned(),
                 error => error.to_string(),
             };
             refused(error, &asking_again(&console, &signed_in, errand.into_waiting(), text).await?)
@@ -129,7 +129,7 @@ async fn finish_step_up(
     match finished {
         Ok(_) if waiting.0 == proof_alone(console) => Ok(Redirect::to(console.home()).into_response()),
         // No form is sent by itself: another site has led the browser here.
-        Ok(_) => resume(StatusCode::OK, signed_in.frame(console).await?, waiting, english::SEND_AFTER_PROOF),
+        Ok(_) => resume(StatusCode::OK, signed_in.frame(console).await?, waiting, text::t("send-after-proof")),
         Err(error) => {
             let text = text_of_step_up(&error);
             refused(error, &asking_again(console, signed_in, waiting, text).await?)
@@ -139,10 +139,10 @@ async fn finish_step_up(
 
 fn text_of_step_up(error: &Error) -> String {
     match error {
-        Error::Unauthenticated(Unauthenticated::NotLinked) => english::CONFIRMED_BY_OTHER.to_owned(),
-        Error::Unauthenticated(Unauthenticated::NotFresh { .. }) => english::PROVIDER_DID_NOT_ASK.to_owned(),
-        Error::Unauthenticated(Unauthenticated::PasswordAlone) => english::PROVIDER_IS_NOT_ENOUGH.to_owned(),
-        Error::Validation(_) => english::RETURN_LATE.to_owned(),
+        Error::Unauthenticated(Unauthenticated::NotLinked) => text::t("confirmed-by-other").to_owned(),
+        Error::Unauthenticated(Unauthenticated::NotFresh { .. }) => text::t("provider-did-not-ask").to_owned(),
+        Error::Unauthenticated(Unauthenticated::PasswordAlone) => text::t("provider-is-not-enough").to_owned(),
+        Error::Validation(_) => text::t("return-late").to_owned(),
         error => error.to_string(),
     }
 }

@@ -16,7 +16,7 @@ use iam_core::{Error, FieldError};
 use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::english;
+use crate::text;
 
 /// The query of a page, which has the fields of this type and no others.
 pub(crate) struct Query<T>(pub(crate) T);
@@ -104,10 +104,10 @@ pub(crate) fn refuse(
     let mut seen = BTreeSet::new();
     for (name, _) in fields {
         if !is_known(name) {
-            return Err(Error::field(name, english::NOT_OF_THIS_PAGE));
+            return Err(Error::field(name, text::t("not-of-this-page")));
         }
         if !seen.insert(name) && !is_list(name) {
-            return Err(Error::field(name, english::GIVEN_TWICE));
+            return Err(Error::field(name, text::t("given-twice")));
         }
     }
     Ok(())
@@ -127,7 +127,7 @@ pub(crate) async fn shown(mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(checked.clone());
     let response = next.run(request).await;
     if response.status().is_success() && !checked.0.load(Ordering::Relaxed) {
-        let error = Error::Validation(vec![FieldError::new(name, english::NOT_OF_THIS_PAGE)]);
+        let error = Error::Validation(vec![FieldError::new(name, text::t("not-of-this-page"))]);
         return Problem::from(error).into_response();
     }
     response

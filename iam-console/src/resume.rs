@@ -6,8 +6,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use iam_axum::Problem;
 
-use crate::english;
 use crate::form::{Form, KEPT};
+use crate::text;
 use crate::view::{Frame, page};
 
 #[derive(Template)]

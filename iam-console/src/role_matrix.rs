@@ -16,13 +16,13 @@ use serde::Deserialize;
 
 use crate::catalogue::Catalogue;
 use crate::confirm::{at_fields, text_above};
-use crate::english;
 use crate::picker;
 use crate::problem::{collected, refused_in_place};
 use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page, query};
 
 pub(crate) fn routes() -> Router<Console> {
@@ -103,7 +103,7 @@ impl Row {
         let cells: Vec<Cell> = roles.iter().map(cell).collect();
         let difference = match cells.as_slice() {
             [left, right] if left.holding.is_held() != right.holding.is_held() => {
-                english::only_in(if left.holding.is_held() { &left.role } else { &right.role })
+                text::only_in(if left.holding.is_held() { &left.role } else { &right.role })
             }
             _ => String::new(),
         };
@@ -130,7 +130,7 @@ fn rows(catalogue: &Catalogue, roles: &[&Role], is_wanted: impl Fn(&Row) -> bool
 fn named<'a>(all: &'a [Role], field: &str, text: &str) -> Result<&'a Role, Error> {
     let (id, name) = (text.trim().parse::<RoleId>().ok(), roles::name_of(text));
     let found = all.iter().find(|role| Some(role.id) == id || role.name.as_str() == name);
-    found.ok_or_else(|| Error::field(field, english::NO_SUCH_ROLE))
+    found.ok_or_else(|| Error::field(field, text::t("no-such-role")))
 }
 
 async fn show(
@@ -182,11 +182,11 @@ fn chosen<'a>(all: &'a [Role], ids: &str) -> Result<(Vec<&'a Role>, bool), Error
         return Ok((all.iter().take(MAX).collect(), false));
     }
     let parsed: Result<Vec<RoleId>, _> = ids.split(',').map(str::parse::<RoleId>).collect();
-    let mut ids = parsed.map_err(|_| Error::field("roles", english::MUST_BE_ROLES))?;
+    let mut ids = parsed.map_err(|_| Error::field("roles", text::t("must-be-roles")))?;
     let mut seen = BTreeSet::new();
     ids.retain(|id| seen.insert(*id));
     if ids.len() > MAX {
-        return Err(Error::field("roles", english::MUST_BE_ROLES));
+        return Err(Error::field("roles", text::t("must-be-roles")));
     }
     let found: Vec<&Role> = ids.iter().filter_map(|id| all.iter().find(|role| role.id == *id)).collect();
     let is_incomplete = found.len() < ids.len();
@@ -200,7 +200,7 @@ async fn matrix(console: &Console, signed_in: &SignedIn, all: &[Role], params: &
     let added = if params.add.trim().is_empty() { None } else { Some(named(all, "add", &params.add)) };
     let refusal = match added {
         None => None,
-        Some(Ok(_)) if ids.len() >= MAX => Some(Error::field("add", english::MATRIX_IS_FULL)),
+        Some(Ok(_)) if ids.len() >= MAX => Some(Error::field("add", text::t("matrix-is-full"))),
         Some(Ok(role)) => {
             if !ids.contains(&role.id) {
                 ids.push(role.id);
@@ -210,7 +210,7 @@ async fn matrix(console: &Console, signed_in: &SignedIn, all: &[Role], params: &
         Some(Err(error)) => Some(error),
     };
     let errors = refusal.as_ref().map(at_fields).unwrap_or_default();
-    let add = Field::text("add", english::ONE_MORE_ROLE).filled(params.add.trim()).with_errors(&errors);
+    let add = Field::text("add", text::t("one-more-role")).filled(params.add.trim()).with_errors(&errors);
     let without = |id: RoleId| {
         let others: Vec<&RoleId> = ids.iter().filter(|other| **other != id).collect();
         if others.is_empty() { String::new() } else { address(&linked(others)) }
@@ -297,15 +297,15 @@ async fn differences(
             let all_rows = resources.iter().flat_map(|resource| &resource.rows);
             let count = all_rows.filter(|row| !row.difference.is_empty()).count();
             let names = roles.map(|role| (role.id, role.name.to_string()));
-            let (summary, switch) = (english::differences_found(count), address(roles, !is_only));
+            let (summary, switch) = (text::differences_found(count), address(roles, !is_only));
             Some(Compared { names, summary, resources, switch })
         }
     };
     let refusal = (!errors.is_empty()).then(|| Error::Validation(errors.clone()));
     let shown = DifferencesPage {
         error: refusal.as_ref().map(text_above).unwrap_or_default(),
-        left: field("left", english::FIRST_ROLE, left),
-        right: field("right", english::SECOND_ROLE, right),
+        left: field("left", text::t("first-role"), left),
+        right: field("right", text::t("second-role"), right),
         frame: signed_in.frame(console).await?,
         is_only,
         compared,

@@ -14,10 +14,10 @@ use tokio::time::timeout;
 
 use crate::cookie::SessionCookie;
 use crate::density::Density;
-use crate::english;
 use crate::problem::{is_for_part, problem_of};
 use crate::query::{accept, written};
 use crate::state::Console;
+use crate::text;
 use crate::view::{Acting, Frame, FrameSession, page};
 
 /// Reads the cookie and gives the request the access token of it, as a client of the API does. So the limits count

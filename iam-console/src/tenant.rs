@@ -16,12 +16,12 @@ use iam_core::version::Precondition;
 use iam_core::{Error, FieldError};
 use serde::Deserialize;
 
-use crate::english;
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_form};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
 
@@ -103,8 +103,8 @@ struct Done {
 impl Done {
     fn notice(&self) -> String {
         match (&*self.done, self.removed) {
-            ("saved", _) => english::SAVED.to_owned(),
-            ("applied", Some(removed)) => english::entries_removed(removed),
+            ("saved", _) => text::t("saved").to_owned(),
+            ("applied", Some(removed)) => text::entries_removed(removed),
             _ => String::new(),
         }
     }
@@ -123,41 +123,44 @@ impl TenantForm {
             error: errors_of_definitions(name, label, errors),
             ..field(Field::text(name, label).optional().with_hint(hint), &text_of(stored))
         };
-        let grace = Field { kind: "number", ..Field::text("secondFactorGraceDays", english::GRACE_DAYS) };
+        let grace = Field { kind: "number", ..Field::text("secondFactorGraceDays", text::t("grace-days")) };
         Self {
             version: value("version", &tenant.version.to_string()),
             fields: [
-                field(Field::text("name", english::TENANT_NAME), tenant.name.as_str()),
-                field(Field::text("slug", english::SLUG).with_hint(english::TENANT_SLUG_HINT), tenant.slug.as_str()),
+                field(Field::text("name", text::t("tenant-name")), tenant.name.as_str()),
+                field(
+                    Field::text("slug", text::t("slug")).with_hint(text::t("tenant-slug-hint")),
+                    tenant.slug.as_str(),
+                ),
             ],
             password_policy: value("passwordPolicy", tenant.password_policy.as_str()),
-            password_policy_error: error_of("passwordPolicy", english::PASSWORD_POLICY),
+            password_policy_error: error_of("passwordPolicy", text::t("password-policy")),
             second_factor: value("secondFactor", tenant.second_factor.as_str()),
-            second_factor_error: error_of("secondFactor", english::SECOND_FACTORS),
+            second_factor_error: error_of("secondFactor", text::t("second-factors")),
             grace: field(
-                grace.with_hint(english::GRACE_DAYS_HINT),
+                grace.with_hint(text::t("grace-days-hint")),
                 &tenant.second_factor_grace_days.days().to_string(),
             ),
             password_login: value("passwordLogin", tenant.password_login.as_str()),
-            password_login_error: error_of("passwordLogin", english::PASSWORD_LOGIN),
+            password_login_error: error_of("passwordLogin", text::t("password-login")),
             email_login: value("emailLogin", tenant.email_login.as_str()),
-            email_login_error: error_of("emailLogin", english::EMAIL_LOGIN),
+            email_login_error: error_of("emailLogin", text::t("email-login")),
             authzen_identifiers: value("authzenIdentifiers", tenant.authzen_identifiers.as_str()),
-            authzen_identifiers_error: error_of("authzenIdentifiers", english::AUTHZEN_IDENTIFIERS),
+            authzen_identifiers_error: error_of("authzenIdentifiers", text::t("authzen-identifiers")),
             user_attributes: definitions(
                 USER_ATTRIBUTES,
-                english::USER_ATTRIBUTES,
-                english::USER_ATTRIBUTES_HINT,
+                text::t("user-attributes"),
+                text::t("user-attributes-hint"),
                 &tenant.user_attributes,
             ),
             organization_attributes: definitions(
                 ORGANIZATION_ATTRIBUTES,
-                english::ORGANIZATION_ATTRIBUTES,
-                english::ORGANIZATION_ATTRIBUTES_HINT,
+                text::t("organization-attributes"),
+                text::t("organization-attributes-hint"),
                 &tenant.organization_attributes,
             ),
             unregistered_attributes: value(UNREGISTERED_ATTRIBUTES, tenant.unregistered_attributes.as_str()),
-            unregistered_attributes_error: error_of(UNREGISTERED_ATTRIBUTES, english::UNREGISTERED_ATTRIBUTES),
+            unregistered_attributes_error: error_of(UNREGISTERED_ATTRIBUTES, text::t("unregistered-attributes")),
             tenant,
         }
     }
@@ -165,8 +168,8 @@ impl TenantForm {
 
 impl RetentionForm {
     fn of(retention: Retention, typed: Option<Typed<'_>>) -> Self {
-        let field = Field { kind: "number", ..Field::text("retentionDays", english::RETENTION_DAYS) };
-        let field = field.optional().with_hint(english::RETENTION_HINT);
+        let field = Field { kind: "number", ..Field::text("retentionDays", text::t("retention-days")) };
+        let field = field.optional().with_hint(text::t("retention-hint"));
         // A retention that is still to come is what the person has set last.
         let set = retention.pending.as_ref().map(|pending| pending.days).or(retention.days);
         let days = match typed {
@@ -222,7 +225,7 @@ async fn update(
         Err(error) => {
             let is_late = matches!(error, Error::PreconditionFailed);
             refused_form(error, async |errors, error| {
-                let error = if is_late { english::TENANT_CHANGED_MEANWHILE.to_owned() } else { error };
+                let error = if is_late { text::t("tenant-changed-meanwhile").to_owned() } else { error };
                 let sent = Sent::Tenant(Typed { form: &form, errors: &errors });
                 Ok(TenantPage { error, ..page_of(&console, &signed_in, sent).await? })
             })
@@ -233,7 +236,7 @@ async fn update(
 
 /// Reads the settings of a form.
 fn patch(form: &Form) -> Result<TenantPatch, Error> {
-    let chosen = |name: &str| Error::field(name, english::MUST_BE_CHOSEN);
+    let chosen = |name: &str| Error::field(name, text::t("must-be-chosen"));
     Ok(TenantPatch {
         name: Some(form.get("name").to_owned()),
         slug: Some(form.get("slug").trim().to_owned()),
@@ -259,7 +262,7 @@ fn definitions(form: &Form, name: &str) -> Result<Option<Vec<AttributeDefinition
     }
     let Some(text) = form.given(name) else { return Ok(Some(Vec::new())) };
     let read = iam_json::from_slice(text.as_bytes());
-    read.map(Some).map_err(|error| Error::field(name, format!("{} ({error})", english::MUST_BE_DEFINITIONS)))
+    read.map(Some).map_err(|error| Error::field(name, format!("{} ({error})", text::t("must-be-definitions"))))
 }
 
 /// Returns definitions as a person reads them, one in a line; empty if there is none.
@@ -277,13 +280,13 @@ fn errors_of_definitions(name: &str, label: &str, errors: &[FieldError]) -> Stri
             return place.is_empty().then(|| format!("{label} {}.", error.message));
         };
         let number = number.parse::<usize>().ok()?;
-        Some(format!("{} {} {}.", english::definition(number + 1), field.trim_start_matches('.'), error.message))
+        Some(format!("{} {} {}.", text::definition(number + 1), field.trim_start_matches('.'), error.message))
     });
     texts.collect::<Vec<_>>().join(" ")
 }
 
 fn number<N: std::str::FromStr>(form: &Form, name: &str) -> Result<N, Error> {
-    form.get(name).trim().parse().map_err(|_| Error::field(name, english::MUST_BE_A_NUMBER))
+    form.get(name).trim().parse().map_err(|_| Error::field(name, text::t("must-be-a-number")))
 }
 
 async fn set_retention(

@@ -16,10 +16,10 @@ use iam_core::session::{AuthenticatedBy, Me};
 use crate::assets::ASSETS;
 use crate::brand::Look;
 use crate::density::Density;
-use crate::english;
 use crate::form::Form;
 use crate::query::written;
 use crate::state::Console;
+use crate::text;
 
 /// The frame of a page: the data of its head and its navigation.
 #[derive(Clone, Debug)]
@@ -232,11 +232,11 @@ impl Field {
 
     /// Returns a field for an e-mail. Its type is text: in a field of the type `email`, browsers refuse most scripts.
     pub(crate) fn email() -> Self {
-        Self { kind: "email", autocomplete: "username", ..Self::text("email", english::EMAIL) }
+        Self { kind: "email", autocomplete: "username", ..Self::text("email", text::t("email")) }
     }
 
     pub(crate) fn password(autocomplete: &'static str) -> Self {
-        Self::secret("password", english::PASSWORD, autocomplete)
+        Self::secret("password", text::t("password"), autocomplete)
     }
 
     pub(crate) fn secret(name: &'static str, label: &'static str, autocomplete: &'static str) -> Self {

@@ -11,7 +11,6 @@ use serde::Deserialize;
 
 use crate::access::{Reason, places};
 use crate::confirm::{at_fields, text_above};
-use crate::english;
 use crate::group_names::GroupNames;
 use crate::names::{Names, label_of};
 use crate::paging::{self, Pages};
@@ -20,6 +19,7 @@ use crate::problem::refused_in_place;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::{Time, typed};
 use crate::view::{Field, Frame, page, query};
 
@@ -100,11 +100,11 @@ impl Answer {
             let params = [("organization", params.organization()), ("at", &*params.at), ("page", &*page)];
             format!("{base}/access/holders?{}", query(&params))
         };
-        let (summary, pages) = (english::users_found(found.total), Pages::of(&found, address));
+        let (summary, pages) = (text::users_found(found.total), Pages::of(&found, address));
         let holders = found.items.into_iter().map(|holder| Held::of(holder, organization, &names, &groups));
         Ok(Self {
             summary,
-            place: organization.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
+            place: organization.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id)),
             is_of_organization: organization.is_some(),
             at,
             holders: holders.collect(),
@@ -119,7 +119,7 @@ async fn page_of(
     params: &Params,
     errors: &[FieldError],
 ) -> Result<HoldersPage, Problem> {
-    let moment = Field::text("at", english::AT_MOMENT).with_hint(english::AS_OF_HINT);
+    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("as-of-hint"));
     Ok(HoldersPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),

@@ -13,10 +13,10 @@ use iam_core::text::folded;
 use iam_core::{AssignmentId, Error, RoleId};
 
 use crate::catalogue::RESERVED;
-use crate::english;
 use crate::group_names::{GivenBy, GroupNames};
 use crate::names::Names;
 use crate::state::Console;
+use crate::text;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -49,9 +49,9 @@ impl Reason {
             assignment: grant.assignment,
             role: grant.role,
             role_name: grant.role_name.into(),
-            place: grant.organization.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
+            place: grant.organization.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id)),
             is_inherited: grant.inherited_from.is_some(),
-            granted_by: grant.granted_by.map_or_else(|| english::THE_SERVICE.to_owned(), |id| names.user(id)),
+            granted_by: grant.granted_by.map_or_else(|| text::t("the-service").to_owned(), |id| names.user(id)),
             given: grant.directory_group.map(|id| groups.of(&id)),
             is_by_request: grant.access_request.is_some(),
             granted_at: grant.granted_at,
@@ -77,9 +77,9 @@ fn permission(described: &[(String, String)], text: &str) -> Result<Permission, 
     };
     let mut matching = by_meaning.into_iter().chain(offered().filter(has_words).filter(|_| by_meaning.is_none()));
     match (matching.next(), matching.next()) {
-        (Some((name, _)), None) => name.parse().map_err(|_| refused(english::NO_SUCH_PERMISSION)),
-        (Some(_), Some(_)) => Err(refused(english::SEVERAL_PERMISSIONS)),
-        (None, _) => Err(refused(english::NO_SUCH_PERMISSION)),
+        (Some((name, _)), None) => name.parse().map_err(|_| refused(text::t("no-such-permission"))),
+        (Some(_), Some(_)) => Err(refused(text::t("several-permissions"))),
+        (None, _) => Err(refused(text::t("no-such-permission"))),
     }
 }
 

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use crate::access::{Reason, meaning_of, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
-use crate::english;
 use crate::group_names::GroupNames;
 use crate::names::{Names, label_of};
 use crate::paging::{self, Pages};
@@ -22,6 +21,7 @@ use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::{Time, typed};
 use crate::view::{Field, Frame, page, query};
 
@@ -84,7 +84,7 @@ impl Answer {
         let found: Page<Holder> = iam.access().who(caller, permission, organization, at, request).await?;
         let places = places(found.items.iter().flat_map(|holder| &holder.grants));
         let names = Names::read(iam, caller, [], places.into_iter().chain(organization)).await?;
-        let place = organization.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id));
+        let place = organization.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id));
         let address = |page: u64| {
             let page = page.to_string();
             let params = [
@@ -95,7 +95,7 @@ impl Answer {
             ];
             format!("{base}/access/who?{}", query(&params))
         };
-        let (summary, pages) = (english::users_found(found.total), Pages::of(&found, address));
+        let (summary, pages) = (text::users_found(found.total), Pages::of(&found, address));
         // The page does not say who has assigned a role.
         let groups = GroupNames::default();
         let holders = found.items.into_iter().map(|holder| {
@@ -114,8 +114,8 @@ async fn page_of(
     errors: &[FieldError],
 ) -> Result<WhoPage, Problem> {
     let caller = &signed_in.caller;
-    let permission = Field::text("permission", english::PERMISSION).with_hint(english::PERMISSION_HINT);
-    let moment = Field::text("at", english::AT_MOMENT).with_hint(english::AS_OF_HINT);
+    let permission = Field::text("permission", text::t("permission")).with_hint(text::t("permission-hint"));
+    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("as-of-hint"));
     Ok(WhoPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use crate::access::{Reason, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
-use crate::english;
 use crate::group_names::GroupNames;
 use crate::names::Names;
 use crate::picker;
@@ -19,6 +18,7 @@ use crate::problem::{if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::{Time, typed};
 use crate::view::{Field, Frame, page, query};
 
@@ -100,7 +100,7 @@ impl Answer {
         let people: Vec<UserId> = grants.iter().filter_map(|grant| grant.granted_by).collect();
         let names = Names::read(iam, caller, people, places(&grants)).await?;
         let groups = GroupNames::read(console, caller, grants.iter().map(|grant| grant.directory_group)).await?;
-        let sentence = denial.as_ref().map_or_else(|| english::ALLOWED_BECAUSE.to_owned(), english::denial);
+        let sentence = denial.as_ref().map_or_else(|| text::t("allowed-because").to_owned(), text::denial);
         let reasons = grants.into_iter().map(|grant| Reason::of(grant, &names, &groups)).collect();
         Ok(Self { user, is_allowed: denial.is_none(), sentence, reasons, elsewhere })
     }
@@ -114,10 +114,10 @@ async fn page_of(
     errors: &[FieldError],
 ) -> Result<WhyPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let user = Field::text("user", english::USER_OR_YOU).optional();
+    let user = Field::text("user", text::t("user-or-you")).optional();
     let user = user.filled(&picker::shown_user(iam, caller, &params.user).await?).with_errors(errors);
-    let permission = Field::text("permission", english::PERMISSION).with_hint(english::PERMISSION_HINT);
-    let moment = Field::text("at", english::AT_MOMENT).with_hint(english::AS_OF_HINT);
+    let permission = Field::text("permission", text::t("permission")).with_hint(text::t("permission-hint"));
+    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("as-of-hint"));
     Ok(WhyPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),

@@ -13,7 +13,6 @@ use serde::Deserialize;
 
 use crate::access_requests::may_ask;
 use crate::confirm::{at_fields, text_above};
-use crate::english;
 use crate::filters::{Chips, Filter};
 use crate::paging::{self, Pages};
 use crate::picker;
@@ -22,6 +21,7 @@ use crate::query::{Query, filter};
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, page, part, query};
 
@@ -48,25 +48,25 @@ impl Tab {
 
     fn text(self) -> &'static str {
         match self {
-            Self::Own => english::OWN_REQUESTS,
-            Self::ToDecide => english::REQUESTS_TO_DECIDE,
-            Self::InForce => english::REQUESTS_IN_FORCE,
-            Self::All => english::ALL_REQUESTS,
+            Self::Own => text::t("own-requests"),
+            Self::ToDecide => text::t("requests-to-decide"),
+            Self::InForce => text::t("requests-in-force"),
+            Self::All => text::t("all-requests"),
         }
     }
 
     fn nothing(self) -> &'static str {
         match self {
-            Self::Own => english::NO_OWN_REQUESTS,
-            Self::ToDecide => english::NO_REQUESTS_TO_DECIDE,
-            Self::InForce => english::NO_REQUESTS_IN_FORCE,
-            Self::All => english::NO_REQUEST_MATCHES,
+            Self::Own => text::t("no-own-requests"),
+            Self::ToDecide => text::t("no-requests-to-decide"),
+            Self::InForce => text::t("no-requests-in-force"),
+            Self::All => text::t("no-request-matches"),
         }
     }
 
     fn named(text: &str) -> Result<Self, Error> {
         let named = Self::ALL.into_iter().find(|tab| tab.as_str() == text);
-        named.ok_or_else(|| Error::field("show", english::ONE_OF_THE_LIST))
+        named.ok_or_else(|| Error::field("show", text::t("one-of-the-list")))
     }
 }
 
@@ -108,10 +108,10 @@ impl Params {
         let role = picker::shown_role(iam, caller, &self.role).await?;
         let place = picker::shown_organization(iam, caller, &self.organization).await?;
         let filters = [
-            Filter::of("status", english::STATUS, given_status, status.as_ref().map_or("", super::text_of)),
-            Filter::of("user", english::REQUESTED_BY, given_user, user),
-            Filter::of("role", english::ROLE, &self.role, role),
-            Filter::of("organization", english::ORGANIZATION, &self.organization, place),
+            Filter::of("status", text::t("status"), given_status, status.as_ref().map_or("", super::text_of)),
+            Filter::of("user", text::t("requested-by"), given_user, user),
+            Filter::of("role", text::t("role"), &self.role, role),
+            Filter::of("organization", text::t("organization"), &self.organization, place),
         ];
         Ok(Chips::of(&format!("{}/access-requests", console.base()), &filters, &[("show", &*self.show)]))
     }
@@ -218,19 +218,21 @@ fn period_of(request: &AccessRequest) -> Option<(Timestamp, Timestamp)> {
 
 /// Returns for how long the role is asked for.
 fn time_of(request: &AccessRequest) -> String {
-    english::duration(request.seconds)
+    text::duration(request.seconds)
 }
 
 /// Returns the next moment of an open request, or the last one of a closed one, with what happens then.
 fn moment_of(request: &AccessRequest) -> Option<(&'static str, Timestamp)> {
     match request.status {
-        AccessRequestStatus::Pending => Some((english::LAPSES, request.lapses_at)),
-        AccessRequestStatus::Approved => Some((english::BEGINS, request.starts_at?)),
-        AccessRequestStatus::Active => Some((english::ENDS, request.ends_at?)),
+        AccessRequestStatus::Pending => Some((text::t("lapses"), request.lapses_at)),
+        AccessRequestStatus::Approved => Some((text::t("begins"), request.starts_at?)),
+        AccessRequestStatus::Active => Some((text::t("ends"), request.ends_at?)),
         // One that has ended by itself may not be closed yet.
-        AccessRequestStatus::Ended => Some((english::CLOSED_ON, request.closed_at.or(request.ends_at)?)),
-        AccessRequestStatus::Lapsed => Some((english::CLOSED_ON, request.closed_at.unwrap_or(request.lapses_at))),
-        AccessRequestStatus::Denied | AccessRequestStatus::Cancelled => Some((english::CLOSED_ON, request.closed_at?)),
+        AccessRequestStatus::Ended => Some((text::t("closed-on"), request.closed_at.or(request.ends_at)?)),
+        AccessRequestStatus::Lapsed => Some((text::t("closed-on"), request.closed_at.unwrap_or(request.lapses_at))),
+        AccessRequestStatus::Denied | AccessRequestStatus::Cancelled => {
+            Some((text::t("closed-on"), request.closed_at?))
+        }
     }
 }
 
@@ -248,7 +250,7 @@ async fn find(
     };
     let role = match params.role.trim() {
         "" => None,
-        text => Some(text.parse().map_err(|_| Error::field("role", english::ONE_OF_THE_LIST))?),
+        text => Some(text.parse().map_err(|_| Error::field("role", text::t("one-of-the-list")))?),
     };
     let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
     let status = match tab {
@@ -271,14 +273,14 @@ pub(super) async fn show(
     if is_for_part(&headers) {
         let (found, frame) = (found?, signed_in.frame(&console).await?);
         let may_ask = found.items.is_empty() && may_ask(&console.iam, &signed_in.caller).await?;
-        let summary = english::requests_found(found.total);
+        let summary = text::requests_found(found.total);
         let chips = params.chips(&console, &signed_in.caller, tab).await?;
         return part(&RequestList::of(&console, &frame, own, (tab, &params), (found, chips, may_ask)), &summary);
     }
     match found {
         Ok(found) => {
             let shown = page_of(&console, &signed_in, (tab, &params), &[]).await?;
-            let summary = english::requests_found(found.total);
+            let summary = text::requests_found(found.total);
             let may_ask = found.items.is_empty() && may_ask(&console.iam, &signed_in.caller).await?;
             let chips = params.chips(&console, &signed_in.caller, tab).await?;
             let list = Some(RequestList::of(&console, &shown.frame, own, (tab, &params), (found, chips, may_ask)));
@@ -299,11 +301,11 @@ async fn page_of(
     errors: &[FieldError],
 ) -> Result<RequestsPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let user = Field::text("user", english::REQUESTED_BY).optional();
+    let user = Field::text("user", text::t("requested-by")).optional();
     let user = user.filled(&picker::shown_user(iam, caller, &params.user).await?).with_errors(errors);
-    let organization = Field::text("organization", english::ORGANIZATION).optional();
+    let organization = Field::text("organization", text::t("organization")).optional();
     let shown = picker::shown_organization(iam, caller, &params.organization).await?;
-    let organization = organization.with_hint(english::PICK_ORGANIZATION).filled(&shown).with_errors(errors);
+    let organization = organization.with_hint(text::t("pick-organization")).filled(&shown).with_errors(errors);
     let roles = if tab == Tab::All { if_allowed(roles::all(iam, caller).await)? } else { None };
     Ok(RequestsPage {
         frame: signed_in.frame(console).await?,

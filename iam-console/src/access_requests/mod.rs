@@ -11,8 +11,8 @@ use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, CancelC
 use iam_core::page::PageRequest;
 use iam_core::{Caller, Error, Iam};
 
-use crate::english;
 use crate::state::Console;
+use crate::text;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -53,24 +53,24 @@ pub(crate) async fn may_ask(iam: &Iam, caller: &Caller) -> Result<bool, Error> {
 
 pub(crate) fn text_of(status: &AccessRequestStatus) -> &'static str {
     match status {
-        AccessRequestStatus::Pending => english::PENDING,
-        AccessRequestStatus::Approved => english::REQUEST_APPROVED,
-        AccessRequestStatus::Active => english::REQUEST_IN_FORCE,
-        AccessRequestStatus::Ended => english::REQUEST_ENDED,
-        AccessRequestStatus::Denied => english::REQUEST_DENIED,
-        AccessRequestStatus::Cancelled => english::REQUEST_CANCELLED,
-        AccessRequestStatus::Lapsed => english::REQUEST_LAPSED,
+        AccessRequestStatus::Pending => text::t("pending"),
+        AccessRequestStatus::Approved => text::t("request-approved"),
+        AccessRequestStatus::Active => text::t("request-in-force"),
+        AccessRequestStatus::Ended => text::t("request-ended"),
+        AccessRequestStatus::Denied => text::t("request-denied"),
+        AccessRequestStatus::Cancelled => text::t("request-cancelled"),
+        AccessRequestStatus::Lapsed => text::t("request-lapsed"),
     }
 }
 
 /// Returns why the service has cancelled a request, as a sentence.
 fn cause_of(cause: &CancelCause) -> &'static str {
     match cause {
-        CancelCause::Outdated => english::CANCELLED_AS_OUTDATED,
-        CancelCause::NotEligible => english::CANCELLED_AS_NOT_ELIGIBLE,
-        CancelCause::RoleHeld => english::CANCELLED_AS_ROLE_HELD,
-        CancelCause::UserSuspended => english::CANCELLED_AS_USER_SUSPENDED,
-        CancelCause::UserDeleted => english::CANCELLED_AS_USER_DELETED,
+        CancelCause::Outdated => text::t("cancelled-as-outdated"),
+        CancelCause::NotEligible => text::t("cancelled-as-not-eligible"),
+        CancelCause::RoleHeld => text::t("cancelled-as-role-held"),
+        CancelCause::UserSuspended => text::t("cancelled-as-user-suspended"),
+        CancelCause::UserDeleted => text::t("cancelled-as-user-deleted"),
     }
 }
 
@@ -78,6 +78,6 @@ fn cause_of(cause: &CancelCause) -> &'static str {
 pub(crate) fn role_of(listed: &ListedAccessRequest) -> String {
     match &listed.role {
         Some(role) => role.name.to_string(),
-        None => english::deleted(listed.request.role_name.as_str()),
+        None => text::deleted(listed.request.role_name.as_str()),
     }
 }

@@ -14,13 +14,13 @@ use serde::Deserialize;
 use crate::access_requests::own_open;
 use crate::confirm::{self, About, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::duration::{Duration, number};
-use crate::english;
 use crate::form::Form;
 use crate::names::Names;
 use crate::problem::{collected, if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::{Time, typed, utc};
 use crate::view::{Field, Frame, page};
 
@@ -56,11 +56,11 @@ pub(super) struct Chosen {
 }
 
 fn place_of(listed: &ListedEligibility) -> &str {
-    listed.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name)
+    listed.organization.as_ref().map_or(text::t("whole-tenant"), |organization| &organization.name)
 }
 
 fn time_of(listed: &ListedEligibility) -> String {
-    english::duration(listed.eligibility.max_seconds)
+    text::duration(listed.eligibility.max_seconds)
 }
 
 /// Returns the eligibility with this id, if it is one by which the person may ask now.
@@ -81,19 +81,19 @@ async fn page_of(
     let most = listed.eligibility.max_seconds;
     let is_decided = listed.eligibility.approvals > 0;
     let (reason_hint, begin_hint) = if is_decided {
-        (english::REQUEST_REASON_HINT, english::BEGIN_AT_HINT)
+        (text::t("request-reason-hint"), text::t("begin-at-hint"))
     } else {
-        (english::RECORDED_REASON_HINT, english::BEGIN_AT_ONCE_HINT)
+        (text::t("recorded-reason-hint"), text::t("begin-at-once-hint"))
     };
     let own = own_open(&console.iam, &signed_in.caller).await?;
-    let length = Duration::of(Field::text("seconds", english::FOR_HOW_LONG), (MIN_SECONDS, most), most);
+    let length = Duration::of(Field::text("seconds", text::t("for-how-long")), (MIN_SECONDS, most), most);
     Ok(AskPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         duration: length.shown(form, errors),
-        reason: shown(Field::text("reason", english::REASON).with_hint(reason_hint)),
-        ticket: shown(Field::text("ticket", english::TICKET).optional().with_hint(english::TICKET_HINT)),
-        moment: shown(Field::text("startsAt", english::BEGIN_AT).optional().with_hint(begin_hint)),
+        reason: shown(Field::text("reason", text::t("reason")).with_hint(reason_hint)),
+        ticket: shown(Field::text("ticket", text::t("ticket")).optional().with_hint(text::t("ticket-hint"))),
+        moment: shown(Field::text("startsAt", text::t("begin-at")).optional().with_hint(begin_hint)),
         open: own.iter().find(|own| own.request.eligibility_id == listed.eligibility.id).map(|own| own.request.id),
         listed,
     })
@@ -158,7 +158,7 @@ pub(super) async fn create(
         Ok(Outcome::Previewed(preview)) => {
             let pending = pending(&console, &listed, &form);
             let known = Names::default().with_organization(listed.organization.as_ref());
-            let about = About { title: Some(english::WHAT_YOU_GAIN), facts: facts(&form), known };
+            let about = About { title: Some(text::t("what-you-gain")), facts: facts(&form), known };
             confirm::ask_about(&console, &signed_in, form, pending, about, preview).await
         }
         Err(error) => {
@@ -188,17 +188,17 @@ fn reason_of(form: &Form) -> String {
 
 /// Returns what a person checks before it sends the request.
 fn facts(form: &Form) -> Vec<(&'static str, String)> {
-    let begin = typed("startsAt", form.get("startsAt")).ok().flatten().map(|at| (english::NOT_BEFORE, utc(&at)));
-    let ticket = form.given("ticket").map(|ticket| (english::TICKET, ticket));
-    [(english::REASON, reason_of(form))].into_iter().chain(ticket).chain(begin).collect()
+    let begin = typed("startsAt", form.get("startsAt")).ok().flatten().map(|at| (text::t("not-before"), utc(&at)));
+    let ticket = form.given("ticket").map(|ticket| (text::t("ticket"), ticket));
+    [(text::t("reason"), reason_of(form))].into_iter().chain(ticket).chain(begin).collect()
 }
 
 fn pending(console: &Console, listed: &ListedEligibility, form: &Form) -> Pending {
     let seconds = form.get("seconds").trim().parse().unwrap_or(listed.eligibility.max_seconds);
     Pending {
-        title: english::ask_for(listed.role.name.as_str(), place_of(listed), &english::duration(seconds)),
-        note: english::request_note(listed.eligibility.approvals, form.given("startsAt").is_some()),
-        button: english::SEND_REQUEST,
+        title: text::ask_for(listed.role.name.as_str(), place_of(listed), &text::duration(seconds)),
+        note: text::request_note(listed.eligibility.approvals, form.given("startsAt").is_some()),
+        button: text::t("send-request"),
         is_dangerous: false,
         action: format!("{}/access-requests/new", console.base()),
         back: format!("{}/access-requests", console.base()),

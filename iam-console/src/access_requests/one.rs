@@ -16,7 +16,6 @@ use serde::Deserialize;
 
 use crate::access_requests::said;
 use crate::effects::Effects;
-use crate::english;
 use crate::form::Form;
 use crate::names::{Names, label_of_summary};
 use crate::problem::refused_form;
@@ -24,6 +23,7 @@ use crate::query::Query;
 use crate::rights;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
 
@@ -31,7 +31,8 @@ use crate::view::{Field, Frame, page};
 #[template(path = "access-request.html")]
 struct RequestPage {
     frame: Frame,
-    notice: &'static str,
+    /// The action that the person has just done; empty if there was none.
+    done: String,
     error: String,
     listed: ListedAccessRequest,
     /// The version that the person has seen: a decision is about what the page showed.
@@ -96,15 +97,15 @@ impl RequestPage {
     }
 
     fn place(&self) -> &str {
-        self.listed.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name)
+        self.listed.organization.as_ref().map_or(text::t("whole-tenant"), |organization| &organization.name)
     }
 
     fn time(&self) -> String {
-        english::duration(self.listed.request.seconds)
+        text::duration(self.listed.request.seconds)
     }
 
     fn approvals(&self) -> String {
-        english::approvals_of(self.listed.approvals(), self.listed.request.approvals_needed)
+        text::approvals_of(self.listed.approvals(), self.listed.request.approvals_needed)
     }
 
     /// Whether an approval has lost its effect by a change of the role.
@@ -126,7 +127,7 @@ impl RequestPage {
 
     /// What the page says about the last action, with the moment that follows it.
     fn said(&self) -> Option<(String, Option<Timestamp>)> {
-        said::feedback(self.notice, &self.listed)
+        said::feedback(&self.done, &self.listed)
     }
 
     fn moments(&self) -> Vec<(&'static str, Timestamp)> {
@@ -143,17 +144,17 @@ impl RequestPage {
 
     fn approver(&self) -> String {
         match (&self.listed.approver_role, self.listed.request.approver_role_id) {
-            (Some(role), _) => english::holders_of(role.name.as_str()),
-            (None, Some(_)) => english::holders_of(english::ROLE_GONE),
-            (None, None) => english::WHO_MAY_UPDATE_REQUESTS.to_owned(),
+            (Some(role), _) => text::holders_of(role.name.as_str()),
+            (None, Some(_)) => text::holders_of(text::t("role-gone")),
+            (None, None) => text::t("who-may-update-requests").to_owned(),
         }
     }
 }
 
 fn verdict_of(decision: &AccessDecision) -> &'static str {
     match decision.decision {
-        AccessVerdict::Approve => english::HAS_APPROVED,
-        AccessVerdict::Deny => english::HAS_DENIED,
+        AccessVerdict::Approve => text::t("has-approved"),
+        AccessVerdict::Deny => text::t("has-denied"),
     }
 }
 
@@ -161,19 +162,6 @@ fn verdict_of(decision: &AccessDecision) -> &'static str {
 #[serde(default)]
 pub(super) struct Done {
     done: String,
-}
-
-impl Done {
-    fn notice(&self) -> &'static str {
-        match &*self.done {
-            "asked" => english::REQUEST_SENT,
-            "approved" => english::APPROVAL_SAVED,
-            "denied" => english::DENIAL_SAVED,
-            "cancelled" => english::REQUEST_IS_CANCELLED,
-            "ended" => english::ACCESS_HAS_ENDED,
-            _ => "",
-        }
-    }
 }
 
 impl Possible {
@@ -277,7 +265,7 @@ async fn page_of(
     let request = &listed.request;
     let can = Possible::of(console, signed_in, &listed).await?;
     let name_of = |id: UserId| match listed.person(id) {
-        _ if caller.user() == Some(id) => english::YOURSELF.to_owned(),
+        _ if caller.user() == Some(id) => text::t("yourself").to_owned(),
         Some(person) => label_of_summary(person),
         None => id.to_string(),
     };
@@ -289,13 +277,14 @@ async fn page_of(
     let decisions: Vec<Decision> = decisions.collect();
     let is_own = |decision: &Decision| caller.user() == Some(decision.decision.user_id);
     let approves_again = can.decide && decisions.iter().any(is_own);
-    let reason = Field::text("reason", english::REASON).optional().with_hint(english::DECISION_REASON_HINT);
-    let close_reason = Field::text(CLOSE_REASON, english::REASON).optional().with_hint(english::DECISION_REASON_HINT);
+    let reason = Field::text("reason", text::t("reason")).optional().with_hint(text::t("decision-reason-hint"));
+    let close_reason =
+        Field::text(CLOSE_REASON, text::t("reason")).optional().with_hint(text::t("decision-reason-hint"));
     let close_reason = close_reason.filled(form.map_or("", |form| form.get(CLOSE_REASON))).with_errors(errors);
     let is_of_another = caller.user() != Some(request.requested_by);
     Ok(RequestPage {
         frame: signed_in.frame(console).await?,
-        notice: "",
+        done: String::new(),
         error: String::new(),
         version: form.and_then(|form| form.given("version")).unwrap_or_else(|| listed.version.to_string()),
         decisions,
@@ -318,8 +307,8 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let shown = page_of(&console, &signed_in, id, (None, &[])).await?;
     // The approval that was saved does not count any more.
-    let notice = if shown.approves_again { "" } else { done.notice() };
-    page(StatusCode::OK, &RequestPage { notice, ..shown })
+    let done = if shown.approves_again { String::new() } else { done.done };
+    page(StatusCode::OK, &RequestPage { done, ..shown })
 }
 
 pub(super) async fn approve(
@@ -370,9 +359,9 @@ async fn decision(
             refused_form(error, async |errors: Vec<FieldError>, error: String| {
                 let shown = page_of(console, signed_in, id, (Some(form), &errors)).await?;
                 // Of what the person has done itself, the text says only what it was.
-                let closed_by = shown.closed_by.as_deref().filter(|by| *by != english::YOURSELF);
+                let closed_by = shown.closed_by.as_deref().filter(|by| *by != text::t("yourself"));
                 let why = said::why_too_late(&shown.listed, closed_by).filter(|_| is_late);
-                let changed = has_changed.then(|| english::REQUEST_CHANGED_MEANWHILE.to_owned());
+                let changed = has_changed.then(|| text::t("request-changed-meanwhile").to_owned());
                 Ok(RequestPage { error: why.or(changed).unwrap_or(error), ..shown })
             })
             .await

@@ -9,10 +9,10 @@ use iam_core::page::{Page, PageRequest};
 use iam_core::{Error, InvalidFields};
 use serde::Deserialize;
 
-use crate::english;
 use crate::query::{Query, filter};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page, query};
 

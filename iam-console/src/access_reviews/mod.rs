@@ -8,8 +8,8 @@ use axum::Router;
 use axum::routing::{get, post};
 use iam_core::access_review::AccessReviewStatus;
 
-use crate::english;
 use crate::state::Console;
+use crate::text;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -25,8 +25,8 @@ pub(crate) fn routes() -> Router<Console> {
 
 fn text_of(status: &AccessReviewStatus) -> &'static str {
     match status {
-        AccessReviewStatus::Open => english::REVIEW_OPEN,
-        AccessReviewStatus::Completed => english::REVIEW_COMPLETED,
-        AccessReviewStatus::Cancelled => english::REVIEW_CANCELLED,
+        AccessReviewStatus::Open => text::t("review-open"),
+        AccessReviewStatus::Completed => text::t("review-completed"),
+        AccessReviewStatus::Cancelled => text::t("review-cancelled"),
     }
 }

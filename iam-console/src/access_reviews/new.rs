@@ -13,7 +13,6 @@ use iam_core::role::Role;
 use iam_core::{Caller, Error, FieldError, Iam, InvalidFields, OrganizationId, RoleId};
 use serde::Deserialize;
 
-use crate::english;
 use crate::form::Form;
 use crate::picker::by_name;
 use crate::problem::{if_allowed, refused_form};
@@ -21,6 +20,7 @@ use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page, part};
 
 /// How many organizations are offered at once.
@@ -89,8 +89,8 @@ async fn page_of(
     errors: &[FieldError],
 ) -> Result<NewReviewPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let due = Field { kind: "date", ..Field::text("dueAt", english::DUE_DAY) }.with_hint(english::DUE_HINT);
-    let fields = [Field::text("name", english::NAME).with_hint(english::REVIEW_NAME_HINT), due];
+    let due = Field { kind: "date", ..Field::text("dueAt", text::t("due-day")) }.with_hint(text::t("due-hint"));
+    let fields = [Field::text("name", text::t("name")).with_hint(text::t("review-name-hint")), due];
     let roles_error = errors.iter().find(|error| error.field == "roleIds");
     Ok(NewReviewPage {
         frame: signed_in.frame(console).await?,
@@ -100,7 +100,7 @@ async fn page_of(
         organizations: Organizations::read(iam, caller, form.get("search"), form.get("organizationId")).await?,
         roles: if_allowed(roles::all(iam, caller).await)?,
         chosen: form.all("roleIds").filter_map(|id| id.parse().ok()).collect(),
-        roles_error: roles_error.map_or_else(String::new, |error| format!("{} {}.", english::ROLES, error.message)),
+        roles_error: roles_error.map_or_else(String::new, |error| format!("{} {}.", text::t("roles"), error.message)),
     })
 }
 
@@ -124,7 +124,7 @@ pub(super) async fn organizations(
 ) -> Result<Response, Problem> {
     let organizations = Organizations::read(&console.iam, &signed_in.caller, &params.search, &params.chosen).await?;
     let found = organizations.found.as_ref().map_or(0, |found| found.total);
-    part(&organizations, &english::organizations_found(found))
+    part(&organizations, &text::organizations_found(found))
 }
 
 pub(super) async fn create(
@@ -163,13 +163,13 @@ fn read(form: &Form) -> Result<NewAccessReview, Vec<FieldError>> {
         None => None,
         Some(Ok(id)) => Some(id),
         Some(Err(_)) => {
-            errors.push(invalid("organizationId", english::CHOOSE_AGAIN));
+            errors.push(invalid("organizationId", text::t("choose-again")));
             None
         }
     };
     let roles: Result<Vec<RoleId>, _> = form.all("roleIds").map(str::parse).collect();
     let roles = roles.unwrap_or_else(|_| {
-        errors.push(invalid("roleIds", english::CHOOSE_AGAIN));
+        errors.push(invalid("roleIds", text::t("choose-again")));
         Vec::new()
     });
     match (form.get("dueAt").trim().parse(), errors.is_empty()) {
@@ -179,7 +179,7 @@ fn read(form: &Form) -> Result<NewAccessReview, Vec<FieldError>> {
         }
         (due, _) => {
             if due.is_err() {
-                errors.push(invalid("dueAt", english::MUST_BE_DAY));
+                errors.push(invalid("dueAt", text::t("must-be-day")));
             }
             Err(errors)
         }

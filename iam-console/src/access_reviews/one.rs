@@ -17,7 +17,6 @@ use iam_core::user::UserSummary;
 use iam_core::{AccessReviewId, AccessReviewItemId, Error, FieldError, InvalidFields, RoleId, UserId};
 use serde::Deserialize;
 
-use crate::english;
 use crate::form::Form;
 use crate::group_names::{GivenBy, GroupNames};
 use crate::names::Names;
@@ -25,6 +24,7 @@ use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::query::{Query, filter};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page, part, query};
 
@@ -54,10 +54,10 @@ impl Params {
 
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "begun" => english::REVIEW_BEGUN,
-            "decided" => english::REVIEW_DECIDED,
-            "completed" => english::REVIEW_IS_COMPLETED,
-            "cancelled" => english::REVIEW_IS_CANCELLED,
+            "begun" => text::t("review-begun"),
+            "decided" => text::t("review-decided"),
+            "completed" => text::t("review-is-completed"),
+            "cancelled" => text::t("review-is-cancelled"),
             _ => "",
         }
     }
@@ -113,10 +113,10 @@ impl ReviewState {
     fn filters(&self) -> [(&'static str, &'static str, u64); 4] {
         let ReviewProgress { total, undecided, keep, revoke } = self.progress;
         [
-            ("", english::ALL_ITEMS, total),
-            (ReviewItemFilter::Undecided.as_str(), english::UNDECIDED, undecided),
-            (ReviewItemFilter::Keep.as_str(), english::KEEP, keep),
-            (ReviewItemFilter::Revoke.as_str(), english::REVOKE, revoke),
+            ("", text::t("all-items"), total),
+            (ReviewItemFilter::Undecided.as_str(), text::t("undecided"), undecided),
+            (ReviewItemFilter::Keep.as_str(), text::t("keep"), keep),
+            (ReviewItemFilter::Revoke.as_str(), text::t("revoke"), revoke),
         ]
     }
 
@@ -127,7 +127,7 @@ impl ReviewState {
 
     /// The text about the effects of a completion.
     fn completion(&self) -> String {
-        english::completion(self.progress.undecided, self.progress.keep, self.progress.revoke)
+        text::completion(self.progress.undecided, self.progress.keep, self.progress.revoke)
     }
 
     fn decided(&self) -> u64 {
@@ -165,7 +165,7 @@ impl ItemRow {
     }
 
     fn place(&self) -> &str {
-        self.listed.item.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name)
+        self.listed.item.organization.as_ref().map_or(text::t("whole-tenant"), |organization| &organization.name)
     }
 
     fn page(&self) -> u64 {
@@ -199,16 +199,16 @@ struct DecidedPart {
 
 fn text_of(decision: &ReviewDecision) -> &'static str {
     match decision {
-        ReviewDecision::Keep => english::KEEP,
-        ReviewDecision::Revoke => english::REVOKE,
+        ReviewDecision::Keep => text::t("keep"),
+        ReviewDecision::Revoke => text::t("revoke"),
     }
 }
 
 fn outcome_of(outcome: &ReviewOutcome) -> &'static str {
     match outcome {
-        ReviewOutcome::Kept => english::OUTCOME_KEPT,
-        ReviewOutcome::Revoked => english::OUTCOME_REVOKED,
-        ReviewOutcome::Gone => english::OUTCOME_GONE,
+        ReviewOutcome::Kept => text::t("outcome-kept"),
+        ReviewOutcome::Revoked => text::t("outcome-revoked"),
+        ReviewOutcome::Gone => text::t("outcome-gone"),
     }
 }
 
@@ -294,7 +294,7 @@ fn held_role_of(listed: &ListedReviewItem) -> Option<RoleId> {
 fn who_of(listed: &ListedReviewItem, names: &Names) -> String {
     let named =
         |user: &UserSummary| user.service_name.as_ref().map_or_else(|| user.email.to_string(), ToString::to_string);
-    let holders = || held_role_of(listed).map(|role| english::holders_of(&names.role(role)));
+    let holders = || held_role_of(listed).map(|role| text::holders_of(&names.role(role)));
     listed.user.as_ref().map(named).or_else(holders).unwrap_or_default()
 }
 
@@ -406,7 +406,7 @@ pub(super) async fn decide(
             let decision = NewDecision { decision, reason: Some(reason.to_owned()) };
             console.iam.access_reviews().decide(&signed_in.caller, id, item, decision).await
         }
-        Err(_) => Err(Error::field("decision", english::MUST_DECIDE)),
+        Err(_) => Err(Error::field("decision", text::t("must-decide"))),
     };
     match decided {
         Ok(listed) if is_for_part(&headers) => {
@@ -416,14 +416,14 @@ pub(super) async fn decide(
             let groups = shown.groups(std::slice::from_ref(&listed)).await?;
             let row = shown.row(listed, (&names, &groups), None);
             let decision = row.listed.item.decision().map_or("", |decision| text_of(&decision));
-            let saved = format!("{} {decision}, {}, {}", english::DECISION_SAVED, row.who, row.listed.item.role.name);
+            let saved = format!("{} {decision}, {}, {}", text::t("decision-saved"), row.who, row.listed.item.role.name);
             part(&DecidedPart { row, state: shown.state(review, true) }, &saved)
         }
         Ok(_) => Ok(back(&console, id, &params, "decided")),
         Err(error) if is_for_part(&headers) => Err(error.into()),
         Err(Error::Validation(errors)) => {
             let named = |error: &FieldError| {
-                let name = if error.field == "reason" { english::REASON } else { english::DECISION };
+                let name = if error.field == "reason" { text::t("reason") } else { text::t("decision") };
                 format!("{name} {}.", error.message)
             };
             let error = errors.iter().map(named).collect::<Vec<_>>().join(" ");

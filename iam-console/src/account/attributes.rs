@@ -8,11 +8,11 @@ use iam_core::Error;
 
 use super::{AccountPage, back, page_with};
 use crate::attributes::own_changes;
-use crate::english;
 use crate::form::Form;
 use crate::problem::refused_form;
 use crate::session::{SignedIn, WithoutFactor};
 use crate::state::Console;
+use crate::text;
 
 pub(super) async fn change(
     State(console): State<Console>,
@@ -25,7 +25,7 @@ pub(super) async fn change(
             let is_late = matches!(error, Error::PreconditionFailed);
             let person = WithoutFactor::from(signed_in);
             refused_form(error, async |errors, error| {
-                let error = if is_late { english::CHANGED_SINCE.to_owned() } else { error };
+                let error = if is_late { text::t("changed-since").to_owned() } else { error };
                 Ok(AccountPage { error, ..page_with(&console, &person, (Some(&form), &errors)).await? })
             })
             .await

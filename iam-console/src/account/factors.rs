@@ -14,12 +14,12 @@ use qrcode::render::svg;
 
 use super::{answer, back};
 use crate::cookie::{TemporaryCookie, with_cookie};
-use crate::english;
 use crate::form::Form;
 use crate::once::{self, Once};
 use crate::problem::refused_form;
 use crate::session::{SignedIn, WithoutFactor};
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, FormPage, Frame, page};
 
 /// An authenticator app that waits for its first code.
@@ -81,7 +81,7 @@ async fn setup_page(
         secret: setup.secret().to_owned(),
         uri: setup.uri.clone(),
         code,
-        field: Field::text("code", english::APP_CODE).completed_as("one-time-code").shown(form, errors),
+        field: Field::text("code", text::t("app-code")).completed_as("one-time-code").shown(form, errors),
     })
 }
 
@@ -94,17 +94,17 @@ async fn name_page(
 ) -> Result<FormPage, Problem> {
     Ok(FormPage {
         frame: signed_in.frame(console).await?,
-        title: english::ADD_AUTHENTICATOR,
+        title: text::t("add-authenticator"),
         notice: "",
-        intro: english::AUTHENTICATOR_WHAT,
+        intro: text::t("authenticator-what"),
         error,
         fields: vec![
-            Field::text("name", english::NAME)
+            Field::text("name", text::t("name"))
                 .optional()
-                .with_hint(english::AUTHENTICATOR_NAME_HINT)
+                .with_hint(text::t("authenticator-name-hint"))
                 .shown(form, errors),
         ],
-        button: english::CONTINUE,
+        button: text::t("continue"),
         back: "/account".to_owned(),
     })
 }
@@ -186,7 +186,7 @@ pub(super) async fn show_recovery_codes(
     WithoutFactor { signed_in, .. }: WithoutFactor,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (title, intro, file) = (english::RECOVERY_CODES, english::RECOVERY_CODES_ONCE, "recovery-codes.txt");
+    let (title, intro, file) = (text::t("recovery-codes"), text::t("recovery-codes-once"), "recovery-codes.txt");
     let once = Once { temporary: TemporaryCookie::RecoveryCodes, title, intro, file, back: "/account".to_owned() };
     once::show(&console, &signed_in, &parts, once).await
 }
@@ -214,12 +214,12 @@ async fn rename_page(
     let typed = form.map_or(factor.name.as_str(), |form| form.get("name"));
     Ok(FormPage {
         frame: signed_in.frame(console).await?,
-        title: english::RENAME_FACTOR,
+        title: text::t("rename-factor"),
         notice: "",
         intro: "",
         error,
-        fields: vec![Field::text("name", english::NAME).filled(typed).with_errors(errors)],
-        button: english::SAVE,
+        fields: vec![Field::text("name", text::t("name")).filled(typed).with_errors(errors)],
+        button: text::t("save"),
         back: "/account".to_owned(),
     })
 }

@@ -24,13 +24,13 @@ use serde::Deserialize;
 
 use crate::account::linked::Linked;
 use crate::attributes::OwnAttributes;
-use crate::english;
 use crate::form::Form;
 use crate::keys::{self, Keys};
 use crate::problem::refused_in_place;
 use crate::query::Query;
 use crate::session::{SignedIn, WithoutFactor};
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 
@@ -95,8 +95,8 @@ impl AccountPage {
 
 fn kind_of(factor: &Factor) -> &'static str {
     match factor.kind {
-        FactorKind::Totp => english::AUTHENTICATOR,
-        FactorKind::Passkey => english::PASSKEY,
+        FactorKind::Totp => text::t("authenticator"),
+        FactorKind::Passkey => text::t("passkey"),
     }
 }
 
@@ -109,19 +109,19 @@ struct Done {
 impl Done {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "password" => english::PASSWORD_CHANGED,
-            "email" => english::EMAIL_LINK_SENT,
-            "attributes" => english::SAVED,
-            "verification" => english::VERIFICATION_SENT,
-            "session" => english::SESSION_WAS_ENDED,
-            "sessions" => english::OTHER_SESSIONS_ENDED,
-            "factor" => english::FACTOR_ADDED,
-            "renamed" => english::SAVED,
-            "removed" => english::FACTOR_REMOVED,
-            "linked" => english::ACCOUNT_LINKED,
-            "unlinked" => english::LINK_REMOVED,
-            "link-late" => english::RETURN_LATE,
-            "key-revoked" => english::KEY_REVOKED,
+            "password" => text::t("password-changed"),
+            "email" => text::t("email-link-sent"),
+            "attributes" => text::t("saved"),
+            "verification" => text::t("verification-sent"),
+            "session" => text::t("session-was-ended"),
+            "sessions" => text::t("other-sessions-ended"),
+            "factor" => text::t("factor-added"),
+            "renamed" => text::t("saved"),
+            "removed" => text::t("factor-removed"),
+            "linked" => text::t("account-linked"),
+            "unlinked" => text::t("link-removed"),
+            "link-late" => text::t("return-late"),
+            "key-revoked" => text::t("key-revoked"),
             _ => "",
         }
     }

@@ -11,11 +11,11 @@ use iam_core::factor::webauthn::RegistrationResponse;
 use iam_core::{Error, FieldError};
 
 use super::factors::after_new_factor;
-use crate::english;
 use crate::form::Form;
 use crate::problem::refused_form;
 use crate::session::{SignedIn, WithoutFactor};
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -34,8 +34,8 @@ async fn page_of(
     errors: &[FieldError],
     error: String,
 ) -> Result<PasskeyPage, Problem> {
-    let typed = if form.has("name") { form.get("name") } else { english::PASSKEY_NAME };
-    let field = Field::text("name", english::NAME).filled(typed).with_errors(errors);
+    let typed = if form.has("name") { form.get("name") } else { text::t("passkey-name") };
+    let field = Field::text("name", text::t("name")).filled(typed).with_errors(errors);
     Ok(PasskeyPage { frame: signed_in.frame(console).await?, notice: "", error, field })
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn add(
         return match console.iam.factors().passkey_options(&signed_in.caller).await {
             Ok(_) => {
                 let shown = shown(Vec::new(), String::new()).await?;
-                page(StatusCode::OK, &PasskeyPage { notice: english::PASSKEY_GO_ON, ..shown })
+                page(StatusCode::OK, &PasskeyPage { notice: text::t("passkey-go-on"), ..shown })
             }
             Err(error) => refused_form(error, shown).await,
         };
@@ -75,7 +75,7 @@ pub(super) async fn add(
         Ok((_, codes)) => Ok(after_new_factor(&console, &signed_in, &parts, &codes)),
         // There is no field for what the browser has answered.
         Err(Error::Validation(errors)) if errors.iter().any(|error| error.field == "credential") => {
-            let shown = shown(Vec::new(), english::PASSKEY_REFUSED.to_owned()).await?;
+            let shown = shown(Vec::new(), text::t("passkey-refused").to_owned()).await?;
             page(StatusCode::BAD_REQUEST, &shown)
         }
         Err(error) => refused_form(error, shown).await,

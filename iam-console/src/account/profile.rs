@@ -8,11 +8,11 @@ use iam_axum::Problem;
 use iam_core::{Error, FieldError};
 
 use super::{answer, back};
-use crate::english;
 use crate::form::Form;
 use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, FormPage, page};
 
 async fn password_page(
@@ -22,19 +22,19 @@ async fn password_page(
     error: String,
 ) -> Result<FormPage, Problem> {
     let me = console.iam.sessions().me(&signed_in.caller).await?;
-    let rule = english::password_hint(me.tenant.password_policy, me.tenant.min_password_length());
+    let rule = text::password_hint(me.tenant.password_policy, me.tenant.min_password_length());
     let fields = [
-        Field::secret("currentPassword", english::CURRENT_PASSWORD, "current-password"),
-        Field::secret("newPassword", english::NEW_PASSWORD, "new-password").with_hint(rule),
+        Field::secret("currentPassword", text::t("current-password"), "current-password"),
+        Field::secret("newPassword", text::t("new-password"), "new-password").with_hint(rule),
     ];
     Ok(FormPage {
         frame: signed_in.frame_for(console, &me),
-        title: english::CHANGE_PASSWORD,
+        title: text::t("change-password"),
         notice: "",
-        intro: english::CHANGE_PASSWORD_WHAT,
+        intro: text::t("change-password-what"),
         error,
         fields: fields.map(|field| field.with_errors(errors)).into(),
-        button: english::CHANGE_PASSWORD,
+        button: text::t("change-password"),
         back: "/account".to_owned(),
     })
 }
@@ -64,16 +64,16 @@ async fn email_page(
     errors: &[FieldError],
     error: String,
 ) -> Result<FormPage, Problem> {
-    let new = Field { kind: "email", ..Field::text("newEmail", english::NEW_EMAIL) }.completed_as("email");
-    let fields = [new, Field::secret("currentPassword", english::CURRENT_PASSWORD, "current-password")];
+    let new = Field { kind: "email", ..Field::text("newEmail", text::t("new-email")) }.completed_as("email");
+    let fields = [new, Field::secret("currentPassword", text::t("current-password"), "current-password")];
     Ok(FormPage {
         frame: signed_in.frame(console).await?,
-        title: english::CHANGE_EMAIL,
+        title: text::t("change-email"),
         notice: "",
-        intro: english::CHANGE_EMAIL_WHAT,
+        intro: text::t("change-email-what"),
         error,
         fields: fields.map(|field| field.shown(form, errors)).into(),
-        button: english::SEND_LINK,
+        button: text::t("send-link"),
         back: "/account".to_owned(),
     })
 }

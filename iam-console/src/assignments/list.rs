@@ -11,7 +11,6 @@ use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
-use crate::english;
 use crate::filters::{Chips, Filter};
 use crate::group_names::GroupNames;
 use crate::paging::{self, LONG, Pages};
@@ -22,6 +21,7 @@ use crate::roles;
 use crate::runs;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::{Time, typed, utc};
 use crate::view::{Field, Frame, page, part, query};
 
@@ -61,10 +61,10 @@ impl Params {
         let place = picker::shown_organization(iam, caller, &self.organization).await?;
         let at = typed("at", &self.at)?.map(|at| utc(&at)).unwrap_or_default();
         let filters = [
-            Filter::of("user", english::USER, &self.user, user),
-            Filter::of("role", english::ROLE, &self.role, role),
-            Filter::of("organization", english::ORGANIZATION, &self.organization, place),
-            Filter::of("at", english::HELD_AT, &self.at, at),
+            Filter::of("user", text::t("user"), &self.user, user),
+            Filter::of("role", text::t("role"), &self.role, role),
+            Filter::of("organization", text::t("organization"), &self.organization, place),
+            Filter::of("at", text::t("held-at"), &self.at, at),
         ];
         Ok(Chips::of(&format!("{}/assignments", console.base()), &filters, &[]))
     }
@@ -146,7 +146,7 @@ async fn find(
     };
     let role = match params.role.trim() {
         "" => None,
-        text => Some(text.parse().map_err(|_| Error::field("role", english::ONE_OF_THE_LIST))?),
+        text => Some(text.parse().map_err(|_| Error::field("role", text::t("one-of-the-list")))?),
     };
     let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
     let filter = AssignmentFilter { user, role, organization, include_expired: false };
@@ -166,13 +166,13 @@ pub(super) async fn show(
     let found = find(&console.iam, caller, &params, paging::request_of(params.page, &params.lines)?).await;
     if is_for_part(&headers) {
         let found = found?;
-        let summary = english::assignments_found(found.total);
+        let summary = text::assignments_found(found.total);
         return part(&AssignmentList::of(&console, caller, &params, found).await?, &summary);
     }
     match found {
         Ok(found) => {
             let shown = page_of(&console, &signed_in, &params, &[]).await?;
-            let summary = english::assignments_found(found.total);
+            let summary = text::assignments_found(found.total);
             let list = Some(AssignmentList::of(&console, caller, &params, found).await?);
             page(StatusCode::OK, &AssignmentsPage { found: summary, list, ..shown })
         }
@@ -193,12 +193,12 @@ async fn page_of(
     errors: &[FieldError],
 ) -> Result<AssignmentsPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let user = Field::text("user", english::USER).optional();
+    let user = Field::text("user", text::t("user")).optional();
     let user = user.filled(&picker::shown_user(iam, caller, &params.user).await?).with_errors(errors);
-    let organization = Field::text("organization", english::ORGANIZATION).optional();
+    let organization = Field::text("organization", text::t("organization")).optional();
     let shown = picker::shown_organization(iam, caller, &params.organization).await?;
-    let organization = organization.with_hint(english::PICK_ORGANIZATION).filled(&shown).with_errors(errors);
-    let moment = Field::text("at", english::AS_OF).with_hint(english::AS_OF_HINT);
+    let organization = organization.with_hint(text::t("pick-organization")).filled(&shown).with_errors(errors);
+    let moment = Field::text("at", text::t("as-of")).with_hint(text::t("as-of-hint"));
     Ok(AssignmentsPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),

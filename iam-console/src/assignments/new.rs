@@ -10,7 +10,6 @@ use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
 
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
-use crate::english;
 use crate::form::Form;
 use crate::names::Names;
 use crate::picker;
@@ -19,6 +18,7 @@ use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::typed;
 use crate::view::{Field, Frame, page};
 
@@ -55,7 +55,7 @@ impl Values {
     async fn find(&self, iam: &Iam, caller: &Caller) -> Result<NewAssignment, Error> {
         let mut errors = Vec::new();
         let user = collected(picker::user(iam, caller, &self.user).await, &mut errors)?;
-        let role = self.role.parse().map_err(|_| Error::field("role", english::ONE_OF_THE_LIST));
+        let role = self.role.parse().map_err(|_| Error::field("role", text::t("one-of-the-list")));
         let role = collected(role, &mut errors)?;
         let organization = picker::organization(iam, caller, "organization", &self.organization).await;
         let organization = collected(organization, &mut errors)?;
@@ -77,8 +77,8 @@ impl NewPage {
     /// Returns where a role can be held, if not everywhere.
     fn place_of(&self, role: &Role) -> &'static str {
         match role.scope {
-            RoleScope::Tenant => english::ONLY_TENANT,
-            RoleScope::Organization => english::ONLY_ORGANIZATION,
+            RoleScope::Tenant => text::t("only-tenant"),
+            RoleScope::Organization => text::t("only-organization"),
             RoleScope::Any => "",
         }
     }
@@ -91,14 +91,14 @@ async fn page_of(
     errors: &[FieldError],
 ) -> Result<NewPage, Problem> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let user = Field::text("user", english::USER);
+    let user = Field::text("user", text::t("user"));
     let user = user.filled(&picker::shown_user(iam, caller, &values.user).await?).with_errors(errors);
-    let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::UNTIL_HINT);
+    let moment = Field::text("until", text::t("until-moment")).with_hint(text::t("until-hint"));
     Ok(NewPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         user: picker::of_user(console, user),
-        role: Field::text("role", english::ROLE).filled(&values.role).with_errors(errors),
+        role: Field::text("role", text::t("role")).filled(&values.role).with_errors(errors),
         organization: picker::of_place(console, caller, &values.organization, errors).await?,
         moment: moment.filled(&values.until).with_errors(errors),
         roles: if_allowed(roles::all(iam, caller).await)?,
@@ -132,9 +132,9 @@ pub(super) async fn create(
             let names = names.with_roles(iam, caller, [new.role]).await?;
             let place = new.organization.map(|id| names.organization(id));
             let pending = Pending {
-                title: english::assign_role(&names.role(new.role), &names.user(new.user), place.as_deref()),
+                title: text::assign_role(&names.role(new.role), &names.user(new.user), place.as_deref()),
                 note: "",
-                button: english::ASSIGN,
+                button: text::t("assign"),
                 is_dangerous: false,
                 action: format!("{}/assignments/new", console.base()),
                 back: format!("{}/users/{}", console.base(), new.user),

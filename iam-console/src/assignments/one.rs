@@ -11,7 +11,6 @@ use iam_core::{AssignmentId, Caller, Error, FieldError, Iam, UserId};
 use serde::Deserialize;
 
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
-use crate::english;
 use crate::form::Form;
 use crate::group_names::{GivenBy, GroupNames};
 use crate::names::Names;
@@ -19,6 +18,7 @@ use crate::problem::refused_in_place;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::{Time, typeable, typed};
 use crate::view::{Field, Frame, page};
 
@@ -73,7 +73,7 @@ async fn page_of(
     let group = grant.assignment.directory_group_id;
     let groups = GroupNames::read(console, &signed_in.caller, [group]).await?;
     let end = grant.assignment.expires_at.as_ref().map(typeable).unwrap_or_default();
-    let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::UNTIL_HINT);
+    let moment = Field::text("until", text::t("until-moment")).with_hint(text::t("until-hint"));
     Ok(AssignmentPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
@@ -123,9 +123,9 @@ pub(super) async fn change_end(
             let user = grant.assignment.user_id;
             let names = Names::read(&console.iam, caller, [user], []).await?;
             let pending = Pending {
-                title: english::change_end_of(grant.role.name.as_str(), &names.user(user)),
+                title: text::change_end_of(grant.role.name.as_str(), &names.user(user)),
                 note: "",
-                button: english::SAVE,
+                button: text::t("save"),
                 is_dangerous: false,
                 action: format!("{}/assignments/{id}/end?user={user}", console.base()),
                 back: format!("{}/users/{user}", console.base()),
@@ -157,9 +157,9 @@ pub(super) async fn revoke(
     let user = grant.assignment.user_id;
     let names = Names::read(&console.iam, caller, [user], []).await?;
     let pending = Pending {
-        title: english::revoke_role(grant.role.name.as_str(), &names.user(user)),
+        title: text::revoke_role(grant.role.name.as_str(), &names.user(user)),
         note: "",
-        button: english::REVOKE,
+        button: text::t("revoke"),
         is_dangerous: true,
         action: format!("{}/assignments/{id}/revoke?user={user}", console.base()),
         back: format!("{}/users/{user}", console.base()),

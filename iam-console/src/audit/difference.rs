@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::english;
+use crate::text;
 
 /// What the log has in the place of a secret.
 const REDACTED: &str = "[REDACTED]";
@@ -56,11 +56,11 @@ impl DifferenceKind {
 
     pub(super) fn word(&self) -> &'static str {
         match self {
-            Self::Added => english::FIELD_ADDED,
-            Self::Changed => english::FIELD_CHANGED,
-            Self::Removed => english::FIELD_REMOVED,
-            Self::Hidden => english::FIELD_HIDDEN,
-            Self::Same => english::FIELD_SAME,
+            Self::Added => text::t("field-added"),
+            Self::Changed => text::t("field-changed"),
+            Self::Removed => text::t("field-removed"),
+            Self::Hidden => text::t("field-hidden"),
+            Self::Same => text::t("field-same"),
         }
     }
 
@@ -113,8 +113,8 @@ fn collect<'a>(above: &[&'a str], values: &'a Map<String, Value>, found: &mut BT
 /// Returns a value as a person reads it: a text without quotes, and a sentence for a value that the log does not have.
 pub(super) fn text_of(value: &Value) -> String {
     match value.as_str() {
-        Some(REDACTED) => english::REDACTED_VALUE.to_owned(),
-        Some(ERASED) => english::ERASED_VALUE.to_owned(),
+        Some(REDACTED) => text::t("redacted-value").to_owned(),
+        Some(ERASED) => text::t("erased-value").to_owned(),
         Some(text) => text.to_owned(),
         None => value.to_string(),
     }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_value_that_the_log_does_not_have_says_so() {
-        let (redacted, erased) = (Some(english::REDACTED_VALUE), Some(english::ERASED_VALUE));
+        let (redacted, erased) = (Some(text::t("redacted-value")), Some(text::t("erased-value")));
         let expected = [
             row("email", erased, erased, DifferenceKind::Same),
             row("secret", redacted, redacted, DifferenceKind::Hidden),

@@ -13,10 +13,10 @@ use serde::Deserialize;
 
 use crate::audit::sentence::names_of;
 use crate::audit::{Entry, LIMIT, Params};
-use crate::english;
 use crate::query::Queries;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::page;
 

@@ -1,6 +1,7 @@
 //! The audit log of the tenant.
 
 mod difference;
+mod facts;
 mod follow;
 mod one;
 mod proof;
@@ -23,7 +24,6 @@ use serde::Deserialize;
 use crate::assets::ASSETS;
 use crate::audit::difference::{Difference, differences, text_of};
 use crate::audit::sentence::{names_of, sentence};
-use crate::english;
 use crate::filters::{Chips, Filter};
 use crate::names::Names;
 use crate::picker::{self, shown_organization, shown_user};
@@ -31,6 +31,7 @@ use crate::problem::is_for_part;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, page, part, query};
 
@@ -73,7 +74,7 @@ impl Params {
             noted(picker::organization(iam, caller, "organization", &self.organization).await, &mut errors)?;
         let resource_id = noted(self.resource_id(iam, caller).await, &mut errors)?;
         let correlation_id = given(&self.correlation).map(|text| text.parse()).transpose();
-        let correlation_id = correlation_id.map_err(|_| Error::field("correlation", english::MUST_BE_CORRELATION));
+        let correlation_id = correlation_id.map_err(|_| Error::field("correlation", text::t("must-be-correlation")));
         let filter = AuditFilter {
             action: given(&self.action),
             resource_type: given(&self.resource),
@@ -124,14 +125,14 @@ impl Params {
             Filter::of(name, label, given, field.map_or(given, |field| field.value.as_str()))
         };
         let filters = [
-            typed("user", english::ACTING_USER, &self.user),
-            typed("organization", english::ORGANIZATION, &self.organization),
-            typed("resource", english::RESOURCE, &self.resource),
-            typed("action", english::ACTION, &self.action),
-            typed("id", english::ABOUT_WHICH, &self.id),
-            typed("from", english::FROM_DAY, &self.from),
-            typed("until", english::UNTIL_DAY, &self.until),
-            typed("correlation", english::CORRELATION, &self.correlation),
+            typed("user", text::t("acting-user"), &self.user),
+            typed("organization", text::t("organization"), &self.organization),
+            typed("resource", text::t("resource"), &self.resource),
+            typed("action", text::t("action"), &self.action),
+            typed("id", text::t("about-which"), &self.id),
+            typed("from", text::t("from-day"), &self.from),
+            typed("until", text::t("until-day"), &self.until),
+            typed("correlation", text::t("correlation"), &self.correlation),
         ];
         Chips::of(&format!("{base}/audit"), &filters, &[])
     }
@@ -170,7 +171,7 @@ fn noted<T>(result: Result<Option<T>, Error>, errors: &mut Vec<FieldError>) -> R
 /// Returns the first moment of a day, in UTC.
 fn first_moment(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
     let Some(text) = given(text) else { return Ok(None) };
-    let day: NaiveDate = text.parse().map_err(|_| Error::field(field, english::MUST_BE_DAY))?;
+    let day: NaiveDate = text.parse().map_err(|_| Error::field(field, text::t("must-be-day")))?;
     Ok(Some(day.and_time(NaiveTime::MIN).and_utc()))
 }
 
@@ -190,20 +191,20 @@ impl FilterFields {
     async fn of(params: &Params, console: &Console, caller: &Caller, errors: &[FieldError]) -> Result<Self, Error> {
         let field = |field: Field, text: &str| field.optional().filled(text).with_errors(errors);
         let day = |name, label| Field { kind: "date", ..Field::text(name, label) };
-        let organization = Field::text("organization", english::ORGANIZATION).with_hint(english::PICK_ORGANIZATION);
+        let organization = Field::text("organization", text::t("organization")).with_hint(text::t("pick-organization"));
         let mut others = vec![
-            field(Field::text("id", english::ABOUT_WHICH).with_hint(english::ABOUT_WHICH_HINT), &params.id),
-            field(day("from", english::FROM_DAY), &params.from),
-            field(day("until", english::UNTIL_DAY), &params.until),
+            field(Field::text("id", text::t("about-which")).with_hint(text::t("about-which-hint")), &params.id),
+            field(day("from", text::t("from-day")), &params.from),
+            field(day("until", text::t("until-day")), &params.until),
         ];
         if !params.correlation.is_empty() {
-            others.push(field(Field::text("correlation", english::CORRELATION), &params.correlation));
+            others.push(field(Field::text("correlation", text::t("correlation")), &params.correlation));
         }
         let user = shown_user(&console.iam, caller, &params.user).await?;
         let place = shown_organization(&console.iam, caller, &params.organization).await?;
         Ok(Self {
             first: vec![
-                picker::of_user(console, field(Field::text("user", english::ACTING_USER), &user)),
+                picker::of_user(console, field(Field::text("user", text::t("acting-user")), &user)),
                 picker::of_organization(console, field(organization, &place)),
             ],
             others,
@@ -311,8 +312,8 @@ async fn show(
         Err(Error::Validation(errors)) => (None, errors),
         Err(error) => return Err(error.into()),
     };
-    let found = list.as_ref().map(|list| english::entries_shown(list.entries.len()));
-    let found = found.unwrap_or_else(|| english::CORRECT_FIELDS.to_owned());
+    let found = list.as_ref().map(|list| text::entries_shown(list.entries.len()));
+    let found = found.unwrap_or_else(|| text::t("correct-fields").to_owned());
     let filter = FilterFields::of(&params, &console, caller, &errors).await?;
     if let Some(list) = &mut list {
         list.chips = params.chips(console.base(), &filter);

@@ -9,9 +9,9 @@ use iam_core::AuditEntryId;
 
 use crate::audit::Entry;
 use crate::audit::sentence::names_of;
-use crate::english;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 

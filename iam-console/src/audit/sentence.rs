@@ -5,8 +5,9 @@ use iam_core::clock::Timestamp;
 use iam_core::{Caller, Error, Iam, RoleId, UserId};
 use serde_json::{Map, Value};
 
-use crate::english::{self, EntryFacts};
+use crate::audit::facts::{EntryFacts, acting_as, entry_sentence};
 use crate::names::Names;
+use crate::text;
 
 /// The fields of old and new values that name a resource, the most exact one first.
 const LABELS: [&str; 4] = ["email", "name", "displayName", "url"];
@@ -41,16 +42,16 @@ pub(crate) fn sentence(entry: &AuditEntry, names: &Names) -> String {
     let target = target_of(entry);
     let actor = match entry.user_id {
         Some(id) => names.user(id),
-        None if entry.metadata.contains_key("system") => english::SERVICE_ACTED.to_owned(),
-        None => english::ANONYMOUS_ACTED.to_owned(),
+        None if entry.metadata.contains_key("system") => text::t("service-acted").to_owned(),
+        None => text::t("anonymous-acted").to_owned(),
     };
     let by = impersonator_of(entry).map(|id| names.user(id));
     let actor = match &by {
-        Some(by) if !entry.action.starts_with("IMPERSONATION_") => english::acting_as(by, &actor),
+        Some(by) if !entry.action.starts_with("IMPERSONATION_") => acting_as(by, &actor),
         _ => actor,
     };
     let fields = entry.metadata.get("changedFields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    english::entry_sentence(&EntryFacts {
+    entry_sentence(&EntryFacts {
         resource_type: entry.resource_type.as_str(),
         action: &entry.action,
         actor: &actor,
@@ -60,7 +61,7 @@ pub(crate) fn sentence(entry: &AuditEntry, names: &Names) -> String {
         is_own: target.is_some() && target == entry.user_id,
         role: &text_in(&entry.metadata, "roleName")
             .unwrap_or_else(|| role_of(entry).map_or_else(String::new, |id| names.role(id))),
-        place: &entry.organization_id.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id)),
+        place: &entry.organization_id.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id)),
         reason: &metadata("reason"),
         is_invited: entry.metadata.contains_key("invitationId"),
         is_decision: entry.metadata.contains_key("itemId"),
@@ -145,18 +146,17 @@ mod tests {
         let mut sentences = std::collections::BTreeSet::new();
         for recorded in CATALOGUE {
             for action in recorded.actions {
-                let said = english::entry_sentence(&facts(recorded.resource_type.as_str(), action));
+                let said = entry_sentence(&facts(recorded.resource_type.as_str(), action));
                 assert!(!said.contains(recorded.resource_type.as_str()) && !said.contains(action), "{said}");
                 assert!(sentences.insert(said.clone()), "{said}");
             }
         }
-        assert_eq!(english::entry_sentence(&facts("INVOICE", "SENT")), "ada recorded INVOICE SENT");
+        assert_eq!(entry_sentence(&facts("INVOICE", "SENT")), "ada recorded INVOICE SENT");
     }
 
     #[test]
     fn the_roles_of_an_invitation_are_not_granted_by_whom_accepts_it() {
-        let assigned =
-            |is_own| english::entry_sentence(&EntryFacts { is_own, ..facts("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") });
+        let assigned = |is_own| entry_sentence(&EntryFacts { is_own, ..facts("ROLE_ASSIGNMENT", "ROLE_ASSIGNED") });
         assert_eq!(assigned(true), "kate got the role MEMBER in Sales");
         assert_eq!(assigned(false), "ada assigned the role MEMBER to kate in Sales");
     }
@@ -165,7 +165,7 @@ mod tests {
     fn a_role_that_a_group_gives_is_told_apart_from_one_that_a_person_assigned() {
         let of_role = |action, by_group, reason, fields| {
             let facts = EntryFacts { is_by_group: by_group, reason, fields, ..facts("ROLE_ASSIGNMENT", action) };
-            english::entry_sentence(&facts)
+            entry_sentence(&facts)
         };
         let given = of_role("ROLE_ASSIGNED", true, "", "");
         assert_eq!(given, "ada gave the role MEMBER to kate in Sales by a group");
@@ -181,8 +181,7 @@ mod tests {
 
     #[test]
     fn an_access_request_says_who_did_what_and_why_it_was_closed() {
-        let of_request =
-            |action, cause| english::entry_sentence(&EntryFacts { cause, ..facts("ACCESS_REQUEST", action) });
+        let of_request = |action, cause| entry_sentence(&EntryFacts { cause, ..facts("ACCESS_REQUEST", action) });
         assert_eq!(of_request("APPROVED", ""), "ada approved that kate gets the role MEMBER in Sales");
         assert_eq!(of_request("CANCELLED", ""), "ada cancelled the request of kate for the role MEMBER in Sales");
         assert!(of_request("CANCELLED", "NOT_ELIGIBLE").ends_with("because the user may no longer ask for it"));
@@ -190,19 +189,18 @@ mod tests {
         assert_eq!(of_request("ENDED", "ENDED"), "ada ended the access of kate by the role MEMBER in Sales");
         let of_role = |action, reason| {
             let facts = EntryFacts { is_by_request: true, reason, ..facts("ROLE_ASSIGNMENT", action) };
-            english::entry_sentence(&facts)
+            entry_sentence(&facts)
         };
         assert_eq!(of_role("ROLE_ASSIGNED", ""), "kate got the role MEMBER in Sales by an access request");
         assert!(of_role("ROLE_REVOKED", "ENDED").ends_with("which an access request had given"));
         let of_holders = EntryFacts { user: "", ..facts("ELIGIBILITY", "CREATE") };
-        let said = english::entry_sentence(&of_holders);
+        let said = entry_sentence(&of_holders);
         assert_eq!(said, "ada let the holders of a role ask for the role MEMBER in Sales");
     }
 
     #[test]
     fn the_end_of_a_session_says_who_ended_it() {
-        let ended =
-            |is_own, reason| english::entry_sentence(&EntryFacts { is_own, reason, ..facts("SESSION", "LOGOUT") });
+        let ended = |is_own, reason| entry_sentence(&EntryFacts { is_own, reason, ..facts("SESSION", "LOGOUT") });
         assert_eq!(ended(true, ""), "ada signed out");
         assert_eq!(ended(true, "LOGOUT_ALL"), "ada signed out everywhere");
         assert_eq!(ended(true, "TERMINATED"), "ada ended a session of its own");

@@ -11,7 +11,6 @@ use serde::Deserialize;
 
 use crate::confirm::{self, Attempt, Outcome, Pending};
 use crate::directories::{names_of, texts_of};
-use crate::english;
 use crate::form::Form;
 use crate::placed_roles;
 use crate::problem::refused_form;
@@ -19,6 +18,7 @@ use crate::query::Query;
 use crate::rows;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, errors_of_list, page};
 
@@ -96,7 +96,7 @@ async fn page_of(
             Some(form) => placed_roles::typed_rows(console, (form, errors), DirectoryGroup::MAX_GRANTS),
             None => placed_roles::stored_rows(console, signed_in, &group.grants).await?,
         },
-        rows_error: errors_of_list(GRANTS, english::GROUP_GRANTS, &[], errors),
+        rows_error: errors_of_list(GRANTS, text::t("group-grants"), &[], errors),
         group,
     })
 }
@@ -109,7 +109,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let group = find(&console, &signed_in, ids).await?;
     let shown = page_of(&console, &signed_in, group, (None, &[])).await?;
-    let notice = if done == "saved" { english::SAVED } else { "" };
+    let notice = if done == "saved" { text::t("saved") } else { "" };
     page(StatusCode::OK, &GroupPage { notice, ..shown })
 }
 
@@ -129,9 +129,9 @@ pub(super) async fn update(
         Ok(Outcome::Changed) => Ok(Redirect::to(&format!("{address}?done=saved")).into_response()),
         Ok(Outcome::Previewed(preview)) => {
             let pending = Pending {
-                title: english::change_grants_of(group.display_name.as_str()),
-                note: english::GROUP_GRANTS_NOTE,
-                button: english::SAVE,
+                title: text::change_grants_of(group.display_name.as_str()),
+                note: text::t("group-grants-note"),
+                button: text::t("save"),
                 is_dangerous: false,
                 action: address.clone(),
                 back: address,
@@ -144,7 +144,7 @@ pub(super) async fn update(
             let shortfall = shortfall_of_account(&error);
             refused_form(error, async |errors: Vec<FieldError>, error: String| {
                 let (errors, error) = match shortfall {
-                    _ if is_late => (errors, english::GROUP_CHANGED_MEANWHILE.to_owned()),
+                    _ if is_late => (errors, text::t("group-changed-meanwhile").to_owned()),
                     None => (errors, error),
                     Some(why) if errors.is_empty() => (errors, why),
                     Some(why) => {
@@ -187,7 +187,7 @@ fn shortfall_of_account(error: &Error) -> Option<String> {
     match error {
         Error::About { error, .. } => shortfall_of_account(error),
         Error::Forbidden(Forbidden::AccountEscalation(shortfall)) => {
-            Some(english::account_lacks(shortfall.permission.as_str()))
+            Some(text::account_lacks(shortfall.permission.as_str()))
         }
         _ => None,
     }

@@ -9,13 +9,13 @@ use iam_core::role::PlacedRole;
 use serde::Deserialize;
 
 use crate::directories::{names_of, texts_of};
-use crate::english;
 use crate::filters::{Chips, Filter};
 use crate::paging::{self, Pages};
 use crate::problem::is_for_part;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
@@ -70,10 +70,10 @@ pub(super) async fn show(
         let page = page.to_string();
         format!("{address}?{}", query(&[("search", &*params.search), ("page", &*page)]))
     };
-    let (summary, pages) = (english::groups_found(found.total), Pages::of(&found, page_at));
+    let (summary, pages) = (text::groups_found(found.total), Pages::of(&found, page_at));
     let listed = |group: DirectoryGroup| Listed { grants: texts_of(&group.grants, &names), group };
     let groups = found.items.into_iter().map(listed).collect();
-    let chips = Chips::of(&address, &[Filter::typed("search", english::SEARCH, &params.search)], &[]);
+    let chips = Chips::of(&address, &[Filter::typed("search", text::t("search"), &params.search)], &[]);
     let list = GroupList { is_filtered: search.is_some(), chips, groups, pages, address };
     if is_for_part(&headers) {
         return part(&list, &summary);

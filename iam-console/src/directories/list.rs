@@ -9,12 +9,12 @@ use iam_core::IdentityProviderId;
 use iam_core::directory::{Directory, DirectoryActivity};
 use serde::Deserialize;
 
-use crate::english;
 use crate::names::Names;
 use crate::problem::if_allowed;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 
@@ -62,6 +62,6 @@ pub(super) async fn show(
     };
     let directories = directories.into_iter().map(listed).collect();
     let frame = signed_in.frame(&console).await?;
-    let notice = if done.done == "removed" { english::DIRECTORY_REMOVED } else { "" };
+    let notice = if done.done == "removed" { text::t("directory-removed") } else { "" };
     page(StatusCode::OK, &DirectoriesPage { frame, notice, directories })
 }

@@ -15,12 +15,12 @@ use iam_core::permission::{DIRECTORIES_UPDATE, USERS_UPDATE};
 use iam_core::role::PlacedRole;
 use iam_core::{Caller, Error, FieldError, Iam, IdentityProviderId};
 
-use crate::english;
 use crate::form::Form;
 use crate::names::Names;
 use crate::problem::if_allowed;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame};
 
 /// The field of forms with the provider of a directory.
@@ -64,13 +64,13 @@ impl Fields {
         let adopts = directory.is_some_and(|directory| directory.adopt);
         let typed = form.map_or(stored, |form| form.get("name"));
         Ok(Self {
-            name: Field::text("name", english::NAME).filled(typed).with_errors(errors),
+            name: Field::text("name", text::t("name")).filled(typed).with_errors(errors),
             providers: if_allowed(console.iam.identity_providers().list(&signed_in.caller).await)?,
             provider: match form {
                 Some(form) => form.get(PROVIDER).to_owned(),
                 None => provider.map(|id| id.to_string()).unwrap_or_default(),
             },
-            provider_error: Field::text(PROVIDER, english::IDENTITY_PROVIDER).with_errors(errors).error,
+            provider_error: Field::text(PROVIDER, text::t("identity-provider")).with_errors(errors).error,
             adopts: form.map_or(adopts, |form| form.has("adopt")),
             // To turn it off takes no more than another change.
             shows_adopt: adopts || (frame.may_everywhere(&DIRECTORIES_UPDATE) && frame.may_everywhere(&USERS_UPDATE)),
@@ -85,7 +85,7 @@ impl Fields {
 /// Returns the provider that a form names.
 fn typed_provider(form: &Form) -> Result<Option<IdentityProviderId>, Error> {
     let parsed = form.given(PROVIDER).map(|text| text.parse()).transpose();
-    parsed.map_err(|_| Error::field(PROVIDER, english::CHOOSE_AGAIN))
+    parsed.map_err(|_| Error::field(PROVIDER, text::t("choose-again")))
 }
 
 /// Reads the names of roles and of the organizations in which they are given.
@@ -98,8 +98,9 @@ async fn names_of(iam: &Iam, caller: &Caller, grants: &[PlacedRole]) -> Result<N
 /// Returns the text of each role with where it is given.
 fn texts_of(grants: &[PlacedRole], names: &Names) -> Vec<String> {
     let text = |grant: &PlacedRole| {
-        let place = grant.organization_id.map_or_else(|| english::WHOLE_TENANT.to_owned(), |id| names.organization(id));
-        english::role_in(&names.role(grant.role_id), &place)
+        let place =
+            grant.organization_id.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id));
+        text::role_in(&names.role(grant.role_id), &place)
     };
     grants.iter().map(text).collect()
 }

@@ -19,13 +19,13 @@ use iam_core::{Conflict, DirectoryId, Error, FieldError, IdentityProviderId, Org
 use crate::cookie::TemporaryCookie;
 use crate::day::end_of_day;
 use crate::directories::{Fields, typed_provider};
-use crate::english;
 use crate::form::Form;
 use crate::once::{self, Once};
 use crate::picker;
 use crate::problem::{collected, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page};
 
 /// The field with the service account that a person has chosen.
@@ -55,9 +55,9 @@ impl AccountChoice {
 
     fn text(self) -> &'static str {
         match self {
-            Self::New => english::NEW_ACCOUNT,
-            Self::WithNewKey => english::ACCOUNT_WITH_NEW_KEY,
-            Self::WithKey => english::ACCOUNT_WITH_KEY,
+            Self::New => text::t("new-account"),
+            Self::WithNewKey => text::t("account-with-new-key"),
+            Self::WithKey => text::t("account-with-key"),
         }
     }
 
@@ -105,9 +105,9 @@ async fn page_of(
     let frame = signed_in.frame(console).await?;
     let empty = Form::default();
     let shown = |field: Field| field.optional().shown(form.unwrap_or(&empty), errors);
-    let account = Field::text(ACCOUNT, english::ACCOUNT_THAT_EXISTS).with_hint(english::PICK_ACCOUNT);
-    let role = Field::text("role", english::ROLE_OF_ACCOUNT).with_hint(english::ROLE_OF_ACCOUNT_HINT);
-    let last_day = Field { kind: "date", ..Field::text("expiresAt", english::LAST_DAY_OF_KEY) };
+    let account = Field::text(ACCOUNT, text::t("account-that-exists")).with_hint(text::t("pick-account"));
+    let role = Field::text("role", text::t("role-of-account")).with_hint(text::t("role-of-account-hint"));
+    let last_day = Field { kind: "date", ..Field::text("expiresAt", text::t("last-day-of-key")) };
     Ok(NewDirectoryPage {
         error: String::new(),
         fields: Fields::of(console, signed_in, &frame, None, (form, errors)).await?,
@@ -115,7 +115,7 @@ async fn page_of(
         choice: form.map_or(AccountChoice::New, AccountChoice::of),
         account: picker::of_service_account(console, shown(account)),
         role: picker::of_role(console, shown(role)),
-        last_day: shown(last_day.with_hint(english::KEY_EXPIRY_HINT)),
+        last_day: shown(last_day.with_hint(text::t("key-expiry-hint"))),
         frame,
     })
 }
@@ -153,8 +153,8 @@ pub(super) async fn create(
     };
     refused_form(error, async |errors: Vec<FieldError>, error: String| {
         let error = match made {
-            Some(_) if errors.is_empty() => english::account_is_made(&error),
-            Some(_) => english::account_is_made(english::CORRECT_FIELDS),
+            Some(_) if errors.is_empty() => text::account_is_made(&error),
+            Some(_) => text::account_is_made(text::t("correct-fields")),
             None => error,
         };
         Ok(NewDirectoryPage { error, ..page_of(&console, &signed_in, (Some(&form), &errors)).await? })
@@ -207,13 +207,13 @@ impl Typed {
 /// Returns the role that the account of a new key gets.
 async fn role_of_key(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<Role, Error> {
     let (iam, caller) = (&console.iam, &signed_in.caller);
-    let typed = form.given("role").ok_or_else(|| Error::field("role", english::ROLE_MISSING))?;
+    let typed = form.given("role").ok_or_else(|| Error::field("role", text::t("role-missing")))?;
     let role = iam.roles().get(caller, picker::role(iam, caller, "role", &typed).await?).await?;
     if role.scope == RoleScope::Organization {
-        return Err(Error::field("role", english::ROLE_IN_WHOLE_TENANT));
+        return Err(Error::field("role", text::t("role-in-whole-tenant")));
     }
     if role.permissions.iter().next().is_none() {
-        return Err(Error::field("role", english::ROLE_WITHOUT_PERMISSIONS));
+        return Err(Error::field("role", text::t("role-without-permissions")));
     }
     Ok(role)
 }
@@ -222,9 +222,9 @@ async fn role_of_key(console: &Console, signed_in: &SignedIn, form: &Form) -> Re
 fn expiry_of_key(form: &Form, now: Timestamp) -> Result<Option<Timestamp>, Error> {
     let expires_at = end_of_day("expiresAt", form.given("expiresAt"))?;
     match expires_at {
-        Some(expiry) if expiry <= now => Err(Error::field("expiresAt", english::KEY_MUST_BE_LATER)),
+        Some(expiry) if expiry <= now => Err(Error::field("expiresAt", text::t("key-must-be-later"))),
         Some(expiry) if expiry > now + ApiKey::MAX_LIFETIME => {
-            Err(Error::field("expiresAt", english::KEY_MUST_BE_EARLIER))
+            Err(Error::field("expiresAt", text::t("key-must-be-earlier")))
         }
         expires_at => Ok(expires_at),
     }
@@ -294,7 +294,7 @@ pub(super) async fn show_key(
     PathId(id): PathId<DirectoryId>,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (title, intro) = (english::KEY_OF_DIRECTORY, english::KEY_OF_DIRECTORY_ONCE);
+    let (title, intro) = (text::t("key-of-directory"), text::t("key-of-directory-once"));
     let back = format!("/directories/{id}?done=created");
     let once = Once { temporary: TemporaryCookie::ApiKey, title, intro, file: "", back };
     once::show(&console, &signed_in, &parts, once).await

@@ -13,13 +13,13 @@ use serde::Deserialize;
 
 use crate::confirm::{self, Attempt, Outcome, Pending};
 use crate::directories::{Fields, PROVIDER, typed_provider};
-use crate::english;
 use crate::form::Form;
 use crate::names::Names;
 use crate::problem::refused_form;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Copied, Field, Frame, page};
 
@@ -62,9 +62,9 @@ pub(super) struct Done {
 impl Done {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "created" => english::DIRECTORY_CREATED,
-            "without-key" => english::DIRECTORY_WITHOUT_KEY,
-            "saved" => english::SAVED,
+            "created" => text::t("directory-created"),
+            "without-key" => text::t("directory-without-key"),
+            "saved" => text::t("saved"),
             _ => "",
         }
     }
@@ -91,16 +91,16 @@ async fn page_of(
     let counted = PageRequest::new(1, 1).map_err(Error::from)?;
     let groups = iam.directories().groups(caller, directory.id, None, counted).await?.total;
     let address = console.settings.scim_url(parts);
-    let address = address.map(|text| Copied { id: "scim-url", label: english::SCIM_URL, text });
+    let address = address.map(|text| Copied { id: "scim-url", label: text::t("scim-url"), text });
     Ok(DirectoryPage {
         notice: "",
         error: String::new(),
         version: form.map_or_else(|| directory.version.to_string(), |form| form.get("version").to_owned()),
         fields: Fields::of(console, signed_in, &frame, Some(&directory), (form, errors)).await?,
         account: names.user(directory.service_account_id),
-        groups: english::groups_found(groups),
+        groups: text::groups_found(groups),
         addresses: address.into_iter().collect(),
-        users_error: Field::text("users", english::USERS_OF_DIRECTORY).with_errors(errors).error,
+        users_error: Field::text("users", text::t("users-of-directory")).with_errors(errors).error,
         directory,
         activity,
         frame,
@@ -132,7 +132,7 @@ pub(super) async fn update(
         Err(error) => {
             let is_late = matches!(error, Error::PreconditionFailed);
             refused_form(error, async |errors, error| {
-                let error = if is_late { english::DIRECTORY_CHANGED_MEANWHILE.to_owned() } else { error };
+                let error = if is_late { text::t("directory-changed-meanwhile").to_owned() } else { error };
                 let shown = page_of(&console, &signed_in, &parts, found, (Some(&form), &errors)).await?;
                 Ok(DirectoryPage { error, ..shown })
             })
@@ -166,7 +166,7 @@ fn chosen(form: &Form) -> Result<DeletedUsers, Error> {
     match form.get("users") {
         "keep" => Ok(DeletedUsers::Keep),
         "suspend" => Ok(DeletedUsers::Suspend),
-        _ => Err(Error::field("users", english::MUST_BE_CHOSEN)),
+        _ => Err(Error::field("users", text::t("must-be-chosen"))),
     }
 }
 
@@ -195,9 +195,9 @@ pub(super) async fn delete(
         Ok(Outcome::Previewed(preview)) => {
             let suspends = form.get("users") == "suspend";
             let pending = Pending {
-                title: english::remove_directory(found.0.name.as_str()),
-                note: if suspends { english::REMOVAL_SUSPENDS } else { english::REMOVAL_KEEPS },
-                button: english::REMOVE_DIRECTORY,
+                title: text::remove_directory(found.0.name.as_str()),
+                note: if suspends { text::t("removal-suspends") } else { text::t("removal-keeps") },
+                button: text::t("remove-directory"),
                 is_dangerous: true,
                 action: format!("{address}/delete"),
                 back: address,
@@ -208,7 +208,7 @@ pub(super) async fn delete(
         Err(error) => {
             let is_late = matches!(error, Error::PreconditionFailed);
             refused_form(error, async |errors, error| {
-                let error = if is_late { english::DIRECTORY_CHANGED_MEANWHILE.to_owned() } else { error };
+                let error = if is_late { text::t("directory-changed-meanwhile").to_owned() } else { error };
                 let shown = page_of(&console, &signed_in, &parts, found, (None, &errors)).await?;
                 Ok(DirectoryPage { error, ..shown })
             })

@@ -6,10 +6,10 @@ use iam_axum::Problem;
 use iam_core::domain::Domain;
 use serde::Deserialize;
 
-use crate::english;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 
@@ -34,6 +34,6 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let domains = console.iam.domains().list(&signed_in.caller).await?;
     let frame = signed_in.frame(&console).await?;
-    let notice = if done.done == "removed" { english::DOMAIN_REMOVED } else { "" };
+    let notice = if done.done == "removed" { text::t("domain-removed") } else { "" };
     page(StatusCode::OK, &DomainsPage { frame, notice, domains })
 }

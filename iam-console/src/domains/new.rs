@@ -6,11 +6,11 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
 use iam_core::FieldError;
 
-use crate::english;
 use crate::form::Form;
 use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -26,7 +26,7 @@ async fn page_of(
     signed_in: &SignedIn,
     (form, errors, error): (&Form, &[FieldError], String),
 ) -> Result<NewDomainPage, Problem> {
-    let domain = Field::text("domain", english::DOMAIN).with_hint(english::DOMAIN_HINT).shown(form, errors);
+    let domain = Field::text("domain", text::t("domain")).with_hint(text::t("domain-hint")).shown(form, errors);
     Ok(NewDomainPage { frame: signed_in.frame(console).await?, error, domain })
 }
 

@@ -7,11 +7,11 @@ use iam_core::domain::Domain;
 use iam_core::{DomainId, Error};
 use serde::Deserialize;
 
-use crate::english;
 use crate::problem::refused_in_place;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Copied, Frame, page};
 
@@ -34,8 +34,8 @@ pub(super) struct Done {
 impl Done {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "added" => english::DOMAIN_ADDED,
-            "verified" => english::DOMAIN_IS_VERIFIED,
+            "added" => text::t("domain-added"),
+            "verified" => text::t("domain-is-verified"),
             _ => "",
         }
     }
@@ -43,8 +43,8 @@ impl Done {
 
 async fn page_of(console: &Console, signed_in: &SignedIn, id: DomainId) -> Result<DomainPage, Problem> {
     let domain = console.iam.domains().get(&signed_in.caller, id).await?;
-    let name = Copied { id: "record-name", label: english::NAME, text: domain.record_name() };
-    let value = Copied { id: "record-value", label: english::RECORD_VALUE, text: domain.record_value() };
+    let name = Copied { id: "record-name", label: text::t("name"), text: domain.record_name() };
+    let value = Copied { id: "record-value", label: text::t("record-value"), text: domain.record_value() };
     let frame = signed_in.frame(console).await?;
     Ok(DomainPage { frame, notice: "", error: String::new(), domain, record: vec![name, value] })
 }

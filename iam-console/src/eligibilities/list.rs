@@ -7,11 +7,11 @@ use iam_core::eligibility::ListedEligibility;
 use serde::Deserialize;
 
 use crate::eligibilities::{eligible_of, names_of, place_of};
-use crate::english;
 use crate::paging::{self, Pages};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page, query};
 
@@ -57,12 +57,12 @@ pub(super) async fn show(
         has_ended: !listed.eligibility.is_live(now),
         place: place_of(&listed).to_owned(),
         eligible: eligible_of(&listed.eligibility, &names),
-        time: english::duration(listed.eligibility.max_seconds),
+        time: text::duration(listed.eligibility.max_seconds),
         approver: listed.eligibility.approver_role_id.map(|role| names.role(role)),
         listed,
     };
     let eligibilities = found.items.into_iter().map(row).collect();
     let frame = signed_in.frame(&console).await?;
-    let notice = if params.done == "removed" { english::ELIGIBILITY_REMOVED } else { "" };
+    let notice = if params.done == "removed" { text::t("eligibility-removed") } else { "" };
     page(StatusCode::OK, &EligibilitiesPage { frame, notice, eligibilities, pages })
 }

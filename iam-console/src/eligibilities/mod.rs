@@ -10,11 +10,11 @@ use axum::routing::{get, post};
 use iam_core::eligibility::{Eligibility, Eligible, ListedEligibility};
 use iam_core::{Caller, Error, Iam, RoleId, UserId};
 
-use crate::english;
 use crate::form::Form;
 use crate::names::Names;
 use crate::picker;
 use crate::state::Console;
+use crate::text;
 use crate::view::Field;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -36,21 +36,21 @@ async fn names_of(iam: &Iam, caller: &Caller, listed: &[ListedEligibility]) -> R
 }
 
 fn place_of(listed: &ListedEligibility) -> &str {
-    listed.organization.as_ref().map_or(english::WHOLE_TENANT, |organization| &organization.name)
+    listed.organization.as_ref().map_or(text::t("whole-tenant"), |organization| &organization.name)
 }
 
 /// Returns who may ask by an eligibility.
 fn eligible_of(eligibility: &Eligibility, names: &Names) -> String {
     match eligibility.eligible {
         Eligible::User(user) => names.user(user),
-        Eligible::HoldersOf(role) => english::holders_of(&names.role(role)),
+        Eligible::HoldersOf(role) => text::holders_of(&names.role(role)),
     }
 }
 
 /// The field for the role of those who decide.
 fn approver_field(console: &Console) -> Field {
-    let field = Field::text("approverRole", english::APPROVER_ROLE).optional();
-    picker::of_role(console, field.with_hint(english::APPROVER_ROLE_HINT))
+    let field = Field::text("approverRole", text::t("approver-role")).optional();
+    picker::of_role(console, field.with_hint(text::t("approver-role-hint")))
 }
 
 /// Returns the role that a form names in a field. `None` if the field is empty.

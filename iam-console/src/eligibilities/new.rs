@@ -11,13 +11,13 @@ use serde::Deserialize;
 use crate::confirm::{at_fields, text_above};
 use crate::duration::{Duration, number};
 use crate::eligibilities::{approver_field, typed_role};
-use crate::english;
 use crate::form::Form;
 use crate::picker;
 use crate::problem::{collected, if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::typed;
 use crate::view::{Field, Frame, page};
 
@@ -51,21 +51,21 @@ async fn page_of(
 ) -> Result<NewEligibilityPage, Problem> {
     let shown = |field: Field| field.shown(form, errors);
     let bounds = (Eligibility::MIN_SECONDS, Eligibility::MAX_SECONDS);
-    let length = Duration::of(Field::text("maxSeconds", english::LONGEST), bounds, Eligibility::DEFAULT_SECONDS);
-    let held_role = picker::of_role(console, Field::text("heldRole", english::HELD_ROLE).optional());
+    let length = Duration::of(Field::text("maxSeconds", text::t("longest")), bounds, Eligibility::DEFAULT_SECONDS);
+    let held_role = picker::of_role(console, Field::text("heldRole", text::t("held-role")).optional());
     let approvals = form.given("approvals").unwrap_or_else(|| Eligibility::DEFAULT_APPROVALS.to_string());
     let place = form.get("organization");
     Ok(NewEligibilityPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
-        role: shown(picker::of_role(console, Field::text("role", english::ASKED_ROLE))),
+        role: shown(picker::of_role(console, Field::text("role", text::t("asked-role")))),
         organization: picker::of_place(console, &signed_in.caller, place, errors).await?,
-        eligible: [picker::of_user(console, Field::text("user", english::USER).optional()), held_role].map(shown),
+        eligible: [picker::of_user(console, Field::text("user", text::t("user")).optional()), held_role].map(shown),
         duration: length.shown(form, errors),
         approvals,
-        approvals_error: Field::text("approvals", english::APPROVALS).with_errors(errors).error,
+        approvals_error: Field::text("approvals", text::t("approvals")).with_errors(errors).error,
         approver: shown(approver_field(console)),
-        moment: shown(Field::text("until", english::UNTIL_MOMENT).with_hint(english::EXPIRY_HINT)),
+        moment: shown(Field::text("until", text::t("until-moment")).with_hint(text::t("expiry-hint"))),
     })
 }
 
@@ -116,8 +116,8 @@ async fn make(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<El
     };
     let held_role = collected(typed_role(iam, caller, form, "heldRole").await, &mut errors)?.flatten();
     match (form.given("user"), form.given("heldRole")) {
-        (None, None) => errors.push(FieldError::new("user", english::ELIGIBLE_MISSING)),
-        (Some(_), Some(_)) => errors.push(FieldError::new("heldRole", english::ELIGIBLE_TWICE)),
+        (None, None) => errors.push(FieldError::new("user", text::t("eligible-missing"))),
+        (Some(_), Some(_)) => errors.push(FieldError::new("heldRole", text::t("eligible-twice"))),
         _ => {}
     }
     let max_seconds = collected(number(form, "maxSeconds"), &mut errors)?.flatten();

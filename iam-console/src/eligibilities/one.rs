@@ -13,12 +13,12 @@ use crate::confirm::{at_fields, text_above};
 use crate::duration::{Duration, number};
 use crate::eligibilities::reach::Reach;
 use crate::eligibilities::{approver_field, eligible_of, names_of, place_of, typed_role};
-use crate::english;
 use crate::form::Form;
 use crate::problem::{collected, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::{Time, typeable, typed};
 use crate::view::{Field, Frame, page};
 
@@ -56,7 +56,7 @@ impl EligibilityPage {
     }
 
     fn time(&self) -> String {
-        english::duration(self.listed.eligibility.max_seconds)
+        text::duration(self.listed.eligibility.max_seconds)
     }
 
     fn is_chosen(&self, approvals: &str) -> bool {
@@ -68,25 +68,25 @@ impl EligibilityPage {
         let eligibility = &self.listed.eligibility;
         let is_tenant_wide = eligibility.organization_id.is_none();
         match (&self.held_role, self.reach.asking()) {
-            _ if self.has_ended => english::ELIGIBILITY_HAS_ENDED.to_owned(),
-            (Some(role), Some(0)) => english::no_holder_can_ask(role, self.place(), is_tenant_wide),
-            (None, Some(0)) => english::USER_CANNOT_ASK.to_owned(),
-            _ if self.reach.lacks_deciders(eligibility.approvals) => english::TOO_FEW_DECIDE.to_owned(),
+            _ if self.has_ended => text::t("eligibility-has-ended").to_owned(),
+            (Some(role), Some(0)) => text::no_holder_can_ask(role, self.place(), is_tenant_wide),
+            (None, Some(0)) => text::t("user-cannot-ask").to_owned(),
+            _ if self.reach.lacks_deciders(eligibility.approvals) => text::t("too-few-decide").to_owned(),
             _ => String::new(),
         }
     }
 
     fn can_ask(&self) -> Option<String> {
-        self.reach.asking().filter(|_| self.held_role.is_some()).map(english::persons)
+        self.reach.asking().filter(|_| self.held_role.is_some()).map(text::persons)
     }
 
     fn can_decide(&self) -> Option<String> {
-        self.reach.deciding().map(english::persons)
+        self.reach.deciding().map(text::persons)
     }
 
     fn decided_by(&self) -> String {
-        let holders = self.approver_role.as_deref().map(english::holders_of);
-        holders.unwrap_or_else(|| english::WHO_MAY_UPDATE_REQUESTS.to_owned())
+        let holders = self.approver_role.as_deref().map(text::holders_of);
+        holders.unwrap_or_else(|| text::t("who-may-update-requests").to_owned())
     }
 }
 
@@ -99,8 +99,8 @@ pub(super) struct Done {
 impl Done {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "created" => english::ELIGIBILITY_CREATED,
-            "saved" => english::SAVED,
+            "created" => text::t("eligibility-created"),
+            "saved" => text::t("saved"),
             _ => "",
         }
     }
@@ -118,10 +118,10 @@ async fn page_of(
     let approver_role = eligibility.approver_role_id.map(|role| names.role(role));
     let value = |field: &str, stored: &str| form.map_or_else(|| stored.to_owned(), |form| form.get(field).to_owned());
     let bounds = (Eligibility::MIN_SECONDS, Eligibility::MAX_SECONDS);
-    let length = Duration::of(Field::text("maxSeconds", english::LONGEST), bounds, eligibility.max_seconds);
+    let length = Duration::of(Field::text("maxSeconds", text::t("longest")), bounds, eligibility.max_seconds);
     let end = eligibility.expires_at.as_ref().map(typeable).unwrap_or_default();
     let approver = value("approverRole", approver_role.as_deref().unwrap_or_default());
-    let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::EXPIRY_HINT);
+    let moment = Field::text("until", text::t("until-moment")).with_hint(text::t("expiry-hint"));
     let no_form = Form::default();
     let frame = signed_in.frame(console).await?;
     let held_role = match eligibility.eligible {
@@ -140,7 +140,7 @@ async fn page_of(
         created_by: eligibility.created_by.map(|user| names.user(user)),
         duration: length.shown(form.unwrap_or(&no_form), errors),
         approvals: value("approvals", &eligibility.approvals.to_string()),
-        approvals_error: Field::text("approvals", english::APPROVALS).with_errors(errors).error,
+        approvals_error: Field::text("approvals", text::t("approvals")).with_errors(errors).error,
         approver: approver_field(console).filled(&approver).with_errors(errors),
         moment: moment.filled(&value("until", &end)).with_errors(errors),
         approver_role,
@@ -219,7 +219,7 @@ async fn refuse(
 ) -> Result<Response, Problem> {
     let shown = page_of(console, signed_in, listed, (form, &at_fields(&error))).await?;
     let text = match &error {
-        Error::PreconditionFailed => english::ELIGIBILITY_CHANGED_MEANWHILE.to_owned(),
+        Error::PreconditionFailed => text::t("eligibility-changed-meanwhile").to_owned(),
         error => text_above(error),
     };
     refused_in_place(error, |_| EligibilityPage { error: text, ..shown })

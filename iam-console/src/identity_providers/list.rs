@@ -9,11 +9,11 @@ use iam_core::DomainId;
 use iam_core::identity_provider::IdentityProvider;
 use serde::Deserialize;
 
-use crate::english;
 use crate::problem::if_allowed;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page};
 
 #[derive(Template)]
@@ -53,6 +53,6 @@ pub(super) async fn show(
     };
     let providers = providers.into_iter().map(listed).collect();
     let frame = signed_in.frame(&console).await?;
-    let notice = if done.done == "removed" { english::IDENTITY_PROVIDER_REMOVED } else { "" };
+    let notice = if done.done == "removed" { text::t("identity-provider-removed") } else { "" };
     page(StatusCode::OK, &ProvidersPage { frame, notice, providers })
 }

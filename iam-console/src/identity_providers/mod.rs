@@ -14,12 +14,12 @@ use iam_core::role::PlacedRole;
 use iam_core::secret::ClientSecret;
 use iam_core::{DomainId, Error, FieldError};
 
-use crate::english;
 use crate::form::Form;
 use crate::placed_roles;
 use crate::problem::{collected, if_allowed};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, errors_of_list};
 
 pub(crate) fn routes() -> Router<Console> {
@@ -74,15 +74,15 @@ impl Fields {
         let [name, slug, issuer, client_id] = provider.map_or([""; 4], |provider| {
             [provider.name.as_str(), provider.slug.as_str(), provider.issuer.as_str(), provider.client_id.as_str()]
         });
-        let slug_field = Field::text("slug", english::SLUG);
+        let slug_field = Field::text("slug", text::t("slug"));
         let (slug_field, secret_hint) = match provider {
-            None => (slug_field.optional().with_hint(english::NEW_SLUG_HINT), english::CLIENT_SECRET_HINT),
+            None => (slug_field.optional().with_hint(text::t("new-slug-hint")), text::t("client-secret-hint")),
             Some(IdentityProvider { client_secret: None, .. }) => {
-                (slug_field.with_hint(english::SLUG_HINT), english::CLIENT_SECRET_HINT)
+                (slug_field.with_hint(text::t("slug-hint")), text::t("client-secret-hint"))
             }
-            Some(_) => (slug_field.with_hint(english::SLUG_HINT), english::CLIENT_SECRET_KEPT),
+            Some(_) => (slug_field.with_hint(text::t("slug-hint")), text::t("client-secret-kept")),
         };
-        let secret = Field::secret("clientSecret", english::CLIENT_SECRET, "new-password").optional();
+        let secret = Field::secret("clientSecret", text::t("client-secret"), "new-password").optional();
         let scopes = provider.map_or_else(
             || IdentityProvider::DEFAULT_SCOPES.join(" "),
             |provider| provider.scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" "),
@@ -93,29 +93,29 @@ impl Fields {
         let stored_roles = provider.map(|provider| provider.roles.as_slice()).unwrap_or_default();
         Ok(Self {
             texts: vec![
-                shown(Field::text("name", english::NAME), name),
+                shown(Field::text("name", text::t("name")), name),
                 shown(slug_field, slug),
-                shown(Field::text("issuer", english::ISSUER).with_hint(english::ISSUER_HINT), issuer),
-                shown(Field::text("clientId", english::CLIENT_ID).with_hint(english::CLIENT_ID_HINT), client_id),
+                shown(Field::text("issuer", text::t("issuer")).with_hint(text::t("issuer-hint")), issuer),
+                shown(Field::text("clientId", text::t("client-id")).with_hint(text::t("client-id-hint")), client_id),
                 shown(secret.with_hint(secret_hint), ""),
             ],
             has_secret: provider.is_some_and(|provider| provider.client_secret.is_some()),
             removes_secret: has("removeSecret", false),
             scopes: Field {
-                error: errors_of_list("scopes", english::SCOPES, &typed_scopes, errors),
-                ..shown(Field::text("scopes", english::SCOPES).with_hint(english::SCOPES_HINT), &scopes)
+                error: errors_of_list("scopes", text::t("scopes"), &typed_scopes, errors),
+                ..shown(Field::text("scopes", text::t("scopes")).with_hint(text::t("scopes-hint")), &scopes)
             },
             domains,
             chosen_domains: match form {
                 Some(form) => form.all("domainIds").filter_map(|id| id.parse().ok()).collect(),
                 None => provider.map(|provider| set_of(&provider.domain_ids)).unwrap_or_default(),
             },
-            domains_error: errors_of_list("domainIds", english::DOMAINS, &[], errors),
+            domains_error: errors_of_list("domainIds", text::t("domains"), &[], errors),
             trusts_email: has("trustsEmail", provider.is_some_and(|provider| provider.trusts_email)),
             subject_claim: value("subjectClaim", subject_claim.as_str()),
-            subject_claim_error: error_of("subjectClaim", english::SUBJECT_CLAIM),
+            subject_claim_error: error_of("subjectClaim", text::t("subject-claim")),
             provisioning: value("provisioning", provisioning.as_str()),
-            provisioning_error: error_of("provisioning", english::PROVISIONING),
+            provisioning_error: error_of("provisioning", text::t("provisioning")),
             roles: match form {
                 Some(form) => placed_roles::typed_rows(console, (form, errors), MAX_ROLES),
                 None => placed_roles::stored_rows(console, signed_in, stored_roles).await?,
@@ -156,12 +156,12 @@ impl Typed {
         let mut errors = Vec::new();
         let secret = Some(form.get("clientSecret")).filter(|secret| !secret.is_empty());
         if secret.is_some() && form.has("removeSecret") {
-            errors.push(FieldError::new("clientSecret", english::SECRET_AND_REMOVED));
+            errors.push(FieldError::new("clientSecret", text::t("secret-and-removed")));
         }
         let domains = form.all("domainIds").map(str::parse).collect::<Result<Vec<DomainId>, _>>();
-        let domains = domains.map_err(|_| Error::field("domainIds", english::CHOOSE_AGAIN));
+        let domains = domains.map_err(|_| Error::field("domainIds", text::t("choose-again")));
         let domains = collected(domains, &mut errors)?.unwrap_or_default();
-        let chosen = |name: &str| Error::field(name, english::MUST_BE_CHOSEN);
+        let chosen = |name: &str| Error::field(name, text::t("must-be-chosen"));
         let subject_claim = form.get("subjectClaim").parse::<SubjectClaim>().map_err(|_| chosen("subjectClaim"));
         let subject_claim = collected(subject_claim, &mut errors)?.unwrap_or_default();
         let provisioning = form.get("provisioning").parse::<Provisioning>().map_err(|_| chosen("provisioning"));

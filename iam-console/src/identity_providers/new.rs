@@ -7,13 +7,13 @@ use iam_axum::Problem;
 use iam_core::identity_provider::{NewIdentityProvider, Provisioning, SubjectClaim};
 use iam_core::{Error, FieldError, IdentityProviderId};
 
-use crate::english;
 use crate::form::Form;
 use crate::identity_providers::{Fields, Typed};
 use crate::problem::refused_form;
 use crate::rows;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page};
 
 #[derive(Template)]

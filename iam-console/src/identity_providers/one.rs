@@ -9,7 +9,6 @@ use iam_core::version::Precondition;
 use iam_core::{Error, FieldError, IdentityProviderId};
 use serde::Deserialize;
 
-use crate::english;
 use crate::form::Form;
 use crate::identity_providers::{Fields, Typed, set_of};
 use crate::problem::{if_allowed, refused_form, refused_in_place};
@@ -17,6 +16,7 @@ use crate::query::Query;
 use crate::rows;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Copied, Frame, page};
 
@@ -43,8 +43,8 @@ pub(super) struct Done {
 impl Done {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "created" => english::IDENTITY_PROVIDER_CREATED,
-            "saved" => english::SAVED,
+            "created" => text::t("identity-provider-created"),
+            "saved" => text::t("saved"),
             _ => "",
         }
     }
@@ -73,8 +73,8 @@ fn addresses(console: &Console, id: IdentityProviderId) -> Vec<Copied> {
         return Vec::new();
     };
     let logout = callback.rsplit_once("/callback/").map(|(before, id)| format!("{before}/backchannel-logout/{id}"));
-    let callback = Copied { id: "callback-url", label: english::CALLBACK_URL, text: callback };
-    let logout = logout.map(|text| Copied { id: "logout-url", label: english::LOGOUT_URL, text });
+    let callback = Copied { id: "callback-url", label: text::t("callback-url"), text: callback };
+    let logout = logout.map(|text| Copied { id: "logout-url", label: text::t("logout-url"), text });
     [Some(callback), logout].into_iter().flatten().collect()
 }
 
@@ -108,7 +108,7 @@ pub(super) async fn update(
         Err(error) => {
             let is_late = matches!(error, Error::PreconditionFailed);
             refused_form(error, async |errors, error| {
-                let error = if is_late { english::IDENTITY_PROVIDER_CHANGED_MEANWHILE.to_owned() } else { error };
+                let error = if is_late { text::t("identity-provider-changed-meanwhile").to_owned() } else { error };
                 let shown = page_of(&console, &signed_in, provider, (Some(&form), &errors)).await?;
                 Ok(ProviderPage { error, ..shown })
             })
@@ -168,7 +168,7 @@ pub(super) async fn delete(
             let shown = page_of(&console, &signed_in, provider, (None, &[])).await?;
             let is_late = matches!(error, Error::PreconditionFailed);
             refused_in_place(error, |error| {
-                let error = if is_late { english::IDENTITY_PROVIDER_CHANGED_MEANWHILE.to_owned() } else { error };
+                let error = if is_late { text::t("identity-provider-changed-meanwhile").to_owned() } else { error };
                 ProviderPage { error, ..shown }
             })
         }

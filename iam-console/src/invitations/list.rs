@@ -8,12 +8,12 @@ use iam_core::invitation::{Invitation, InvitationFilter};
 use iam_core::page::{Page, PageRequest};
 use serde::Deserialize;
 
-use crate::english;
 use crate::filters::{Chips, Filter};
 use crate::problem::is_for_part;
 use crate::query::{Query, filter};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page, query};
 
@@ -63,7 +63,7 @@ pub(super) async fn show(
     let request = PageRequest::new(params.page.unwrap_or(1), LIMIT).map_err(Error::from)?;
     let invitations = console.iam.invitations().list(&signed_in.caller, &filter, request).await?;
     let status = filter.status.as_ref().map_or("", super::text_of);
-    let chips = [Filter::of("status", english::STATUS, &params.status, status)];
+    let chips = [Filter::of("status", text::t("status"), &params.status, status)];
     let chips = Chips::of(&format!("{}/invitations", console.base()), &chips, &[]);
     let list = InvitationList { base: console.base().to_owned(), params: params.clone(), chips, invitations };
     if is_for_part(&headers) {

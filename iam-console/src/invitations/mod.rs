@@ -8,8 +8,8 @@ use axum::Router;
 use axum::routing::{get, post};
 use iam_core::invitation::{Invitation, InvitationStatus};
 
-use crate::english;
 use crate::state::Console;
+use crate::text;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -25,10 +25,10 @@ const STATUSES: [InvitationStatus; 4] =
 
 fn text_of(status: &InvitationStatus) -> &'static str {
     match status {
-        InvitationStatus::Pending => english::PENDING,
-        InvitationStatus::Accepted => english::ACCEPTED,
-        InvitationStatus::Revoked => english::REVOKED,
-        InvitationStatus::Expired => english::EXPIRED,
+        InvitationStatus::Pending => text::t("pending"),
+        InvitationStatus::Accepted => text::t("accepted"),
+        InvitationStatus::Revoked => text::t("revoked"),
+        InvitationStatus::Expired => text::t("expired"),
     }
 }
 

@@ -8,13 +8,13 @@ use iam_core::invitation::{InvitedRole, MAX_ROLES, NewInvitation};
 use iam_core::{Error, FieldError, InvitationId};
 
 use crate::day::end_of_day;
-use crate::english;
 use crate::form::Form;
 use crate::picker;
 use crate::problem::{collected, refused_form};
 use crate::rows;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -29,12 +29,12 @@ struct NewInvitationPage {
 }
 
 fn role_fields(console: &Console, number: usize) -> [Field; 3] {
-    let organization = Field::text(rows::name("organization", number), english::ORGANIZATION);
+    let organization = Field::text(rows::name("organization", number), text::t("organization"));
     [
-        picker::of_role(console, Field::text(rows::name("role", number), english::ROLE)),
-        picker::of_organization(console, organization.with_hint(english::ORGANIZATION_OR_TENANT)),
-        Field { kind: "date", ..Field::text(rows::name("until", number), english::LAST_DAY) }
-            .with_hint(english::INVITED_UNTIL),
+        picker::of_role(console, Field::text(rows::name("role", number), text::t("role"))),
+        picker::of_organization(console, organization.with_hint(text::t("organization-or-tenant"))),
+        Field { kind: "date", ..Field::text(rows::name("until", number), text::t("last-day")) }
+            .with_hint(text::t("invited-until")),
     ]
 }
 
@@ -46,8 +46,8 @@ async fn page_of(
 ) -> Result<NewInvitationPage, Problem> {
     let fields = [
         Field::email().completed_as("off"),
-        Field::text("firstName", english::FIRST_NAME).optional().with_hint(english::INVITED_NAME),
-        Field::text("lastName", english::LAST_NAME).optional(),
+        Field::text("firstName", text::t("first-name")).optional().with_hint(text::t("invited-name")),
+        Field::text("lastName", text::t("last-name")).optional(),
     ];
     let shown = |number| role_fields(console, number).map(|field| field.optional().shown(form, errors)).into();
     let roles = (0..number_of_roles).map(shown);
@@ -91,7 +91,7 @@ async fn invite(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<
         let typed = (form.given(&role), form.given(&organization), form.given(&until));
         let (Some(typed_role), typed_organization, typed_until) = typed else {
             if typed.1.is_some() || typed.2.is_some() {
-                errors.push(FieldError::new(role, english::ROLE_MISSING));
+                errors.push(FieldError::new(role, text::t("role-missing")));
             }
             continue;
         };

@@ -8,11 +8,11 @@ use iam_core::invitation::{Invitation, InvitationStatus};
 use iam_core::{Error, InvitationId, OrganizationId, RoleId};
 use serde::Deserialize;
 
-use crate::english;
 use crate::problem::{if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 
@@ -42,9 +42,9 @@ pub(super) struct Done {
 impl Done {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "invited" => english::INVITED,
-            "resent" => english::INVITATION_RESENT,
-            "revoked" => english::INVITATION_REVOKED,
+            "invited" => text::t("invited"),
+            "resent" => text::t("invitation-resent"),
+            "revoked" => text::t("invitation-revoked"),
             _ => "",
         }
     }

@@ -14,13 +14,13 @@ use iam_core::{Caller, Error, Iam, OrganizationId};
 use serde::Deserialize;
 
 use crate::assets::ASSETS;
-use crate::english;
 use crate::organizations::tree::{ids_of, own};
 use crate::picker::by_name;
 use crate::query::Query;
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page, query};
 
 /// How many places are drawn at most.
@@ -102,8 +102,8 @@ pub(super) async fn show(
     };
     let shown = MapPage {
         title: match &root {
-            Some(root) => english::map_from(root.organization.name.as_str()),
-            None => english::MAP_OF_ALL.to_owned(),
+            Some(root) => text::map_from(root.organization.name.as_str()),
+            None => text::t("map-of-all").to_owned(),
         },
         script: format!("{}{}", frame.base, ASSETS.map.path),
         zoom_out: zoomed(at.checked_sub(1).and_then(step)),
@@ -250,9 +250,9 @@ impl Drawing {
         let name = organization.name.as_str();
         let status = super::text_of(&organization.status);
         let is_usual = organization.status == OrganizationStatus::Active;
-        let notes = [(!is_usual).then(|| status.to_owned()), (missing > 0).then(|| english::missing_below(missing))];
+        let notes = [(!is_usual).then(|| status.to_owned()), (missing > 0).then(|| text::missing_below(missing))];
         let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-        let counted = counts.map(english::organization_counts).unwrap_or_default();
+        let counted = counts.map(text::organization_counts).unwrap_or_default();
         let said = [name, counted.as_str(), note.as_str()];
         let place = Place {
             id: organization.id,
@@ -260,10 +260,10 @@ impl Drawing {
             top: middle.saturating_sub(HEIGHT / 2),
             title: said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · "),
             name: short(name),
-            counts: counts.map(english::place_counts).unwrap_or_default(),
+            counts: counts.map(text::place_counts).unwrap_or_default(),
             note,
             status: organization.status,
-            map: if below > 0 && !is_root { english::map_from(name) } else { String::new() },
+            map: if below > 0 && !is_root { text::map_from(name) } else { String::new() },
         };
         self.map.places.insert(at, place);
         (middle, drawn)

@@ -10,8 +10,8 @@ use axum::Router;
 use axum::routing::{get, post};
 use iam_core::organization::OrganizationStatus;
 
-use crate::english;
 use crate::state::Console;
+use crate::text;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -27,8 +27,8 @@ pub(crate) fn routes() -> Router<Console> {
 
 fn text_of(status: &OrganizationStatus) -> &'static str {
     match status {
-        OrganizationStatus::Active => english::ACTIVE,
-        OrganizationStatus::Suspended => english::SUSPENDED,
-        OrganizationStatus::Inactive => english::DELETED,
+        OrganizationStatus::Active => text::t("active"),
+        OrganizationStatus::Suspended => text::t("suspended"),
+        OrganizationStatus::Inactive => text::t("deleted"),
     }
 }

@@ -9,12 +9,12 @@ use iam_core::version::Precondition;
 use iam_core::{Caller, Error, FieldError, OrganizationId};
 
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
-use crate::english;
 use crate::form::Form;
 use crate::picker;
 use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page};
 
 const TOP: &str = "top";
@@ -40,7 +40,7 @@ async fn page_of(
     let (iam, caller) = (&console.iam, &signed_in.caller);
     let above = organization.organization.parent_id.map(|id| id.to_string()).unwrap_or_default();
     let parent = picker::shown_organization(iam, caller, form.map_or(&above, |form| form.get("parent"))).await?;
-    let field = Field::text("parent", english::NEW_PARENT).optional().with_hint(english::PICK_ORGANIZATION);
+    let field = Field::text("parent", text::t("new-parent")).optional().with_hint(text::t("pick-organization"));
     Ok(MovePage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
@@ -77,15 +77,15 @@ pub(super) async fn move_to(
         Ok(Outcome::Previewed(preview)) => {
             let name = organization.organization.name.as_str();
             let title = if form.get("place") == TOP {
-                english::move_to_top(name)
+                text::move_to_top(name)
             } else {
                 let parent = named(&console, &signed_in.caller, form.get("parent")).await?;
-                english::move_below(name, &parent)
+                text::move_below(name, &parent)
             };
             let pending = Pending {
                 title,
-                note: english::MOVE_NOTE,
-                button: english::MOVE,
+                note: text::t("move-note"),
+                button: text::t("move"),
                 is_dangerous: false,
                 action: format!("{address}/move"),
                 back: address,
@@ -113,7 +113,7 @@ async fn try_move(
         None
     } else {
         let parent = picker::organization(&console.iam, caller, "parent", form.get("parent")).await?;
-        Some(parent.ok_or_else(|| Error::field("parent", english::MUST_BE_CHOSEN))?)
+        Some(parent.ok_or_else(|| Error::field("parent", text::t("must-be-chosen")))?)
     };
     let patch = OrganizationPatch { parent: Some(parent), ..OrganizationPatch::default() };
     let precondition = Precondition::OneOf(form.get("version").parse().into_iter().collect());

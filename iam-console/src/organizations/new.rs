@@ -9,13 +9,13 @@ use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
-use crate::english;
 use crate::form::Form;
 use crate::picker;
 use crate::problem::refused_in_place;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -41,14 +41,14 @@ async fn page_of(
     values: &Values,
     errors: &[FieldError],
 ) -> Result<NewPage, Problem> {
-    let slug = Field::text("slug", english::SLUG).optional().with_hint(english::NEW_SLUG_HINT);
+    let slug = Field::text("slug", text::t("slug")).optional().with_hint(text::t("new-slug-hint"));
     let shown = picker::shown_organization(&console.iam, &signed_in.caller, &values.parent).await?;
-    let parent = Field::text("parent", english::PARENT).optional().with_hint(english::PARENT_OR_TOP);
+    let parent = Field::text("parent", text::t("parent")).optional().with_hint(text::t("parent-or-top"));
     Ok(NewPage {
         frame: signed_in.frame(console).await?,
         error: String::new(),
         fields: vec![
-            Field::text("name", english::NAME).filled(&values.name).with_errors(errors),
+            Field::text("name", text::t("name")).filled(&values.name).with_errors(errors),
             slug.filled(&values.slug).with_errors(errors),
             picker::of_organization(console, parent.filled(&shown).with_errors(errors)),
         ],

@@ -19,7 +19,6 @@ use serde::Deserialize;
 use crate::attributes::{self, AttributeFields};
 use crate::audit::sentence::said;
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
-use crate::english;
 use crate::form::Form;
 use crate::organizations::tree::below;
 use crate::paging::Pages;
@@ -28,6 +27,7 @@ use crate::query::Query;
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
 
@@ -67,11 +67,11 @@ pub(super) struct Params {
 impl Params {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "created" => english::ORGANIZATION_CREATED,
-            "saved" => english::SAVED,
-            "moved" => english::ORGANIZATION_MOVED,
-            "ACTIVE" => english::ORGANIZATION_ACTIVE,
-            "SUSPENDED" => english::ORGANIZATION_SUSPENDED,
+            "created" => text::t("organization-created"),
+            "saved" => text::t("saved"),
+            "moved" => text::t("organization-moved"),
+            "ACTIVE" => text::t("organization-active"),
+            "SUSPENDED" => text::t("organization-suspended"),
             _ => "",
         }
     }
@@ -108,9 +108,9 @@ async fn page_of(
         version: form.map_or_else(|| organization.version().to_string(), |form| form.get("version").to_owned()),
         above: iam.organizations().ancestors(caller, id).await?,
         fields: vec![
-            field(Field::text("name", english::NAME), organization.organization.name.as_str()),
+            field(Field::text("name", text::t("name")), organization.organization.name.as_str()),
             field(
-                Field::text("slug", english::SLUG).with_hint(english::SLUG_HINT),
+                Field::text("slug", text::t("slug")).with_hint(text::t("slug-hint")),
                 organization.organization.slug.as_str(),
             ),
         ],
@@ -185,9 +185,9 @@ pub(super) async fn change_status(
     let result = attempt.organizations().update_if(caller, id, patch, &seen(&form)).await;
     let name = before.organization.name.as_str();
     let pending = Pending {
-        title: if suspends { english::suspend(name) } else { english::reactivate(name) },
-        note: if suspends { english::SUSPEND_ORGANIZATION_WHAT } else { english::REACTIVATE_ORGANIZATION_WHAT },
-        button: if suspends { english::SUSPEND } else { english::REACTIVATE },
+        title: if suspends { text::suspend(name) } else { text::reactivate(name) },
+        note: if suspends { text::t("suspend-organization-what") } else { text::t("reactivate-organization-what") },
+        button: if suspends { text::t("suspend") } else { text::t("reactivate") },
         is_dangerous: suspends,
         action: format!("{}/organizations/{id}/status", console.base()),
         back: format!("{}/organizations/{id}", console.base()),
@@ -211,9 +211,9 @@ pub(super) async fn delete(
     let attempt = Attempt::of(&console, &form);
     let result = attempt.organizations().delete_if(caller, id, &seen(&form)).await;
     let pending = Pending {
-        title: english::delete(before.organization.name.as_str()),
-        note: english::DELETE_ORGANIZATION_WHAT,
-        button: english::DELETE,
+        title: text::delete(before.organization.name.as_str()),
+        note: text::t("delete-organization-what"),
+        button: text::t("delete"),
         is_dangerous: true,
         action: format!("{}/organizations/{id}/delete", console.base()),
         back: format!("{}/organizations/{id}", console.base()),

@@ -16,7 +16,6 @@ use serde::Deserialize;
 
 use crate::assets::ASSETS;
 use crate::attributes::{searchable, sought};
-use crate::english;
 use crate::filters::{Chips, Filter, Head, order};
 use crate::paging::{self, Pages};
 use crate::picker::by_name;
@@ -25,6 +24,7 @@ use crate::query::{Query, filter};
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page, part, query};
 
@@ -97,7 +97,7 @@ struct Line {
 impl Line {
     fn of(counts: Option<&OrganizationCounts>, below: String) -> Self {
         Self {
-            counts: counts.map(english::organization_counts).unwrap_or_default(),
+            counts: counts.map(text::organization_counts).unwrap_or_default(),
             has_more: counts.is_some_and(|counts| counts.below > 0),
             below,
         }
@@ -161,7 +161,7 @@ async fn respond(
     let list = list.render().map_err(|error| Error::internal("the list of organizations", error))?;
     let frame = signed_in.frame(console).await?;
     let script = format!("{}{}", frame.base, ASSETS.tree.path);
-    let notice = if params.done == "deleted" { english::ORGANIZATION_DELETED } else { "" };
+    let notice = if params.done == "deleted" { text::t("organization-deleted") } else { "" };
     let keys = searchable(&console.iam.organizations().attribute_definitions(&signed_in.caller).await?);
     page(StatusCode::OK, &OrganizationsPage { frame, params, notice, may_create, script, keys, found, list })
 }
@@ -277,16 +277,16 @@ async fn search(
     let base = console.base().to_owned();
     let address = format!("{base}/organizations");
     let chips = [
-        Filter::typed("search", english::SEARCH, &params.search),
-        Filter::of("status", english::STATUS, &params.status, filter.status.as_ref().map_or("", super::text_of)),
+        Filter::typed("search", text::t("search"), &params.search),
+        Filter::of("status", text::t("status"), &params.status, filter.status.as_ref().map_or("", super::text_of)),
         Filter::attribute(&params.attribute, &params.value),
     ];
     let chips = Chips::of(&address, &chips, &[("sortBy", &*params.sort_by), ("sortOrder", &params.sort_order)]);
     let columns = [
-        (OrganizationSortKey::Name.as_str(), english::ORGANIZATION),
-        ("", english::ABOVE),
-        ("", english::STATUS),
-        (OrganizationSortKey::CreatedAt.as_str(), english::CREATED),
+        (OrganizationSortKey::Name.as_str(), text::t("organization")),
+        ("", text::t("above")),
+        ("", text::t("status")),
+        (OrganizationSortKey::CreatedAt.as_str(), text::t("created")),
     ];
     let filters = [
         ("search", &*params.search),
@@ -314,7 +314,7 @@ async fn search(
         let above: Vec<String> = above.into_iter().flatten().map(|above| above.organization.name.to_string()).collect();
         shown.push((organization, above.join(" › ")));
     }
-    Ok((Found { base, chips, heads, organizations: shown, pages }, english::organizations_found(total)))
+    Ok((Found { base, chips, heads, organizations: shown, pages }, text::organizations_found(total)))
 }
 
 #[derive(Default, Deserialize)]

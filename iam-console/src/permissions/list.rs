@@ -11,12 +11,12 @@ use iam_core::{Caller, Error, Iam};
 use serde::Deserialize;
 
 use crate::catalogue;
-use crate::english;
 use crate::paging::{self, Pages};
 use crate::problem::is_for_part;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
@@ -73,13 +73,13 @@ pub(super) async fn show(
         let page = page.to_string();
         format!("{base}/permissions?{}", query(&[("search", &*params.search), ("page", &*page)]))
     };
-    let summary = english::permissions_found(found.total);
+    let summary = text::permissions_found(found.total);
     let list = PermissionList { pages: Pages::of(&found, address), permissions: found.items, base };
     if is_for_part(&headers) {
         return part(&list, &summary);
     }
     let frame = signed_in.frame(&console).await?;
-    let notice = if params.done == "deleted" { english::PERMISSION_DELETED } else { "" };
+    let notice = if params.done == "deleted" { text::t("permission-deleted") } else { "" };
     page(StatusCode::OK, &PermissionsPage { frame, params, notice, found: summary, list })
 }
 

@@ -7,11 +7,11 @@ use iam_axum::Problem;
 use iam_core::FieldError;
 use iam_core::permission::NewPermission;
 
-use crate::english;
 use crate::form::Form;
 use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page};
 
 #[derive(Template)]
@@ -28,13 +28,13 @@ async fn page_of(
     signed_in: &SignedIn,
     (form, errors, error): (&Form, &[FieldError], String),
 ) -> Result<NewPermissionPage, Problem> {
-    let name = Field::text("name", english::NAME).with_hint(english::PERMISSION_NAME_HINT);
-    let description = Field::text("description", english::DESCRIPTION).optional();
+    let name = Field::text("name", text::t("name")).with_hint(text::t("permission-name-hint"));
+    let description = Field::text("description", text::t("description")).optional();
     Ok(NewPermissionPage {
         frame: signed_in.frame(console).await?,
         error,
         name: name.shown(form, errors),
-        description: description.with_hint(english::PERMISSION_DESCRIPTION_HINT).shown(form, errors),
+        description: description.with_hint(text::t("permission-description-hint")).shown(form, errors),
     })
 }
 

@@ -13,13 +13,13 @@ use serde::Deserialize;
 
 use crate::catalogue;
 use crate::confirm::{self, Attempt, Outcome, Pending};
-use crate::english;
 use crate::form::Form;
 use crate::problem::if_allowed;
 use crate::query::{Query, written};
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 
@@ -87,7 +87,7 @@ pub(super) async fn show(
     let roles = if_allowed(roles::all(iam, caller).await)?;
     let frame = signed_in.frame(&console).await?;
     let shown = PermissionPage {
-        notice: if done == "created" { english::PERMISSION_CREATED } else { "" },
+        notice: if done == "created" { text::t("permission-created") } else { "" },
         roles: roles.map(|roles| UsingRoles::of(&permission, roles)),
         may_delete: !permission.system && frame.may_everywhere(&PERMISSIONS_DELETE),
         frame,
@@ -108,9 +108,9 @@ pub(super) async fn delete(
     let result = attempt.permissions().delete(caller, id).await;
     let address = format!("{}/permissions/{id}", console.base());
     let pending = Pending {
-        title: english::delete_permission(permission.name.as_str()),
-        note: english::DELETE_PERMISSION_NOTE,
-        button: english::DELETE,
+        title: text::delete_permission(permission.name.as_str()),
+        note: text::t("delete-permission-note"),
+        button: text::t("delete"),
         is_dangerous: true,
         action: format!("{address}/delete"),
         back: address,

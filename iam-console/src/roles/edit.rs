@@ -13,12 +13,12 @@ use serde::Deserialize;
 
 use crate::catalogue::{Catalogue, Group};
 use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
-use crate::english;
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page};
 
 const SCOPES: [RoleScope; 3] = [RoleScope::Any, RoleScope::Tenant, RoleScope::Organization];
@@ -72,7 +72,7 @@ impl Values {
     }
 
     fn scope(&self) -> Result<RoleScope, Error> {
-        self.scope.parse().map_err(|_| Error::field("scope", english::ONE_OF_THE_LIST))
+        self.scope.parse().map_err(|_| Error::field("scope", text::t("one-of-the-list")))
     }
 
     fn permissions(&self) -> Vec<String> {
@@ -94,8 +94,8 @@ async fn page_of(
     };
     let permissions_error: Vec<String> = errors.iter().filter_map(named).collect();
     let (role, version) = role.map_or((None, String::new()), |(id, version)| (Some(id), version));
-    let name = Field::text("name", english::NAME).with_hint(english::ROLE_NAME_HINT);
-    let description = Field::text("description", english::DESCRIPTION).optional();
+    let name = Field::text("name", text::t("name")).with_hint(text::t("role-name-hint"));
+    let description = Field::text("description", text::t("description")).optional();
     Ok(EditPage {
         frame: signed_in.frame(console).await?,
         role,
@@ -104,7 +104,7 @@ async fn page_of(
         name: name.filled(&values.name).with_errors(errors),
         description: description.filled(&values.description).with_errors(errors),
         groups: Catalogue::read(&console.iam, &signed_in.caller).await?.choices(&values.permissions),
-        scope: Field::text("scope", english::HELD_WHERE).filled(&values.scope).with_errors(errors),
+        scope: Field::text("scope", text::t("held-where")).filled(&values.scope).with_errors(errors),
         permissions_error: permissions_error.join(" "),
     })
 }
@@ -197,9 +197,9 @@ pub(super) async fn update(
         Ok(Outcome::Changed) => Ok(Redirect::to(&format!("{address}?done=saved")).into_response()),
         Ok(Outcome::Previewed(preview)) => {
             let pending = Pending {
-                title: english::change_role(before.name.as_str()),
+                title: text::change_role(before.name.as_str()),
                 note: "",
-                button: english::SAVE,
+                button: text::t("save"),
                 is_dangerous: false,
                 action: format!("{address}/edit"),
                 back: address,

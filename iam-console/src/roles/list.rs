@@ -11,7 +11,6 @@ use iam_core::text::folded;
 use iam_core::{Caller, Error, Iam};
 use serde::Deserialize;
 
-use crate::english;
 use crate::filters::{Chips, Filter};
 use crate::paging::{self, Pages};
 use crate::problem::is_for_part;
@@ -19,6 +18,7 @@ use crate::query::Query;
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
@@ -78,10 +78,10 @@ pub(super) async fn show(
         let page = page.to_string();
         format!("{base}/roles?{}", query(&[("search", &*params.search), ("page", &*page)]))
     };
-    let summary = english::roles_found(found.total);
+    let summary = text::roles_found(found.total);
     let list = RoleList {
         is_filtered: !params.search.is_empty(),
-        chips: Chips::of(&format!("{base}/roles"), &[Filter::typed("search", english::SEARCH, &params.search)], &[]),
+        chips: Chips::of(&format!("{base}/roles"), &[Filter::typed("search", text::t("search"), &params.search)], &[]),
         pages: Pages::of(&found, address),
         roles: found.items,
         base: base.clone(),
@@ -91,6 +91,6 @@ pub(super) async fn show(
     }
     let [may_create] = held(&console.iam, &signed_in.caller, None, [ROLES_CREATE]).await?;
     let frame = signed_in.frame(&console).await?;
-    let notice = if params.done == "deleted" { english::ROLE_DELETED } else { "" };
+    let notice = if params.done == "deleted" { text::t("role-deleted") } else { "" };
     page(StatusCode::OK, &RolesPage { frame, params, notice, may_create, found: summary, list })
 }

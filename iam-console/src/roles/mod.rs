@@ -10,9 +10,9 @@ use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::role::{Role, RoleScope};
 use iam_core::{Caller, Error, Iam};
 
-use crate::english;
 use crate::paging::MAX_PAGES;
 use crate::state::Console;
+use crate::text;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -25,9 +25,9 @@ pub(crate) fn routes() -> Router<Console> {
 
 pub(crate) fn text_of(scope: &RoleScope) -> &'static str {
     match scope {
-        RoleScope::Tenant => english::SCOPE_TENANT,
-        RoleScope::Organization => english::SCOPE_ORGANIZATION,
-        RoleScope::Any => english::SCOPE_ANY,
+        RoleScope::Tenant => text::t("scope-tenant"),
+        RoleScope::Organization => text::t("scope-organization"),
+        RoleScope::Any => text::t("scope-any"),
     }
 }
 

@@ -16,13 +16,13 @@ use serde::Deserialize;
 
 use crate::catalogue::{Catalogue, Group};
 use crate::confirm::text_above;
-use crate::english;
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 
@@ -85,8 +85,8 @@ pub(super) async fn show(
     Query(Done { done }): Query<Done>,
 ) -> Result<Response, Problem> {
     let notice = match &*done {
-        "created" => english::ROLE_CREATED,
-        "saved" => english::SAVED,
+        "created" => text::t("role-created"),
+        "saved" => text::t("saved"),
         _ => "",
     };
     page(StatusCode::OK, &RolePage { notice, ..page_of(&console, &signed_in, id).await? })

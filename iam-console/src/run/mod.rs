@@ -76,11 +76,19 @@ pub(crate) struct Line {
 pub(crate) struct Progress {
     /// Those of the first lines.
     pub(crate) outcomes: Vec<Outcome>,
-    /// Why the other lines were not tried; empty if all were.
-    pub(crate) stopped: &'static str,
+    /// Why the other lines were not tried. `None` if all were.
+    pub(crate) stopped: Option<Stopped>,
     pub(crate) ended_at: Option<Timestamp>,
     /// Whether the person has seen the end.
     is_seen: bool,
+}
+
+/// Why a run has stopped. It is no text: a task of its own executes a run, and so has no language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    ByError,
+    /// The session has ended, or could not be checked.
+    WithSession,
 }
 
 #[derive(Clone)]

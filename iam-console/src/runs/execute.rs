@@ -5,9 +5,9 @@ use iam_core::secret::AccessToken;
 use iam_core::{AssignmentId, Caller, Error, Iam, RequestContext};
 
 use crate::confirm::Attempt;
-use crate::english;
 use crate::run::step::Step;
-use crate::run::{Outcome, Run};
+use crate::run::{Outcome, Run, Stopped};
+use crate::text;
 
 impl Step {
     /// Takes the step, or tries it out. Returns the role assignment that it has made.
@@ -26,6 +26,15 @@ impl Step {
     }
 }
 
+impl Stopped {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::ByError => text::t("run-broke-off"),
+            Self::WithSession => text::t("run-stopped"),
+        }
+    }
+}
+
 /// Notes the end of a run, also after a panic and when the process stops.
 struct Ending {
     iam: Iam,
@@ -35,8 +44,8 @@ struct Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         let mut progress = self.run.progress();
-        if progress.outcomes.len() < self.run.lines.len() && progress.stopped.is_empty() {
-            progress.stopped = english::RUN_BROKE_OFF;
+        if progress.outcomes.len() < self.run.lines.len() && progress.stopped.is_none() {
+            progress.stopped = Some(Stopped::ByError);
         }
         progress.ended_at = Some(self.iam.now());
     }
@@ -55,7 +64,7 @@ pub(super) async fn execute(iam: Iam, run: Arc<Run>, token: AccessToken, context
                     Ok(caller) => caller,
                     Err(error) => {
                         tracing::debug!(%error, "a run has stopped");
-                        run.progress().stopped = english::RUN_STOPPED;
+                        run.progress().stopped = Some(Stopped::WithSession);
                         break;
                     }
                 };
@@ -126,12 +135,12 @@ mod tests {
         let (whole, stopped) = (run(lines.clone()), run(lines));
         execute(iam.clone(), Arc::clone(&whole), token.clone(), RequestContext::default()).await;
         let progress = whole.now();
-        assert!(progress.stopped.is_empty() && progress.ended_at.is_some());
+        assert!(progress.stopped.is_none() && progress.ended_at.is_some());
         assert!(matches!(progress.outcomes.as_slice(), [Outcome::Refused(_), Outcome::Done(_), Outcome::Done(_)]));
         iam.sessions().logout(&caller).await.unwrap();
         execute(iam, Arc::clone(&stopped), token, RequestContext::default()).await;
         let progress = stopped.now();
-        assert_eq!(progress.stopped, english::RUN_STOPPED);
+        assert_eq!(progress.stopped, Some(Stopped::WithSession));
         assert!(matches!(progress.outcomes.as_slice(), [Outcome::Refused(_)]) && progress.ended_at.is_some());
     }
 }

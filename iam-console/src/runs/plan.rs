@@ -7,12 +7,12 @@ use iam_core::user::{User, UserStatus};
 use iam_core::{AssignmentId, Caller, Error, Forbidden, OrganizationId, RoleId, Unauthenticated, UserId};
 
 use crate::confirm::Attempt;
-use crate::english;
 use crate::names::{Names, label_of};
 use crate::problem::if_allowed;
 use crate::run::Line;
 use crate::run::step::Step;
 use crate::state::Console;
+use crate::text;
 
 /// What the caller sees of the users and role assignments of some steps.
 struct Seen {
@@ -63,14 +63,14 @@ impl Seen {
 
     fn detail(&self, step: &Step) -> (String, Option<Timestamp>) {
         let of_grant = |grant: &Grant| {
-            let place = grant.organization.as_ref().map_or(english::WHOLE_TENANT, |place| place.name.as_str());
-            english::role_in(grant.role.name.as_str(), place)
+            let place = grant.organization.as_ref().map_or(text::t("whole-tenant"), |place| place.name.as_str());
+            text::role_in(grant.role.name.as_str(), place)
         };
         match step {
             Step::Assign(new) => {
                 let place = new.organization.map(|id| self.names.organization(id));
-                let place = place.as_deref().unwrap_or(english::WHOLE_TENANT);
-                (english::role_in(&self.names.role(new.role), place), new.expires_at)
+                let place = place.as_deref().unwrap_or(text::t("whole-tenant"));
+                (text::role_in(&self.names.role(new.role), place), new.expires_at)
             }
             Step::Suspend(_) | Step::Reactivate(_) | Step::EndSessions(_) => (String::new(), None),
             Step::Revoke(_) => {
@@ -105,14 +105,14 @@ impl Seen {
         let status = self.users.get(&step.user()).map(|user| user.status);
         let is_self = caller.user() == Some(step.user());
         match step {
-            Step::Suspend(_) | Step::EndSessions(_) if is_self => Some(english::NOT_YOURSELF.to_owned()),
-            Step::Suspend(_) if status == Some(UserStatus::Suspended) => Some(english::SUSPENDED_ALREADY.to_owned()),
-            Step::Reactivate(_) if status == Some(UserStatus::Active) => Some(english::ACTIVE_ALREADY.to_owned()),
+            Step::Suspend(_) | Step::EndSessions(_) if is_self => Some(text::t("not-yourself").to_owned()),
+            Step::Suspend(_) if status == Some(UserStatus::Suspended) => Some(text::t("suspended-already").to_owned()),
+            Step::Reactivate(_) if status == Some(UserStatus::Active) => Some(text::t("active-already").to_owned()),
             Step::Revoke(_) | Step::ChangeEnd(..) => match self.grant(step) {
                 None => Some(Error::NotFound(ResourceType::ROLE_ASSIGNMENT).to_string()),
                 Some(grant) => match step {
                     Step::ChangeEnd(_, end) if grant.assignment.expires_at == *end => {
-                        Some(english::ENDS_THEN_ALREADY.to_owned())
+                        Some(text::t("ends-then-already").to_owned())
                     }
                     _ => None,
                 },

@@ -7,13 +7,13 @@ use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::permission::AUDIT_LOGS_READ;
 
-use crate::english;
 use crate::problem::is_for_part;
 use crate::run::step::{Action, Step};
 use crate::run::{Line, Outcome, Progress, Run};
 use crate::runs::offers;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page, part, query};
 
@@ -66,7 +66,7 @@ impl RunState {
 
     fn summary(&self) -> String {
         let done = self.done().count();
-        english::run_progress(done, self.tried().saturating_sub(done), self.run.lines.len())
+        text::run_progress(done, self.tried().saturating_sub(done), self.run.lines.len())
     }
 
     fn done(&self) -> impl Iterator<Item = &Line> {
@@ -96,9 +96,9 @@ impl RunState {
         let mut next = Vec::new();
         if let Some(first) = undoing.first() {
             let (action, selected) = (first.action(), undoing.iter().map(Step::text).collect());
-            next.push(Next { action, button: english::undo_run(action), selected });
+            next.push(Next { action, button: text::undo_run(action), selected });
         }
-        next.push(Next { action: self.run.action, button: english::TRY_THE_REST, selected: again });
+        next.push(Next { action: self.run.action, button: text::t("try-the-rest"), selected: again });
         next.retain(|run| !run.selected.is_empty());
         next
     }
@@ -133,8 +133,8 @@ pub(super) async fn list(State(console): State<Console>, signed_in: SignedIn) ->
     let runs = console.runs.of(&signed_in.caller, console.iam.now()).into_iter().map(|run| {
         let (progress, total) = (run.now(), run.lines.len());
         let done = progress.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(_))).count();
-        let state = english::run_progress(done, progress.outcomes.len().saturating_sub(done), total);
-        Listed { title: english::run_title(run.action, total), state, run }
+        let state = text::run_progress(done, progress.outcomes.len().saturating_sub(done), total);
+        Listed { title: text::run_title(run.action, total), state, run }
     });
     let runs = runs.collect();
     page(StatusCode::OK, &RunsPage { frame: signed_in.frame(&console).await?.of_runs(), runs })
@@ -156,7 +156,7 @@ pub(super) async fn show(
         let frame = signed_in.frame(&console).await?.of_runs();
         return page(StatusCode::NOT_FOUND, &UnknownPage { frame, unknown: UnknownRun });
     };
-    let (action, title) = (run.action, english::run_title(run.action, run.lines.len()));
+    let (action, title) = (run.action, text::run_title(run.action, run.lines.len()));
     let state = RunState::of(&console, &signed_in, run);
     let found = state.summary();
     if is_for_part {

@@ -11,7 +11,6 @@ use iam_core::{Caller, Error, FieldError, Iam};
 use crate::confirm::{self, Outcome, at_fields, text_above};
 use crate::cookie::SessionCookie;
 use crate::effects::Effects;
-use crate::english;
 use crate::form::Form;
 use crate::names::Names;
 use crate::picker;
@@ -23,6 +22,7 @@ use crate::runs::execute::execute;
 use crate::runs::plan::{lines, try_out};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::{Time, typed};
 use crate::view::{Field, Frame, page};
 
@@ -63,17 +63,17 @@ struct PreviewPage {
 
 impl DetailsPage {
     fn title(&self) -> String {
-        english::run_title(self.action, self.selected.len())
+        text::run_title(self.action, self.selected.len())
     }
 }
 
 impl PreviewPage {
     fn title(&self) -> String {
-        english::run_title(self.action, self.count())
+        text::run_title(self.action, self.count())
     }
 
     fn what(&self) -> &'static str {
-        english::run_what(self.action)
+        text::run_what(self.action)
     }
 
     fn taken(&self) -> impl Iterator<Item = &Line> {
@@ -98,7 +98,7 @@ pub(super) async fn submit(
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let (caller, now) = (&signed_in.caller, console.iam.now());
-    let action = Action::named(form.get("action")).ok_or_else(|| Error::field("action", english::ONE_OF_THE_LIST))?;
+    let action = Action::named(form.get("action")).ok_or_else(|| Error::field("action", text::t("one-of-the-list")))?;
     if confirm::is_confirmed(&form) && console.runs.find(caller, form.get("run"), now).is_some() {
         return Ok(to_run(&console, form.get("run")));
     }
@@ -123,7 +123,7 @@ pub(super) async fn submit(
     let trial = try_out(&console, caller, &mut lines).await?;
     let mut error = "";
     if confirm::is_confirmed(&form) && !console.runs.admits(form.get("run"), now) {
-        error = english::PREVIEW_IS_OLD;
+        error = text::t("preview-is-old");
     } else if confirm::is_confirmed(&form) {
         let run = Run {
             id: form.get("run").to_owned(),
@@ -142,7 +142,7 @@ pub(super) async fn submit(
                 return Ok(to_run(&console, &id));
             }
             Begun::Known => return Ok(to_run(&console, form.get("run"))),
-            Begun::Busy => error = english::TOO_MANY_RUNS,
+            Begun::Busy => error = text::t("too-many-runs"),
         }
     }
     let has_steps = lines.iter().any(|line| line.left_out.is_none());
@@ -191,9 +191,9 @@ fn selected_of(form: &Form) -> Result<Vec<String>, Error> {
         }
     }
     match selected.len() {
-        0 => Err(Error::field(SELECTED, english::NOTHING_SELECTED)),
+        0 => Err(Error::field(SELECTED, text::t("nothing-selected"))),
         1..=MAX_SELECTED => Ok(selected),
-        _ => Err(Error::field(SELECTED, english::too_many_selected(MAX_SELECTED))),
+        _ => Err(Error::field(SELECTED, text::too_many_selected(MAX_SELECTED))),
     }
 }
 
@@ -207,7 +207,7 @@ async fn steps_of(
     let needs_details = selected.iter().any(|text| action.needs_details(text));
     let details = if needs_details { Some(details_of(iam, caller, action, form).await?) } else { None };
     let steps = selected.iter().map(|text| Step::parse(action, text, details));
-    steps.collect::<Option<Vec<Step>>>().ok_or_else(|| Error::field(SELECTED, english::NOT_SELECTABLE))
+    steps.collect::<Option<Vec<Step>>>().ok_or_else(|| Error::field(SELECTED, text::t("not-selectable")))
 }
 
 async fn details_of(iam: &Iam, caller: &Caller, action: Action, form: &Form) -> Result<Details, Error> {
@@ -218,7 +218,7 @@ async fn details_of(iam: &Iam, caller: &Caller, action: Action, form: &Form) -> 
         role = match form.given("role") {
             Some(typed) => collected(picker::role(iam, caller, "role", &typed).await, &mut errors)?,
             None => {
-                errors.push(FieldError::new("role", english::ROLE_MISSING));
+                errors.push(FieldError::new("role", text::t("role-missing")));
                 None
             }
         };
@@ -236,13 +236,13 @@ async fn details_page(
     errors: &[FieldError],
 ) -> Result<DetailsPage, Problem> {
     let is_new = action == Action::Assign;
-    let role = Field::text("role", english::ROLE).filled(form.get("role")).with_errors(errors);
+    let role = Field::text("role", text::t("role")).filled(form.get("role")).with_errors(errors);
     let organization = if is_new {
         Some(picker::of_place(console, &signed_in.caller, form.get("organization"), errors).await?)
     } else {
         None
     };
-    let moment = Field::text("until", english::UNTIL_MOMENT).with_hint(english::UNTIL_HINT);
+    let moment = Field::text("until", text::t("until-moment")).with_hint(text::t("until-hint"));
     Ok(DetailsPage {
         frame: signed_in.frame(console).await?,
         action,

@@ -14,12 +14,12 @@ use iam_core::{Error, FieldError};
 
 use super::{Arrival, SignInPage, begin, first_step, form_of, to_second_step};
 use crate::cookie::{TemporaryCookie, with_cookie};
-use crate::english;
 use crate::form::{Form, KEPT};
 use crate::problem::refused;
 use crate::query::Query;
 use crate::session::destination;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, Frame, page, query};
 
 /// The value of `late` on the page for sign-in after a person has typed the code too late.
@@ -37,13 +37,13 @@ struct CodePage {
 
 /// Returns the page that asks for the code in the message.
 fn code_page(console: &Console, form: &Form, errors: &[FieldError], error: String) -> CodePage {
-    let field = Field::text("code", english::EMAIL_CODE).first().completed_as("one-time-code");
+    let field = Field::text("code", text::t("email-code")).first().completed_as("one-time-code");
     CodePage {
         frame: Frame::without_session(console),
         next: destination(console, form.get("next")),
         kept: form.get(KEPT).to_owned(),
         error,
-        field: field.with_hint(english::EMAIL_CODE_HINT).shown(form, errors),
+        field: field.with_hint(text::t("email-code-hint")).shown(form, errors),
     }
 }
 
@@ -156,7 +156,7 @@ pub(super) async fn link(
         Err(Error::SecondFactorRequired(pending)) => {
             to_second_step(&console, &parts, &home, (&pending.challenge, &pending.methods))
         }
-        Err(Error::Validation(_)) => page(StatusCode::BAD_REQUEST, &again(english::EMAIL_LINK_REFUSED.to_owned())),
+        Err(Error::Validation(_)) => page(StatusCode::BAD_REQUEST, &again(text::t("email-link-refused").to_owned())),
         Err(error) => {
             let text = error.to_string();
             refused(error, &again(text))

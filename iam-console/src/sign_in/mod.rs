@@ -21,7 +21,6 @@ use serde::Deserialize;
 
 use crate::cookie::{SessionCookie, TemporaryCookie, with_cookie};
 use crate::density::Density;
-use crate::english;
 use crate::form::{Form, KEPT};
 use crate::problem::{refused, refused_form};
 use crate::proofs::{CREDENTIAL, ProofError, Proofs, typed_factor};
@@ -29,6 +28,7 @@ use crate::query::Query;
 use crate::resume::resume;
 use crate::session::{SignedIn, destination};
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, FormPage, Frame, FrameSession, page, query};
 
 pub(crate) fn routes() -> Router<Console> {
@@ -118,7 +118,7 @@ pub(crate) async fn with_form(
     cookie: Option<HeaderValue>,
 ) -> Result<Response, Problem> {
     let empty = first_step(console, asks_address, &Form::default(), &[]).await?;
-    let (kept, notice) = (kept.encoded(), english::SESSION_ENDED_FORM_KEPT);
+    let (kept, notice) = (kept.encoded(), text::t("session-ended-form-kept"));
     Ok(with_cookie(cookie, page(StatusCode::UNAUTHORIZED, &SignInPage { next, kept, notice, ..empty })?))
 }
 
@@ -126,7 +126,7 @@ pub(crate) async fn with_form(
 async fn form_of(console: &Console, form: &Form, errors: &[FieldError]) -> Result<SignInPage, Problem> {
     let offers_email = console.iam.email_logins().are_offered().await?;
     let field = |field: Field| field.shown(form, errors);
-    let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
+    let tenant = Field::text("tenant", text::t("tenant")).optional().with_hint(text::t("tenant-hint"));
     Ok(SignInPage {
         frame: Frame::without_session(console),
         next: destination(console, form.get("next")),
@@ -176,12 +176,12 @@ async fn show(
     let is_empty = console.iam.is_empty().await.map_err(Error::from)?;
     let is_open = console.iam.settings().registration;
     let notice = match () {
-        () if is_empty && !is_open => english::FIRST_RUN_CLOSED,
-        () if !arrival.out.is_empty() => english::SIGNED_OUT,
-        () if !arrival.ended.is_empty() => english::SESSION_ENDED,
-        () if arrival.late == provider::LATE => english::PROVIDER_LATE,
-        () if arrival.late == email_login::LATE => english::EMAIL_LOGIN_LATE,
-        () if !arrival.late.is_empty() => english::SIGN_IN_LATE,
+        () if is_empty && !is_open => text::t("first-run-closed"),
+        () if !arrival.out.is_empty() => text::t("signed-out"),
+        () if !arrival.ended.is_empty() => text::t("session-ended"),
+        () if arrival.late == provider::LATE => text::t("provider-late"),
+        () if arrival.late == email_login::LATE => text::t("email-login-late"),
+        () if !arrival.late.is_empty() => text::t("sign-in-late"),
         () => "",
     };
     let asks_address = console.provider_callback(&parts).is_some();
@@ -210,18 +210,18 @@ async fn sign_in(
             to_second_step(&console, &parts, &form, (&pending.challenge, &pending.methods))
         }
         Err(Error::FederationRequired(providers)) if console.provider_callback(&parts).is_some() => {
-            let error = english::PASSWORD_REFUSED.to_owned();
+            let error = text::t("password-refused").to_owned();
             let shown = provider::choice(&console, &form, providers, false).await?;
             page(StatusCode::FORBIDDEN, &SignInPage { error, ..shown })
         }
         Err(Error::Validation(errors)) => page(StatusCode::BAD_REQUEST, &form_of(&console, &form, &errors).await?),
         Err(Error::Conflict(Conflict::SeveralTenants(tenants))) => {
-            let error = english::SEVERAL_TENANTS.to_owned();
+            let error = text::t("several-tenants").to_owned();
             page(StatusCode::CONFLICT, &SignInPage { tenants, error, ..form_of(&console, &form, &[]).await? })
         }
         Err(error) => {
             let text = match &error {
-                Error::Unauthenticated(Unauthenticated::Credentials) => english::INCORRECT.to_owned(),
+                Error::Unauthenticated(Unauthenticated::Credentials) => text::t("incorrect").to_owned(),
                 error => error.to_string(),
             };
             refused(error, &SignInPage { error: text, ..form_of(&console, &form, &[]).await? })
@@ -251,15 +251,15 @@ fn to_second_step(
 
 /// Returns the form of a person who has forgotten its password.
 fn forgot_page(console: &Console, form: &Form, errors: &[FieldError]) -> FormPage {
-    let tenant = Field::text("tenant", english::TENANT).optional().with_hint(english::TENANT_HINT);
+    let tenant = Field::text("tenant", text::t("tenant")).optional().with_hint(text::t("tenant-hint"));
     FormPage {
         frame: Frame::without_session(console),
-        title: english::NEW_PASSWORD_BY_MAIL,
+        title: text::t("new-password-by-mail"),
         notice: "",
-        intro: english::FORGOT_WHAT,
+        intro: text::t("forgot-what"),
         error: String::new(),
         fields: [Field::email(), tenant.completed_as("organization")].map(|field| field.shown(form, errors)).into(),
-        button: english::SEND_LINK,
+        button: text::t("send-link"),
         back: "/sign-in".to_owned(),
     }
 }
@@ -282,7 +282,7 @@ async fn forgot(
     match console.iam.recovery().forgot(&context, form.get("email"), tenant.as_deref()).await {
         Ok(()) => {
             let shown = forgot_page(&console, &Form::default(), &[]);
-            page(StatusCode::OK, &FormPage { notice: english::FORGOT_SENT, ..shown })
+            page(StatusCode::OK, &FormPage { notice: text::t("forgot-sent"), ..shown })
         }
         Err(error) => {
             refused_form(error, async |errors, error| Ok(FormPage { error, ..forgot_page(&console, &form, &errors) }))
@@ -311,7 +311,7 @@ async fn too_late(console: &Console, parts: &Parts, form: &Form) -> Result<Respo
     if !form.get(KEPT).is_empty() {
         let asks_address = console.provider_callback(parts).is_some();
         let empty = first_step(console, asks_address, form, &[]).await?;
-        let again = SignInPage { notice: english::SIGN_IN_LATE, ..empty };
+        let again = SignInPage { notice: text::t("sign-in-late"), ..empty };
         return Ok(with_cookie(cookie, page(StatusCode::UNAUTHORIZED, &again)?));
     }
     let next = destination(console, form.get("next"));
@@ -402,7 +402,7 @@ async fn passkey(
     }
     let credential = iam_json::from_slice(form.get(CREDENTIAL).as_bytes()).ok();
     let Some(response) = credential.and_then(|json| AuthenticationResponse::from_json(&json).ok()) else {
-        return page(StatusCode::BAD_REQUEST, &with_error(english::PASSKEY_UNUSABLE.to_owned()));
+        return page(StatusCode::BAD_REQUEST, &with_error(text::t("passkey-unusable").to_owned()));
     };
     match console.iam.sessions().login_by_passkey(&context, &response).await {
         Ok(logged_in) => begin(&console, &parts, logged_in, &form),
@@ -416,14 +416,14 @@ async fn passkey(
 /// The fields of a registration, with the typed values and their errors.
 fn registration(console: &Console, form: &Form, errors: &[FieldError], error: String) -> RegisterPage {
     let (policy, second_factor) = (PasswordPolicy::default(), SecondFactorPolicy::default());
-    let rule = english::password_hint(policy, policy.min_length(second_factor));
+    let rule = text::password_hint(policy, policy.min_length(second_factor));
     let fields = [
-        Field::text("tenantName", english::TENANT_NAME)
+        Field::text("tenantName", text::t("tenant-name"))
             .optional()
             .completed_as("organization")
-            .with_hint(english::NEW_TENANT_HINT),
-        Field::text("firstName", english::FIRST_NAME).completed_as("given-name"),
-        Field::text("lastName", english::LAST_NAME).completed_as("family-name"),
+            .with_hint(text::t("new-tenant-hint")),
+        Field::text("firstName", text::t("first-name")).completed_as("given-name"),
+        Field::text("lastName", text::t("last-name")).completed_as("family-name"),
         Field::email(),
         Field::password("new-password").with_hint(rule),
     ];
@@ -451,7 +451,7 @@ async fn register(
     if !console.iam.is_empty().await.map_err(Error::from)? {
         let asks_address = console.provider_callback(&parts).is_some();
         let empty = first_step(&console, asks_address, &form, &[]).await?;
-        return page(StatusCode::CONFLICT, &SignInPage { notice: english::NOT_FIRST, ..empty });
+        return page(StatusCode::CONFLICT, &SignInPage { notice: text::t("not-first"), ..empty });
     }
     let new = Registration { user: form.new_user(), tenant_name: form.given("tenantName") };
     match console.iam.tenants().register(&context, new).await {
@@ -487,7 +487,7 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         };
         let (density, session) = (Density::of(console, parts), Some(session));
         let frame = Frame { density, session, ..Frame::without_session(console) };
-        resume(StatusCode::OK, frame, (next, kept), english::SEND_AGAIN_WHY)?
+        resume(StatusCode::OK, frame, (next, kept), text::t("send-again-why"))?
     };
     let cookies = session.headers(console.settings.cookie(parts));
     Ok(with_cookie(cookies, shown))

@@ -12,11 +12,11 @@ use iam_core::{Error, RequestContext, Unauthenticated};
 use serde::Deserialize;
 
 use super::{SignInPage, begin, first_step, form_of, to_second_step};
-use crate::english;
 use crate::errand::{Errand, loses};
 use crate::form::Form;
 use crate::problem::refused;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, page};
 
 /// The value of `late` on the page for sign-in after a person has come back from a provider too late.
@@ -149,17 +149,17 @@ pub(crate) async fn finish_sign_in(
 /// Returns what a person does after an error that the library has told by a word.
 pub(crate) fn refusal(word: &str) -> (StatusCode, &'static str) {
     match word {
-        "access_denied" => (StatusCode::UNAUTHORIZED, english::PROVIDER_DENIED),
-        "not_linked" => (StatusCode::UNAUTHORIZED, english::PROVIDER_NOT_LINKED),
-        "unavailable" => (StatusCode::SERVICE_UNAVAILABLE, english::PROVIDER_UNAVAILABLE),
-        _ => (StatusCode::UNAUTHORIZED, english::PROVIDER_FAILED),
+        "access_denied" => (StatusCode::UNAUTHORIZED, text::t("provider-denied")),
+        "not_linked" => (StatusCode::UNAUTHORIZED, text::t("provider-not-linked")),
+        "unavailable" => (StatusCode::SERVICE_UNAVAILABLE, text::t("provider-unavailable")),
+        _ => (StatusCode::UNAUTHORIZED, text::t("provider-failed")),
     }
 }
 
 fn text_of(error: &Error) -> String {
     match error {
-        Error::Unauthenticated(Unauthenticated::NotLinked) => english::PROVIDER_NOT_LINKED.to_owned(),
-        Error::Validation(_) => english::PROVIDER_LATE.to_owned(),
+        Error::Unauthenticated(Unauthenticated::NotLinked) => text::t("provider-not-linked").to_owned(),
+        Error::Validation(_) => text::t("provider-late").to_owned(),
         error => error.to_string(),
     }
 }

@@ -17,11 +17,11 @@ use iam_core::{Caller, Conflict, Error, FieldError, Iam, InvitationId, UserId};
 use iam_import::{ForeignPassword, Format, ReadError, Record, Row as FileRow, Source, read, short_list};
 
 use crate::assets::ASSETS;
-use crate::english;
 use crate::form::Form;
 use crate::problem::{is_for_part, refused, refused_form};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page};
 
 /// How many rows a request can have: it must end within the time limit of requests.
@@ -29,8 +29,9 @@ const MAX_ROWS: usize = 500;
 
 /// The formats that are tables: a script sends such a file in parts. The operator imports the others, and those of Devise,
 /// whose hashes of bcrypt cost more than a tenant can import.
-const FORMATS: [(&str, &str, Format); 2] =
-    [("csv", english::FORMAT_CSV, Format::Csv), ("aspnet", english::FORMAT_ASPNET, Format::Aspnet)];
+fn all_formats() -> [(&'static str, &'static str, Format); 2] {
+    [("csv", text::t("format-csv"), Format::Csv), ("aspnet", text::t("format-aspnet"), Format::Aspnet)]
+}
 
 /// A hash of no password, with which the dry run of an import checks the other fields of a row.
 const ANY_HASH: &str = "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I";
@@ -55,7 +56,7 @@ impl ImportPage {
 
     /// The formats with their names, and whether each is the chosen one.
     fn formats(&self) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
-        FORMATS.into_iter().map(move |(word, name, _)| (word, name, word == self.format))
+        all_formats().into_iter().map(move |(word, name, _)| (word, name, word == self.format))
     }
 }
 
@@ -106,7 +107,7 @@ impl Done {
     }
 
     fn summary(&self) -> String {
-        let text = if self.is_dry_run { english::IMPORT_CHECKED } else { english::IMPORT_DONE };
+        let text = if self.is_dry_run { text::t("import-checked") } else { text::t("import-done") };
         let counts = [("{created}", Some(true)), ("{invited}", Some(false)), ("{bad}", None)];
         counts.into_iter().fold(text.to_owned(), |text, (name, kind)| text.replace(name, &self.count(kind).to_string()))
     }
@@ -138,7 +139,7 @@ async fn page_of(
 /// The error of the whole file; empty if there is none.
 fn file_error(errors: &[FieldError]) -> String {
     let error = errors.iter().find(|error| error.field == "csv");
-    error.map_or_else(String::new, |error| format!("{} {}.", english::THE_FILE, error.message))
+    error.map_or_else(String::new, |error| format!("{} {}.", text::t("the-file"), error.message))
 }
 
 pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
@@ -182,7 +183,7 @@ pub(super) async fn run(
 
 /// Returns the format that is chosen: CSV, if none is.
 fn format_of(form: &Form) -> Format {
-    let chosen = FORMATS.into_iter().find(|(word, ..)| *word == form.get("format"));
+    let chosen = all_formats().into_iter().find(|(word, ..)| *word == form.get("format"));
     chosen.map_or(Format::Csv, |(.., format)| format)
 }
 
@@ -196,7 +197,7 @@ fn rows_of(form: &Form, now: Timestamp) -> Result<Vec<FileRow>, Error> {
     let file = read(format_of(form), form.get("csv").as_bytes(), &source).map_err(unread)?;
     let mut rows = file.take(MAX_ROWS + 1).collect::<Result<Vec<FileRow>, ReadError>>().map_err(unread)?;
     if rows.len() > MAX_ROWS {
-        return Err(Error::field("csv", format!("{} {MAX_ROWS}", english::TOO_MANY_ROWS)));
+        return Err(Error::field("csv", format!("{} {MAX_ROWS}", text::t("too-many-rows"))));
     }
     // The line of the first row in the file, of which this may be a part.
     let first_line: u64 = form.get("firstLine").parse().unwrap_or(2);
@@ -224,10 +225,10 @@ async fn import(
         let outcome = match user.and_then(|record| user_of(format, record)) {
             Ok(user) if user.password_hash.is_some() => add(&mut import, user).await,
             Ok(user) if user.status != UserStatus::Active => {
-                Ok(Err(text_of(&[FieldError::new("status", english::ROW_ONLY_ACTIVE)])))
+                Ok(Err(text_of(&[FieldError::new("status", text::t("row-only-active"))])))
             }
             Ok(user) if !user.attributes.is_empty() => {
-                Ok(Err(text_of(&[FieldError::new("attributes", english::ROW_ATTRIBUTES_NEED_HASH)])))
+                Ok(Err(text_of(&[FieldError::new("attributes", text::t("row-attributes-need-hash"))])))
             }
             Ok(user) if is_dry_run => check_invitation(iam, caller, &mut import, user).await,
             Ok(user) => invite(iam, caller, user).await,
@@ -238,7 +239,7 @@ async fn import(
             Err(Error::Unauthenticated(reason)) => return Err(reason.into()),
             Err(error) => {
                 stopped = error.to_string();
-                rows.push(Row { line, email, outcome: Err(english::ROW_NOT_TRIED.to_owned()), left_out });
+                rows.push(Row { line, email, outcome: Err(text::t("row-not-tried").to_owned()), left_out });
                 break;
             }
         }
@@ -251,7 +252,7 @@ fn user_of(format: Format, record: Record) -> Result<ImportedUser, FieldError> {
     let is_own = format == Format::Csv;
     for (field, names) in [("roles", &record.roles), ("groups", &record.groups)] {
         if is_own && !names.is_empty() {
-            return Err(FieldError::new(field, english::ROW_OF_OPERATOR));
+            return Err(FieldError::new(field, text::t("row-of-operator")));
         }
     }
     let password_hash = match record.password {
@@ -318,7 +319,7 @@ async fn check_invitation(iam: &Iam, caller: &Caller, check: &mut Import<'_>, us
 /// Says why the caller cannot invite the person of a row; `None` for another error.
 fn why_not_invited(error: &Error) -> Option<String> {
     match error {
-        Error::MailOff => Some(english::ROW_NEEDS_MAIL.to_owned()),
+        Error::MailOff => Some(text::t("row-needs-mail").to_owned()),
         Error::Forbidden(_) => Some(error.to_string()),
         _ => None,
     }

@@ -9,7 +9,6 @@ use iam_core::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
 use serde::Deserialize;
 
 use crate::attributes::{searchable, sought};
-use crate::english;
 use crate::filters::{Chips, Filter, Head, order};
 use crate::paging::{self, LONG};
 use crate::problem::is_for_part;
@@ -17,6 +16,7 @@ use crate::query::{Query, filter};
 use crate::runs;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page, part, query};
 
@@ -123,14 +123,14 @@ pub(super) async fn show(
         ("lines", &*params.lines),
     ];
     let columns = [
-        (UserSortKey::FirstName.as_str(), english::USER),
-        (UserSortKey::Status.as_str(), english::STATUS),
-        (UserSortKey::LastLoginAt.as_str(), english::LAST_LOGIN),
-        (UserSortKey::CreatedAt.as_str(), english::CREATED),
+        (UserSortKey::FirstName.as_str(), text::t("user")),
+        (UserSortKey::Status.as_str(), text::t("status")),
+        (UserSortKey::LastLoginAt.as_str(), text::t("last-login")),
+        (UserSortKey::CreatedAt.as_str(), text::t("created")),
     ];
     let chips = [
-        Filter::typed("search", english::SEARCH, &params.search),
-        Filter::of("status", english::STATUS, &params.status, filter.status.as_ref().map_or("", super::text_of)),
+        Filter::typed("search", text::t("search"), &params.search),
+        Filter::of("status", text::t("status"), &params.status, filter.status.as_ref().map_or("", super::text_of)),
         Filter::attribute(&params.attribute, &params.value),
     ];
     let kept = [("sortBy", &*params.sort_by), ("sortOrder", &*params.sort_order), ("lines", &*params.lines)];
@@ -142,12 +142,12 @@ pub(super) async fn show(
         selects,
         users: found,
     };
-    let found = english::users_found(list.users.total);
+    let found = text::users_found(list.users.total);
     if is_for_part(&headers) {
         return part(&list, &found);
     }
     let frame = signed_in.frame(&console).await?;
-    let notice = if params.done == "created" { english::USER_CREATED } else { "" };
+    let notice = if params.done == "created" { text::t("user-created") } else { "" };
     let keys = searchable(&users.attribute_definitions(caller).await?);
     page(StatusCode::OK, &UsersPage { frame, params, notice, keys, found, list })
 }

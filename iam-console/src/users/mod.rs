@@ -13,8 +13,8 @@ use axum::Router;
 use axum::routing::{get, post};
 use iam_core::user::{User, UserStatus};
 
-use crate::english;
 use crate::state::Console;
+use crate::text;
 
 /// The field of forms with the home of a user.
 const HOME: &str = "homeOrganizationId";
@@ -53,13 +53,13 @@ pub(crate) fn name_of(user: &User) -> String {
 
 /// Returns the e-mail of a person, or its replacement for a service account.
 pub(crate) fn address_of(user: &User) -> String {
-    if user.service_name().is_some() { english::SERVICE_ACCOUNT.to_owned() } else { user.email.as_str().to_owned() }
+    if user.service_name().is_some() { text::t("service-account").to_owned() } else { user.email.as_str().to_owned() }
 }
 
 pub(crate) fn text_of(status: &UserStatus) -> &'static str {
     match status {
-        UserStatus::Active => english::ACTIVE,
-        UserStatus::Suspended => english::SUSPENDED,
-        UserStatus::Inactive => english::DELETED,
+        UserStatus::Active => text::t("active"),
+        UserStatus::Suspended => text::t("suspended"),
+        UserStatus::Inactive => text::t("deleted"),
     }
 }

@@ -6,12 +6,12 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
 use iam_core::FieldError;
 
-use crate::english;
 use crate::form::Form;
 use crate::picker;
 use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::users::HOME;
 use crate::view::{Field, Frame, page};
 
@@ -30,11 +30,11 @@ async fn page_of(
     errors: &[FieldError],
 ) -> Result<NewUserPage, Problem> {
     let me = console.iam.sessions().me(&signed_in.caller).await?;
-    let rule = english::password_hint(me.tenant.password_policy, me.tenant.min_password_length());
-    let home = Field::text(HOME, english::HOME).optional().with_hint(english::HOME_OR_TENANT);
+    let rule = text::password_hint(me.tenant.password_policy, me.tenant.min_password_length());
+    let home = Field::text(HOME, text::t("home")).optional().with_hint(text::t("home-or-tenant"));
     let fields = [
-        Field::text("firstName", english::FIRST_NAME),
-        Field::text("lastName", english::LAST_NAME),
+        Field::text("firstName", text::t("first-name")),
+        Field::text("lastName", text::t("last-name")),
         Field::email().completed_as("off"),
         Field::password("new-password").with_hint(rule),
         picker::of_organization(console, home),

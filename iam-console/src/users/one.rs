@@ -17,7 +17,6 @@ use serde::Deserialize;
 
 use crate::attributes::{self, AttributeFields};
 use crate::device::{Device, devices};
-use crate::english;
 use crate::form::Form;
 use crate::keys::{self, Keys};
 use crate::picker;
@@ -26,6 +25,7 @@ use crate::query::Query;
 use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::users::rights::UserRights;
 use crate::users::{EXTERNAL_ID, HOME, time_line};
@@ -76,20 +76,20 @@ pub(super) struct Done {
 impl Done {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "created" => english::USER_CREATED,
-            "saved" => english::SAVED,
-            "suspended" => english::USER_SUSPENDED,
-            "reactivated" => english::USER_REACTIVATED,
-            "deleted" => english::USER_DELETED,
-            "restored" => english::USER_RESTORED,
-            "signed-out" => english::SESSIONS_ENDED,
-            "session-ended" => english::SESSION_WAS_ENDED,
-            "assigned" => english::ROLE_ASSIGNED,
-            "revoked" => english::ROLE_REVOKED,
-            "end-changed" => english::END_CHANGED,
-            "key-revoked" => english::KEY_REVOKED,
-            "factors-reset" => english::FACTORS_RESET,
-            "reset-sent" => english::RESET_SENT,
+            "created" => text::t("user-created"),
+            "saved" => text::t("saved"),
+            "suspended" => text::t("user-suspended"),
+            "reactivated" => text::t("user-reactivated"),
+            "deleted" => text::t("user-deleted"),
+            "restored" => text::t("user-restored"),
+            "signed-out" => text::t("sessions-ended"),
+            "session-ended" => text::t("session-was-ended"),
+            "assigned" => text::t("role-assigned"),
+            "revoked" => text::t("role-revoked"),
+            "end-changed" => text::t("end-changed"),
+            "key-revoked" => text::t("key-revoked"),
+            "factors-reset" => text::t("factors-reset"),
+            "reset-sent" => text::t("reset-sent"),
             _ => "",
         }
     }
@@ -124,20 +124,20 @@ pub(super) async fn page_of(
     let frame = signed_in.frame(console).await?;
     let home = home_of(&console.iam, caller, &user).await?;
     let mut fields = if user.service_name().is_some() {
-        vec![field(Field::text("name", english::NAME), user.first_name.as_str())]
+        vec![field(Field::text("name", text::t("name")), user.first_name.as_str())]
     } else {
         vec![
-            field(Field::text("firstName", english::FIRST_NAME), user.first_name.as_str()),
-            field(Field::text("lastName", english::LAST_NAME), user.last_name.as_str()),
+            field(Field::text("firstName", text::t("first-name")), user.first_name.as_str()),
+            field(Field::text("lastName", text::t("last-name")), user.last_name.as_str()),
             field(Field::email().completed_as("off"), user.email.as_str()),
             field(
-                Field::text(EXTERNAL_ID, english::EXTERNAL_ID).optional().with_hint(english::EXTERNAL_ID_HINT),
+                Field::text(EXTERNAL_ID, text::t("external-id")).optional().with_hint(text::t("external-id-hint")),
                 user.external_id.as_ref().map_or("", ExternalId::as_str),
             ),
         ]
     };
     if frame.may_everywhere(&permission::USERS_UPDATE) {
-        let home = field(Field::text(HOME, english::HOME).optional().with_hint(english::HOME_OR_TENANT), &home);
+        let home = field(Field::text(HOME, text::t("home")).optional().with_hint(text::t("home-or-tenant")), &home);
         fields.push(picker::of_organization(console, home));
     }
     let (is_self, is_deleted) = (caller.user() == Some(id), user.status == UserStatus::Inactive);
@@ -218,7 +218,7 @@ pub(super) async fn update(
         Err(error) => {
             let is_late = matches!(error, Error::PreconditionFailed);
             refused_form(error, async |errors, error| {
-                let error = if is_late { english::CHANGED_MEANWHILE.to_owned() } else { error };
+                let error = if is_late { text::t("changed-meanwhile").to_owned() } else { error };
                 Ok(UserPage { error, ..page_of(&console, &signed_in, id, (Some(&form), &errors)).await? })
             })
             .await
@@ -387,5 +387,5 @@ fn back(console: &Console, id: UserId, done: &str) -> Response {
 fn reason_to_act(frame: &Frame, user: &User, is_self: bool) -> Option<Field> {
     let may_act = frame.acting().is_none() && frame.may_everywhere(&permission::IMPERSONATIONS_CREATE);
     let is_possible = !is_self && user.status == UserStatus::Active && user.service_name().is_none();
-    (may_act && is_possible).then(|| Field::text("reason", english::REASON).with_hint(english::ACT_REASON_HINT))
+    (may_act && is_possible).then(|| Field::text("reason", text::t("reason")).with_hint(text::t("act-reason-hint")))
 }

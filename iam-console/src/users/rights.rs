@@ -8,11 +8,11 @@ use iam_core::permission::{PatternKind, PermissionPattern};
 use iam_core::{Caller, Error, OrganizationId, UserId};
 
 use crate::catalogue::Catalogue;
-use crate::english;
 use crate::group_names::{GivenBy, GroupNames};
 use crate::names::Names;
 use crate::problem::if_allowed;
 use crate::state::Console;
+use crate::text;
 use crate::view::query;
 
 /// How many roles of a user the page shows. The list of assignments has all.
@@ -131,7 +131,7 @@ impl Context<'_> {
     fn held(&self, grant: Grant) -> HeldRole {
         let granted_by = grant.assignment.created_by;
         HeldRole {
-            granted_by: granted_by.map_or_else(|| english::THE_SERVICE.to_owned(), |id| self.names.user(id)),
+            granted_by: granted_by.map_or_else(|| text::t("the-service").to_owned(), |id| self.names.user(id)),
             given: grant.assignment.directory_group_id.map(|id| self.groups.of(&id)),
             permissions: self.catalogue.as_ref().map(|catalogue| self.permissions(catalogue, &grant)),
             left_out: grant.role.permissions.iter().count().saturating_sub(PERMISSIONS),

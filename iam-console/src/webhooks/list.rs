@@ -6,10 +6,10 @@ use iam_axum::Problem;
 use iam_core::webhook::Webhook;
 use serde::Deserialize;
 
-use crate::english;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
 
@@ -34,6 +34,6 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let webhooks = console.iam.webhooks().list(&signed_in.caller).await?;
     let frame = signed_in.frame(&console).await?;
-    let notice = if done.done == "deleted" { english::WEBHOOK_DELETED } else { "" };
+    let notice = if done.done == "deleted" { text::t("webhook-deleted") } else { "" };
     page(StatusCode::OK, &WebhooksPage { frame, notice, webhooks })
 }

@@ -11,10 +11,10 @@ use iam_core::audit::Recorded;
 use iam_core::webhook::{EventFormat, Webhook};
 use iam_core::{Error, FieldError};
 
-use crate::english;
 use crate::form::Form;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Field, errors_of_list};
 
 pub(crate) fn routes() -> Router<Console> {
@@ -61,18 +61,18 @@ impl Fields {
             None => Default::default(),
         };
         let enabled = webhook.is_none_or(|webhook| webhook.enabled);
-        let types = shown(Field::text("types", english::EVENT_TYPES).with_hint(english::EVENT_TYPES_HINT), types);
+        let types = shown(Field::text("types", text::t("event-types")).with_hint(text::t("event-types-hint")), types);
         let typed = form.map(typed_types).unwrap_or_default();
         let format = webhook.map(|webhook| webhook.format).unwrap_or_default();
-        let types_error = errors_of_list("types", english::EVENT_TYPES, &typed, errors);
+        let types_error = errors_of_list("types", text::t("event-types"), &typed, errors);
         let catalogue = console.iam.audit().catalogue(&signed_in.caller).ok();
         Self {
-            url: shown(Field { kind: "url", ..Field::text("url", english::WEBHOOK_URL) }, url)
-                .with_hint(english::WEBHOOK_URL_HINT),
+            url: shown(Field { kind: "url", ..Field::text("url", text::t("webhook-url")) }, url)
+                .with_hint(text::t("webhook-url-hint")),
             types: Field { error: types_error, ..types },
             format: form.map_or(format.as_str(), |form| form.get("format")).to_owned(),
-            format_error: Field::text("format", english::EVENT_FORMAT).with_errors(errors).error,
-            description: shown(Field::text("description", english::DESCRIPTION).optional(), description),
+            format_error: Field::text("format", text::t("event-format")).with_errors(errors).error,
+            description: shown(Field::text("description", text::t("description")).optional(), description),
             enabled: form.map_or(enabled, |form| form.has("enabled")),
             unknown: unknown_types(webhook, catalogue.as_deref().unwrap_or_default()),
             catalogue,
@@ -95,12 +95,13 @@ fn unknown_types(webhook: Option<&Webhook>, catalogue: &[Recorded]) -> String {
         pattern.split_once('.').is_some_and(|parts| catalogue.iter().any(|recorded| is_of(parts, recorded)))
     };
     let unknown: Vec<String> = types.iter().map(ToString::to_string).filter(|found| !is_recorded(found)).collect();
-    if catalogue.is_empty() || unknown.is_empty() { String::new() } else { english::unknown_types(&unknown.join(", ")) }
+    if catalogue.is_empty() || unknown.is_empty() { String::new() } else { text::unknown_types(&unknown.join(", ")) }
 }
 
 /// Returns the format that a form names, if it names one.
 fn typed_format(form: &Form) -> Result<Option<EventFormat>, Error> {
-    let parse = |text: String| text.parse::<EventFormat>().map_err(|_| Error::field("format", english::MUST_BE_CHOSEN));
+    let parse =
+        |text: String| text.parse::<EventFormat>().map_err(|_| Error::field("format", text::t("must-be-chosen")));
     form.given("format").map(parse).transpose()
 }
 

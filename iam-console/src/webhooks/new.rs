@@ -8,11 +8,11 @@ use iam_axum::Problem;
 use iam_core::FieldError;
 use iam_core::webhook::{EventFormat, NewWebhook};
 
-use crate::english;
 use crate::form::Form;
 use crate::problem::refused_form;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::view::{Frame, page};
 use crate::webhooks::{Fields, secret, typed_format, typed_types};
 

@@ -10,12 +10,12 @@ use iam_core::webhook::{Delivery, DeliveryStatus, EventFormat, Webhook, WebhookP
 use iam_core::{Error, FieldError, WebhookId};
 use serde::Deserialize;
 
-use crate::english;
 use crate::form::Form;
 use crate::problem::{refused_form, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
 use crate::webhooks::{Fields, secret, typed_format, typed_types};
@@ -64,8 +64,8 @@ pub(super) struct Params {
 impl Params {
     fn notice(&self) -> &'static str {
         match &*self.done {
-            "saved" => english::SAVED,
-            "replayed" => english::EVENTS_ARE_SENT_AGAIN,
+            "saved" => text::t("saved"),
+            "replayed" => text::t("events-are-sent-again"),
             _ => "",
         }
     }
@@ -86,8 +86,8 @@ async fn page_of(
         error: String::new(),
         version: form.map_or_else(|| webhook.version.to_string(), |form| form.get("version").to_owned()),
         fields: Fields::of(console, signed_in, Some(&webhook), (form, errors)),
-        from_sequence: Field { kind: "number", ..Field::text("fromSequence", english::FROM_SEQUENCE) }
-            .with_hint(english::FROM_SEQUENCE_HINT),
+        from_sequence: Field { kind: "number", ..Field::text("fromSequence", text::t("from-sequence")) }
+            .with_hint(text::t("from-sequence-hint")),
         deliveries: Deliveries::of(deliveries, params),
         webhook,
     })
@@ -135,7 +135,7 @@ pub(super) async fn update(
         Err(error) => {
             let is_late = matches!(error, Error::PreconditionFailed);
             refused_form(error, async |errors, error| {
-                let error = if is_late { english::WEBHOOK_CHANGED_MEANWHILE.to_owned() } else { error };
+                let error = if is_late { text::t("webhook-changed-meanwhile").to_owned() } else { error };
                 let shown = page_of(&console, &signed_in, webhook, (Some(&form), &errors), 1).await?;
                 Ok(WebhookPage { error, ..shown })
             })
@@ -172,7 +172,7 @@ pub(super) async fn test(
         Ok(answer) => {
             let webhook = find(&console, &signed_in, id).await?;
             let shown = page_of(&console, &signed_in, webhook, (None, &[]), 1).await?;
-            let text = english::test_result(answer.http_status, answer.error.as_deref(), answer.duration_ms);
+            let text = text::test_result(answer.http_status, answer.error.as_deref(), answer.duration_ms);
             let is_accepted = answer.error.is_none();
             let (notice, error) = if is_accepted { (text, String::new()) } else { (String::new(), text) };
             page(StatusCode::OK, &WebhookPage { notice, error, ..shown })
@@ -190,7 +190,7 @@ pub(super) async fn replay(
     let typed = form.get("fromSequence").trim().to_owned();
     let result = match typed.parse::<u64>() {
         Ok(from) => console.iam.webhooks().replay(&signed_in.caller, id, from).await,
-        Err(_) => Err(Error::field("fromSequence", english::MUST_BE_A_NUMBER)),
+        Err(_) => Err(Error::field("fromSequence", text::t("must-be-a-number"))),
     };
     match result {
         Ok(()) => Ok(back(&console, id, "replayed")),
@@ -224,7 +224,7 @@ async fn refuse(console: &Console, signed_in: &SignedIn, id: WebhookId, error: E
     let shown = page_of(console, signed_in, webhook, (None, &[]), 1).await?;
     let is_late = matches!(error, Error::PreconditionFailed);
     refused_in_place(error, |error| {
-        let error = if is_late { english::WEBHOOK_CHANGED_MEANWHILE.to_owned() } else { error };
+        let error = if is_late { text::t("webhook-changed-meanwhile").to_owned() } else { error };
         WebhookPage { error, ..shown }
     })
 }
@@ -235,8 +235,8 @@ fn back(console: &Console, id: WebhookId, done: &str) -> Response {
 
 fn text_of(status: &DeliveryStatus) -> &'static str {
     match status {
-        DeliveryStatus::Delivered => english::DELIVERED,
-        DeliveryStatus::Pending => english::DELIVERY_PENDING,
-        DeliveryStatus::Failed => english::DELIVERY_FAILED,
+        DeliveryStatus::Delivered => text::t("delivered"),
+        DeliveryStatus::Pending => text::t("delivery-pending"),
+        DeliveryStatus::Failed => text::t("delivery-failed"),
     }
 }

@@ -8,10 +8,10 @@ use iam_core::WebhookId;
 use iam_core::webhook::IssuedWebhook;
 
 use crate::cookie::TemporaryCookie;
-use crate::english;
 use crate::once::{self, Once};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::text;
 
 /// Leads to the page that shows the secret.
 pub(super) fn lead_to(console: &Console, signed_in: &SignedIn, parts: &Parts, issued: &IssuedWebhook) -> Response {
@@ -25,7 +25,7 @@ pub(super) async fn show(
     PathId(id): PathId<WebhookId>,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (title, intro) = (english::WEBHOOK_SECRET, english::SECRET_ONCE);
+    let (title, intro) = (text::t("webhook-secret"), text::t("secret-once"));
     let once =
         Once { temporary: TemporaryCookie::WebhookSecret, title, intro, file: "", back: format!("/webhooks/{id}") };
     once::show(&console, &signed_in, &parts, once).await

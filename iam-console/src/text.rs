@@ -1,0 +1,132 @@
+//! The texts of the console in all of its languages: the files of `locales`, one for each language.
+//!
+//! A text is read in the language of the present request, which [`with_language`] keeps in the task. **A task that a
+//! request spawns has no language**: there, and outside of requests, all texts are English. So a page is rendered in
+//! the task of its request, and what a spawned task keeps for a later page is no text.
+//!
+//! Moments and days in ISO form are the same in all languages. So are the names of things that a person has made, and
+//! those of the API, such as permissions and the fields of the log.
+
+mod negotiation;
+mod sentences;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use fluent_bundle::concurrent::FluentBundle;
+use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
+use fluent_syntax::ast::Entry;
+use tokio::task_local;
+
+use crate::state::Console;
+
+pub(crate) use self::sentences::*;
+
+static ENGLISH: LazyLock<Language> = LazyLock::new(|| Language::read("en", include_str!("../locales/en.ftl")));
+static GERMAN: LazyLock<Language> = LazyLock::new(|| Language::read("de", include_str!("../locales/de.ftl")));
+
+task_local! {
+    static LANGUAGE: &'static Language;
+}
+
+/// A language of the console, with its texts.
+pub(crate) struct Language {
+    /// Its tag, as in the attribute `lang`.
+    pub(crate) tag: &'static str,
+    bundle: FluentBundle<FluentResource>,
+    /// The texts without arguments, which are the most. Those with arguments have `{name}` in place of the variable.
+    plain: HashMap<String, String>,
+}
+
+impl fmt::Debug for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Language").field(&self.tag).finish()
+    }
+}
+
+impl Language {
+    /// Reads a file. What is wrong in it is left out, and a test finds it.
+    fn read(tag: &'static str, file: &str) -> Self {
+        let resource = FluentResource::try_new(file.to_owned()).unwrap_or_else(|(resource, _)| resource);
+        let messages = resource.entries().filter_map(|entry| match entry {
+            Entry::Message(message) => Some(message.id.name.to_owned()),
+            _ => None,
+        });
+        let ids: Vec<String> = messages.collect();
+        let mut bundle = FluentBundle::new_concurrent(tag.parse().into_iter().collect());
+        // The marks around a value would be in texts that scripts and tests compare; HTML isolates where it matters.
+        bundle.set_use_isolating(false);
+        bundle.add_resource_overriding(resource);
+        let plain = |id: String| {
+            let text = bundle.format_pattern(bundle.get_message(&id)?.value()?, None, &mut Vec::new());
+            let text = text.replace("{$", "{");
+            Some((id, text))
+        };
+        let plain = ids.into_iter().filter_map(plain).collect();
+        Self { tag, bundle, plain }
+    }
+
+    /// All languages. The first one is that of a person who has chosen none.
+    pub(crate) fn all() -> [&'static Self; 2] {
+        [&ENGLISH, &GERMAN]
+    }
+
+    /// Returns the language with this tag.
+    pub(crate) fn named(tag: &str) -> Option<&'static Self> {
+        Self::all().into_iter().find(|language| language.tag == tag)
+    }
+
+    /// The language of the present request.
+    pub(crate) fn current() -> &'static Self {
+        LANGUAGE.try_with(|language| *language).unwrap_or(&ENGLISH)
+    }
+
+    /// The name of the language in itself.
+    pub(crate) fn name(&'static self) -> &'static str {
+        self.text("language-name").unwrap_or(self.tag)
+    }
+
+    fn text(&'static self, id: &str) -> Option<&'static str> {
+        self.plain.get(id).map(String::as_str)
+    }
+
+    fn text_with(&'static self, id: &str, arguments: &FluentArgs<'_>) -> Option<String> {
+        let pattern = self.bundle.get_message(id)?.value()?;
+        Some(self.bundle.format_pattern(pattern, Some(arguments), &mut Vec::new()).into_owned())
+    }
+}
+
+/// Returns the text with this id, in the language of the request.
+pub(crate) fn t(id: &'static str) -> &'static str {
+    Language::current().text(id).or_else(|| ENGLISH.text(id)).unwrap_or(id)
+}
+
+/// Returns the text with this id and these arguments, in the language of the request.
+pub(crate) fn t_with<'a>(id: &str, arguments: impl IntoIterator<Item = (&'a str, FluentValue<'a>)>) -> String {
+    let arguments: FluentArgs<'_> = arguments.into_iter().collect();
+    let language = Language::current();
+    language.text_with(id, &arguments).or_else(|| ENGLISH.text_with(id, &arguments)).unwrap_or_else(|| id.to_owned())
+}
+
+/// Answers a request in the language that its person has chosen, or else in one that its browser asks for.
+pub(crate) async fn with_language(State(console): State<Console>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let chosen = console.settings.cookie(&parts).language(&parts.headers).and_then(Language::named);
+    let language = chosen.unwrap_or_else(|| negotiation::accepted(&parts.headers));
+    let mut response = LANGUAGE.scope(language, next.run(Request::from_parts(parts, body))).await;
+    let is_page =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
+    if is_page {
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language.tag));
+        headers.append(header::VARY, HeaderValue::from_static("Accept-Language, Cookie"));
+    }
+    response
+}
