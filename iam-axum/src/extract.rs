@@ -594,7 +594,11 @@ pub(crate) fn require_object(bytes: &[u8]) -> Result<(), Problem> {
 pub(crate) fn check_syntax(bytes: &[u8]) -> Result<(), Problem> {
     let malformed = |error| of_the_whole(&format!("is not valid JSON: {}", without_place(&error)));
     serde_json::from_slice::<IgnoredAny>(bytes).map_err(malformed)?;
-    iam_json::check(bytes).map_err(|error| of_the_whole(&format!("cannot be read: {}", without_place(&error))))
+    match iam_json::check(bytes) {
+        Err(error) if error.is_data() => Err(of_the_whole(&format!("cannot be read: {}", without_place(&error)))),
+        // The parser of the fields finds the same error, and names the field.
+        Err(_) | Ok(()) => Ok(()),
+    }
 }
 
 /// Parses an object of which the syntax is checked. An error names the invalid field.
