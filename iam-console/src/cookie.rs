@@ -143,6 +143,16 @@ impl CookieKind {
         value_of(headers, &self.density_name())
     }
 
+    /// Returns the header with which the browser keeps the theme of pages for a year, beyond a session.
+    pub(crate) fn theme_kept(self, theme: &str) -> Option<HeaderValue> {
+        self.set(&self.theme_name(), theme, "; Max-Age=31536000")
+    }
+
+    /// Reads the theme of pages from a request.
+    pub(crate) fn theme(self, headers: &HeaderMap) -> Option<&str> {
+        value_of(headers, &self.theme_name())
+    }
+
     /// Returns the header with which the browser keeps the language of pages for a year, beyond a session.
     pub(crate) fn language_kept(self, tag: &str) -> Option<HeaderValue> {
         self.set(&self.language_name(), tag, "; Max-Age=31536000")
@@ -155,6 +165,10 @@ impl CookieKind {
 
     fn language_name(self) -> String {
         format!("{}-language", self.name())
+    }
+
+    fn theme_name(self) -> String {
+        format!("{}-theme", self.name())
     }
 
     fn density_name(self) -> String {

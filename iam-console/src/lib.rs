@@ -56,6 +56,7 @@ mod sign_in;
 mod state;
 mod tenant;
 mod text;
+mod theme;
 mod time;
 mod users;
 mod view;

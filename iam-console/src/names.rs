@@ -27,9 +27,8 @@ impl Names {
         organizations: impl IntoIterator<Item = OrganizationId>,
     ) -> Result<Self, Error> {
         let mut names = Self::default();
-        let users: Vec<UserId> = users.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-        let users = if_allowed(iam.users().by_ids(caller, &users).await)?.unwrap_or_default();
-        names.users = users.into_iter().map(|user| (user.id, label_of(&user))).collect();
+        names.users =
+            self::users(iam, caller, users).await?.into_iter().map(|user| (user.id, label_of(&user))).collect();
         for id in organizations.into_iter().collect::<BTreeSet<_>>().into_iter().take(MAX) {
             if let Some(found) = if_allowed(iam.organizations().get(caller, id).await)? {
                 names.organizations.insert(id, found.organization.name.to_string());
@@ -95,6 +94,16 @@ impl Names {
     pub(crate) fn role(&self, id: RoleId) -> String {
         self.roles.get(&id).cloned().unwrap_or_else(|| id.to_string())
     }
+}
+
+/// Reads those of the users of a page whom the caller may see.
+pub(crate) async fn users(
+    iam: &Iam,
+    caller: &Caller,
+    ids: impl IntoIterator<Item = UserId>,
+) -> Result<Vec<User>, Error> {
+    let ids: Vec<UserId> = ids.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    Ok(if_allowed(iam.users().by_ids(caller, &ids).await)?.unwrap_or_default())
 }
 
 /// Returns the e-mail of a person, or the name of a service account.

@@ -16,6 +16,7 @@ use crate::cookie::SessionCookie;
 use crate::density::Density;
 use crate::state::Console;
 use crate::text;
+use crate::theme::Theme;
 use crate::view::{Acting, Frame, FrameSession, page};
 
 const PROBLEM: &[u8] = b"application/problem+json";
@@ -85,7 +86,7 @@ pub(crate) async fn as_page(
 ) -> Response {
     let is_for_part = is_for_part(request.headers());
     let (parts, body) = request.into_parts();
-    let density = Density::of(&console, &parts);
+    let (density, theme) = (Density::of(&console, &parts), Theme::of(&console, &parts));
     let response = next.run(Request::from_parts(parts, body)).await;
     let is_page =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
@@ -109,6 +110,7 @@ pub(crate) async fn as_page(
                 let me = me_of(&console, context, session, status).await;
                 Some(FrameSession {
                     email: me.as_ref().map(|me| me.user.email.as_str().to_owned()),
+                    tenant: me.as_ref().map(|me| me.tenant.name.to_string()),
                     form_token: session.form_token(),
                     enrol_by: None,
                     acting: me.as_ref().and_then(Acting::of),
@@ -118,7 +120,7 @@ pub(crate) async fn as_page(
             }
             None => None,
         };
-        let frame = Frame { density, session, ..Frame::without_session(&console) };
+        let frame = Frame { density, theme, session, ..Frame::without_session(&console) };
         page(status, &ProblemPage { frame, problem: &document, correlation_id })
     };
     let mut shown = shown.unwrap_or_else(|problem| problem.into_response());

@@ -18,6 +18,7 @@ use crate::problem::{is_for_part, problem_of};
 use crate::query::{accept, written};
 use crate::state::Console;
 use crate::text;
+use crate::theme::Theme;
 use crate::view::{Acting, Frame, FrameSession, page};
 
 /// Reads the cookie and gives the request the access token of it, as a client of the API does. So the limits count
@@ -148,6 +149,7 @@ pub(crate) struct SignedIn {
     /// See [`Console::provider_callback`].
     pub(crate) provider_callback: Option<String>,
     density: Density,
+    theme: Theme,
 }
 
 impl FromRequestParts<Console> for SignedIn {
@@ -188,10 +190,10 @@ impl FromRequestParts<Console> for WithoutFactor {
         let session = parts.extensions.get::<SessionCookie>().cloned();
         let Some(session) = session else { return Err(to_sign_in(parts, console)) };
         let (form_token, provider_callback) = (session.form_token(), console.provider_callback(parts));
-        let density = Density::of(console, parts);
+        let (density, theme) = (Density::of(console, parts), Theme::of(console, parts));
         let problem = match Authenticated::from_request_parts(parts, console).await {
             Ok(Authenticated(caller)) => {
-                let signed_in = SignedIn { caller, form_token, provider_callback, density };
+                let signed_in = SignedIn { caller, form_token, provider_callback, density, theme };
                 return Ok(Self { signed_in, is_restricted: false });
             }
             Err(problem) => problem,
@@ -199,7 +201,7 @@ impl FromRequestParts<Console> for WithoutFactor {
         let (document, response) = problem_of(problem.into_response()).await;
         if document.is_some_and(|document| document.is_of(Kind::SecondFactorRequired)) {
             let caller = restricted(parts, console, &session).await.map_err(|problem| problem.into_response())?;
-            let signed_in = SignedIn { caller, form_token, provider_callback, density };
+            let signed_in = SignedIn { caller, form_token, provider_callback, density, theme };
             return Ok(Self { signed_in, is_restricted: true });
         }
         if response.status() != StatusCode::UNAUTHORIZED {
@@ -234,6 +236,7 @@ impl SignedIn {
     pub(crate) fn frame_for(&self, console: &Console, me: &Me) -> Frame {
         let session = FrameSession {
             email: Some(me.user.email.as_str().to_owned()),
+            tenant: Some(me.tenant.name.to_string()),
             form_token: self.form_token.clone(),
             grants: Some(me.grants.clone()),
             // A session that is later than that is restricted, and its only page says so.
@@ -241,7 +244,7 @@ impl SignedIn {
             acting: Acting::of(me),
             unseen_runs: console.runs.unseen(&self.caller, console.iam.now()),
         };
-        Frame { density: self.density, session: Some(session), ..Frame::without_session(console) }
+        Frame { density: self.density, theme: self.theme, session: Some(session), ..Frame::without_session(console) }
     }
 }
 

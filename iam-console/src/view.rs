@@ -1,17 +1,20 @@
 //! The common parts of all pages.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
 use iam_axum::{HumanPage, Kind, Problem};
-use iam_core::FieldError;
 use iam_core::access::Permission;
 use iam_core::assignment::Grant;
 use iam_core::clock::Timestamp;
 use iam_core::session::{AuthenticatedBy, Me};
+use iam_core::user::{User, UserSummary};
+use iam_core::{FieldError, UserId};
 
 use crate::assets::ASSETS;
 use crate::brand::Look;
@@ -20,6 +23,8 @@ use crate::form::Form;
 use crate::query::written;
 use crate::state::Console;
 use crate::text;
+use crate::theme::Theme;
+use crate::{names, users};
 
 /// The frame of a page: the data of its head and its navigation.
 #[derive(Clone, Debug)]
@@ -28,6 +33,7 @@ pub(crate) struct Frame {
     pub(crate) base: String,
     pub(crate) look: Arc<Look>,
     pub(crate) density: Density,
+    pub(crate) theme: Theme,
     /// Who is signed in. `None` on pages that need no session.
     pub(crate) session: Option<FrameSession>,
 }
@@ -37,6 +43,8 @@ pub(crate) struct Frame {
 pub(crate) struct FrameSession {
     /// The e-mail of the user. `None` on the page of an error.
     pub(crate) email: Option<String>,
+    /// The name of the tenant. `None` if it is not known.
+    pub(crate) tenant: Option<String>,
     /// The token of forms.
     pub(crate) form_token: String,
     /// The role assignments of the user. `None` if they are not known: then nothing is hidden.
@@ -71,7 +79,7 @@ impl Frame {
     /// Returns the frame of a page without a session.
     pub(crate) fn without_session(console: &Console) -> Self {
         let (base, look) = (console.base().to_owned(), console.look.clone());
-        Self { base, look, density: Density::default(), session: None }
+        Self { base, look, density: Density::default(), theme: Theme::default(), session: None }
     }
 
     pub(crate) fn css(&self) -> String {
@@ -143,6 +151,11 @@ impl Frame {
         self.session.as_ref().and_then(|session| session.email.as_deref()).unwrap_or_default()
     }
 
+    /// The name of the tenant, if it is known.
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        self.session.as_ref()?.tenant.as_deref()
+    }
+
     /// Who acts as the user, if another person does.
     pub(crate) fn acting(&self) -> Option<&Acting> {
         self.session.as_ref()?.acting.as_ref()
@@ -174,6 +187,80 @@ pub(crate) struct Icon<'a> {
     base: &'a str,
     path: &'a str,
     name: &'static str,
+}
+
+/// A name or an e-mail, as HTML.
+#[derive(Clone, Debug)]
+pub(crate) struct Breakable(String);
+
+/// The text is escaped.
+impl HtmlSafe for Breakable {}
+
+impl fmt::Display for Breakable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The characters of a name that have room in a column of a list.
+const SHORT: usize = 17;
+
+/// Returns a name or an e-mail. A long one can be broken after each of `_ @ . -`, and so is not broken inside a word.
+pub(crate) fn breakable(text: &str) -> Breakable {
+    let is_long = text.chars().count() > SHORT;
+    let mut html = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => html.push_str("&#38;"),
+            '<' => html.push_str("&#60;"),
+            '>' => html.push_str("&#62;"),
+            '"' => html.push_str("&#34;"),
+            '\'' => html.push_str("&#39;"),
+            character => html.push(character),
+        }
+        if is_long && matches!(character, '_' | '@' | '.' | '-') {
+            html.push_str("<wbr>");
+        }
+    }
+    Breakable(html)
+}
+
+/// A person: the name, with the e-mail below. A service account has no e-mail that a person reads.
+#[derive(Template)]
+#[template(path = "person.html")]
+pub(crate) struct Person {
+    /// The page of the person. Empty if the caller may not see it.
+    address: String,
+    initials: String,
+    name: String,
+    email: String,
+}
+
+impl Person {
+    pub(crate) fn of(base: &str, user: &User) -> Self {
+        let address = format!("{base}/users/{}", user.id);
+        let name = users::name_of(user);
+        Self { address, initials: initials(&name), name, email: users::address_of(user) }
+    }
+
+    /// Returns a person whom something names: as [`Person::of`] if it is among these users, or else by its e-mail. The
+    /// caller may not see others, so that no link leads to them.
+    pub(crate) fn among(users: &[User], base: &str, id: UserId, summary: &UserSummary) -> Self {
+        if let Some(user) = users.iter().find(|user| user.id == id) {
+            return Self::of(base, user);
+        }
+        let name = names::label_of_summary(summary);
+        let (address, email) = (String::new(), summary.email.as_str());
+        let email = if summary.service_name.is_some() { text::t("service-account") } else { email }.to_owned();
+        Self { address, initials: initials(&name), name, email }
+    }
+}
+
+/// Returns the first letters of the first and of the last word of a name.
+fn initials(name: &str) -> String {
+    let mut words = name.split_whitespace().filter_map(|word| word.chars().next());
+    let first = words.next();
+    first.into_iter().chain(words.next_back()).flat_map(char::to_uppercase).collect()
 }
 
 /// Returns a page.

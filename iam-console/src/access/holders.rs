@@ -6,13 +6,13 @@ use iam_axum::Problem;
 use iam_core::access::Holder;
 use iam_core::clock::Timestamp;
 use iam_core::page::PageRequest;
-use iam_core::{Caller, Error, FieldError, OrganizationId, UserId};
+use iam_core::{Caller, Error, FieldError, OrganizationId};
 use serde::Deserialize;
 
 use crate::access::{Reason, places};
 use crate::confirm::{at_fields, text_above};
 use crate::group_names::GroupNames;
-use crate::names::{Names, label_of};
+use crate::names::Names;
 use crate::paging::{self, Pages};
 use crate::picker;
 use crate::problem::refused_in_place;
@@ -21,7 +21,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::{Time, typed};
-use crate::view::{Field, Frame, page, query};
+use crate::view::{Field, Frame, Person, page, query};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -65,8 +65,7 @@ struct Answer {
 
 /// A user with its roles.
 struct Held {
-    user: UserId,
-    name: String,
+    person: Person,
     /// The roles that are assigned in the place itself.
     own: Vec<Reason>,
     /// The roles that count there because they are held above, or in the whole tenant.
@@ -76,13 +75,18 @@ struct Held {
 }
 
 impl Held {
-    fn of(holder: Holder, organization: Option<OrganizationId>, names: &Names, groups: &GroupNames) -> Self {
+    fn of(
+        base: &str,
+        holder: Holder,
+        organization: Option<OrganizationId>,
+        names: &Names,
+        groups: &GroupNames,
+    ) -> Self {
         let (own, inherited): (Vec<_>, Vec<_>) =
             holder.grants.into_iter().partition(|grant| grant.organization == organization);
         let [own, inherited] =
             [own, inherited].map(|grants| grants.into_iter().map(|grant| Reason::of(grant, names, groups)).collect());
-        let name = label_of(&holder.user);
-        Self { user: holder.user.id, name, own, inherited, is_cut: holder.truncated }
+        Self { person: Person::of(base, &holder.user), own, inherited, is_cut: holder.truncated }
     }
 }
 
@@ -101,7 +105,7 @@ impl Answer {
             format!("{base}/access/holders?{}", query(&params))
         };
         let (summary, pages) = (text::users_found(found.total), Pages::of(&found, address));
-        let holders = found.items.into_iter().map(|holder| Held::of(holder, organization, &names, &groups));
+        let holders = found.items.into_iter().map(|holder| Held::of(base, holder, organization, &names, &groups));
         Ok(Self {
             summary,
             place: organization.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id)),

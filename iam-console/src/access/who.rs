@@ -6,14 +6,14 @@ use iam_axum::Problem;
 use iam_core::access::Holder;
 use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
-use iam_core::{Caller, Error, FieldError, RoleId, UserId};
+use iam_core::{Caller, Error, FieldError, RoleId};
 use serde::Deserialize;
 
 use crate::access::{Reason, meaning_of, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::group_names::GroupNames;
-use crate::names::{Names, label_of};
+use crate::names::Names;
 use crate::paging::{self, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, refused_in_place};
@@ -23,7 +23,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::{Time, typed};
-use crate::view::{Field, Frame, page, query};
+use crate::view::{Field, Frame, Person, page, query};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -54,7 +54,7 @@ struct Answer {
     meaning: String,
     place: String,
     at: Option<Timestamp>,
-    holders: Vec<(UserId, String, Vec<Reason>)>,
+    holders: Vec<(Person, Vec<Reason>)>,
     /// The roles with the permission: their holders in single organizations are not among the holders of the whole
     /// tenant. Empty for a question about one organization or about the past.
     roles: Vec<(RoleId, String)>,
@@ -100,7 +100,7 @@ impl Answer {
         let groups = GroupNames::default();
         let holders = found.items.into_iter().map(|holder| {
             let reasons = holder.grants.into_iter().map(|grant| Reason::of(grant, &names, &groups)).collect();
-            (holder.user.id, label_of(&holder.user), reasons)
+            (Person::of(base, &holder.user), reasons)
         });
         Ok(Self { summary, permission: name, meaning, place, at, holders: holders.collect(), roles, pages })
     }

@@ -8,12 +8,14 @@ use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::ROLE_ASSIGNMENTS_DELETE;
 use iam_core::role::Role;
+use iam_core::user::User;
 use iam_core::{Caller, Error, FieldError, UserId};
 use serde::Deserialize;
 
 use crate::access_requests::may_ask;
 use crate::confirm::{at_fields, text_above};
 use crate::filters::{Chips, Filter};
+use crate::names;
 use crate::paging::{self, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
@@ -23,7 +25,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::Time;
-use crate::view::{Field, Frame, page, part, query};
+use crate::view::{Field, Frame, Person, breakable, page, part, query};
 
 /// Which requests a list shows before its filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +125,8 @@ struct RequestsPage {
     frame: Frame,
     params: Params,
     tab: Tab,
+    /// How many requests wait for the person.
+    to_decide: u64,
     error: String,
     user: Field,
     organization: Field,
@@ -134,12 +138,13 @@ struct RequestsPage {
 }
 
 impl RequestsPage {
-    /// Each list, with its address.
-    fn tabs(&self) -> [(String, &'static str, bool); 4] {
+    /// Each list, with its address and with how many wait in it.
+    fn tabs(&self) -> [(String, &'static str, Option<u64>, bool); 4] {
         Tab::ALL.map(|tab| {
             let query = query(&[("show", tab.as_str())]);
             let mark = if query.is_empty() { "" } else { "?" };
-            (format!("{}/access-requests{mark}{query}", self.frame.base), tab.text(), tab == self.tab)
+            let count = Some(self.to_decide).filter(|count| tab == Tab::ToDecide && *count > 0);
+            (format!("{}/access-requests{mark}{query}", self.frame.base), tab.text(), count, tab == self.tab)
         })
     }
 
@@ -166,6 +171,8 @@ struct RequestList {
     is_filtered: bool,
     chips: Chips,
     requests: Vec<ListedAccessRequest>,
+    /// Those who have made them, as far as the caller may see users.
+    users: Vec<User>,
     /// The person, which can end the access that it has itself.
     own: Option<UserId>,
     /// Whether the person may end the access of others, in some places.
@@ -176,26 +183,29 @@ struct RequestList {
 }
 
 impl RequestList {
-    fn of(
+    async fn of(
         console: &Console,
+        signed_in: &SignedIn,
         frame: &Frame,
-        own: Option<UserId>,
         (tab, params): (Tab, &Params),
-        (found, chips, may_ask): (Page<ListedAccessRequest>, Chips, bool),
-    ) -> Self {
-        let base = console.base().to_owned();
-        Self {
+        found: Page<ListedAccessRequest>,
+    ) -> Result<Self, Error> {
+        let (iam, caller, base) = (&console.iam, &signed_in.caller, console.base().to_owned());
+        let may_ask = found.items.is_empty() && may_ask(iam, caller).await?;
+        let users = found.items.iter().map(|listed| listed.request.requested_by);
+        Ok(Self {
+            users: names::users(iam, caller, users).await?,
             form_token: frame.form_token().to_owned(),
             tab,
             is_filtered: params.is_filtered(),
-            chips,
-            own,
+            chips: params.chips(console, caller, tab).await?,
+            own: caller.user(),
             may_end: frame.may(&ROLE_ASSIGNMENTS_DELETE),
             may_ask,
             pages: Pages::of(&found, |page| format!("{base}/access-requests?{}", params.query(page))),
             requests: found.items,
             base,
-        }
+        })
     }
 
     fn is_of_all(&self) -> bool {
@@ -268,22 +278,17 @@ pub(super) async fn show(
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
     let tab = Tab::named(&params.show)?;
-    let own = signed_in.caller.user();
     let found = find(&console, &signed_in, (tab, &params), paging::request(params.page)?).await;
     if is_for_part(&headers) {
         let (found, frame) = (found?, signed_in.frame(&console).await?);
-        let may_ask = found.items.is_empty() && may_ask(&console.iam, &signed_in.caller).await?;
         let summary = text::requests_found(found.total);
-        let chips = params.chips(&console, &signed_in.caller, tab).await?;
-        return part(&RequestList::of(&console, &frame, own, (tab, &params), (found, chips, may_ask)), &summary);
+        return part(&RequestList::of(&console, &signed_in, &frame, (tab, &params), found).await?, &summary);
     }
     match found {
         Ok(found) => {
             let shown = page_of(&console, &signed_in, (tab, &params), &[]).await?;
             let summary = text::requests_found(found.total);
-            let may_ask = found.items.is_empty() && may_ask(&console.iam, &signed_in.caller).await?;
-            let chips = params.chips(&console, &signed_in.caller, tab).await?;
-            let list = Some(RequestList::of(&console, &shown.frame, own, (tab, &params), (found, chips, may_ask)));
+            let list = Some(RequestList::of(&console, &signed_in, &shown.frame, (tab, &params), found).await?);
             page(StatusCode::OK, &RequestsPage { found: summary, list, ..shown })
         }
         Err(error) => {
@@ -307,9 +312,12 @@ async fn page_of(
     let shown = picker::shown_organization(iam, caller, &params.organization).await?;
     let organization = organization.with_hint(text::t("pick-organization")).filled(&shown).with_errors(errors);
     let roles = if tab == Tab::All { if_allowed(roles::all(iam, caller).await)? } else { None };
+    let waiting = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
+    let waiting = if_allowed(iam.access_requests().list(caller, &waiting, paging::request(None)?).await)?;
     Ok(RequestsPage {
         frame: signed_in.frame(console).await?,
         tab,
+        to_decide: waiting.map_or(0, |waiting| waiting.total),
         error: String::new(),
         user: picker::of_user(console, user),
         organization: picker::of_organization(console, organization),

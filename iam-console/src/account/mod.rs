@@ -8,6 +8,7 @@ pub(crate) mod identities;
 mod linked;
 mod passkeys;
 mod profile;
+mod theme;
 
 use askama::Template;
 use axum::extract::State;
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/account/email", get(profile::show_email).post(profile::change_email))
         .route("/account/attributes", post(attributes::change))
         .route("/account/density", post(density::choose))
+        .route("/account/theme", post(theme::choose))
         .route("/account/second-factor", post(use_factor))
         .route("/account/verification", post(profile::send_verification))
         .route("/account/end-session", post(end_session))

@@ -7,12 +7,14 @@ use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::{ROLE_ASSIGNMENTS_DELETE, ROLE_ASSIGNMENTS_UPDATE};
 use iam_core::role::Role;
+use iam_core::user::User;
 use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
 use crate::filters::{Chips, Filter};
 use crate::group_names::GroupNames;
+use crate::names;
 use crate::paging::{self, LONG, Pages};
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
@@ -23,7 +25,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::{Time, typed, utc};
-use crate::view::{Field, Frame, page, part, query};
+use crate::view::{Field, Frame, Person, breakable, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
@@ -98,6 +100,8 @@ struct AssignmentList {
     /// Whether the person can do something with many of the assignments.
     selects: bool,
     assignments: Vec<ListedAssignment>,
+    /// Those of their users whom the caller may see.
+    users: Vec<User>,
     /// The groups that give some of them.
     groups: GroupNames,
     pages: Pages,
@@ -120,7 +124,9 @@ impl AssignmentList {
         let is_longer_offered = selects && paging::can_be_longer(found.total, &params.lines);
         let longer = is_longer_offered.then(|| address(1, LONG));
         let groups = found.items.iter().map(|held| held.assignment.directory_group_id);
+        let users = found.items.iter().map(|held| held.assignment.user_id);
         Ok(Self {
+            users: names::users(&console.iam, caller, users).await?,
             groups: GroupNames::read(console, caller, groups).await?,
             is_filtered: params.is_filtered(),
             chips: params.chips(console, caller).await?,

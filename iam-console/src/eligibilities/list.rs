@@ -7,13 +7,14 @@ use iam_core::eligibility::ListedEligibility;
 use serde::Deserialize;
 
 use crate::eligibilities::{eligible_of, names_of, place_of};
+use crate::names;
 use crate::paging::{self, Pages};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::Time;
-use crate::view::{Frame, page, query};
+use crate::view::{Frame, Person, breakable, page, query};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -36,6 +37,8 @@ struct Row {
     listed: ListedEligibility,
     place: String,
     eligible: String,
+    /// The only user who may ask, if the person may see it.
+    person: Option<Person>,
     time: String,
     has_ended: bool,
     /// The name of the role whose holders decide.
@@ -52,11 +55,18 @@ pub(super) async fn show(
     let names = names_of(iam, caller, &found.items).await?;
     let address = |page: u64| format!("{}/eligibilities?{}", console.base(), query(&[("page", &*page.to_string())]));
     let pages = Pages::of(&found, address);
+    let users = found.items.iter().filter_map(|listed| listed.eligibility.eligible.user());
+    let users = names::users(iam, caller, users).await?;
+    let person_of = |listed: &ListedEligibility| {
+        let user = listed.eligibility.eligible.user()?;
+        users.iter().find(|found| found.id == user).map(|user| Person::of(console.base(), user))
+    };
     let now = iam.now();
     let row = |listed: ListedEligibility| Row {
         has_ended: !listed.eligibility.is_live(now),
         place: place_of(&listed).to_owned(),
         eligible: eligible_of(&listed.eligibility, &names),
+        person: person_of(&listed),
         time: text::duration(listed.eligibility.max_seconds),
         approver: listed.eligibility.approver_role_id.map(|role| names.role(role)),
         listed,

@@ -29,6 +29,7 @@ use crate::resume::resume;
 use crate::session::{SignedIn, destination};
 use crate::state::Console;
 use crate::text;
+use crate::theme::Theme;
 use crate::view::{Field, FormPage, Frame, FrameSession, page, query};
 
 pub(crate) fn routes() -> Router<Console> {
@@ -224,7 +225,11 @@ async fn sign_in(
                 Error::Unauthenticated(Unauthenticated::Credentials) => text::t("incorrect").to_owned(),
                 error => error.to_string(),
             };
-            refused(error, &SignInPage { error: text, ..form_of(&console, &form, &[]).await? })
+            let shown = form_of(&console, &form, &[]).await?;
+            // The address is there already: the person types the password again.
+            let is_first = |field: &Field| field.kind == "password";
+            let fields = shown.fields.into_iter().map(|field| Field { is_first: is_first(&field), ..field }).collect();
+            refused(error, &SignInPage { error: text, fields, ..shown })
         }
     }
 }
@@ -479,14 +484,15 @@ fn begin(console: &Console, parts: &Parts, login: LoggedIn, form: &Form) -> Resu
         let enrol_by = login.enrol_by.filter(|until| console.iam.now() < *until);
         let session = FrameSession {
             email,
+            tenant: None,
             form_token: session.form_token(),
             enrol_by,
             acting: None,
             grants: None,
             unseen_runs: 0,
         };
-        let (density, session) = (Density::of(console, parts), Some(session));
-        let frame = Frame { density, session, ..Frame::without_session(console) };
+        let (density, theme, session) = (Density::of(console, parts), Theme::of(console, parts), Some(session));
+        let frame = Frame { density, theme, session, ..Frame::without_session(console) };
         resume(StatusCode::OK, frame, (next, kept), text::t("send-again-why"))?
     };
     let cookies = session.headers(console.settings.cookie(parts));

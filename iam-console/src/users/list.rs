@@ -18,7 +18,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::Time;
-use crate::view::{Frame, page, part, query};
+use crate::view::{Frame, Person, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
